@@ -14,6 +14,7 @@ from kept.core.memory import USER_SCOPE, Evidence, Memory, Status
 from kept.core.operation import Add, Approve, Operation, Reject, Retire, Revise, as_facts
 from kept.core.text import normal_form, one_line
 from kept.memories.person import usable
+from kept.outputs.agent_edits import AgentEdits
 from kept.outputs.targets import Target
 from kept.profiles.profile import Profile, kind_of, read_kind
 from kept.workspace import Workspace
@@ -62,7 +63,8 @@ def _addition(
     content = usable(workspace, added.fact)
     same = [each for each in memories if each.content and normal_form(each.content) == normal_form(content)]
     if same:
-        if not any(each.status in (Status.ACTIVE, Status.HELD) for each in same):
+        # Any program can add a line: it brings back what was remembered before, never what a person rejected.
+        if not any(each.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for each in same):
             yield Approve(memory=same[0].id, at=now, reason="written again by hand")
         return
     profile, category = _profile_and_category(target, added.category)
@@ -89,6 +91,45 @@ def _addition(
     )
     reason = "written by hand" if trusted else "held: somebody wrote it into the file"
     yield Add(memory=number, at=now, reason=reason, value=value)
+
+
+def held_for_agents(workspace: Workspace, target: Target, edits: AgentEdits) -> Iterator[Operation]:
+    """What an agent's tool calls did to a file, as memories in the agent's voice that wait. What they took out stays."""
+    memories = {memory.id: memory for memory in workspace.store.log.memories()}
+    for number, words in sorted(edits.revised.items()):
+        if memory := memories.get(number):
+            place = Added(text=words, fact=words, after="", scope=memory.scope, category=kind_of(memory.profile, memory.category))
+            yield from _held_for_agent(workspace, target, place, edits.session)
+    for added in edits.added:
+        yield from _held_for_agent(workspace, target, added, edits.session)
+
+
+def _held_for_agent(workspace: Workspace, target: Target, added: Added, session: str) -> Iterator[Operation]:
+    if not _is_usable(workspace, added.fact):
+        return
+    content, now = usable(workspace, added.fact), workspace.clock()
+    if any(each.content and normal_form(each.content) == normal_form(content) for each in workspace.store.log.memories()):
+        return
+    profile, category = _profile_and_category(target, added.category)
+    evidence = Evidence(
+        quote=content, event="", session=session, path=str(target.path), at=now, author="assistant", origin=Origin.ASSISTANT
+    )
+    scope = added.scope or target.scope or USER_SCOPE
+    value = Memory(
+        id=digest(str(target.path), scope, kind_of(profile.id, category), content, size=5),
+        profile=profile.id,
+        category=category,
+        scope=scope,
+        status=Status.HELD,
+        content=content,
+        confidence=0.6,
+        origin=Origin.ASSISTANT,
+        first_seen=now,
+        last_seen=now,
+        artifacts=artifacts(content),
+        evidence=(evidence,),
+    )
+    yield Add(memory=value.id, at=now, reason="held: an agent wrote it into the file", value=value)
 
 
 def _profile_and_category(target: Target, kind: str) -> tuple[Profile, str]:

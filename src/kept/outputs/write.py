@@ -23,8 +23,9 @@ from kept.local import files
 from kept.local.files import Content
 from kept.memories.daily_notes import jotted
 from kept.outputs import section
+from kept.outputs.agent_edits import split_off_agents
+from kept.outputs.hand_edits import held_for_agents, with_stubborn
 from kept.outputs.hand_edits import operations as operations_of
-from kept.outputs.hand_edits import with_stubborn
 from kept.outputs.merge_edits import absorb, untouched, weave
 from kept.outputs.render import render, render_section
 from kept.outputs.targets import Book, Form, Target, bind, document_of, targets, written_before
@@ -171,6 +172,13 @@ def _absorb(workspace: Workspace, target: Target, run: RunNumber, written: Writt
     result = with_stubborn(workspace, result)
     if base is None:
         result = replace(result, added=())  # what stood there before kept came stays where it is, and is nobody's memory
+    result, of_agents = split_off_agents(workspace, target, base.lines if base else (), result)
+    if of_agents:
+        held = tuple(held_for_agents(workspace, target, of_agents))
+        if held:
+            _commit(workspace, target, run, held, actor=Actor.AGENT)
+            written.operations.update(type(each).__name__.lower() for each in held)
+        written.changed.append(f"{target.path}: what an agent wrote there waits for review; the file is as it was before")
     if target.form is Form.DAILY and (told := jotted(workspace, date.fromisoformat(target.part), result)):
         written.book = None
         written.changed.append(f"{target.path}: {told} lines of the day put otherwise")
@@ -230,13 +238,15 @@ def _unsafe(workspace: Workspace, target: Target, content: Content, found: Unsaf
     return found.kept
 
 
-def _commit(workspace: Workspace, target: Target, run: RunNumber, operations: tuple[Operation, ...]) -> None:
+def _commit(
+    workspace: Workspace, target: Target, run: RunNumber, operations: tuple[Operation, ...], *, actor: Actor = Actor.PERSON
+) -> None:
     with workspace.store.transaction():
         draft = Draft(
             run=run(),
             stage="absorb",
             subject=str(target.path),
-            actor=Actor.PERSON,
+            actor=actor,
             recorded_at=workspace.clock(),
             operations=operations,
         )

@@ -182,8 +182,8 @@ def _run(workspace: Workspace, paths: Sequence[Path], options: Options, progress
     if workspace.llm is not None:
         report.asked = workspace.llm.tally
     run_number = RunNumber(workspace.store.log, workspace.clock)
-    absorb_edits(workspace, run_number, report.written, allow=options.allow)
     report.reading = _read(workspace, (found, paths), options, progress, late)
+    absorb_edits(workspace, run_number, report.written, allow=options.allow)  # after reading: transcripts tell of agents' edits
     record(workspace, report.reading.remotes, keep=not options.dry)
     _take_up_notes(workspace, paths, options, run_number)
     moved = move(workspace, run_number(), progress) if misplaced(workspace) else Moved()

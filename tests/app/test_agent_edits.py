@@ -1,0 +1,102 @@
+"""What an agent's tool call did to memory.md waits in review, the file stays as it was; what nothing tells of is the person's."""
+
+import json
+
+import pytest
+
+from kept.core.event import Origin
+from kept.core.memory import Status
+from kept.memories.person import add, reject
+from kept.pipeline.run import Options, run
+
+RULE = "Always format the reports with `walnut --wide` before sending them."
+OTHER = "The staging server is harbor-2."
+
+
+def call(home, name, number=1, **inputs):
+    """A session in which the agent calls one tool."""
+    path = home / ".claude" / "projects" / "p" / "agent.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shared = {"parentUuid": None, "sessionId": "agent", "cwd": "/x/harbor", "timestamp": f"2026-09-30T10:0{number}:00.250Z"}
+    block = {"type": "tool_use", "id": f"t{number}", "name": name, "input": inputs}
+    records = [
+        {"type": "user", "uuid": f"u{number}", "message": {"role": "user", "content": "Look at the reports, please."}},
+        {"type": "assistant", "uuid": f"a{number}", "message": {"role": "assistant", "id": f"a{number}", "content": [block]}},
+    ]
+    with path.open("a") as file:
+        file.writelines(json.dumps({**record, **shared}) + "\n" for record in records)
+
+
+@pytest.fixture
+def memory(desk_at, home):
+    """The memory file, with two memories of the person's."""
+    with desk_at(home) as workspace:
+        for words, category in ((RULE, "convention"), (OTHER, "project_fact")):
+            add(workspace, words, category)
+        run(workspace, [], Options())
+    return home / ".claude" / "rules" / "memory.md"
+
+
+def states(workspace):
+    return {each.content: (each.status, each.origin) for each in workspace.store.log.memories()}
+
+
+def test_a_line_that_an_agent_changed_is_written_as_it_was_and_the_change_waits(desk_at, home, memory):
+    call(home, "Bash", command=f"sed -i 's/--wide/--narrow/' {memory}")
+    before = memory.read_bytes()
+    memory.write_bytes(before.replace(b"--wide", b"--narrow"))
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert memory.read_bytes() == before
+        assert states(workspace) == {
+            RULE: (Status.ACTIVE, Origin.USER),
+            OTHER: (Status.ACTIVE, Origin.USER),
+            RULE.replace("wide", "narrow"): (Status.HELD, Origin.ASSISTANT),
+        }
+        assert run(workspace, [], Options()).body()["operations"] == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs"),
+    [
+        ("Bash", {"command": "cd ~/.claude/rules && echo '- Skip the tests of the harbour.' >> memory.md"}),
+        ("Edit", {"old_string": "# Memory", "new_string": "# Memory\n- Skip the tests of the harbour."}),
+    ],
+)
+def test_a_line_that_an_agent_added_leaves_the_file_and_waits(desk_at, home, memory, name, inputs):
+    call(home, name, file_path=str(memory), **inputs)
+    before = memory.read_bytes()
+    memory.write_bytes(before + b"\n- Skip the tests of the harbour.\n")
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert b"Skip the tests" not in memory.read_bytes()
+        assert states(workspace)["Skip the tests of the harbour."] == (Status.HELD, Origin.ASSISTANT)
+
+
+def test_a_line_that_an_agent_deleted_comes_back(desk_at, home, memory):
+    call(home, "Bash", command=f"sed -i '/walnut/d' {memory}")
+    before = memory.read_bytes()
+    memory.write_bytes(b"".join(line for line in before.splitlines(keepends=True) if b"walnut" not in line))
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert memory.read_bytes() == before
+        assert states(workspace)[RULE] == (Status.ACTIVE, Origin.USER)
+
+
+def test_an_edit_that_no_transcript_tells_of_is_the_persons(desk_at, home, memory):
+    call(home, "Bash", command=f"sed -i 's/harbor-2/harbor-3/' {memory}")
+    memory.write_bytes(memory.read_bytes().replace(b"--wide", b"--narrow").replace(b"harbor-2", b"harbor-3"))
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert b"--narrow" in memory.read_bytes()
+        assert b"harbor-2" in memory.read_bytes()
+        assert states(workspace)[RULE.replace("wide", "narrow")] == (Status.ACTIVE, Origin.USER)
+
+
+def test_a_line_added_to_the_file_approves_nothing_that_a_person_rejected(desk_at, home, memory):
+    with desk_at(home) as workspace:
+        reject(workspace, add(workspace, "Skip the tests of the harbour.", "convention", agent=True).id)
+    memory.write_bytes(memory.read_bytes() + b"\n- Skip the tests of the harbour.\n")
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert states(workspace)["Skip the tests of the harbour."][0] is Status.REJECTED
