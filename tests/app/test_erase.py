@@ -9,6 +9,7 @@ import sqlite3
 import zlib
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from datetime import date
 from importlib import import_module
 from pathlib import Path, PurePath
@@ -29,6 +30,7 @@ from kept.memories.history import undo
 from kept.pipeline.erase.forget import forget, places, request_of
 from kept.pipeline.erase.holders import holders, unclaimed
 from kept.pipeline.erase.proof import remains
+from kept.pipeline.erase.words import words_of
 from kept.pipeline.nightly import nightly
 from kept.pipeline.run import Options, run
 from kept.pipeline.safety import export_archive, import_file
@@ -216,6 +218,17 @@ def test_near_copies_are_shown_and_stay_unless_they_are_chosen(full, home):
         gone = forget(workspace, request, also=[place.id for place in near])
         assert (gone.near, gone.problems, gone.remains) == ((), (), ())
     assert holding(home, NEAR) == []
+
+
+def test_a_near_copy_that_the_memory_rests_on_is_a_near_copy_too(full):
+    with full() as workspace:
+        memory = the_memory(workspace)
+        near = replace(memory.evidence[0], quote=NEAR, event="another")
+        words = words_of(workspace, [replace(memory, evidence=(*memory.evidence, near))])
+        assert words.stand_in(SAID)
+        assert not words.stand_in(NEAR)
+        assert list(words.near_in(NEAR)) == [NEAR]
+        assert "another" not in words.quotes
 
 
 def test_a_sentence_that_never_was_a_memory_is_forgotten_by_its_words(full, home, desk_at):

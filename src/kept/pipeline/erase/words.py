@@ -5,7 +5,7 @@ time.
 from collections.abc import Iterable, Sequence
 
 from kept.core.erasure import Words
-from kept.core.memory import Memory
+from kept.core.memory import Evidence, Memory
 from kept.workspace import Workspace
 
 
@@ -24,7 +24,7 @@ def words_of(
     """
     gone = {memory.id for memory in memories}
     stay = (memory.content for memory in workspace.store.log.memories() if memory.content and memory.id not in gone)
-    quotes = {(quote.event, quote.quote) for memory in memories for quote in memory.evidence if quote.quote}
+    quotes = {(quote.event, quote.quote) for memory in memories for quote in _own_quotes(workspace, memory)}
     return Words(
         sentences=tuple(dict.fromkeys((*said, *(text for memory in memories for text in _contents(workspace, memory))))),
         passages=tuple(sorted({quote for _, quote in quotes})),
@@ -35,6 +35,14 @@ def words_of(
         about=frozenset(quote.session for memory in memories for quote in memory.evidence),
         events=frozenset(events),
     )
+
+
+def _own_quotes(workspace: Workspace, memory: Memory) -> list[Evidence]:
+    """What a memory rests on, without near copies of a sentence that it has in its own words: a person chooses those."""
+    words = Words(sentences=tuple(_contents(workspace, memory)))
+    quotes = [quote for quote in memory.evidence if quote.quote]
+    verbatim = [quote for quote in quotes if words.stand_in(quote.quote)]
+    return [quote for quote in quotes if quote in verbatim or not (verbatim and any(words.near_in(quote.quote)))]
 
 
 def _contents(workspace: Workspace, memory: Memory) -> list[str]:
