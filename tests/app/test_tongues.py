@@ -22,6 +22,8 @@ SAID = {
     "fr": "On ne déploie jamais le vendredi, parce que personne n'est là pour revenir en arrière.",
     "pt": "Nunca fazemos deploy na sexta-feira, porque não há ninguém para reverter.",
     "zh": "我们从不在星期五部署，因为没有人可以回滚。",
+    "it": "Non rilasciamo mai di venerdì, perché non c'è nessuno che possa tornare indietro.",
+    "ru": "Мы никогда не выкладываем по пятницам, потому что откатить некому.",
     "ja": "金曜日にはデプロイしません。戻せる人がいないからです。",
 }
 

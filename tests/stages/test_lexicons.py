@@ -8,12 +8,10 @@ import re2
 
 from kept.core.errors import ConfigError
 from kept.core.lexicon import Lexicon, TellingPatterns
-from kept.profiles.lexicons import lexicon
-
-LANGUAGES = ("en", "de", "es", "fr", "pt", "zh", "ja")
+from kept.profiles.lexicons import LANGUAGES, lexicon
 
 
-@pytest.mark.parametrize("languages", [(each,) for each in LANGUAGES] + list(combinations(LANGUAGES, 2)) + [LANGUAGES])
+@pytest.mark.parametrize("languages", [(each,) for each in LANGUAGES] + list(combinations(LANGUAGES[:4], 2)) + [LANGUAGES])
 def test_every_cue_of_every_language_is_a_pattern(languages):
     words = lexicon(languages)
     values = [getattr(words, field.name) for field in fields(Lexicon)]
@@ -42,7 +40,7 @@ def test_words_match_between_word_borders_only_also_beside_accents():
 
 
 def test_every_language_tells_in_the_same_ways():
-    assert [each.language for each in lexicon(("ja",)).tellings] == ["en", "de", "es", "fr", "pt", "zh", "ja"]
+    assert tuple(each.language for each in lexicon(("ja",)).tellings) == LANGUAGES
     for each in lexicon(("en",)).tellings:
         empty = {field.name for field in fields(TellingPatterns) if not getattr(each, field.name)}
-        assert empty <= {"spaced", "request", "no_ban", "contrast", "goes_on"}, each.language
+        assert empty <= {"spaced", "measured", "request", "no_ban", "contrast", "goes_on"}, each.language

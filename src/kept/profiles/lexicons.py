@@ -16,7 +16,9 @@ from typing import Any
 from kept.core.errors import ConfigError
 from kept.core.lexicon import Lexicon, TellingPatterns
 
-LANGUAGES = ("en", "de", "es", "fr", "pt", "zh", "ja")
+_FOLDER = resources.files("kept.profiles") / "lexicon"
+# The languages that have a lexicon, English first: a new file is a new language.
+LANGUAGES = ("en", *sorted(language for file in _FOLDER.iterdir() if (language := file.name.removesuffix(".toml")) != "en"))
 
 # The files write ’ for either apostrophe; \x27 is the straight one, which a TOML literal cannot hold.
 _APOSTROPHE = r"[\x27’]"
@@ -154,7 +156,7 @@ def number_words() -> Mapping[str, str]:
 
 @cache
 def _read(language: str) -> Mapping[str, Any]:
-    place = resources.files("kept.profiles") / "lexicon" / f"{language}.toml"
+    place = _FOLDER / f"{language}.toml"
     if not language.isalnum() or not place.is_file():
         raise ConfigError(f"no lexicon for the language {language[:40]!r}")
     return tomllib.loads(place.read_text("utf-8").replace("’", _APOSTROPHE))

@@ -27,25 +27,34 @@ def _signs(name: str) -> str:
 
 
 _CONDITION, _DOUBT = _words("condition"), _words("doubt")
-_REQUEST = re2.compile(rf"(?i)\b(?:{_words('request')})\b|{_signs('request')}")
-_ASKS = re2.compile(rf"(?i)^\W*(?:(?:{_words('opener')})\W+)?(?:{_words('asks')})\b|{_signs('asks')}")
+_EDGE = r"[^\w\x{80}-\x{1FFF}]"  # letters of every script that writes words apart lie in this range
+_OPEN, _SHUT = rf"(?:^|{_EDGE})", rf"(?:$|{_EDGE})"
+_REQUEST = re2.compile(rf"(?i){_OPEN}(?:{_words('request')}){_SHUT}|{_signs('request')}")
+_ASKS = re2.compile(rf"(?i)^\W*(?:(?:{_words('opener')})\W+)?(?:{_words('asks')}){_SHUT}|{_signs('asks')}")
 _BEFORE = re2.compile(
-    rf"(?i)\b(?:{_CONDITION}|{_DOUBT})\b|(?:^|[,;:]\s*)(?:{_words('condition_opening')})\s|{_signs('condition')}|{_signs('doubt')}"
+    rf"(?i){_OPEN}(?:{_CONDITION}|{_DOUBT}){_SHUT}|(?:^|[,;:]\s*)(?:{_words('condition_opening')})\s"
+    rf"|{_signs('condition')}|{_signs('doubt')}"
 )
 _AFTER = re2.compile(
-    rf"(?i)^[\s,;(]*(?:(?:{_words('but')})\s+)*(?:{_CONDITION}|{_words('condition_opening')})\b|^\W*(?:{_signs('condition_after')})"
+    rf"(?i)^[\s,;(]*(?:(?:{_words('but')})\s+)*(?:{_CONDITION}|{_words('condition_opening')}){_SHUT}"
+    rf"|^\W*(?:{_signs('condition_after')})"
 )
-_WITHIN = re2.compile(rf"(?i)^\W*(?:(?:{_words('doubter')}) )?(?:{_DOUBT})\b|\b(?:{_words('supposing')})|{_signs('supposing')}")
-_ONCE = re2.compile(rf"(?i)\b(?:{_words('once')})|{_signs('once')}")
-_CONTENT = re2.compile(rf"(?i)\b(?:{_words('writes')})\b.*\b(?:{_words('places')}|{_words('replies')})\b|(?:{_signs('writes')}).*")
-_OWN = re2.compile(rf"(?i)\b(?:{_words('own')})\b|{_signs('own')}")
+_WITHIN = re2.compile(
+    rf"(?i)^\W*(?:(?:{_words('doubter')}) )?(?:{_DOUBT}){_SHUT}|{_OPEN}(?:{_words('supposing')})|{_signs('supposing')}"
+)
+_ONCE = re2.compile(rf"(?i){_OPEN}(?:{_words('once')})|{_signs('once')}")
+_CONTENT = re2.compile(
+    rf"(?i){_OPEN}(?:{_words('writes')}){_EDGE}(?:.*{_EDGE})?(?:{_words('places')}|{_words('replies')}){_SHUT}"
+    rf"|(?:{_signs('writes')}).*"
+)
+_OWN = re2.compile(rf"(?i){_OPEN}(?:{_words('own')}){_SHUT}|{_signs('own')}")
 _AUTHOR = re2.compile(
     rf"(?i)^\W*(?:{_words('author')})|https?://\S+\s*[:：]?\s*$|^\W*https?://\S+[:：]\s*$"
-    rf"|\b(?:{_words('wrote')})\b[^.]{{0,30}}[:：]\s*$|{_signs('author')}"
+    rf"|{_OPEN}(?:{_words('wrote')})(?:{_EDGE}[^.]{{0,30}})?[:：]\s*$|{_signs('author')}"
 )
-_FIRST_PERSON = re2.compile(rf"(?i)^\W*(?:(?:{_words('first_person')})\b|{_signs('first_person')})")
-_REPORTED = re2.compile(rf"(?i)^[\s\"'”’,.]*(?:{_words('reported')})\b|^\W*(?:{_signs('reported')})")
-_WITHDRAWN = re2.compile(rf"(?i)\b(?:{_words('withdrawn')})\b|{_signs('withdrawn')}")
+_FIRST_PERSON = re2.compile(rf"(?i)^\W*(?:(?:{_words('first_person')}){_SHUT}|{_signs('first_person')})")
+_REPORTED = re2.compile(rf"(?i)^[\s\"'”’,.]*(?:{_words('reported')}){_SHUT}|^\W*(?:{_signs('reported')})")
+_WITHDRAWN = re2.compile(rf"(?i){_OPEN}(?:{_words('withdrawn')}){_SHUT}|{_signs('withdrawn')}")
 _TRAILS = re2.compile(r"^\s*(?:\.{2,}|…)\s*\w")  # an ellipsis behind which a thought of its own begins
 _QUESTION = ("?", "？")
 _CLOSING = " \t\r\n\"'`”’)*_"
