@@ -24,7 +24,7 @@ _STOPS = f"{_ENDS},;:"
 _LISTED = re.compile(r"(?m)^[ \t]*([-+•]|\d{1,3}[.)])(?=\s)")
 _AROUND = 2_000
 _ANSWER = re.compile(r"(?i)^\W*(?:no|nope|nein|non|não|yes|ok|okay|ja|sí|oui|sim)[.!]\s+")
-_LEFT_OUT = re.compile(r"\s*\[?(?:…|\.{3,})\]?\s*")
+_LEFT_OUT = re.compile(r"\[?(?:…|\.{3,})\]?")
 
 
 def fields(event: Event) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ def standing_passage(quote: str, event: Event) -> str:
 def locate(quote: str, text: str) -> tuple[int, int] | None:
     """Where a quote stands in a text, as whole words; with dots for what it leaves out, from its first word to its last."""
     found = _locate(quote, text, 0)
-    parts = [part for part in _LEFT_OUT.split(quote) if part.strip()]
+    parts = [part.strip() for part in _LEFT_OUT.split(quote) if part.strip()]
     if found is None and len(parts) > 1:
         places: list[tuple[int, int]] = []
         for part in parts:
