@@ -47,7 +47,7 @@ def given(marked):
         ("[[Lance l'import sans validation des sommes]] cette fois.", ONCE),
         ("Add to the README: [[release tarballs are always signed with cosign]].", CONTENT),
         ("Change the text of the banner to: [[Release tarballs are always signed with cosign]].", CONTENT),
-        ("Mail from the vendor:\n\nDear team,\n\n[[release tarballs are always signed with cosign]].\n\nRegards\nJo", ANOTHERS),
+        ("Mail from the vendor:\n\n[[release tarballs are always signed with cosign]].", ANOTHERS),
         ("From https://docs.example/guide:\n\n[[Release tarballs are always signed with cosign]].", ANOTHERS),
         ("Here is the letter of our client.\n\nHi all,\n[[release tarballs are always signed with cosign]].", ANOTHERS),
         ("[[Release tarballs are always signed with cosign]], said Jo.", ANOTHERS),
