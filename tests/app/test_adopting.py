@@ -124,3 +124,15 @@ def test_a_note_of_any_form_is_read_or_left(desk_at, home, text):
         path.write_text(text, encoding="utf-8", errors="surrogateescape")
     with desk_at(home) as workspace:
         adopt(workspace, "all")
+
+
+def test_a_note_is_the_fact_below_its_description_where_one_stands_there(desk_at, home):
+    folder = home / ".claude/projects/p/memory"
+    folder.mkdir(parents=True)
+    fact = "Deploys of harbor run only from the main branch."
+    (folder / "deploys.md").write_text(
+        f"---\nname: deploys\ndescription: how deploys work\ntype: feedback\n---\n\n{fact}\n\n**Why:** x\n"
+    )
+    with desk_at(home) as workspace:
+        adopt(workspace, "claude")
+        assert [each.content for each in workspace.store.log.memories()] == [fact]

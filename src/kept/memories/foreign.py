@@ -97,11 +97,15 @@ def _opened(line: str) -> str:
 
 
 def _file(tool: str, path: Path, *, beside: str = "") -> Iterator[Note]:
-    """The notes of a file: what its front matter says it is about, else each of its list items and paragraphs."""
+    """The notes of a file: of one with a description, what stands first below it (the fact; the description only says what about)
+    or else the description; of another each of its list items and paragraphs.
+    """
     lines = _read_lines(path)
     head, body = _front_matter(lines)
     if head.get("description"):
-        yield _note_of_file(tool, path, head["description"], kind=head.get("type", ""), beside=beside)
+        first = next((line.strip() for line in body if line.strip()), "")
+        fact = first if len(first) >= _LEAST and first[0].isalnum() else head["description"]
+        yield _note_of_file(tool, path, fact, kind=head.get("type", ""), beside=beside)
         return
     for line in body:
         text = _bullet(line) or ("" if line.startswith(("#", "<", "|", "```", " ")) else line.strip())
