@@ -237,7 +237,8 @@ def _worth_lines(worth: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Iterat
     )
     for rule, by_source in worth.items():
         told = "; ".join(f"{source}: {counts['right']} right, {counts['wrong']} wrong" for source, counts in by_source.items())
-        yield line(f"  {rule:<28}{told or 'in no annotated turn'}")
+        net = sum(counts["right"] - counts["wrong"] for counts in by_source.values())
+        yield line(f"  {rule:<28}", (f"{net:+d}  " if told else "", "bold"), told or "in no annotated turn")
 
 
 def _percent(part: int, whole: int) -> str:
