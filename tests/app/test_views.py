@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kept.core.memory import Status
-from kept.memories.person import add
+from kept.memories.person import add, reject
 from kept.outputs.routing import routed
 from kept.pipeline.run import Options, run
 from kept.profiles.profile import Place
@@ -86,6 +86,18 @@ def test_a_new_entry_waits_for_approval(journal, home):
     write(home, body)
     run(journal, [], Options())
     assert told(journal, Status.HELD) == {("decisions", "Workers register through plugins in `plugin.go`.")}
+
+
+def test_an_entry_that_a_person_rejected_stays_rejected_when_it_is_written_again(journal, home):
+    before = read(home)
+    added = {**before, "decisions": [*before["decisions"], "Workers register through plugins in `plugin.go`."]}
+    write(home, added)
+    run(journal, [], Options())
+    reject(journal, next(each.id for each in journal.store.log.memories() if each.status is Status.HELD))
+    for body in (before, added):
+        write(home, body)
+        run(journal, [], Options())
+    assert told(journal, Status.REJECTED) == {("decisions", "Workers register through plugins in `plugin.go`.")}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"themes": 3}', '{"themes": []}'])

@@ -169,7 +169,7 @@ def _addition(workspace: Workspace, profile: Profile, entry: Entry) -> Iterator[
     ]
     now = workspace.clock()
     if same:
-        if not any(each.status in (Status.ACTIVE, Status.HELD) for each in same):
+        if not any(each.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for each in same):  # any program can add an entry
             yield Approve(memory=same[0].id, at=now, reason="written again by hand")
         return
     trusted = profile.outputs.trust_added_lines
