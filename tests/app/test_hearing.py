@@ -282,6 +282,32 @@ def test_what_the_model_turns_down_is_refused_and_what_rules_are_sure_of_waits(d
         assert contents(workspace) == []
 
 
+@pytest.mark.parametrize("refused", [1, 5, 6])
+def test_the_models_word_on_what_rules_found_gives_the_same_memories_before_and_after_curation(desk_at, tmp_path, refused):
+    teams = ("north", "south", "east", "west", "upper", "lower")
+    tellings = [f"Remember that the {team} team deploys `{team}.yaml` by hand." for team in teams]
+
+    def refuses(ask):
+        lines = [line for line in ask.prompt.rpartition("Hints:")[2].splitlines() if line.startswith("h")]
+        verdicts = [(line.split()[0], "refuse" if number < refused else "confirm") for number, line in enumerate(lines)]
+        return NOTHING | {"hints": [{"hint": name, "verdict": word, "reason": "passing"} for name, word in verdicts]}
+
+    found = []
+    for name in ("rules first", "at once"):
+        home = tmp_path / name
+        home.mkdir()
+        say(home, "one", *tellings)
+        with desk_at(home) as workspace:
+            if name == "rules first":
+                run(replace(workspace, llm=None), [], Options())
+                assert len(contents(workspace)) == len(tellings)
+            report = run(with_model(workspace, Obedient(refuses)), [], Options())
+            assert not report.curated.stopped
+            found.append((sorted(contents(workspace)), [each[:3] for each in outcome(workspace) if each[2] == "active"]))
+    assert found[0] == found[1]
+    assert len(found[0][0]) == len(tellings) - refused
+
+
 def test_a_changed_prompt_rewrites_nothing_unless_it_is_forced(desk_at, home):
     say(home, "one", RULE, FACT)
     own = home / ".config/kept/extraction-prompt.md"

@@ -31,19 +31,31 @@ class Stop:
         return f"it would deactivate {self.lost} of {self.active} memories in {self.category}{before}"
 
 
-def overreach(memories: Iterable[Memory], operations: Sequence[Operation], actor: Actor = Actor.MACHINE) -> tuple[Stop, ...]:
+def overreach(
+    memories: Iterable[Memory],
+    operations: Sequence[Operation],
+    actor: Actor = Actor.MACHINE,
+    *,
+    corrected: frozenset[str] = frozenset(),
+) -> tuple[Stop, ...]:
     """The categories of which the operations would take too much (K6): more than half of what stands in this pass, or, together
     with what machines took in the 30 days of event time before, more than half of what there was.
 
     Active memories stand. Whatever ends that counts in full: retiring, superseding, merging away, resolving, emptying its content.
-    Moving to another category does not. A pass with any stop must not be applied at all.
+    Moving to another category does not. What is ``corrected`` is no loss: it should never have stood. A pass with any stop must not
+    be applied at all.
     """
     before = {each.id: each for each in memories}
     after = _after(before, operations, actor)
-    stood, stand = _standing(before.values()), _standing(after.values())
+    stood, stand = _standing(before.values()) - corrected, _standing(after.values())
     active = Counter(before[each].category for each in stood)
     lost = Counter(before[each].category for each in stood - stand)
-    spent = _spent(before.values(), stood, max((each.at for each in operations if each.at is not None), default=None))
+    others = [each for each in before.values() if each.id not in corrected]
+    spent = _spent(
+        others,
+        stood,
+        max((each.at for each in operations if each.at is not None), default=None),
+    )
     return tuple(
         Stop(category=category, active=active[category], lost=count, spent=spent[category])
         for category, count in sorted(lost.items())

@@ -10,7 +10,7 @@ from kept.core.statement import statement
 from kept.curation.categories import Rules, rules_of
 from kept.curation.curate import curate
 from kept.curation.guard import overreach, trespasses
-from kept.extraction.questions import settled
+from kept.extraction.questions import overruled, settled
 from kept.local.progress import Progress, silent
 from kept.store.values import Draft
 from kept.workspace import Workspace
@@ -59,7 +59,8 @@ def curate_group(
     """Curate one group; False where a guard stopped the pass. Raises StoreError."""
     log, (profile, scope) = workspace.store.log, group
     memories = log.memories(group=(profile, scope))
-    judged = settled(each.judged for each in log.proposals(profile, scope))
+    proposed = tuple(each.judged for each in log.proposals(profile, scope))
+    judged = settled(proposed)
     way = next((each for each in workspace.profiles if each.id == profile), None)
     operations = curate(
         judged,
@@ -71,7 +72,9 @@ def curate_group(
     if not operations:
         return True
     subject = f"{profile} · {scope}"
-    stops = [str(each) for each in overreach(memories, operations)] if not allow else []
+    turned_down = overruled(proposed)
+    corrected = frozenset(each.id for each in memories if not each.owned and turned_down.issuperset(each.candidates))
+    stops = [str(each) for each in overreach(memories, operations, corrected=corrected)] if not allow else []
     stops += [f"it would change {each}, which is pinned or the user's own" for each in trespasses(memories, operations)]
     if stops:
         note = f"stopped by the guard: {'; '.join(stops)}"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kept.core.memory import SAID_ONCE, Judged, Memory, Refused, Status, Verdict
+from kept.core.memory import DOUBTED, SAID_ONCE, Held, Judged, Memory, Refused, Status, Verdict
 from kept.core.operation import (
     ANSWERED,
     WITHDRAWN,
@@ -103,6 +103,10 @@ def curate(
     return tuple(operations)
 
 
+# How the reasons begin for which machines make a memory active.
+_MADE_ACTIVE = ("accepted", "seen in ", "confidence reached")
+
+
 def counts(verdict: Verdict) -> bool:
     """Whether a candidate takes part in curation: it was not refused, or only for having been said once."""
     return not isinstance(verdict, Refused) or verdict.reason == SAID_ONCE
@@ -113,7 +117,7 @@ def _settle(plan: Plan, *, replaced: bool, doubtful: bool) -> Iterator[Operation
     if facts is None or plan.ended:
         return
     at, status = facts.last_seen, Status.HELD if doubtful else plan.status
-    living = winner is not None and (plan.fixed or winner.status in (Status.ACTIVE, Status.HELD))
+    living = winner is not None and (plan.fixed or winner.status in (Status.ACTIVE, Status.HELD)) and not _is_doubted(plan)
     if winner is None or not (living or replaced):
         reason = "held: it contradicts what you keep" if doubtful else reason_of(plan.members, facts)
         value = memory_of(plan.number, plan.members[0].candidate, facts, status)
@@ -141,6 +145,14 @@ def _settle(plan: Plan, *, replaced: bool, doubtful: bool) -> Iterator[Operation
         yield Approve(
             memory=winner.id, at=at, reason=f"seen in {count_of(facts.observations)}" if often else "confidence reached the floor"
         )
+
+
+def _is_doubted(plan: Plan) -> bool:
+    """Whether a memory that machines made active rests on what a model doubts: it waits then, as if the model had come first."""
+    winner = plan.winner
+    doubts = all(isinstance(each.verdict, Held) and each.verdict.reason == DOUBTED for each in plan.members)
+    made = winner is not None and winner.status is Status.ACTIVE and winner.reason.startswith(_MADE_ACTIVE)
+    return bool(plan.members) and doubts and made and not plan.fixed
 
 
 def _promotion(plan: Plan, category: str) -> Iterator[Operation]:

@@ -4,7 +4,7 @@ itself.
 
 from kept.extraction.questions.answer import KINDS, SURE, Answer, answer
 from kept.extraction.questions.chunks import Chunk, Turn, chunks
-from kept.extraction.questions.gaps import as_memories, narrowed, settled
+from kept.extraction.questions.gaps import as_memories, narrowed, overruled, settled
 from kept.extraction.questions.outcome import folded, summed, summing
 from kept.extraction.questions.question import PURPOSE, Excerpt, Hint, divided, hints, question
 from kept.extraction.questions.reading import TRIGGER, Claim, Reading
@@ -30,6 +30,7 @@ __all__ = [
     "hints",
     "is_told",
     "narrowed",
+    "overruled",
     "question",
     "settled",
     "shown",

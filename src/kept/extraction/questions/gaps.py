@@ -51,5 +51,10 @@ def settled(judged: Iterable[Judged]) -> tuple[Judged, ...]:
     )
 
 
+def overruled(judged: Iterable[Judged]) -> frozenset[str]:
+    """The candidates of the rules that a model turned down or doubts."""
+    return frozenset(each.candidate.id for each in judged if _overrules(each))
+
+
 def _overrules(judged: Judged) -> bool:
     return isinstance(judged.verdict, Held | Refused) and judged.verdict.reason in (DISMISSED, DOUBTED)
