@@ -196,6 +196,12 @@ def test_words_that_a_screen_breaks_at_hyphens_and_not_at_slashes_come_back_whol
     assert human(events) == [prompt, other]
 
 
+def test_two_prompts_with_bars_and_no_answer_between_them_are_two_and_a_paragraph_begins_none(tmp_path):
+    screen = "▌ update the doc above\n▌\n▌ in its second part\n\n▌ and give me the full version\n\n• Ran ls\n  └ x\n\n• Done.\n"
+    events = read_bytes(READER, tmp_path / "a.txt", screen.encode())
+    assert human(events) == ["update the doc above\n\nin its second part", "and give me the full version"]
+
+
 def wrap(mark, text, columns):
     rows = [mark]
     for word in text.split():

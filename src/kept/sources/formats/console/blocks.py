@@ -217,7 +217,9 @@ class _Scan:
                 if not spaced:
                     break
             elif barred and text.startswith("▌"):
-                blank, end = False, after + 1
+                if blank:
+                    break  # a blank row of a prompt has its bar, so this is the next one
+                end = after + 1
             else:
                 form, _ = self._form(after)
                 indented = len(text) - len(text.lstrip(" ")) >= (margin if blank else 1)
