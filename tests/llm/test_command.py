@@ -10,6 +10,7 @@ from threading import Thread
 import pytest
 from asks import ask
 
+from kept.core.event import OFF_THE_RECORD
 from kept.llm.adapters import Command, Said, Silent
 from kept.llm.adapters.process import Programs
 from kept.llm.ask import GUARD, Fault
@@ -180,3 +181,19 @@ def test_a_known_program_with_options_is_still_called_so_that_it_can_only_answer
     assert argv.count("-p") == 1
     assert "--safe-mode" in argv
     assert ("--effort" in argv) == ("--effort" in words)
+
+
+def test_gemini_is_asked_off_the_record_without_extensions_and_its_response_is_the_reply(program) -> None:
+    body = "asked = sys.stdin.read()\nprint(json.dumps({'response': json.dumps([sys.argv[1:], asked.splitlines()[0]])}))"
+    said = answered(program(body, "gemini"), model="flash")
+    assert isinstance(said, Said)
+    arguments, first = json.loads(said.text)
+    assert arguments[arguments.index("--extensions") + 1] == "none"
+    assert arguments[-2:] == ["--model", "flash"]
+    assert first == OFF_THE_RECORD
+
+
+def test_an_error_that_gemini_tells_is_no_reply(program) -> None:
+    said = answered(program("print(json.dumps({'error': {'message': 'no quota'}}))", "gemini"))
+    assert isinstance(said, Silent)
+    assert "no quota" in said.reason
