@@ -263,6 +263,12 @@ GROUPS = {
             ),
         ),
         Command(
+            "llm",
+            "commands.llm:llm",
+            "try out language models with ten fixed questions; the smallest that passes",
+            ("kept llm trial", "kept llm trial --model haiku --model sonnet", "kept llm trial --json"),
+        ),
+        Command(
             "jobs",
             "commands.jobs:jobs",
             "let your own agent be the model: questions in files, replies beside them",

@@ -1,0 +1,112 @@
+"""The trial of a language model: ten fixed questions of the form that extraction asks, and how its replies score."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any
+
+from kept.core.errors import UsageError
+from kept.core.text import one_line
+from kept.extraction.questions import Chunk, Excerpt, Turn, question
+from kept.llm.ask import Answered, Ask, Reply
+from kept.llm.client import LlmClient
+from kept.llm.models import asker
+from kept.profiles import profile
+from kept.profiles.prompts import BUILT_IN, composed, default
+from kept.workspace import Workspace
+
+PASSES = 8  # questions of ten that a model must answer right
+_PURPOSE = "trial"
+# The models of a program that are tried where none is named, the smallest first.
+_MODELS = {"claude": ("haiku", "sonnet", "opus")}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Score:
+    """How a model did: questions answered right, what it took that it must not, and what went wrong, question by question."""
+
+    model: str
+    right: int
+    unwanted: int
+    faults: tuple[str, ...] = ()
+
+    @property
+    def passes(self) -> bool:
+        """Whether the model may be trusted with extraction: enough is right, and nothing taken that a trap offered."""
+        return self.right >= PASSES and self.unwanted == 0
+
+
+def try_models(workspace: Workspace, models: tuple[str, ...] = ()) -> tuple[Score, ...]:
+    """Try models in their order until one passes; without names the program's own, the smallest first, else that of the settings.
+
+    Raises UsageError where no model is set, ConfigError, StoreError.
+    """
+    if workspace.llm is None:
+        raise UsageError("no language model is set", hint="choose llm.adapter first")
+    usual = _MODELS.get(workspace.settings.llm.command, ()) if not workspace.settings.llm.model else ()
+    found: list[Score] = []
+    for model in models or usual or (workspace.settings.llm.model,):
+        found.append(_score(workspace, model))
+        if found[-1].passes:
+            break
+    return tuple(found)
+
+
+def _score(workspace: Workspace, model: str) -> Score:
+    rows: list[Mapping[str, Any]] = tomllib.loads((files("kept.pipeline") / "trial.toml").read_text(encoding="utf-8"))["question"]
+    asking = _client(workspace, model)
+    replies = asking([question_of(row["talk"]) for row in rows])
+    if asking is not workspace.llm:
+        asking.close()
+    judged = [_judge(row, reply) for row, reply in zip(rows, replies, strict=True)]
+    return Score(
+        model=model or workspace.settings.llm.command or workspace.settings.llm.adapter,
+        right=sum(not fault for fault, _ in judged),
+        unwanted=sum(trap for _, trap in judged),
+        faults=tuple(f"question {number}: {fault}" for number, (fault, _) in enumerate(judged, 1) if fault),
+    )
+
+
+def _client(workspace: Workspace, model: str) -> LlmClient:
+    assert workspace.llm is not None
+    if model == workspace.settings.llm.model:
+        return workspace.llm
+    chosen = replace(workspace.settings.llm, model=model)
+    made = asker(
+        chosen,
+        replies=workspace.paths.replies,
+        env=workspace.env,
+        clock=workspace.clock,
+        day_start=workspace.clock,
+        redact=lambda text: (text, 0),  # the questions are kept's own
+    )
+    return made or workspace.llm
+
+
+def question_of(talk: list[str]) -> Ask:
+    """The question about what was said, as extraction asks it."""
+    turns = tuple(Turn(ordinal=number, text=f"[e{number}] {text}") for number, text in enumerate(talk))
+    prompt = composed(profile("coding"), default(), BUILT_IN)
+    ask = question([Excerpt(chunk=Chunk(start=0, stop=len(turns), closed=True, turns=turns))], prompt)
+    return replace(ask, purpose=_PURPOSE, waits=False)
+
+
+def _judge(row: Mapping[str, Any], reply: Reply) -> tuple[str, bool]:
+    """What is wrong with a reply (empty: nothing), and whether it took what a trap offered."""
+    if not isinstance(reply, Answered):
+        return reply.reason, False
+    said = _plain(" ".join(row["talk"]))
+    passages = [_plain(str(claim["passage"])) for claim in reply.body["memories"]]
+    traps = [words for words in row["unwanted"] if any(_plain(words) in passage for passage in passages)]
+    if traps:
+        return f"took {traps[0]!r}", True
+    if missed := [words for words in row["wanted"] if not any(_plain(words) in passage for passage in passages)]:
+        return f"missed {missed[0]!r}", False
+    if any(passage not in said for passage in passages):
+        return "a passage that nobody said", False
+    return ("more than there is" if len(passages) > len(row["wanted"]) + 1 else ""), False
+
+
+def _plain(text: str) -> str:
+    return one_line(text).casefold().strip(" .!?\"'`")
