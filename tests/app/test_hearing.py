@@ -201,6 +201,25 @@ def test_small_sessions_are_asked_about_together_and_one_in_which_nobody_typed_n
         assert (report.heard.left, workspace.store.archive.unheard()) == (0, ())
 
 
+def test_a_dry_run_and_an_announcement_tell_what_is_then_asked(desk_at, home):
+    for number in range(3):
+        rows = (" ".join(f"row{number}{part}x{each} of the import stays" for each in range(25)) for part in range(40))
+        words = (
+            f"We decided to keep table{number}{part}.sql because the importer reads it. And {row}." for part, row in enumerate(rows)
+        )
+        say(home, f"s{number}", *words, day=f"2026-01-0{number + 1}")
+    model = Obedient()
+    with desk_at(home) as workspace:
+        would = run(with_model(workspace, model), [], Options(dry=True)).asked.would
+        assert model.asked == []
+        asking = with_model(workspace, model)
+        run(asking, [], Options())
+        assert 0.8 * len(model.asked) <= would.questions <= 1.2 * len(model.asked)
+        spent = asking.llm.tally.usage.input_tokens
+        assert 0.8 * spent <= would.usage.input_tokens <= 1.2 * spent
+        assert {each.purpose for each in model.asked} >= {"extract", "summary"}
+
+
 def test_no_transaction_is_open_while_a_model_is_asked(desk_at, home):
     say(home, "one", RULE)
     with desk_at(home) as workspace:

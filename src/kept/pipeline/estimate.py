@@ -1,21 +1,53 @@
-"""Estimate what a run will ask a language model, before the first question is sent, or before any model is chosen."""
+"""Estimate what a run will ask a language model, before the first question is sent, or before any model is chosen.
 
-from dataclasses import replace
+Questions of extraction are planned as the run plans them; those about days and categories follow from how much there is to read.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import date
 from itertools import islice
 
+from kept.core.summary import Point
+from kept.curation.advice import PURPOSE as CURATE
+from kept.curation.advice import SCHEMA as CHANGES
 from kept.extraction.extract_threads import Within
-from kept.extraction.llm_extraction import pending, questions
+from kept.extraction.llm_extraction import Part, pending, questions
+from kept.extraction.questions import summing
+from kept.llm.ask import Ask
 from kept.llm.budget import Estimate
 from kept.llm.client import LlmClient
 from kept.llm.found import Found
 from kept.llm.models import model
 from kept.llm.prices import price_of
 from kept.local.settings import Llm
+from kept.profiles import prompts
 from kept.profiles.profile import Occasion
 from kept.workspace import Workspace
 
 _SAMPLED = 120  # sessions of which a rough estimate is made
 _TOGETHER = 100  # questions counted at once: bounds memory
+_DAY_TOKENS = 8_000  # of a project's day, below which too few points are noted to be put together
+_POINT_TOKENS = 2_500  # to read for a point that a model notes
+_POINT = "a point of some twelve words, as a model notes what a part came to"
+_TABLE_PARTS = 2  # parts of a project, in tokens of a whole question, from which entries of a category resemble each other
+_TABLE_CHARS = 1_500
+
+
+@dataclass(kw_only=True, slots=True)
+class _Later:
+    """How many tokens are read of each day and project, and of each project: what is asked about later follows from it."""
+
+    days: Counter[tuple[date, str]] = field(default_factory=Counter)
+    scopes: Counter[str] = field(default_factory=Counter)
+
+    def add(self, workspace: Workspace, part: Part) -> None:
+        chunk, scope, weight = part.reading.chunk, part.reading.scope, part.excerpt.weight
+        self.scopes[scope] += weight
+        for place in range(chunk.start, chunk.stop):
+            if at := part.reading.events[place].at:
+                self.days[at.astimezone(workspace.zone).date(), scope] += weight // (chunk.stop - chunk.start)
 
 
 def foresee(
@@ -26,16 +58,37 @@ def foresee(
     within: Within | None = None,
     occasion: Occasion = Occasion.NIGHTLY,
 ) -> Estimate:
-    """What a run would ask about threads that no model has read, by the plan that it follows. Asks nothing.
+    """What a run would ask about threads that no model has read, and about the days and memories that come of them. Asks nothing.
 
     Raises StoreError, and ConfigError where the settings name no whole model.
     """
     waiting = pending(workspace, force=force, within=within, occasion=occasion)
-    asks = (each.ask for each in questions(workspace, waiting, asking.room) if each.ask is not None)
+    planned, later = questions(workspace, waiting, asking.room), _Later()
     found = Estimate()
-    while some := list(islice(asks, _TOGETHER)):
-        found += asking.estimate(some)
+    while some := list(islice(planned, _TOGETHER)):
+        for part in (part for each in some for part in each.parts if part.told):
+            later.add(workspace, part)
+        found += asking.estimate([each.ask for each in some if each.ask is not None])
+    if occasion is Occasion.NIGHTLY:
+        found += asking.estimate([*_days(workspace, later), *_tables(later, asking.room.part)])
     return found
+
+
+def _days(workspace: Workspace, later: _Later) -> Iterator[Ask]:
+    text, version = prompts.outcome()
+    today = workspace.clock().astimezone(workspace.zone).date()
+    for (day, scope), weight in sorted(later.days.items()):
+        if weight >= _DAY_TOKENS and day < today:
+            count = min(weight // _POINT_TOKENS, 120)
+            points = [Point(kind="decisions", text=f"{_POINT}, {day} {scope} {number}", events=()) for number in range(count)]
+            yield summing(points, system=text, version=version)
+
+
+def _tables(later: _Later, part: int) -> Iterator[Ask]:
+    text, version = prompts.curation()
+    for scope, weight in sorted(later.scopes.items()):
+        if weight >= _TABLE_PARTS * part:
+            yield Ask(purpose=CURATE, version=version, system=text, prompt=scope.ljust(_TABLE_CHARS, "."), schema=CHANGES)
 
 
 def foresee_any(workspace: Workspace) -> Estimate:

@@ -26,7 +26,7 @@ from kept.extraction.revalidate import recheck
 from kept.intake.projects import Moved, misplaced, move, record
 from kept.intake.reading import Found, Reading, archive_files, discover
 from kept.intake.unread import note_unread
-from kept.llm.budget import Tally
+from kept.llm.budget import Estimate, Tally
 from kept.llm.client import LlmClient
 from kept.local.files import locked
 from kept.local.progress import Late, Progress, never, silent
@@ -198,20 +198,7 @@ def _run(workspace: Workspace, paths: Sequence[Path], options: Options, progress
         )
         recheck(workspace, run_number, workspace.store.archive.each(grown))
     if workspace.llm is not None and options.occasion is not Occasion.REAL_TIME:
-        within = _limits(workspace, options)
-        _announce(workspace, workspace.llm, options, within)
-        report.heard = hear(
-            workspace,
-            run_number,
-            workspace.llm,
-            by=_named(workspace),
-            room=workspace.llm.room,
-            force=options.force,
-            within=within,
-            occasion=options.occasion,
-            progress=progress,
-            late=late,
-        )
+        report.heard = _ask_about_sessions(workspace, run_number, options, progress, late)
     progress("curating", 0, 0)
     if workspace.store.log.dirty() and (options.dry or _safe(workspace, report.written)):
         report.curated = curate_dirty(workspace, run_number, allow=options.allow, freed=moved.scopes, progress=progress)
@@ -236,6 +223,28 @@ def _run(workspace: Workspace, paths: Sequence[Path], options: Options, progress
         body = report.body() | {"seconds": (workspace.clock() - started).total_seconds()}
         workspace.store.log.end_run(report.run, workspace.clock(), body)
     return report
+
+
+def _ask_about_sessions(workspace: Workspace, run_number: RunNumber, options: Options, progress: Progress, late: Late) -> Heard:
+    """Have a person told what is going to be asked, and ask it; a dry run only counts."""
+    assert workspace.llm is not None
+    within = _limits(workspace, options)
+    coming = _announce(workspace, workspace.llm, options, within)
+    heard = hear(
+        workspace,
+        run_number,
+        workspace.llm,
+        by=_named(workspace),
+        room=workspace.llm.room,
+        force=options.force,
+        within=within,
+        occasion=options.occasion,
+        progress=progress,
+        late=late,
+    )
+    if options.dry:
+        workspace.llm.tally.would = coming
+    return heard
 
 
 def _read(workspace: Workspace, what: tuple[Found, Sequence[Path]], options: Options, progress: Progress, late: Late) -> Reading:
@@ -265,13 +274,15 @@ def _late(seconds: float) -> Late:
     return (lambda: monotonic() > until) if seconds else never
 
 
-def _announce(workspace: Workspace, asking: LlmClient, options: Options, within: Within | None) -> None:
+def _announce(workspace: Workspace, asking: LlmClient, options: Options, within: Within | None) -> Estimate:
     """Have a person told what is going to be asked, before it is; what was set aside is asked again where everything is."""
     asking.retry = options.force
-    if options.dry:
-        return
     with suppress(ConfigError):  # it is told with the first question
-        asking.announce(foresee(workspace, asking, force=options.force, within=within, occasion=options.occasion))
+        coming = foresee(workspace, asking, force=options.force, within=within, occasion=options.occasion)
+        if not options.dry:
+            asking.announce(coming)
+        return coming
+    return Estimate()
 
 
 def _with_queued(workspace: Workspace, found: Found, *, force: bool) -> Found:

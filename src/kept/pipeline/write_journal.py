@@ -14,6 +14,8 @@ from statistics import fmean
 
 from kept.core.codec import canonical, digest, dump
 from kept.core.errors import UsageError
+from kept.extraction.questions import PURPOSE
+from kept.extraction.questions.form import SCHEMA
 from kept.journal.context import recalled, sessions_of, telling, worked_days
 from kept.journal.entry import EXTRACTIVE, Grade, Head, Item, Slot, Template, Told
 from kept.journal.feed_reading import items_between
@@ -25,12 +27,14 @@ from kept.llm.ask import Answered, Ask
 from kept.llm.budget import Estimate
 from kept.local import files
 from kept.local.progress import Progress, silent
+from kept.pipeline.estimate import foresee
 from kept.pipeline.run import Options, run
 from kept.profiles.machinery import machinery
 from kept.profiles.prompts import journal as journal_prompt
-from kept.workspace import Workspace
+from kept.workspace import JOURNAL, Workspace
 
 _TOKEN = 3  # bytes, as the budget of a model counts them
+_ENTRY_CHARS = 1_500  # of an entry, and of what is asked about it
 _LATELY = 7  # entries whose self-reference raises the share of what comes from outside
 
 
@@ -130,7 +134,16 @@ def plan(workspace: Workspace, work: Work, first: date, last: date) -> Plan:
     if not work.model or workspace.llm is None:
         return Plan(days=days)
     asks = [ask for day in days if (ask := _question(work, _made(workspace, work, day, day))) is not None]
-    return Plan(days=days, estimate=workspace.llm.estimate(asks))
+    pages = [_question_of_entry(workspace, ask) for ask in asks] if work.template.extract else []
+    return Plan(days=days, estimate=workspace.llm.estimate([*asks, *pages]) + foresee(workspace, workspace.llm))
+
+
+def _question_of_entry(workspace: Workspace, ask: Ask) -> Ask:
+    """About what is asked once an entry is written, to remember what it says."""
+    kind = next((each for each in workspace.profiles if each.id == JOURNAL), workspace.profile)
+    system = workspace.prompt(kind)
+    prompt = f"{ask.prompt[:_ENTRY_CHARS].ljust(_ENTRY_CHARS, '.')}\n{system.reminder}"
+    return Ask(purpose=PURPOSE, version=system.version, system=system.system, prompt=prompt, schema=SCHEMA)
 
 
 def backfill(
