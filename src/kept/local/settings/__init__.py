@@ -186,6 +186,8 @@ def _checked(body: Mapping[str, Any], where: str) -> Settings:
     made = Settings(**values)
     if made.timezone:
         zone(made.timezone)
+    if made.llm.model.startswith("-"):  # it is an argument of a program, which would take it for an option
+        raise ConfigError(f"llm.model {made.llm.model!r} is no name of a model", where=where, hint='model = "haiku"')
     if made.llm.adapter not in _ADAPTERS:
         raise ConfigError(f"there is no llm.adapter {made.llm.adapter!r}", where=where, hint=f"one of: {', '.join(_ADAPTERS)}")
     return made
