@@ -17,7 +17,7 @@ from kept.core.operation import ADVISED, Merge, Operation, Resolve, Retire, Revi
 from kept.core.statement import statement
 from kept.core.text import likeness, numbers, one_line, tokens
 from kept.llm.ask import Ask
-from kept.llm.schema import read, schema_of
+from kept.llm.schema import read_fitted, schema_of
 from kept.profiles.profile import Category, Shape
 
 PURPOSE = "curate"
@@ -188,7 +188,7 @@ def advice(body: Mapping[str, Any], table: Table) -> Advice:
         {"into" if name == "with" else name: value for name, value in each.items()} if isinstance(each, Mapping) else each
         for each in (listed if isinstance(listed, list) else [])
     ]
-    changes = read(Changes, {**body, "operations": renamed} if isinstance(listed, list) else body).operations
+    changes = read_fitted(Changes, {**body, "operations": renamed} if isinstance(listed, list) else body).operations
     counts = Counter(each.id for each in changes)
     known = dict(enumerate((*table.entries, *table.named), 1))
     refused: Counter[str] = Counter()

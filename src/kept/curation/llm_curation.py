@@ -8,9 +8,7 @@ text.
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from kept.core.codec import json_fields
 from kept.core.fingerprint import recognised
 from kept.core.fold import undone
 from kept.core.memory import Actor, Memory, Status
@@ -42,10 +40,6 @@ class Advised:
     refused: Counter[str] = field(default_factory=Counter)
     stopped: list[str] = field(default_factory=list)
     left: int = 0
-
-    def body(self) -> dict[str, Any]:
-        """The account as JSON."""
-        return json_fields(self)
 
 
 def take_advice(workspace: Workspace, run: Callable[[], int], asking: Asking, *, by: str, allow: bool = False) -> Advised:

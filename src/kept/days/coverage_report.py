@@ -4,9 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from kept.core.codec import json_fields
 from kept.core.event import Event
 from kept.core.memory import USER_SCOPE
 from kept.extraction.coverage import Coverage, Known, Topic, known, marked, topics
@@ -36,10 +34,6 @@ class Covered:
     covered: int = 0
     nothing: int = 0
     missed: tuple[Missed, ...] = ()
-
-    def body(self) -> dict[str, Any]:
-        """The account as JSON."""
-        return json_fields(self)
 
 
 class Covering:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
-from kept.core.codec import digest, json_fields
+from kept.core.codec import digest
 from kept.core.fingerprint import recognised
 from kept.core.summary import Form, Passage, Point
 from kept.extraction.questions import folded, summed, summing
@@ -32,10 +32,6 @@ class Daybook:
 
     written: int = 0
     left: int = 0
-
-    def body(self) -> dict[str, object]:
-        """The account as JSON."""
-        return json_fields(self)
 
 
 def write_days(workspace: Workspace, asking: LlmClient, *, by: str) -> Daybook:

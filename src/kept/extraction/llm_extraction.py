@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from kept.core.codec import digest
+from kept.core.codec import digest, json_fields
 from kept.core.event import Event
 from kept.core.fingerprint import recognised
 from kept.core.memory import Accepted, Actor, Candidate, Held, Judged, Refused, Verdict
@@ -72,18 +72,9 @@ class Heard:
 
     def body(self) -> dict[str, Any]:
         """The account as JSON."""
-        return {
-            "sessions": self.threads,
-            "chunks": self.chunks,
-            "accepted": self.accepted,
-            "held": self.held,
-            "refused": dict(self.refused),
-            "confirmed": self.confirmed,
-            "overruled": self.overruled,
-            "dropped": dict(self.dropped),
-            "left": self.left,
-            "prompts": {name: {"origin": origin, "version": version} for name, (origin, version) in self.prompts.items()},
-        }
+        names = ("chunks", "accepted", "held", "refused", "confirmed", "overruled", "dropped", "left")
+        prompts = {name: {"origin": origin, "version": version} for name, (origin, version) in self.prompts.items()}
+        return json_fields(self, *names, sessions="threads") | {"prompts": prompts}
 
     def count(self, judged: Judged) -> None:
         """Add a judged candidate of the model's."""

@@ -81,7 +81,7 @@ def note_program(home: Paths, *, anew: bool = False) -> None:
     stays.
     """
     script, place = Path(sys.executable).with_name("kept"), home.state / "program"
-    noted = Path(_text(place).strip() or "/")
+    noted = Path(files.read_text(place).strip() or "/")
     if script.is_file() and home.state.is_dir() and (noted != script if anew else not noted.is_file()):
         files.write(place, f"{script}\n".encode(), expect=files.read(place).stamp, root=home.root)
 
@@ -93,12 +93,12 @@ def used(home: Paths) -> tuple[Client, ...]:
 
 def hooked(home: Paths) -> tuple[Client, ...]:
     """Those whose settings call kept."""
-    return tuple(each for each in CLIENTS if has_hooks(_text(home.of(each) / each.file)))
+    return tuple(each for each in CLIENTS if has_hooks(files.read_text(home.of(each) / each.file)))
 
 
 def plugged(home: Paths) -> tuple[Client, ...]:
     """Those in which kept's plugin or extension is on: it brings the hooks."""
-    return tuple(each for each in (*CLIENTS, GEMINI) if has_plugin(_text(home.of(each) / each.plugins)))
+    return tuple(each for each in (*CLIENTS, GEMINI) if has_plugin(files.read_text(home.of(each) / each.plugins)))
 
 
 def sectioned(home: Paths) -> tuple[Client, ...]:
@@ -117,7 +117,7 @@ def planned(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[Cha
     there = plugged(home)
     for client in used(home):
         path = home.of(client) / client.file
-        before = after = _text(path)
+        before = after = files.read_text(path)
         what = []
         if hooks and (client not in there or has_hooks(before)):
             after = with_hooks(before, own, str(path))
@@ -135,10 +135,10 @@ def _permissions(home: Paths) -> Iterator[Change]:
     """What lets Codex and Gemini CLI call the one tool, where kept's server is there."""
     codex = next(each for each in CLIENTS if each.name == "codex")
     for path, after in (
-        (home.of(codex) / CODEX_SETTINGS, with_codex_permission(_text(home.of(codex) / CODEX_SETTINGS))),
-        (home.of(GEMINI) / GEMINI_POLICY, POLICY if GEMINI in plugged(home) else _text(home.of(GEMINI) / GEMINI_POLICY)),
+        (home.of(codex) / CODEX_SETTINGS, with_codex_permission(files.read_text(home.of(codex) / CODEX_SETTINGS))),
+        (home.of(GEMINI) / GEMINI_POLICY, POLICY if GEMINI in plugged(home) else files.read_text(home.of(GEMINI) / GEMINI_POLICY)),
     ):
-        if after != _text(path):
+        if after != files.read_text(path):
             yield Change(path=path, what="leave to call `suggest`, and no other tool, without asking you", text=after)
 
 
@@ -284,10 +284,6 @@ def purge(home: Paths) -> tuple[str, ...]:
             shutil.rmtree(folder)
             gone.append(str(folder))
     return tuple(gone)
-
-
-def _text(path: Path) -> str:
-    return files.read(path).data.decode("utf-8", "replace")
 
 
 def _noted(home: Paths) -> dict[str, dict[str, Any]]:

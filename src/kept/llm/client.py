@@ -326,11 +326,11 @@ class LlmClient:
                 waiting.appendleft(replace(one, ask=_once_more(one.ask, wrong), again=True, told=wrong))
             case _, Wrong() as wrong:
                 self._silences = 0
-                self._replies.failed(_note(one.key, one.ask), wrong.fault.value, self._program)
+                self._replies.failed(_note_of(one.key, one.ask), wrong.fault.value, self._program)
                 replies[one.key] = Unreadable(reason=wrong.reason, fault=wrong.fault, usage=one.spent)
             case _, body:
                 self._silences = 0
-                replies[one.key] = self._remember(_note(one.key, one.ask), body or {}, one.spent)
+                replies[one.key] = self._remember(_note_of(one.key, one.ask), body or {}, one.spent)
 
     def _paid(self, usage: Usage) -> Usage:
         """A usage with what the person pays for it: nothing through a plan."""
@@ -407,7 +407,7 @@ class LlmClient:
                 self._note_silence(batch.fault, batch.reason)
                 replies |= {each.key: Unreachable(reason=batch.reason, fault=batch.fault) for each in some}
                 continue
-            items = {name: _note(each.key, each.ask) for name, each in named.items()}
+            items = {name: _note_of(each.key, each.ask) for name, each in named.items()}
             self._replies.put_batch(Batch(id=batch, model=model.name, at=to_text(self._clock()), items=items))
             replies |= {each.key: Awaited(reason="handed in as part of a batch; a later run collects the reply") for each in some}
         return replies
@@ -435,7 +435,7 @@ class LlmClient:
             self._replies.drop_batch(batch.id)
 
 
-def _note(key: str, ask: Ask) -> Note:
+def _note_of(key: str, ask: Ask) -> Note:
     return Note(key=key, purpose=ask.purpose, version=ask.version, schema=ask.schema, about=ask.about)
 
 

@@ -32,7 +32,7 @@ _WHOLE = re.compile(r"-?\d{1,9}")
 
 
 def schema_of(kind: Any, **choices: Sequence[str]) -> dict[str, Any]:
-    """The schema of the JSON that :func:`read` makes a value of ``kind`` of.
+    """The schema of the JSON that :func:`read_fitted` makes a value of ``kind`` of.
 
     ``kind`` is made of dataclasses, strings, numbers, booleans, None, enums, tuples of one kind, and unions of those; a field's
     ``metadata["description"]`` goes with it. ``choices`` narrows string fields, by their name wherever they stand, to given values
@@ -89,7 +89,7 @@ def fitted(schema: Mapping[str, Any], value: object, place: str = "reply") -> An
         case "array":
             return _fitted_list(schema["items"], value, place)
         case name:
-            plain = _plain(name, value)
+            plain = _plain_value(name, value)
             if plain is None and name != "null":
                 raise ValueError(f"{place}: expected {name}, found {_named(value)}")
             if "enum" in schema and plain not in schema["enum"]:
@@ -153,7 +153,7 @@ def _empty(schema: Mapping[str, Any]) -> Any:
     return list(empty) if isinstance(empty, list) else empty
 
 
-def _plain(name: str, value: object) -> str | int | float | bool | None:
+def _plain_value(name: str, value: object) -> str | int | float | bool | None:
     """The value as a plain one of that type, where it surely is meant as one; else None."""
     match value:
         case bool():
@@ -173,7 +173,7 @@ def _named(value: object) -> str:
     return next((name for name, kinds in _KINDS.items() if type(value) in kinds), "something else")
 
 
-def read(kind: type[T], body: Any, **choices: Sequence[str]) -> T:
+def read_fitted(kind: type[T], body: Any, **choices: Sequence[str]) -> T:
     """The value that a reply's body says, read as :func:`fitted` does. Raises ValueError that says what does not fit and where."""
     made: T = codec.load(kind, fitted(schema_of(kind, **choices), body))
     return made

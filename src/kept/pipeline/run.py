@@ -13,6 +13,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
 
+from kept.core.codec import json_fields
 from kept.core.errors import ConfigError, StoreError
 from kept.core.memory import Memory, Status
 from kept.curation.llm_curation import Advised, take_advice
@@ -124,7 +125,7 @@ class Report:
             "moved": self.moved,
             "embedded": self.embedded,
             "stopped": list(self.curated.stopped),
-            "coverage": self.covered.body(),
+            "coverage": json_fields(self.covered),
             "outputs": [{"path": path, "bytes": size} for path, size in self.written.files],
             "problems": list(self.written.problems),
             "skipped": [{"path": path, "reason": reason} for path, reason in self.skipped],
@@ -140,8 +141,8 @@ class Report:
             "sample": self.sample,
             "llm": self.asked.body(),
             "heard": self.heard.body(),
-            "daybook": self.daybook.body(),
-            "advised": self.advised.body(),
+            "daybook": json_fields(self.daybook),
+            "advised": json_fields(self.advised),
             "seconds": round(self.seconds, 3),
         }
 

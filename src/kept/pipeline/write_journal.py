@@ -70,7 +70,7 @@ class Outcome:
     anew: bool = False
 
     @property
-    def partly(self) -> bool:
+    def incomplete(self) -> bool:
         """Whether something could not be done."""
         return bool(self.state in (State.FAILED, State.FOREIGN) or self.problems)
 

@@ -37,7 +37,7 @@ _HAN = re.compile(r"[\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\
 @cache
 def lexicon(languages: tuple[str, ...]) -> Lexicon:
     """The joined lexicon of the languages, in their order. Raises ConfigError for a language that has none."""
-    bodies = [_read(language) for language in languages]
+    bodies = [_read_lexicon(language) for language in languages]
     agreement, agent_talk = (_joined(name, bodies) for name in ("agreement", "agent_talk"))
     return Lexicon(languages=languages, agreement=agreement, agent_talk=agent_talk, tellings=tellings())
 
@@ -90,7 +90,7 @@ def tellings() -> tuple[TellingPatterns, ...]:
 
 
 def _telling(language: str) -> TellingPatterns:
-    body = _read(language)
+    body = _read_lexicon(language)
     table: Mapping[str, list[str]] = body["telling"]
     spaced = bool(body["spaced"])
     cues = {name: _bounded(name, cues, spaced=spaced) for name, cues in table.items() if name != "measured"}
@@ -131,31 +131,31 @@ def spoken(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def _common(language: str) -> frozenset[str]:
-    return frozenset(str(_read(language).get("common", "")).split())
+    return frozenset(str(_read_lexicon(language).get("common", "")).split())
 
 
 def alternatives(table: str, name: str, *, spaced: bool) -> str:
     """The fragments that all languages which write words apart (or those which do not) have under a name of a table, as
     alternatives.
     """
-    bodies = (body for body in map(_read, LANGUAGES) if bool(body["spaced"]) is spaced)
+    bodies = (body for body in map(_read_lexicon, LANGUAGES) if bool(body["spaced"]) is spaced)
     return "|".join(fragment for body in bodies for fragment in (body[table] if table else body).get(name, ()))
 
 
 def word_list(table: str, name: str, *, spaced: bool = True) -> frozenset[str]:
     """The plain words of a list that all languages which write words apart (or those which do not) have under a name."""
-    bodies = (body for body in map(_read, LANGUAGES) if bool(body["spaced"]) is spaced)
+    bodies = (body for body in map(_read_lexicon, LANGUAGES) if bool(body["spaced"]) is spaced)
     return frozenset(word for body in bodies for word in body[table].get(name, "").split())
 
 
 def number_words() -> Mapping[str, str]:
     """The number words of all languages, each with its digits."""
-    tables = (_read(language)["polarity"].get("numbers", {}) for language in LANGUAGES)
+    tables = (_read_lexicon(language)["polarity"].get("numbers", {}) for language in LANGUAGES)
     return {word: digits for table in tables for digits, words in table.items() for word in words.split()}
 
 
 @cache
-def _read(language: str) -> Mapping[str, Any]:
+def _read_lexicon(language: str) -> Mapping[str, Any]:
     place = _FOLDER / f"{language}.toml"
     if not language.isalnum() or not place.is_file():
         raise ConfigError(f"no lexicon for the language {language[:40]!r}")

@@ -34,7 +34,7 @@ class Sealed:
 
 def seal(value: Mapping[str, Any], salt: str) -> Sealed:
     """Split the JSON form of a value into what stays for good and what can be erased."""
-    body, words = _split(value)
+    body, words = _split_words(value)
     text = canonical(words)
     return Sealed(body=canonical(body), words=text, salt=salt, commitment=commitment_of(text, salt))
 
@@ -49,14 +49,14 @@ def commitment_of(words: str, salt: str) -> str:
     return digest(salt, words)
 
 
-def _split(value: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split_words(value: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     body: dict[str, Any] = {}
     words: dict[str, Any] = {}
     for name, each in value.items():
         if name in _WORDS:
             words[name] = each
         elif isinstance(each, dict):
-            body[name], inner = _split(each)
+            body[name], inner = _split_words(each)
             if inner:
                 words[name] = inner
         else:

@@ -21,9 +21,9 @@ def changed_words(before: str, after: str) -> tuple[Change, ...]:
 
 def _pieces(text: str) -> list[str]:
     """Words and what stands between them, so that joined they are the text."""
-    return list(_split(text))
+    return list(_split_runs(text))
 
 
-def _split(text: str) -> Iterator[str]:
+def _split_runs(text: str) -> Iterator[str]:
     for _, run in groupby(text, key=lambda char: (char.isalnum(), char.isspace())):
         yield "".join(run)

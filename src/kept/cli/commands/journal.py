@@ -160,7 +160,7 @@ def _print_outcomes(found: Sequence[Outcome], *, as_json: bool, days: int = 1) -
             show.write([line((f"{counted(left, 'day')} not done", "red"), (" → the same call goes on from there", "dim"))])
     if found and all(each.state in (State.FAILED, State.FOREIGN) for each in found):
         return 2
-    return int(any(each.partly for each in found))
+    return int(any(each.incomplete for each in found))
 
 
 def _format_outcomes(found: Sequence[Outcome]) -> Iterator[Line]:

@@ -358,5 +358,5 @@ def _day_body(workspace: Workspace, found: Day) -> dict[str, Any]:
         ],
         "learnt": [exported(workspace, each) for each in found.learnt],
         "confirmed": [exported(workspace, each) for each in found.confirmed],
-        "coverage": found.covered.body(),
+        "coverage": to_json(found.covered),
     }

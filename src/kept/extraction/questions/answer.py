@@ -26,7 +26,7 @@ from kept.extraction.questions.reading import CEILING, TRIGGER, WEIGHTS, Claim, 
 from kept.extraction.questions.support import QUOTE_CHARS, failure, fields, share, standing_passage, whole_sentences
 from kept.extraction.questions.trust import FIX, UNSUPPORTED, authority, disputed, fault
 from kept.extraction.rules.tellings import mass
-from kept.llm.schema import read
+from kept.llm.schema import read_fitted
 
 KINDS = ("problems", "solutions", "decisions", "questions")
 MOST = 20  # claims a reply may make: more is a flood
@@ -57,7 +57,7 @@ class Answer:
 
 def answer(body: Mapping[str, Any], reading: Reading) -> Answer:
     """Read a reply about a chunk. Raises ValueError that says what does not fit where it is not of the form that was asked for."""
-    filled = read(Filled, body)
+    filled = read_fitted(Filled, body)
     dropped: Counter[str] = Counter()
     claims, overruled = _hinted(filled.hints, reading, dropped)
     for each in filled.memories[:MOST]:

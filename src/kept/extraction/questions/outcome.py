@@ -16,7 +16,7 @@ from kept.core.text import one_line
 from kept.extraction.questions.answer import KINDS
 from kept.extraction.questions.support import share
 from kept.llm.ask import Ask
-from kept.llm.schema import read, schema_of
+from kept.llm.schema import read_fitted, schema_of
 
 PURPOSE = "summary"
 MOST_TOKENS = 2_048
@@ -98,7 +98,7 @@ def summed(body: Mapping[str, Any], points: Sequence[Point]) -> tuple[tuple[Poin
 
     Raises ValueError that says what does not fit where the reply is not of the form that was asked for.
     """
-    sums = read(Sums, body)
+    sums = read_fitted(Sums, body)
     known = {f"p{number}": each for number, each in enumerate(points, 1)}
     found: list[Point] = []
     refused = 0

@@ -114,7 +114,7 @@ def _redirects(text: str, place: int) -> bool:
 
 
 def _keep(found: list[Step], raw: str, joint: str) -> None:
-    words = list(_words(raw))
+    words = list(_command_words(raw))
     settings: list[str] = []
     while words and (words[0] in _KEYWORDS or words[0] in _WRAPPERS or is_setting(words[0])):
         word = words.pop(0)
@@ -136,7 +136,7 @@ def is_setting(word: str) -> bool:
     return bool(equals) and name.isidentifier()
 
 
-def _words(raw: str) -> list[str]:
+def _command_words(raw: str) -> list[str]:
     words: list[str] = []
     word, quote, depth, skip = "", "", 0, False
     if not _GROUPS.search(raw):

@@ -89,7 +89,7 @@ def items(text: str, names: frozenset[str]) -> Iterator[Item]:
         start, at = at, at + len(line)
         bare = line.strip()
         fence = bare.startswith(_FENCE)
-        goes_on = open_item is not None and not fence and _goes_on(line)
+        goes_on = open_item is not None and not fence and _continues_item(line)
         if goes_on and open_item is not None:
             open_item = Item(start=open_item.start, end=start + len(line.rstrip()), under=open_item.under)
             continue
@@ -131,7 +131,7 @@ def _begun(line: str, start: int, under: str, names: frozenset[str]) -> Item | N
     return Item(start=start + low, end=start + low + len(words), under=under)
 
 
-def _goes_on(line: str) -> bool:
+def _continues_item(line: str) -> bool:
     """Whether a line only goes on with the item before it: indented, or wrapped by an editor."""
     bare = line.strip()
     if not bare or _ITEM.match(line.rstrip()) or _title(line) is not None or bare.startswith(_NOT_PROSE):

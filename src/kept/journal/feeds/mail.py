@@ -65,7 +65,7 @@ def _mbox(given: Given) -> tuple[list[bytes], dict[str, str]]:
         place = int(offset) if same and offset.isdecimal() and int(offset) <= info.st_size else 0
         file.seek(place)
         data = file.read(MOST_BYTES)
-    messages = list(_split(data))
+    messages = list(_split_mailbox(data))
     cut = len(data) == MOST_BYTES and len(messages) > 1
     reached = place + len(data) - (len(messages.pop()) if cut else 0)
     return messages, {"offset": str(reached), "head": _start_digest(start)}
@@ -75,7 +75,7 @@ def _start_digest(start: bytes) -> str:
     return f"{len(start)}:{blake2b(start, digest_size=8).hexdigest()}"
 
 
-def _split(data: bytes) -> Iterator[bytes]:
+def _split_mailbox(data: bytes) -> Iterator[bytes]:
     begin = 0 if data.startswith(b"From ") else data.find(b"\nFrom ") + 1
     if not data.startswith(b"From ") and begin == 0:
         return

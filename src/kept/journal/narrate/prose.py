@@ -19,7 +19,7 @@ from kept.journal.entry import Grade, Slot, Template, Told
 from kept.journal.narrate.bounds import WRITTEN
 from kept.journal.narrate.page import slots_of
 from kept.llm.ask import Ask
-from kept.llm.schema import read, schema_of
+from kept.llm.schema import read_fitted, schema_of
 
 PURPOSE = "journal"
 _MOST_TOKENS = 2_048
@@ -83,7 +83,7 @@ def prose_of(body: Mapping[str, Any], told: Sequence[Told], template: Template) 
 
     Raises ValueError that says what does not fit where the reply is not of the form that was asked for.
     """
-    reply = read(Prose, body, part=_written_slots(template))
+    reply = read_fitted(Prose, body, part=_written_slots(template))
     known = {f"s{number}": each for number, each in enumerate(told, 1)}
     found: list[Told] = []
     refused = 0

@@ -48,7 +48,7 @@ class Anthropic:
 
     def ask(self, ask: Ask) -> Spoken:
         """Ask once."""
-        return self._guarded(lambda: _said(self._client.messages.create(**self._request(ask)), ask))
+        return self._guarded(lambda: _read_message(self._client.messages.create(**self._request(ask)), ask))
 
     def count(self, ask: Ask) -> int:
         """The tokens of a question as the vendor counts them, which costs nothing; else an estimate."""
@@ -78,7 +78,7 @@ class Anthropic:
         replies: dict[str, Spoken] = {}
         for each in self._client.messages.batches.results(batch):
             if each.result.type == "succeeded":
-                replies[each.custom_id] = _said(each.result.message, None)
+                replies[each.custom_id] = _read_message(each.result.message, None)
             else:
                 replies[each.custom_id] = Silent(fault=Fault.FAILED, reason=f"the batch says that it is {each.result.type}")
         return replies
@@ -104,7 +104,7 @@ class Anthropic:
             return from_error(error, connection=isinstance(error, library.APIConnectionError))
 
 
-def _said(message: anthropic.types.Message, ask: Ask | None) -> Said:
+def _read_message(message: anthropic.types.Message, ask: Ask | None) -> Said:
     text = "".join(block.text for block in message.content if block.type == "text")
     used = message.usage
     read, written = used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0

@@ -98,7 +98,7 @@ class Command:
         words = shlex.split(command)
         self._program = words[0] if words else ""
         known = _WAYS.get(Path(self._program).name)
-        self._way = known or _Way(call=lambda asked: _plain(words, asked))
+        self._way = known or _Way(call=lambda asked: _plain_call(words, asked))
         self._model = model
         self._options = tuple(each for each in words[1:] if known and each not in known.own)
         self._timeout = timeout
@@ -170,7 +170,7 @@ def _complaint(errors: bytes) -> str:
     return f": {lines[-1][:_TOLD]}" if lines else ""
 
 
-def _plain(words: Sequence[str], asked: _Asked) -> _Call:
+def _plain_call(words: Sequence[str], asked: _Asked) -> _Call:
     ask = asked.ask
     return _Call(argv=words, text=whole(ask), read=lambda text: Said(text=text, usage=estimated(ask, text)))
 
@@ -269,14 +269,14 @@ def _codex(asked: _Asked) -> _Call:
         "-",
     ]
 
-    def read(_: str) -> Spoken:
+    def read_output(_: str) -> Spoken:
         try:
             text = out.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
             return Said(text="", usage=estimated(ask, ""))
         return Said(text=strip_invisible(text)[0], usage=estimated(ask, text))
 
-    return _Call(argv=argv, text=ask.prompt, read=read)
+    return _Call(argv=argv, text=ask.prompt, read=read_output)
 
 
 def _llm(asked: _Asked) -> _Call:

@@ -39,7 +39,7 @@ class Ollama:
             "options": {"num_ctx": self._context, "num_predict": ask.most},
         }
         try:
-            return _said(_fetch(f"{self._url}/api/chat", self._timeout, body), ask)
+            return _read_reply(_fetch(f"{self._url}/api/chat", self._timeout, body), ask)
         except HTTPError as error:
             with error:
                 return from_status(error.code, dict(error.headers), _read(error.read(MOST_BYTES)))
@@ -113,7 +113,7 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-def _said(body: Mapping[str, Any], ask: Ask) -> Said:
+def _read_reply(body: Mapping[str, Any], ask: Ask) -> Said:
     text = str(body["message"]["content"] or "")
     usage = estimated(ask, text)
     tokens_in, tokens_out = _number(body.get("prompt_eval_count")), _number(body.get("eval_count"))

@@ -89,7 +89,7 @@ class OpenAI:
     def _answer(self, ask: Ask, form: str) -> Said | None:
         """The reply; None where the server does not know the form."""
         try:
-            return _said(self._client.chat.completions.create(**self._request(ask, form)).to_dict(), ask)
+            return _read_completion(self._client.chat.completions.create(**self._request(ask, form)).to_dict(), ask)
         except self._library.BadRequestError as error:
             told = json.dumps(error.body, default=str).lower()
             if form != _FORMS[-1] and ("response_format" in told or "json_schema" in told or "schema" in told):
@@ -137,10 +137,10 @@ def _from_batch(row: Mapping[str, Any]) -> Spoken:
     response = row.get("response") or {}
     if response.get("status_code") != 200:
         return Silent(fault=Fault.FAILED, reason=f"the batch answered {response.get('status_code') or 'with an error'}")
-    return _said(response["body"], None)
+    return _read_completion(response["body"], None)
 
 
-def _said(body: Mapping[str, Any], ask: Ask | None) -> Said:
+def _read_completion(body: Mapping[str, Any], ask: Ask | None) -> Said:
     choice = body["choices"][0]
     message = choice["message"]
     text = message.get("content") or ""

@@ -61,7 +61,7 @@ class Recorded:
         self.name = f"recorded:{path.name}"
         try:
             rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-            self._said = {row["key"]: _said(row) for row in rows}
+            self._said = {row["key"]: _recorded_reply(row) for row in rows}
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise ConfigError(f"the recording cannot be read: {error}", where=str(path), hint="set llm.recording to one") from error
 
@@ -89,16 +89,16 @@ def without(text: str, sessions: Collection[str], tells: Callable[[str], bool]) 
 
 
 def _goes(line: str, sessions: Collection[str], tells: Callable[[str], bool]) -> bool:
-    row = _read(line)
+    row = _parse_json(line)
     if not isinstance(row, dict):
         return tells(line)
     text = row.get("text")
-    said = [text, *_strings(_read(text))] if isinstance(text, str) else [line]
+    said = [text, *_strings(_parse_json(text))] if isinstance(text, str) else [line]
     about = row.get("about")
     return bool(isinstance(about, list) and set(_strings(about)) & set(sessions)) or any(tells(each) for each in said)
 
 
-def _read(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -120,5 +120,5 @@ def _row(said: Said) -> dict[str, Any]:
     return {"text": said.text, "cut": said.cut, "refused": said.refused, "usage": codec.dump(said.usage)}
 
 
-def _said(row: Mapping[str, Any]) -> Said:
+def _recorded_reply(row: Mapping[str, Any]) -> Said:
     return Said(text=row["text"], usage=codec.load(Usage, row["usage"]), cut=row["cut"], refused=row["refused"])

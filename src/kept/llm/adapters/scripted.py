@@ -26,9 +26,9 @@ class Scripted:
         """Ask the function."""
         match self._answer(ask):
             case str() as text:
-                return _said(ask, text)
+                return _scripted_reply(ask, text)
             case Mapping() as body:
-                return _said(ask, json.dumps(body))
+                return _scripted_reply(ask, json.dumps(body))
             case spoken:
                 return spoken
 
@@ -40,7 +40,7 @@ class Scripted:
         """Do nothing: nothing is open."""
 
 
-def _said(ask: Ask, text: str) -> Said:
+def _scripted_reply(ask: Ask, text: str) -> Said:
     return Said(text=text, usage=Usage(calls=1, input_tokens=estimate(whole(ask)), output_tokens=estimate(text)))
 
 

@@ -132,7 +132,7 @@ class Replies:
         """The batches (of a model) that were handed in and not collected."""
         rows = [each for each in self._rows("batches") if model in ("", each[1])]
         return tuple(
-            Batch(id=row[0], model=row[1], at=row[2], items={name: _note(each) for name, each in json.loads(row[3]).items()})
+            Batch(id=row[0], model=row[1], at=row[2], items={name: _note_of_row(each) for name, each in json.loads(row[3]).items()})
             for row in rows
         )
 
@@ -210,7 +210,7 @@ def _text(name: str) -> str:
     return files("kept.llm.replies").joinpath(name).read_text(encoding="utf-8")
 
 
-def _note(row: Iterable[Any]) -> Note:
+def _note_of_row(row: Iterable[Any]) -> Note:
     key, purpose, version, schema, about = row
     return Note(key=key, purpose=purpose, version=version, schema=schema, about=tuple(about))
 

@@ -31,10 +31,10 @@ def match(base: Sequence[Line], there: Sequence[There]) -> Tags:
 
 def said(there: Sequence[There], places: Iterable[int]) -> str:
     """What some lines say, read as one fact."""
-    return read_fact(_joined(there, places))[0]
+    return read_fact(_join_texts(there, places))[0]
 
 
-def _joined(there: Sequence[There], places: Iterable[int]) -> str:
+def _join_texts(there: Sequence[There], places: Iterable[int]) -> str:
     return " ".join(there[at].text for at in places)
 
 
@@ -130,7 +130,7 @@ def _continued(line: Line, there: Sequence[There], at: int, tags: Tags) -> range
     was = tokens(words)
 
     def closeness(lines: range) -> tuple[bool, float, int]:
-        now, shown = read_fact(_joined(there, lines))
+        now, shown = read_fact(_join_texts(there, lines))
         return bool(day) and shown == day, likeness(was, tokens(now)), len(lines)
 
     return max((range(at, at + more + 1) for more in range(_wrapped(there, at, tags) + 1)), key=closeness)

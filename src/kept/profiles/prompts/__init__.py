@@ -93,7 +93,7 @@ def prompt(made: Profile, *, root: Path, config: Path, default_profile: str) -> 
     ``root`` is the home that both lie under. Raises ConfigError naming the file where it cannot be read or followed.
     """
     path = next((each for each in _places(made.id, root, config, default_profile) if each.is_file()), None)
-    text = _read(path) if path else default()
+    text = _read_prompt(path) if path else default()
     return composed(made, text, str(path) if path else BUILT_IN)
 
 
@@ -130,7 +130,7 @@ def _described(each: Category) -> str:
     return f"- {each.id}: {each.belongs}{excluded}"
 
 
-def _read(path: Path) -> str:
+def _read_prompt(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

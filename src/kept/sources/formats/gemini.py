@@ -209,7 +209,7 @@ def _message(state: _State, value: Mapping[str, Any], pointer: Pointer, noted: d
     native, stamp = bounded_name(value.get("id")), value.get("timestamp")
     match value.get("type"):
         case "user":
-            pieces: list[tuple[str, Any, Piece]] = [("text", stamp, piece) for piece in _prompt(state, value, noted)]
+            pieces: list[tuple[str, Any, Piece]] = [("text", stamp, piece) for piece in _user_pieces(state, value, noted)]
             reason = "command" if _is_command(_content_text(value.get("content"))) else "no-text"
         case "gemini":
             pieces = list(_reply(state, value, noted))
@@ -261,7 +261,7 @@ _REFERENCED = "--- Content from referenced files ---"
 _OWN = ("<session_context>", "<hook_context>")
 
 
-def _prompt(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> list[Piece]:
+def _user_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> list[Piece]:
     """What the user typed, and apart from it what the client made of it or put beside it."""
     sent, hooks = without_leading(texts_of(value.get("content")), "hook_context")
     shown, _ = without_leading(texts_of(value.get("displayContent")), "hook_context")

@@ -151,7 +151,7 @@ def _user(state: State, value: Mapping[str, Any], place: _Place, noted: dict[str
     for index, block in enumerate(content):
         match block.get("type"):
             case "text":
-                pieces += _prompt(state, block.get("text"), label, index, noted)
+                pieces += _prompt_pieces(state, block.get("text"), label, index, noted)
             case "tool_result":
                 call = bounded_name(block.get("tool_use_id"))
                 _, name, target = state.calls.pop(call, ((0, 0), "", ""))
@@ -168,7 +168,7 @@ def _user(state: State, value: Mapping[str, Any], place: _Place, noted: dict[str
 _PROGRAMS = frozenset({"entrypoint-sdk", "promptSource-machine"})
 
 
-def _prompt(state: State, text: Any, label: tuple[Author, str] | None, index: int, noted: dict[str, int]) -> list[Piece]:
+def _prompt_pieces(state: State, text: Any, label: tuple[Author, str] | None, index: int, noted: dict[str, int]) -> list[Piece]:
     """The pieces of a text that stands in the user's name."""
     words = cut(words_of(text), noted)
     if not words:
@@ -253,7 +253,7 @@ def _attachment(state: State, value: Mapping[str, Any], place: _Place, noted: di
         label = (Author.INJECTED, "commandMode")
     if not first_time(state, text):
         return "queued-copy"
-    return _prompt(state, text, label, 0, noted) or "no-text"
+    return _prompt_pieces(state, text, label, 0, noted) or "no-text"
 
 
 def _queue(state: State, record: Record, place: _Place, noted: dict[str, int]) -> _Found:
@@ -279,7 +279,7 @@ def _queue(state: State, record: Record, place: _Place, noted: dict[str, int]) -
         return "no-text"
     if not first_time(state, text):
         return "queued-copy"
-    return _prompt(state, text, label_record(value, subagent_file=place.subagent), 0, noted) or "no-text"
+    return _prompt_pieces(state, text, label_record(value, subagent_file=place.subagent), 0, noted) or "no-text"
 
 
 def _events(state: State, record: Record, pieces: list[Piece], parent: str, place: _Place) -> Iterator[Event]:

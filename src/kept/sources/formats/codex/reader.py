@@ -202,7 +202,7 @@ def _read_client_event(state: State, record: Record, item: Mapping[str, Any], no
                 return "no-text"
             if not take_prompt(state.held, text):
                 state.early = [*state.early, Prompt(place_of(record), stamp_of(record.value), text)][-WAITING:]
-            return _prompt(state, text, "user_message-event", noted)
+            return _sent_prompt(state, text, "user_message-event", noted)
         case "thread_rolled_back":
             turns = item.get("num_turns")
             if not isinstance(turns, int) or turns < 1 or not state.prompts:
@@ -270,7 +270,7 @@ def _user(state: State, record: Record, texts: list[str], noted: dict[str, int])
     if not text or take_prompt(state.early, text):
         return pieces or ("told-twice" if text else "no-text")
     if state.legacy:
-        return _prompt(state, text, "user-message", noted) + pieces
+        return _sent_prompt(state, text, "user-message", noted) + pieces
     state.held.append(Prompt(place_of(record), stamp_of(record.value), text))
     return pieces or "told-twice"
 
@@ -300,11 +300,11 @@ def _settle(state: State, noted: dict[str, int], path: str) -> Iterator[Event]:
             open_turn(state)
             pieces = [injected(text, "no-user_message-event")]
         else:
-            pieces = _prompt(state, text, "user-message", noted)
+            pieces = _sent_prompt(state, text, "user-message", noted)
         yield from _events(state, place, stamp, pieces, path)
 
 
-def _prompt(state: State, text: str, reason: str, noted: dict[str, int]) -> list[Piece]:
+def _sent_prompt(state: State, text: str, reason: str, noted: dict[str, int]) -> list[Piece]:
     """A prompt that somebody sent; in a subagent's session that is an agent, in a digester's a program."""
     open_turn(state)
     pieces = prompt_pieces(text, noted, reason=reason)
