@@ -54,11 +54,6 @@ def check(workspace: Workspace) -> Checked:
     return Checked(damage=(*workspace.store.damage(), *damaged), outputs=outputs)
 
 
-def list_damage(workspace: Workspace) -> tuple[str, ...]:
-    """Everything that is wrong, in words; empty where nothing is."""
-    return check(workspace).damage
-
-
 def rebuild(workspace: Workspace) -> Written:
     """Recreate the memories and all indexes from the log and the archive alone, then bring the files up to date. Raises
     StoreError.

@@ -84,11 +84,6 @@ class Changed(BaseModel):
     problems: list[str] = Field(default=[], description="What could not be written to files; the next run does it.")
 
 
-def memory_out(workspace: Workspace, memory: Memory) -> MemoryOut:
-    """A memory as the API tells it."""
-    return MemoryOut.model_validate(exported(workspace, memory))
-
-
 def revision_of(if_match: str | None) -> str:
     """The revision that a header ``If-Match`` asks for; empty where any will do."""
     given = (if_match or "").strip().removeprefix("W/").strip('"')
