@@ -374,10 +374,9 @@ def test_a_model_that_only_reads_the_prompt_finds_what_the_person_ruled():
 
 
 def test_the_stable_part_of_a_question_comes_first_and_holds_no_word_of_the_conversation():
-    ask = question([Excerpt(chunk=reading().chunk, missed=("Never in local time.",))], PROMPT)
+    ask = question([Excerpt(chunk=reading().chunk)], PROMPT)
     assert "ISO 8601" not in ask.system
     assert "ISO 8601" in ask.prompt
-    assert "- Never in local time." in ask.prompt
     assert ask.prompt.endswith(PROMPT.reminder)
 
 

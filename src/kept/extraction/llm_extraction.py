@@ -92,20 +92,18 @@ class Heard:
 class Part:
     """A chunk of a thread, and with what a reply about it is read.
 
-    ``told`` says whether it is worth a question: a part in which nobody typed anything is not. ``missed`` are sentences to look at
-    again.
+    ``told`` says whether it is worth a question: a part in which nobody typed anything is not.
     """
 
     thread: Thread
     reading: Reading
     prompt: Prompt
     told: bool = True
-    missed: tuple[str, ...] = ()
 
     @property
     def excerpt(self) -> Excerpt:
         """What of it stands in a question."""
-        return Excerpt(chunk=self.reading.chunk, hints=self.reading.hints, missed=self.missed)
+        return Excerpt(chunk=self.reading.chunk, hints=self.reading.hints)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,7 +4,7 @@ itself.
 
 from kept.extraction.questions.answer import KINDS, SURE, Answer, answer
 from kept.extraction.questions.chunks import Chunk, Turn, chunks
-from kept.extraction.questions.gaps import as_memories, narrowed, overruled, settled
+from kept.extraction.questions.gaps import overruled, settled
 from kept.extraction.questions.outcome import folded, summed, summing
 from kept.extraction.questions.question import PURPOSE, Excerpt, Hint, divided, hints, question
 from kept.extraction.questions.reading import TRIGGER, Claim, Reading
@@ -23,13 +23,11 @@ __all__ = [
     "Reading",
     "Turn",
     "answer",
-    "as_memories",
     "chunks",
     "divided",
     "folded",
     "hints",
     "is_told",
-    "narrowed",
     "overruled",
     "question",
     "settled",

@@ -1,39 +1,9 @@
-"""Gaps: parts of a chunk that look worth remembering and of which nothing was found, to be asked about once more. And what a model
-overruled.
-"""
+"""What a model overruled of what rules found: its word goes before theirs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
-from kept.core.memory import DISMISSED, DOUBTED, Accepted, Candidate, Held, Judged, Memory, Refused, Status
-from kept.extraction.questions.chunks import Chunk
-
-
-def narrowed(chunk: Chunk, spans: Sequence[tuple[int, int]]) -> Chunk:
-    """The chunk with only those of its turns whose ordinals lie in one of the spans [start, stop)."""
-    turns = tuple(each for each in chunk.turns if any(start <= each.ordinal < stop for start, stop in spans))
-    return replace(chunk, turns=turns, lead=())
-
-
-def as_memories(candidates: Iterable[tuple[Candidate, bool]]) -> tuple[Memory, ...]:
-    """Candidates as the memories they may become (active where the flag says so, else held), to see what they cover."""
-    return tuple(
-        Memory(
-            id=each.id,
-            profile=each.profile,
-            category=each.category,
-            scope=each.scope,
-            status=Status.ACTIVE if accepted else Status.HELD,
-            content=each.content,
-            confidence=each.confidence,
-            origin=each.origin,
-            first_seen=each.at,
-            last_seen=each.at,
-            artifacts=each.artifacts,
-            evidence=each.evidence,
-        )
-        for each, accepted in candidates
-    )
+from kept.core.memory import DISMISSED, DOUBTED, Accepted, Held, Judged, Refused
 
 
 def settled(judged: Iterable[Judged]) -> tuple[Judged, ...]:

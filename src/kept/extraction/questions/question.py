@@ -24,7 +24,6 @@ _HINTS = (
     '""}: confirm (true, lasting, well put), reword (true and lasting; content is the better sentence) or refuse (it does not '
     "last, or nobody said so; reason says why). Memories are what the hints do not have."
 )
-_AGAIN = "Nothing was found before about the sentences below. Look again whether they say something that lasts."
 _NAME = re.compile(r"^\[e(\d+)\]")
 
 
@@ -38,11 +37,10 @@ class Hint:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Excerpt:
-    """A chunk of a conversation with what rules found in it, and sentences of it that nothing was found about so far."""
+    """A chunk of a conversation with what rules found in it."""
 
     chunk: Chunk
     hints: tuple[Hint, ...] = ()
-    missed: tuple[str, ...] = ()
 
     @property
     def weight(self) -> int:
@@ -69,8 +67,6 @@ def question(excerpts: Sequence[Excerpt], prompt: Prompt, *, about: Sequence[str
     lines.append("</conversation>")
     if found:
         lines += ["", _HINTS, "Hints:", *found]
-    if missed := [sentence for excerpt in excerpts for sentence in excerpt.missed]:
-        lines += ["", _AGAIN, *(f"- {sentence}" for sentence in missed)]
     return Ask(
         purpose=PURPOSE,
         version=prompt.version,
