@@ -13,8 +13,7 @@ from kept.core.codec import digest
 from kept.core.fingerprint import recognised
 from kept.core.summary import Form, Passage, Point
 from kept.extraction.questions import folded, summed, summing
-from kept.llm.ask import Answered, Ask
-from kept.llm.client import LlmClient
+from kept.llm.ask import Answered, Ask, Asking
 from kept.profiles import prompts
 from kept.store.values import Pointed
 from kept.workspace import Workspace
@@ -34,7 +33,7 @@ class Daybook:
     left: int = 0
 
 
-def write_days(workspace: Workspace, asking: LlmClient, *, by: str) -> Daybook:
+def write_days(workspace: Workspace, asking: Asking, *, by: str) -> Daybook:
     """Have every day that is over written of which points were noted since. ``by`` names the model. Raises StoreError,
     ConfigError.
     """

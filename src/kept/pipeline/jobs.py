@@ -11,7 +11,9 @@ from kept.core.errors import UsageError
 from kept.core.fence import NOTICE, TAG
 from kept.core.redact import redact
 from kept.core.redact.scanner import scanner
+from kept.curation.llm_curation import take_advice
 from kept.curation.passes import Curated, curate_dirty
+from kept.days.llm_summaries import write_days
 from kept.extraction.llm_extraction import Heard, hear
 from kept.extraction.questions import weigh
 from kept.llm.ask import Answered, Ask, Fault, Reply, Unreachable, Unreadable
@@ -161,6 +163,10 @@ def commit(workspace: Workspace) -> Committed:
         if workspace.store.log.dirty():
             safeguard(workspace)
             curated = curate_dirty(workspace, number)
+        advised = take_advice(workspace, number, shelf, by=_BY)
+        curated.operations.update(advised.operations)
+        curated.stopped += advised.stopped
+        write_days(workspace, shelf, by=_BY)
         write_outputs(workspace, number, written)
         left = _needed(workspace)
         _sweep(workspace, left.asked)
@@ -176,7 +182,11 @@ def _needed(workspace: Workspace) -> _Shelf:
     """Which questions are open now, given the replies there are: found by asking them for trial."""
     shelf = _Shelf(workspace=workspace)
     with workspace.store.trial():
-        hear(workspace, RunNumber(workspace.store.log, workspace.clock, "jobs"), shelf, by=_BY)
+        number = RunNumber(workspace.store.log, workspace.clock, "jobs")
+        hear(workspace, number, shelf, by=_BY)
+        curate_dirty(workspace, number)
+        take_advice(workspace, number, shelf, by=_BY)
+        write_days(workspace, shelf, by=_BY)
     return shelf
 
 
