@@ -454,3 +454,68 @@ def test_what_a_harness_announces_or_a_person_pastes_is_not_typed(text):
 )
 def test_what_stands_outside_a_paste_or_a_notice_is_typed(text):
     assert RULE in typed(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://example.org/harbor/pull/3\n\nAddress the review comments: two tests are missing.",
+        "https://ci.example.org/runs/812/job/44\n\nfail",
+        "why is it red?\nhttps://ci.example.org/runs/812/job/44",
+        "fail",
+    ],
+)
+def test_an_address_beside_a_request_and_a_single_word_are_the_persons(text):
+    assert typed(text) == text
+
+
+def test_the_persons_labels_of_pasted_screens_are_theirs():
+    screens = "zed\n$ echo $TERM\nxterm-256color\n\nold kitty\n$ echo $TERM\nxterm-kitty"
+    assert typed(screens) == "zed|old kitty"
+    assert typed("Zed\n$ echo $TERM\nxterm") == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Group the tides by day, e.g. [[[1,2],[3,4]],[[5,6],[7,8]]], and keep the order",
+        "put the tides into rows, for example [[[1,2],[3,4]],[[5,6],[7,8]]]",
+        "put the tides into rows: [[[1,2],[3,4]],[[5,6],[7,8]]], so that each day is one of them",
+    ],
+)
+def test_data_inside_of_a_sentence_is_typed_with_it(text):
+    assert typed(text) == text
+
+
+def test_the_persons_sentence_before_dumped_data_is_theirs():
+    lead = "The tide line is still not drawn, but the rows have arrived:"
+    assert typed(f'{lead} Received rows: {{"a": [1, 2], "b": {{"c": [3]}}, "d": [[4], [5], [6]]}}').startswith(lead)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("> analyse the tide module\n\n> now do steps 1 and 2", "> analyse the tide module\n\n> now do steps 1 and 2"),
+        ("> now do steps 1 and 2\n> Never ask first.", ""),
+        ("> never ask first", ""),
+        ("Ida wrote:\n> now do steps 1 and 2", "Ida wrote:"),
+    ],
+)
+def test_a_prompt_of_nothing_but_quoted_requests_is_the_persons(text, words):
+    assert typed(text) == words
+
+
+def test_an_earlier_prompt_that_the_person_brings_again_is_theirs():
+    body = "Build a tide table that opens with today's row. Keep the API as it is.\n\n## Goals\n\n- fast\n\n## Stack\n\n- FastAPI"
+    for lead in ("here is the prompt I mentioned:", "my earlier prompt (that you lost):"):
+        assert typed(f"{lead}\n\n{body}") == f"{lead}\n\n{body}"
+    assert "Keep the API" not in typed(f"the prompt of the vendor:\n\n{body}")
+    assert "Keep the API" not in typed(f"my prompt got this response:\n\n{body}")
+
+
+@pytest.mark.parametrize(
+    "output",
+    ['Prepared tide rows:\n{"a": 1, "b": [2, 3]}\nProcessed rows:\n[{"a": 1}]', "502 Bad Gateway\nnginx/1.24.0 (Ubuntu)"],
+)
+def test_labels_of_dumped_data_and_banners_of_servers_are_no_speech(output):
+    assert typed(f"the chart stays empty\n{output}") == "the chart stays empty"

@@ -7,7 +7,7 @@ import unicodedata
 from functools import lru_cache
 
 from kept.core.event import Author, Event, Kind, Origin, is_note, origin_of
-from kept.core.spans.envelopes import mark_fences, mark_quotes, mark_tags
+from kept.core.spans.envelopes import is_prompt_log, mark_fences, mark_quotes, mark_tags
 from kept.core.spans.marks import Marks, Span, SpanKind
 from kept.core.spans.output import is_output
 from kept.core.spans.programs import mark_command, mark_program
@@ -39,6 +39,8 @@ LONGEST = 20_000
 _PROMPT = (mark_program, mark_command, mark_tags, mark_fences, mark_quotes, mark_paragraphs, mark_speech)
 # An entry of a journal is a document by its nature: only what is set apart in it is another's.
 _NOTE = (mark_tags, mark_fences, mark_quotes)
+# What a log of the person's prompts quotes is theirs.
+_LOG = (mark_program, mark_tags, mark_fences, mark_speech)
 
 
 @lru_cache(maxsize=256)
@@ -49,7 +51,7 @@ def spans(text: str, *, note: bool = False, repeated: tuple[int, ...] = ()) -> t
     """
     visible, places = _visible(text if note else text[:LONGEST])
     marks = Marks(visible)
-    for rule in _NOTE if note else _PROMPT:
+    for rule in _NOTE if note else _LOG if is_prompt_log(visible) else _PROMPT:
         rule(marks)
     for passage in long_passages(visible) if repeated else ():
         if passage.hash in repeated:

@@ -55,14 +55,29 @@ def digests(words: str) -> bool:
     return opens("digests", _POLITE.sub("", CLAUSE.split(words[-200:].strip())[-1]))
 
 
+def announces_text(words: str) -> bool:
+    """Whether words announce a text by somebody else, or one to work on. An earlier prompt of their own is the person's."""
+    return digests(words) or (has("material", CLAUSE.split(words.strip())[-1]) and not _restates(words))
+
+
+def _restates(words: str) -> bool:
+    """Whether words announce an earlier prompt of the person's own, and nothing else."""
+    clause = CLAUSE.split(words.strip())[-1]
+    return opens("restatements", clause) and all("prompt" in word for word in find("material", clause))
+
+
 def is_brief(text: str, start: int) -> bool:
     """Whether the person wrote a text with headings themselves: it asks the assistant for something more than once, or so do their
     words above it, and they announce no text by somebody else.
     """
     lead, body = text[:start].strip(), text[start:]
-    if INTRO.search(lead) and (has("material", lead[-120:]) or digests(lead)):
+    if INTRO.search(lead) and announces_text(lead):
         return False
-    return len(set(find("wishes", body))) > 1 or (has("wishes", lead) and not INTRO.search(lead))
+    return (
+        any(INTRO.search(line) and _restates(line) for line in lead.splitlines())
+        or len(set(find("wishes", body))) > 1
+        or (has("wishes", lead) and not INTRO.search(lead))
+    )
 
 
 def document_start(text: str) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import re2
 
 from kept.core.spans.marks import Marks, SpanKind
+from kept.core.spans.words import opens
 
 _TAG = re2.compile(r"[<＜]\s?(/?)\s?([A-Za-z](?:[\w:.-]*\w)?)((?:\s[^<>＜＞\n]*)?)(/?)[>＞]")
 # Elements of a text that a person marks up by hand: what stands in them is theirs.
@@ -125,6 +126,18 @@ def _fences(text: str) -> Iterator[tuple[int, int, str, str]]:
     for start, match in sorted({**whole, **late}.items()):
         if match.end(1) not in ends:
             yield start, match.end(), match[1], match[2].strip()
+
+
+def is_prompt_log(text: str) -> bool:
+    """Whether a text is nothing but quoted requests as people type them, without a capital, which a log of prompts marks so."""
+    paragraphs = [line for line in text.splitlines() if line.strip()]
+    requests = [line[2:] for line in paragraphs if line.startswith("> ")]
+    return bool(requests) and len(requests) == len(paragraphs) and all(_is_request(words) for words in requests)
+
+
+def _is_request(words: str) -> bool:
+    asks = any(opens(purpose, words) for purpose in ("orders", "digests", "pleas", "wishes"))
+    return words[:1].islower() and asks and not opens("standing", words)
 
 
 def mark_quotes(marks: Marks) -> None:

@@ -25,7 +25,10 @@ _SHAPES = re2.compile(
     r"|::\w+[^\n:]*::|(?-i:[A-Z][A-Z-]{3,}(?:;[^:\n]{0,80})?:\S)"  # a build's annotations, comments of queries, calendars
     r"|(?:" + _LEVELS + r"|\w*error|\w*exception)\s?(?:\[[^\]]*\]|\([^)]*\)|\s[\w-]*\d+)?\s?(?::|\||-|–|—)\s*\S"
     r"|(?-i:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|PANIC)\b[\s:\[(]|(?:FAIL|PASS|SKIP)(?:\s*:"
-    r"|\s+\S*[/.]\S|\s*$)|OK\s*\("
+    r"|\s+\S*[/.]\S)|(?-i:FAIL|PASS|SKIP)\s*$|OK\s*\("
+    # An error page: its status, the banner of the server.
+    r"|(?-i:[45]\d\d (?:[A-Z][a-z]+-?){1,2}(?: [A-Z][a-z-]+){1,3}\s*$)"
+    r"|[a-z][\w-]+/\d+(?:\.\d+)+(?: \([^)]*\))?(?: server at \S+ port \d+)?\s*$"
     r"|(?:npm|yarn|pnpm|pip|cargo|bun|deno|brew|apt|gem|composer|bundler|nuget|gradle|maven|webpack|vite|rollup|esbuild"
     r"|tsc|eslint|jest|pytest)"
     r"(?:@\S+)?:? (?:warn\w*|err(?:or|!)?|notice|info|verb\w*|deprecated|http|timing)\b"
@@ -46,7 +49,7 @@ _SHAPES = re2.compile(
     r"|\\?\"[\w -]+\\?\":\s|(?:[^;\n]*;(?:[^ ;\n]|;)){4,}|[{}\[\]();]+,?\s*$|//|/\*|\*/|#!|\.\w[\w-]*\s*\{"
     r"|@\w+(?:\(.*\))?$|\{[%{].*[%}]\}"
     r"|(?-i:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|FROM|WHERE|JOIN) .*[;,(*=]"
-    r"|['\"]/[^'\"\n]+/[^'\"\n]+['\"]\s*$|[\w.]+(?:, [\w.]+)*\s*:=\s|var \w+(?:, \w+)* \w+$|https?://\S+\s*$|!\[|\[!\["
+    r"|['\"]/[^'\"\n]+/[^'\"\n]+['\"]\s*$|[\w.]+(?:, [\w.]+)*\s*:=\s|var \w+(?:, \w+)* \w+$|!\[|\[!\["
     # Paths and words too long to type.
     r"|@?[\w.~+-]+(?:/[\w.@+$-]+)+\.\w{1,5}\s*$|\S*[:/=;]\S{60,}\s*$"
     r"|'?/\S+'?\s*$|[a-z]:\\\S+\s*$"
@@ -67,6 +70,8 @@ _STRONG_INSIDE = re2.compile(
     r"\b[0-9a-f]*[0-9][0-9a-f]{6,}\b|\.\.\.\s*$|\b\d+ (?:files?|tests?|errors?|warnings?|insertions?) ?(?:changed|passed"
     r"|failed|\()|\(\d+\.\d+s\)|\s{8,}\S"
 )
+# An address alone, which a person puts beside their request.
+_ADDRESS = re2.compile(r"^\s*@?https?://\S+\s*$")
 # A file that somebody hands to an assistant, and words.
 _MENTION = re2.compile(r"^@[\w.~-]*/\S+\s+\p{Ll}+ ")
 _INDENTED = re2.compile(r"^(?: {4,}|\t)\S")
@@ -77,7 +82,7 @@ _SCREEN = re2.compile(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿")
 
 def is_output(line: str) -> bool:
     """Whether a line has the shape of something a program printed, of code, of a diff or of a table."""
-    if line.startswith("@") and _MENTION.match(line):
+    if (line.startswith("@") and _MENTION.match(line)) or _ADDRESS.match(line):
         return False
     if _SHAPES.match(line) or "\t" in line.strip() or (_ENDS.search(line) and not has("person", line)):
         return True

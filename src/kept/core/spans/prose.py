@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import re2
 
-from kept.core.spans.documents import CLAUSE, HEADING, INTRO, digests, document_start, forwards, is_brief
+from kept.core.spans.documents import CLAUSE, HEADING, INTRO, announces_text, digests, document_start, forwards, is_brief
 from kept.core.spans.marks import Marks, SpanKind
 from kept.core.spans.output import is_indented, is_listed, is_output, is_screen, shows_output
 from kept.core.spans.reports import ARTICLE, is_long, is_reported, is_statement, is_wrapped, steps_from
@@ -33,7 +33,16 @@ _LISTED = re2.compile(r"^\p{Ll}[\p{Ll}\d]*:? \p{Ll}")
 _TOOL = re2.compile(r"^[\w./-]+: ")
 # A line that begins with a call explains code.
 _CALL = re2.compile(r"^[\w.]+\(")
-_ADDRESS = re2.compile(r"^@?https?://\S+\s*$")
+# Brackets of data on one line, what names them an example, and a clause that goes on behind them.
+_DATA = re2.compile(r"[\[{].*[\]}]")
+_EXAMPLE = re2.compile(
+    r"(?i)(?:\be\.? ?g\.?|\bi\.? ?e\.?|\bz\. ?b\.|\bfor (?:example|instance)|\bsuch as|\bzum beispiel|\bpar exemple|\bpor ejemplo"
+    r"|\bpor exemplo|例如|例えば)[\s,:：]*$"
+)
+_CLAUSE_BEHIND = re2.compile(r"^, \p{Ll}+ \p{Ll}")
+# What a program calls the data that it dumps.
+_DUMP = re2.compile(r"(?m)^\p{Lu}\pL+ed [\w ]{2,40}:\s*(?:\w*\(\d+\) ?)?[\[{]")
+_LABEL = re2.compile(r"^\p{Ll}\pL*(?: \p{Ll}\pL*)?\s*$")
 _QUESTION = 4  # words of a question that stands for itself
 _JOINT = re2.compile(r"[:：.?!]\s+")
 _COLUMN = 5  # short lines below each other
@@ -55,6 +64,7 @@ class _State:
     """What stands before a paragraph: a paste goes on, the last paragraph was output, a list was announced."""
 
     closing: int  # where the paragraph begins with which the person ends their prompt
+    labels: bool = False  # the person's label opens the prompt: later ones above commands are theirs too
     pasted: SpanKind | None = None
     shaped: bool = False
     listing: bool = False
@@ -83,7 +93,9 @@ def _mark_paragraph(marks: Marks, lines: list[_Line], state: _State) -> None:
         state.pasted = None if state.announced else state.pasted
         state.shaped, state.listing, state.announced = True, False, False
         return
-    if state.pasted and (start == state.closing or _resumes(words, after_output=state.shaped)):
+    state.labels = state.labels or (not start and _is_label(lines))
+    labelled = state.labels and _is_label(lines)
+    if state.pasted and (start == state.closing or labelled or _resumes(words, after_output=state.shaped)):
         state.pasted = None
     bare = [line.text for line in lines]
     shaped = is_screen(words) or _most_foreign(lines) or is_wrapped(bare) or (not state.listing and _is_output(lines, words))
@@ -99,7 +111,7 @@ def _mark_paragraph(marks: Marks, lines: list[_Line], state: _State) -> None:
     shaped = shaped or (state.shaped and len(lines) == 1 and is_listed(words) and _introduces(words) and not has("person", words))
     if forwarded or shaped:
         kind = SpanKind.PASTED if shaped and not forwarded else SpanKind.DOCUMENT
-        lead, screen = _lead(lines), is_screen(words)
+        lead, screen = int(labelled) or _lead(lines), is_screen(words)
         own = _mark_output(marks, lines, kind, lead=lead, resumable=not forwarded and not screen)
         # One line alone (an address, an error) is no beginning of a paste that goes on.
         goes_on = not own and (forwarded or len(lines) - lead > 1 or screen)
@@ -139,8 +151,7 @@ def _announce(marks: Marks, lines: list[_Line], state: _State) -> None:
     parts = marks.typed_parts(last.start, last.end)
     if not parts or not INTRO.search(last.text) or parts[-1][1] < last.start + len(last.text.rstrip()):
         return
-    tail = last.text[-200:].strip()
-    if has("material", CLAUSE.split(tail)[-1]) or digests(tail):
+    if announces_text(last.text[-200:]):
         state.pasted, state.shaped, state.announced = SpanKind.DOCUMENT, False, True
     else:
         state.listing = len(marks.text) < 1_500
@@ -171,7 +182,7 @@ def _mark_lines(marks: Marks, lines: list[_Line], state: _State) -> None:
         else:
             # A list below the person's own lead-in is theirs; anything else that they announce so is a paste.
             handed = bool(INTRO.search(line.text)) and digests(line.text)
-            shown = lead = handed or (bool(INTRO.search(line.text)) and has("material", line.text[-120:]))
+            shown = lead = handed or (bool(INTRO.search(line.text)) and announces_text(line.text[-200:]))
     state.shaped = shown
     state.pasted = SpanKind.DOCUMENT if handed and not lead else None
 
@@ -184,14 +195,28 @@ def _attached(line: str) -> int:
             return int(match.end())
         if match[0][0] in ":：?" and is_statement(rest) and _is_own(lead):
             return int(match.end())
-        if is_output(rest) and rest[0] != "`" and not _ADDRESS.match(rest) and len(rest) >= 15 and _is_natural(lead):
+        if is_output(rest) and rest[0] != "`" and not _is_example(line, match.end()) and len(rest) >= 15 and _is_natural(lead):
             return int(match.end())
     located = _LOCATED.search(line)
     return int(located.start(1)) if located and line[: located.start(1)].strip() else 0
 
 
+def _is_example(line: str, joint: int) -> bool:
+    """Whether data up to a joint belongs to the person's sentence: named as an example, or the sentence goes on behind it."""
+    data = _DATA.search(line)
+    if not data or data.start() > joint or not _is_natural(line[: data.start()]):
+        return False
+    return bool(_EXAMPLE.search(line[: data.start()]) or _CLAUSE_BEHIND.match(line[data.end() :]))
+
+
 def _is_own(words: str) -> bool:
-    return has("selves", words) or words.lstrip()[:1].islower()
+    clauses = CLAUSE.split(words)[:2]
+    return has("selves", words) or words.lstrip()[:1].islower() or any(opens("resumes", clause) for clause in clauses)
+
+
+def _is_label(lines: list[_Line]) -> bool:
+    """Whether the first line is a person's label of what was pasted below it."""
+    return bool(_LABEL.match(lines[0].text)) and len(lines) > 1 and lines[1].foreign
 
 
 def _is_remark(lines: list[_Line], place: int) -> bool:
@@ -367,6 +392,7 @@ def _paragraphs(marks: Marks, *, brief: bool) -> list[list[_Line]]:
     person's own brief headings are theirs.
     """
     found: list[list[_Line]] = [[]]
+    dumps = {match.start() for match in _DUMP.finditer(marks.text)}
     at = 0
     for line in marks.text.splitlines(keepends=True):
         bare = line.rstrip("\r\n")
@@ -374,6 +400,9 @@ def _paragraphs(marks: Marks, *, brief: bool) -> list[list[_Line]]:
         if not bare.strip() or (found[-1] and found[-1][-1].marked != marked):
             found.append([])
         if bare.strip():
-            found[-1].append(_Line(at, at + len(bare), bare, marked, is_output(bare) or (not brief and bool(HEADING.match(bare)))))
+            foreign = (
+                (is_output(bare) and not _is_example(bare, len(bare))) or at in dumps or (not brief and bool(HEADING.match(bare)))
+            )
+            found[-1].append(_Line(at, at + len(bare), bare, marked, foreign))
         at += len(line)
     return [lines for lines in found if lines]

@@ -6,6 +6,7 @@ on after a paste. ``orders``: how they open what they want done, and ``pleas`` a
 that order nothing by themselves; ``duties``: what must be done. ``sources``: who or what may be quoted. ``speakers``: those of them
 that a label names. ``says``: verbs of saying. ``according``: what makes a sentence that of a source; ``taken``: the same where a
 colon follows. ``material``: nouns that announce a paste when a colon follows. ``digests``: orders that announce a text to work on.
+``restatements``: how a person brings an earlier prompt of their own again. ``standing``: openings of rules that are to last.
 ``reviews``: phrases of a review.
 """
 
