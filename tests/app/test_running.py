@@ -351,7 +351,7 @@ def test_what_a_guard_stopped_is_noted_once_waits_and_is_let_through_by_a_person
         run(workspace, [], Options())
         before = outcome(workspace)
         stop = [Stop(category="constraint", active=8, lost=7)]
-        monkeypatch.setattr(curating, "overreach", lambda *_: tuple(stop))
+        monkeypatch.setattr(curating, "overreach", lambda *_, **__: tuple(stop))
         grown = next(transcripts.rglob("*.jsonl"))
         grown.write_text(
             grown.read_text() + said("from now on we always tag releases as harbor-2026.x in release.yml, never with a v")

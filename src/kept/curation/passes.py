@@ -73,7 +73,9 @@ def curate_group(
         return True
     subject = f"{profile} · {scope}"
     turned_down = overruled(proposed)
-    corrected = frozenset(each.id for each in memories if not each.owned and turned_down.issuperset(each.candidates))
+    corrected = frozenset(
+        each.id for each in memories if each.candidates and not each.owned and turned_down.issuperset(each.candidates)
+    )
     stops = [str(each) for each in overreach(memories, operations, corrected=corrected)] if not allow else []
     stops += [f"it would change {each}, which is pinned or the user's own" for each in trespasses(memories, operations)]
     if stops:
