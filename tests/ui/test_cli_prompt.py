@@ -14,7 +14,7 @@ def test_the_built_in_prompt_is_shown_with_its_origin(capsys, home):
     assert out.startswith("Extraction prompt: built in (profile coding, version ")
     assert "{{categories}}" in out
     _, whole, _ = kept(capsys, "prompt", "show", "--whole")
-    assert "## constraint" in whole
+    assert "- constraint: " in whole
     assert '"memories"' in whole
     body = told(capsys, "prompt")
     assert (body["origin"], body["overridden"], body["profile"]) == ("built in", False, "coding")
@@ -28,9 +28,9 @@ def test_editing_begins_with_a_copy_and_the_override_is_told_everywhere(capsys, 
     assert str(home / OWN) in out
     assert kept(capsys, "prompt", "diff")[1] == "It is the built-in prompt.\n"
     text = (home / OWN).read_text()
-    (home / OWN).write_text(text.replace("more than four is rare", "more than nine is rare"))
+    (home / OWN).write_text(text.replace("some a dozen", "some nine"))
     _, diff, _ = kept(capsys, "prompt", "diff")
-    assert "+You read" in diff
+    assert "+Find every passage" in diff
     assert "nine" in diff
     assert f"Extraction prompt: yours, {home / OWN}" in kept(capsys, "status")[1]
     assert told(capsys, "status")["prompts"][0]["overridden"] is True
@@ -78,10 +78,10 @@ def test_declared_categories_can_be_used_by_a_person_too(capsys, home):
 
 
 def test_an_editor_of_the_users_choice_is_started_on_the_file(capsys, home, monkeypatch):
-    monkeypatch.setenv("EDITOR", "sed -i s/four/seven/")
+    monkeypatch.setenv("EDITOR", "sed -i s/dozen/score/")
     monkeypatch.setattr("kept.cli.commands.prompt.on_terminal", lambda: True)
     assert kept(capsys, "prompt", "edit")[0] == 0
-    assert "more than seven is rare" in (home / OWN).read_text()
+    assert "some a score" in (home / OWN).read_text()
 
 
 @pytest.mark.parametrize("action", ["frobnicate"])
