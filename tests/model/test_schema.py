@@ -85,6 +85,19 @@ def test_an_item_that_does_not_fit_is_lost_alone() -> None:
     assert len(read_fitted(Said, {"facts": [bad, good, "x"]}).facts) == 1
 
 
+def test_a_text_alone_is_the_object_that_begins_with_it() -> None:
+    @dataclass(frozen=True)
+    class Point:
+        text: str
+        events: tuple[str, ...] = ()
+
+    @dataclass(frozen=True)
+    class Notes:
+        open: tuple[Point, ...]
+
+    assert read_fitted(Notes, {"open": ["Who deploys?"]}).open == (Point("Who deploys?"),)
+
+
 def test_missing_values_are_empty_and_further_keys_are_left() -> None:
     said = read_fitted(Said, {"facts": {"text": "t", "mood": "calm", "events": "e1", "count": "2", "more": 1}})
     (fact,) = said.facts

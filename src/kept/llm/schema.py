@@ -77,7 +77,8 @@ def _properties(kind: Any, choices: Mapping[str, Sequence[str]]) -> dict[str, An
 
 def fitted(schema: Mapping[str, Any], value: object, place: str = "reply") -> Any:
     """The value in the schema's form, read as models write: what is missing takes the empty value of its type, keys that nobody
-    asked for are left, one plain value is a list of one, an item that does not fit is lost alone.
+    asked for are left, one plain value is a list of one, a text alone is the object that begins with it, an item that does not fit
+    is lost alone.
 
     Raises ValueError that says what does not fit and where, where nothing of a list, or no key at all, is what was asked for.
     """
@@ -113,6 +114,8 @@ def _first_fitting(schemas: Sequence[Mapping[str, Any]], value: object, place: s
 
 def _fitted_object(schema: Mapping[str, Any], value: object, place: str) -> dict[str, Any]:
     properties = schema["properties"]
+    if isinstance(value, str) and properties and next(iter(properties.values())).get("type") == "string":
+        value = {next(iter(properties)): value}  # the text alone, where an object that begins with its text was asked for
     if told := _no_object(properties, value):
         raise ValueError(f"{place}: {told}")
     assert isinstance(value, dict)
