@@ -297,6 +297,16 @@ def unpackings(monkeypatch):
     return counted
 
 
+def test_a_search_index_that_cannot_be_written_is_told_and_the_proof_still_runs(full, home, monkeypatch):
+    def refuse(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("kept.pipeline.erase.forget.drop_stale", refuse)
+    with full() as workspace:
+        gone = forget(workspace, request_of(workspace, [the_memory(workspace)]))
+    assert any("the search index" in each and "No space left" in each for each in gone.problems)
+
+
 def test_a_block_is_unpacked_once_in_the_search_the_erasing_the_backups_and_the_proof(home, desk_at, unpackings, monkeypatch):
     monkeypatch.setattr("kept.store.archive.turns.BLOCK_EVENTS", 4)
     for number in range(10):

@@ -150,15 +150,20 @@ class _Erasing:
         for holder in holders(self.workspace):
             self.places[holder.name] += self.tried(holder.name, partial(holder.erase, self.words))
         summarise(self.workspace)
-        drop_stale(self.workspace)
+        self.tried("the search index", partial(_drop_vectors, self.workspace))
 
     def tried(self, name: str, erase: Callable[[], int]) -> int:
         """What a holder erased; where it cannot, that is a problem and the others go on."""
         try:
             return erase()
-        except KeptError as error:
+        except (KeptError, OSError) as error:
             self.problems.append(f"{name}: {error} (what was to be forgotten may still be there)")
             return 0
+
+
+def _drop_vectors(workspace: Workspace) -> int:
+    drop_stale(workspace)
+    return 0
 
 
 def _forget_feed(workspace: Workspace, source: str) -> int:
