@@ -37,10 +37,10 @@ def declared(draft):
 def test_the_first_save_creates_the_override_and_it_is_told(place):
     draft = look(place)
     assert not draft.overridden
-    saved = save(place, "", draft.text.replace("Find every", "Calmly find every"), if_match=draft.revision)
+    saved = save(place, "", f"Calmly now.\n{draft.text}", if_match=draft.revision)
     assert saved.overridden
     assert saved.own.is_file()
-    assert any(each.startswith("+Calmly") for each in difference(saved))
+    assert any(each.startswith("+Calmly now.") for each in difference(saved))
 
 
 def test_a_text_for_a_prompt_that_changed_meanwhile_is_refused(place):
