@@ -8,7 +8,7 @@ import pytest
 from kept.core.event import Origin
 from kept.core.fold import apply
 from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import WITHDRAWN, Facts, Merge, Resolve, Retire, Revise, Supersede
+from kept.core.operation import FADED, WITHDRAWN, Facts, Merge, Resolve, Retire, Revise, Supersede
 from kept.curation.guard import overreach, trespasses
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -115,6 +115,27 @@ def test_losses_of_more_than_thirty_days_ago_are_no_longer_counted():
     assert overreach([*old, *now], some) == ()
     recent = [replace(each, ended_at=AT - timedelta(days=29)) for each in old]
     assert overreach([*recent, *now], some) != ()
+
+
+@pytest.mark.parametrize("status", [Status.SUPERSEDED, Status.RESOLVED])
+@pytest.mark.parametrize(("ends", "is_loss"), [(Status.ACTIVE, False), (Status.RETIRED, True)])
+def test_what_an_active_memory_replaced_or_resolved_is_no_loss_of_the_thirty_days(status, ends, is_loss):
+    by = {"superseded_by" if status is Status.SUPERSEDED else "resolved_by": "heir"}
+    old = [replace(each, id=f"old{i}", status=status, ended_at=AT, reason="x", **by) for i, each in enumerate(memories(10))]
+    heir = replace(memories(1)[0], id="heir", status=ends, reason="x", ended_at=None if ends is Status.ACTIVE else AT)
+    some = [Retire(memory=f"decision{i}", at=AT, reason="x") for i in range(3)]
+    assert bool(overreach([*old, heir, *memories(10)], some)) is is_loss
+
+
+def test_what_faded_and_what_ended_otherwise_have_budgets_of_their_own_and_no_pass_fades_more_than_half():
+    retired = [replace(each, id=f"old{i}", status=Status.RETIRED, ended_at=AT, reason="x") for i, each in enumerate(memories(10))]
+    faded = [replace(each, id=f"faded{each.id}", reason=f"{FADED} 9 sessions") for each in retired]
+    fade = [Retire(memory=f"decision{i}", at=AT, reason=f"{FADED} 9 sessions") for i in range(6)]
+    retire = [replace(each, reason="x") for each in fade]
+    assert overreach([*retired, *memories(10)], fade[:3]) == ()
+    assert overreach([*faded, *memories(10)], retire[:3]) == ()
+    assert overreach([*faded, *memories(10)], fade[:3]) != ()
+    assert overreach(memories(10), fade) != ()
 
 
 @pytest.mark.parametrize("mark", ["owned", "pinned"])

@@ -7,12 +7,15 @@ from datetime import datetime, timedelta
 
 from kept.core.fold import apply
 from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import CONDENSED, WITHDRAWN, Operation
+from kept.core.operation import CONDENSED, FADED, WITHDRAWN, Operation
+from kept.core.statement import statement
 
 LEAST = 4  # a category with fewer memories than this is too small for a share to mean anything
 SHARE = 0.5
 WINDOW = timedelta(days=30)  # of event time, over which losses add up: nine passes of a tenth each are a wipe as well
 _ENDED = frozenset({Status.RETIRED, Status.SUPERSEDED, Status.RESOLVED})
+_SAME = 0.3  # share of a memory's telling words that what takes its place says too, where no one lost anything
+_Budget = tuple[str, bool]  # a category, and whether it is the budget of what fades
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,30 +44,50 @@ def overreach(
     """The categories of which the operations would take too much (K6): more than half of what stands in this pass, or, together
     with what machines took in the 30 days of event time before, more than half of what there was.
 
-    Active memories stand. Whatever ends that counts in full: retiring, superseding, merging away, resolving, emptying its content.
-    Moving to another category does not. What is ``corrected`` is no loss: it should never have stood. A pass with any stop must not
-    be applied at all.
+    Active memories stand. In one pass whatever ends that counts in full: retiring, superseding, merging away, resolving, emptying
+    its content; moving to another category does not. Over the 30 days, what an active memory replaced, took in or resolved is no
+    loss, and what faded has a budget of its own. What is ``corrected`` is no loss: it should never have stood. A pass with any stop
+    must not be applied at all.
     """
     before = {each.id: each for each in memories}
     after = _after(before, operations, actor)
     stood, stand = _standing(before.values()) - corrected, _standing(after.values())
     active = Counter(before[each].category for each in stood)
-    lost = Counter(before[each].category for each in stood - stand)
-    others = [each for each in before.values() if each.id not in corrected]
-    spent = _spent(
-        others,
-        stood,
-        max((each.at for each in operations if each.at is not None), default=None),
-    )
+    ended = stood - stand
+    lost = Counter(before[each].category for each in ended)
+    counted = Counter(_budget(before[each].category, after[each]) for each in ended if not _lives_on(after[each], after))
+    spent = _spent(before, stood | corrected, max((each.at for each in operations if each.at is not None), default=None))
     return tuple(
-        Stop(category=category, active=active[category], lost=count, spent=spent[category])
+        Stop(category=category, active=active[category], lost=count, spent=before_it)
         for category, count in sorted(lost.items())
-        if active[category] + spent[category] >= LEAST
-        and (
-            (active[category] >= LEAST and count > SHARE * active[category])
-            or (spent[category] and count + spent[category] > SHARE * (active[category] + spent[category]))
-        )
+        for before_it in [max(spent[category, faded] if counted[category, faded] else 0 for faded in (False, True))]
+        if active[category] + before_it >= LEAST
+        and ((active[category] >= LEAST and count > SHARE * active[category]) or _erodes(category, active, counted, spent))
     )
+
+
+def _erodes(category: str, active: Counter[str], counted: Counter[_Budget], spent: Counter[_Budget]) -> bool:
+    """Whether a category loses more than half over the 30 days, by what faded or by what ended otherwise."""
+    budgets = ((category, False), (category, True))
+    return any(
+        counted[each] and spent[each] and counted[each] + spent[each] > SHARE * (active[category] + spent[each]) for each in budgets
+    )
+
+
+def _budget(category: str, ended: Memory) -> _Budget:
+    return category, ended.reason.startswith(FADED)
+
+
+def _lives_on(memory: Memory, memories: Mapping[str, Memory]) -> bool:
+    """Whether an active memory took the place of a memory, each step of the way speaking of the same thing."""
+    seen: set[str] = set()
+    while memory.status in (Status.SUPERSEDED, Status.RESOLVED) and memory.id not in seen:
+        seen.add(memory.id)
+        following = memories.get(memory.superseded_by or memory.resolved_by)
+        if following is None or not _on_the_same(memory, following):
+            return False
+        memory = following
+    return memory.status is Status.ACTIVE and bool(memory.content.strip())
 
 
 def _standing(memories: Iterable[Memory]) -> frozenset[str]:
@@ -96,14 +119,24 @@ def _after(before: Mapping[str, Memory], operations: Sequence[Operation], actor:
     return after
 
 
-def _spent(memories: Iterable[Memory], stood: frozenset[str], until: datetime | None) -> Counter[str]:
-    """By category, how many memories machines ended or emptied in the window before ``until``; one without a time counts."""
+def _on_the_same(old: Memory, new: Memory) -> bool:
+    """Whether what took a memory's place speaks of the same: their subject, or words of it, at most one number changed."""
+    said, says = statement(old.content), statement(new.content)
+    words = len(said.content & says.content) >= _SAME * len(said.content)
+    return bool(old.subject and old.subject == new.subject) or (words and len(said.numbers - says.numbers) <= 1)
+
+
+def _spent(before: Mapping[str, Memory], counted: frozenset[str], until: datetime | None) -> Counter[_Budget]:
+    """By category, and apart what faded, how many memories machines ended or emptied in the window before ``until``; one without a
+    time counts, and none that is ``counted`` already.
+    """
     return Counter(
-        each.category
-        for each in memories
+        _budget(each.category, each)
+        for each in before.values()
         if (each.status in _ENDED or (each.status is Status.ACTIVE and not each.content.strip()))
-        and each.id not in stood
+        and each.id not in counted
         and not each.owned
         and each.reason not in (WITHDRAWN, CONDENSED)
         and (until is None or each.ended_at is None or until - WINDOW < each.ended_at <= until)
+        and not _lives_on(each, before)
     )
