@@ -9,7 +9,7 @@ RULE = "In this project we always write dates as ISO 8601 in UTC, never in local
 OTHER = "Never use pip in this repo, always use `uv sync` instead."
 
 
-def say(home, session, *prompts, cwd="/x/harbor", day="2026-01-05", start=0, name=""):
+def say(home, session, *prompts, cwd="/x/harbor", day="2026-01-05", start=0, name="", branch=""):
     """A session in which a person says each prompt and is answered; added to where the file is there already."""
     path = home / ".claude" / "projects" / "p" / f"{name or session}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -25,6 +25,7 @@ def say(home, session, *prompts, cwd="/x/harbor", day="2026-01-05", start=0, nam
                             "parentUuid": None,
                             "sessionId": session,
                             "cwd": str(cwd),
+                            "gitBranch": branch,
                             "timestamp": f"{day}T10:{number:02}:0{int(role == 'assistant')}.250Z",
                             "message": {"role": role, "content": content, **({"id": uuid} if role == "assistant" else {})},
                         }

@@ -7,7 +7,7 @@ import pytest
 
 from kept.core.memory import USER_SCOPE, Status
 from kept.intake import kinship
-from kept.intake.kinship import suggestions
+from kept.intake.kinship import load_branches, suggestions
 from kept.memories import person
 from kept.memories.history import undo
 from kept.pipeline.run import Options, run
@@ -202,7 +202,19 @@ def test_two_projects_of_the_name_of_a_workspace_decide_nothing_and_are_suggeste
     with desk_at(home) as workspace:
         run(workspace, [], Options())
         assert len(places(workspace)) == 3
-        assert len(suggestions(workspace.store.archive.projects())) == 3
+        assert len(suggestions(workspace.store.archive.projects(), {})) == 3
+
+
+def test_two_folders_whose_own_branches_have_the_same_names_are_suggested_as_one_project(desk_at, home):
+    for number, branch in enumerate(["ana/quay-height", "ana/tide-tables", "main", "main"]):
+        say(home, f"a{number}", RULE, cwd="/a/harbor" if number < 3 else "/c/mill", branch=branch)
+        say(home, f"b{number}", OTHER, cwd="/b/port", branch=branch)
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        (pair,) = suggestions(workspace.store.archive.projects(), load_branches(workspace.paths))
+        noted = (workspace.paths.state / "branches.json").read_text()
+    assert pair[2] == "2 branches of both have the same names"
+    assert not any(name in noted for name in ("quay", "tide"))
 
 
 def test_a_clone_of_a_folder_on_this_machine_is_the_same_project(desk_at, home):

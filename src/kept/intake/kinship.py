@@ -3,10 +3,12 @@
 Gives identities; records and moves nothing.
 """
 
+import hashlib
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from kept.core.event import Event, Kind
 from kept.core.project import FOLDER, REMOTE, Project, directory_name, managed_repository, root_of
@@ -19,7 +21,15 @@ from kept.workspace import Workspace
 Remotes = dict[str, Counter[str]]
 """How often git named a repository (host and path) in the output of a command, by working directory."""
 
+Branches = dict[str, set[str]]
+"""Hashes of the names of branches that were worked on, by working directory: names may hold words that are forgotten later."""
+
 _COMMITS = "first_commits.json"
+_BRANCHES = "branches.json"
+_BRANCHES_KEPT = 200  # of a directory
+_SHARED_BRANCHES = 2  # so many in common, which no third project has, suggest that two are one
+# A name of a single word is no evidence: many repositories have `main`, `fix` or `release`.
+_WORDS = re.compile(r"[^\W_]+")
 _OUTPUT = 20_000  # characters of an output that are looked at
 _SHARE = 0.8  # of what git named in a project's directories, one repository must have so much
 # `git push`, `git fetch`, `git remote -v`: a line of git's own.
@@ -34,6 +44,30 @@ def note_remotes(remotes: Remotes, events: Iterable[Event]) -> None:
             for found in _NAMED.finditer(event.text[:_OUTPUT]):
                 if name := remote_name(found[1]):
                     remotes.setdefault(event.project, Counter())[name] += 1
+
+
+def note_branches(branches: Branches, events: Iterable[Event]) -> None:
+    """Note the branches that events were recorded on, where a name has several words as a person's own names have."""
+    for name, directory in {(event.branch, event.project) for event in events if event.branch and event.project}:
+        if len(_WORDS.findall(name)) > 1:
+            branches.setdefault(directory, set()).add(hashlib.sha256(name.encode()).hexdigest()[:16])
+
+
+def keep_branches(home: Paths, branches: Branches) -> None:
+    """Add branches to those known from earlier transcripts."""
+    known = load_branches(home)
+    for directory, names in branches.items():
+        room = _BRANCHES_KEPT - len(known.get(directory, set()))
+        known.setdefault(directory, set()).update(sorted(names - known[directory])[: max(0, room)])
+    body = {directory: sorted(names) for directory, names in sorted(known.items())}
+    if known != load_branches(home):
+        place = home.state / _BRANCHES
+        files.write(place, json.dumps(body, indent=1).encode(), expect=files.read(place).stamp, root=home.root)
+
+
+def load_branches(home: Paths) -> Branches:
+    """The branches known from transcripts."""
+    return {directory: set(names) for directory, names in _load(home.state / _BRANCHES).items() if isinstance(names, list)}
 
 
 def identities(projects: Sequence[Project], remotes: Remotes, commits: Mapping[str, str]) -> dict[str, str]:
@@ -107,16 +141,20 @@ def first_commits(workspace: Workspace, projects: Sequence[Project], *, keep: bo
 
 
 def _load_commits(home: Paths) -> dict[str, str]:
+    return {directory: str(commit) for directory, commit in _load(home.state / _COMMITS).items()}
+
+
+def _load(place: Path) -> dict[str, object]:
     try:
-        body = json.loads(files.read(home.state / _COMMITS).data or b"{}")
+        body = json.loads(files.read(place).data or b"{}")
     except ValueError:
         return {}
-    return {str(directory): str(commit) for directory, commit in body.items()} if isinstance(body, dict) else {}
+    return body if isinstance(body, dict) else {}
 
 
-def suggestions(projects: Sequence[Project]) -> tuple[tuple[str, str, str], ...]:
+def suggestions(projects: Sequence[Project], branches: Branches) -> tuple[tuple[str, str, str], ...]:
     """Pairs of identities that may be one project, with the evidence, which is too weak to decide."""
-    pairs: dict[tuple[str, str], str] = {}
+    pairs = _of_common_branches(projects, branches)
     known = sorted({project.identity for project in projects})
     for number, one in enumerate(known):
         for other in known[number + 1 :]:
@@ -129,3 +167,13 @@ def suggestions(projects: Sequence[Project]) -> tuple[tuple[str, str, str], ...]
                 first, second = sorted((project.identity, other))
                 pairs[first, second] = f"{project.directory} is a manager's workspace of {name}"
     return tuple((one, other, why) for (one, other), why in sorted(pairs.items()))
+
+
+def _of_common_branches(projects: Sequence[Project], branches: Branches) -> dict[tuple[str, str], str]:
+    """Pairs of identities in which branches of the same names were worked on, and in no third one."""
+    workers: dict[str, set[str]] = {}
+    for project in projects:
+        for name in branches.get(project.directory, ()):
+            workers.setdefault(name, set()).add(project.identity)
+    shared = Counter((min(pair), max(pair)) for pair in workers.values() if len(pair) == 2)
+    return {pair: f"{count} branches of both have the same names" for pair, count in shared.items() if count >= _SHARED_BRANCHES}

@@ -22,7 +22,7 @@ from kept.core.redact import Redacted, redact
 from kept.core.redact.scanner import scanner
 from kept.intake.clean import Limits, clean
 from kept.intake.identities import distinguish
-from kept.intake.kinship import Remotes, note_remotes
+from kept.intake.kinship import Branches, Remotes, note_branches, note_remotes
 from kept.local.batches import batches
 from kept.local.progress import Late, Progress, never, silent
 from kept.local.settings.roots import Root, root_above
@@ -80,7 +80,7 @@ class Reading:
     """What was read so far: files that had something new, its days, the accounts by source, bytes before and after cleaning.
 
     ``opted_out`` are the sessions that are not to be remembered; ``erased`` counts the archived events of theirs that were erased.
-    ``remotes`` counts by directory the repositories that git named there.
+    ``remotes`` counts by directory the repositories that git named there, ``branches`` holds what was worked on there.
     """
 
     files: int = 0
@@ -96,6 +96,7 @@ class Reading:
     opted_out: set[str] = field(default_factory=set)
     erased: int = 0
     remotes: Remotes = field(default_factory=dict)
+    branches: Branches = field(default_factory=dict)
 
     @property
     def account(self) -> Account:
@@ -339,6 +340,7 @@ def _read_file(
             events = list(distinguish(archive, (done.event for done in cleaned), rewritten=rewritten))
             result.fresh += archive.add(source, path, events, account, piece.cursor, anew=restarted)
             note_remotes(result.remotes, events)
+            note_branches(result.branches, events)
             if source == ENTRY:
                 _leave(workspace, path, {event.key for event in events})
         result.accounts[source] = result.accounts.get(source, Account()) + account

@@ -10,7 +10,7 @@ from kept.cli.front import at_desk, home_of, one_of
 from kept.cli.show import Line, counted, entry, line
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
-from kept.intake.kinship import suggestions
+from kept.intake.kinship import load_branches, suggestions
 from kept.intake.projects import Family, families, family
 from kept.memories.configure import map_projects
 from kept.workspace import Workspace
@@ -70,7 +70,7 @@ def _list(workspace: Workspace, *, as_json: bool) -> None:
     by_identity = {each.identity: each for each in known}
     pairs = [
         (by_identity[one], by_identity[two], why)
-        for one, two, why in suggestions(workspace.store.archive.projects())
+        for one, two, why in suggestions(workspace.store.archive.projects(), load_branches(workspace.paths))
         if one in by_identity and two in by_identity
     ]
     if as_json:

@@ -75,6 +75,7 @@ def holders(workspace: Workspace) -> tuple[Holder, ...]:
             "setup.json",
             "unread.json",
             "first_commits.json",
+            "branches.json",
         ),
         texts("what hooks left", "hooks/*"),
         texts("files put aside", "aside/*", "prompts/*"),
