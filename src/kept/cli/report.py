@@ -120,7 +120,7 @@ def _format_reading(report: Report, *, verbose: bool) -> Iterator[Line]:
     )
     details = [counted(reading.fresh, "new event")]
     if reading.bytes_in:
-        details.append(f"cleaning took out {max(0.0, 100 * (1 - reading.bytes_kept / reading.bytes_in)):.0f} %")
+        details.append(f"cleaning removed {max(0.0, 100 * (1 - reading.bytes_kept / reading.bytes_in)):.0f} % of the text")
     if reading.secrets:
         details.append(f"{counted(reading.secrets, 'secret')} redacted")
     if reading.removed.get("invisible"):
