@@ -25,7 +25,7 @@ def obey(ask):
         return _put_together(ask)
     if ask.purpose == "curate":
         return {"operations": []}
-    allowed = re.search(r"`category` is one of: ([\w, ]+)\.", ask.system)[1].split(", ")
+    allowed = re.search(r"`category`: one of ([\w, ]+);", ask.system)[1].split(", ")
     memories, hints = [], []
     notes = {"problems": [], "solutions": [], "decisions": [], "questions": []}
     broken = False
@@ -49,7 +49,7 @@ def obey(ask):
             hints.append(
                 {"hint": found[1], "verdict": "confirm" if good else "refuse", "content": "", "reason": "" if good else "too short"}
             )
-    return {"hints": hints, "memories": memories, "notes": notes}
+    return {"memories": memories, "notes": notes} | ({"hints": hints} if hints else {})
 
 
 def _put_together(ask):

@@ -7,7 +7,7 @@ import pytest
 from talk import LEXICON, PROFILE, agent, found, output, talk, user
 
 from kept.core.event import Author, Kind, Origin, Tool
-from kept.core.memory import DISMISSED, DOUBTED, Accepted, Held, Refused
+from kept.core.memory import DISMISSED, DOUBTED, PASSING, Accepted, Held, Refused
 from kept.extraction.gate import judge
 from kept.extraction.questions import Excerpt, Reading, answer, chunks, divided, hints, question
 from kept.extraction.questions.support import verbatim
@@ -407,3 +407,20 @@ def test_small_conversations_travel_together_and_each_gets_its_own_part_of_the_r
     assert one["memories"][0]["quotes"][0]["event"] == ""
     assert [claim["event"] for claim in two["memories"]] == ["e2"]
     assert (len(one["hints"]), [verdict["hint"] for verdict in two["hints"]]) == (0, ["h1"])
+
+
+@pytest.mark.parametrize(
+    ("more", "refusal", "doubt"),
+    [({"category": "task"}, PASSING, ""), ({"worth": 1}, "", PASSING), ({"worth": 3}, "", ""), ({}, "", "")],
+)
+def test_what_a_model_calls_over_with_the_task_is_refused_or_waits(more, refusal, doubt):
+    said = {"category": "constraint", "event": "e2", "passage": RULE} | more
+    made = one(NOTHING | {"memories": [said]})
+    assert (made.refusal, made.candidate.doubt) == (refusal, doubt)
+
+
+def test_only_a_question_with_hints_asks_for_verdicts_on_them():
+    where = hinted()
+    without, having = (question([Excerpt(chunk=where.chunk, hints=each)], PROMPT) for each in ((), where.hints))
+    assert ("hints" in without.schema["properties"], "hints" in having.schema["properties"]) == (False, True)
+    assert ('"hints"' in without.system + without.prompt, '"hints"' in having.prompt) == (False, True)

@@ -19,7 +19,7 @@ from kept.core.memory import Accepted, Held, Judged, Refused
 from kept.curation.passes import curate_dirty
 from kept.evaluation.turns import Annotated, Keep, TurnScore, against, annotations, overlap, plain
 from kept.extraction.llm_extraction import hear
-from kept.extraction.questions import TRIGGER
+from kept.extraction.questions import END, TRIGGER
 from kept.llm.ask import Answered, Ask, Fault, Reply, Unreachable, Unreadable
 from kept.llm.reply import Wrong, understand
 from kept.local.progress import Progress, silent
@@ -37,7 +37,7 @@ _LEFT_OUT = re.compile(r"…|\.{3}")
 
 def question_id(ask: Ask) -> str:
     """The id of a question: of the words that are read, whatever the prompt around them says."""
-    return digest(ask.prompt)[:10]
+    return digest(ask.prompt.rpartition(END)[0])[:10]
 
 
 @dataclass(kw_only=True, slots=True)

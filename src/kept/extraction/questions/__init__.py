@@ -6,11 +6,12 @@ from kept.extraction.questions.answer import KINDS, SURE, Answer, answer
 from kept.extraction.questions.chunks import Chunk, Turn, chunks
 from kept.extraction.questions.gaps import overruled, settled
 from kept.extraction.questions.outcome import folded, summed, summing
-from kept.extraction.questions.question import PURPOSE, Excerpt, Hint, divided, hints, question
+from kept.extraction.questions.question import END, PURPOSE, Excerpt, Hint, divided, hints, question
 from kept.extraction.questions.reading import TRIGGER, Claim, Reading
 from kept.extraction.questions.turns import is_told, shown, weigh
 
 __all__ = [
+    "END",
     "KINDS",
     "PURPOSE",
     "SURE",

@@ -15,7 +15,7 @@ import re2
 
 from kept.core.artifact import artifacts
 from kept.core.event import Event, Kind, Origin
-from kept.core.memory import DISMISSED, DOUBTED, USER_SCOPE, Candidate, Evidence, Held, Judged, Refused
+from kept.core.memory import DISMISSED, DOUBTED, PASSING, USER_SCOPE, Candidate, Evidence, Held, Judged, Refused
 from kept.core.spans import origin_of_quote
 from kept.core.statement import same, statement
 from kept.core.summary import Point
@@ -31,6 +31,8 @@ from kept.llm.schema import read_fitted
 KINDS = ("problems", "solutions", "decisions", "questions")
 MOST = 20  # claims a reply may make: more is a flood
 SURE = 0.85  # from this confidence on rules are not overruled, only doubted
+TASK = "task"  # where a model puts what is not to be kept
+_PASSING = 1  # the worth of what is over with the thing at hand
 _MOST_CITED = 8
 _CONTENT_CHARS = 1_000  # what is longer is refused anyway; so much of it is kept to be looked at
 _REASON_CHARS = 120
@@ -128,6 +130,7 @@ def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim
     carried = (
         1.0 if origin is Origin.USER else share(content, *(text for place in places for text in fields(reading.events[place])))
     )
+    graded = (f"worth {said.worth}",) if said.worth else ()
     candidate = Candidate(
         id="",
         profile=reading.profile.id,
@@ -140,13 +143,15 @@ def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim
         origin=origin,
         artifacts=artifacts(content),
         evidence=evidence,
-        reasoning="; ".join((f"the cited words carry {carried:.0%} of it", *signals, *remarks)),
+        reasoning="; ".join((f"the cited words carry {carried:.0%} of it", *signals, *graded, *remarks)),
         fingerprint=_failure(places, reading) if category == FIX else "",
         rewords=hint.candidate.id if hint else "",
         about=reading.named(said.about, places),
+        doubt=PASSING if said.worth == _PASSING else "",
     )
     faults: tuple[Callable[[], str], ...] = (
         lambda: told,
+        lambda: PASSING if category == TASK and reading.profile.category(TASK) is None else "",
         lambda: "unknown category" if reading.profile.category(category) is None else "",
         lambda: "" if any(reading.chunk.start <= place < reading.chunk.stop for place in places) else "belongs to another part",
         lambda: untrusted,

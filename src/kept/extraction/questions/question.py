@@ -11,17 +11,18 @@ from typing import Any
 
 from kept.core.memory import Candidate
 from kept.extraction.questions.chunks import Chunk
-from kept.extraction.questions.form import SCHEMA
+from kept.extraction.questions.form import SCHEMA, SCHEMA_WITH_HINTS
 from kept.extraction.questions.turns import weigh
 from kept.llm.ask import Ask
 from kept.profiles.prompts import Prompt
 
 PURPOSE = "extract"
 MOST_TOKENS = 4_096
+END = "</conversation>"
 _DIVIDER = "=== another conversation ==="
 _HINTS = (
-    'Simple rules found the sentences below. In "hints", say of each {"hint": "h1", "verdict": "confirm", "content": "", "reason": '
-    '""}: confirm (true, lasting, well put), reword (true and lasting; content is the better sentence) or refuse (it does not '
+    'Simple rules found the sentences below. Answer with one more key, "hints", and say of each {"hint": "h1", "verdict": '
+    '"confirm", "content": "", "reason": ""}: confirm (true, lasting, well put), reword (true and lasting; content is the better sentence) or refuse (it does not '
     "last, or nobody said so; reason says why). Memories are what the hints do not have."
 )
 _NAME = re.compile(r"^\[e(\d+)\]")
@@ -64,7 +65,7 @@ def question(excerpts: Sequence[Excerpt], prompt: Prompt, *, about: Sequence[str
         lines += _texts(excerpt.chunk.turns, shift)
         for hint in excerpt.hints:
             found.append(f"h{len(found) + 1} ({hint.candidate.category}): {hint.candidate.content}")
-    lines.append("</conversation>")
+    lines.append(END)
     if found:
         lines += ["", _HINTS, "Hints:", *found]
     return Ask(
@@ -72,7 +73,7 @@ def question(excerpts: Sequence[Excerpt], prompt: Prompt, *, about: Sequence[str
         version=prompt.version,
         system=prompt.system,
         prompt="\n".join((*lines, "", prompt.reminder)),
-        schema=SCHEMA,
+        schema=SCHEMA_WITH_HINTS if found else SCHEMA,
         most=most,
         about=tuple(dict.fromkeys(about)),
         waits=True,
@@ -86,7 +87,7 @@ def divided(body: Mapping[str, Any], excerpts: Sequence[Excerpt]) -> list[Mappin
     shifts = _shifts(excerpts)
     parts: list[dict[str, Any]] = [{"hints": [], "memories": [], "notes": {kind: [] for kind in body["notes"]}} for _ in excerpts]
     names = [(number, hint.name) for number, excerpt in enumerate(excerpts) for hint in excerpt.hints]
-    for verdict in body["hints"]:
+    for verdict in body.get("hints", ()):
         digits = verdict["hint"].strip().removeprefix("h")
         place = int(digits) - 1 if digits.isascii() and digits.isdigit() and len(digits) < 6 else -1
         number, name = names[place] if 0 <= place < len(names) else (0, "")
