@@ -22,8 +22,8 @@ END = "</conversation>"
 _DIVIDER = "=== another conversation ==="
 _HINTS = (
     'Simple rules found the sentences below. Answer with one more key, "hints", and say of each {"hint": "h1", "verdict": '
-    '"confirm", "content": "", "reason": ""}: confirm (true, lasting, well put), reword (true and lasting; content is the better sentence) or refuse (it does not '
-    "last, or nobody said so; reason says why). Memories are what the hints do not have."
+    '"confirm", "content": "", "reason": ""}: confirm (true, lasting, well put), reword (true and lasting; content is the better '
+    "sentence) or refuse (it does not last, or nobody said so; reason says why). Memories are what the hints do not have."
 )
 _NAME = re.compile(r"^\[e(\d+)\]")
 
