@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from kept.changes import settle
 from kept.core.memory import Status
+from kept.memories.history import undo
 from kept.memories.person import add, reject
 from kept.outputs.routing import routed
 from kept.pipeline.run import Options, run
@@ -57,6 +59,16 @@ def test_deleting_a_theme_retires_it(journal, home):
     run(journal, [], Options())
     assert told(journal, Status.RETIRED) == {("themes", "Decoupling worker registration from project directories.")}
     assert read(home)["themes"] == []
+
+
+def test_deleting_every_entry_retires_all_and_undo_brings_them_back(journal, home):
+    before = told(journal)
+    write(home, {name: [] for name in read(home)})
+    run(journal, [], Options())
+    assert (told(journal), told(journal, Status.RETIRED)) == (set(), before)
+    settle(journal, lambda: undo(journal))
+    assert told(journal) == before
+    assert sum(map(len, read(home).values())) == len(before)
 
 
 def test_moving_an_open_question_to_the_decisions_resolves_it_as_one(journal, home):

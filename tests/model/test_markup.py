@@ -9,7 +9,18 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from kept.core import markup
-from kept.core.markup import LONGEST, fact_line, heading_line, ids_line, read_fact, read_heading, read_ids, sentence, split_lines
+from kept.core.markup import (
+    LONGEST,
+    fact_line,
+    heading_line,
+    ids_line,
+    read_fact,
+    read_heading,
+    read_ids,
+    scope_mark,
+    sentence,
+    split_lines,
+)
 
 MARKDOWN = MarkdownIt("commonmark")
 SOUP = st.lists(
@@ -129,7 +140,7 @@ def test_a_plain_sentence_stays_as_it_is():
 def test_the_comment_of_ids_reads_back_and_stays_a_comment(words):
     scope, category, *ids = (word.encode(errors="replace").decode() for word in words)
     line = ids_line(scope, category, ids)
-    assert read_ids(line) == (scope, category, tuple(ids))
+    assert read_ids(line) == (scope_mark(scope), category, tuple(ids))
     assert [each.type for each in MARKDOWN.parse(f"{line}\n- x")][:2] == ["html_block", "bullet_list_open"]
 
 

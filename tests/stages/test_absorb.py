@@ -13,7 +13,7 @@ from kept.core.event import Origin
 from kept.core.markup import encode, read_fact, split_lines
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.outputs.compose import compose
-from kept.outputs.merge_edits import absorb, untouched, weave
+from kept.outputs.merge_edits import absorb, is_fact, untouched, weave
 from kept.outputs.render import render
 from kept.profiles.profile import Category, Outputs, Profile
 
@@ -258,19 +258,45 @@ def test_an_emptied_or_corrupt_file_is_not_absorbed(raw):
             pytest.fail(f"absorbed: {other}")
 
 
-def test_a_file_that_lost_more_than_half_of_its_facts_is_not_absorbed():
+def test_any_number_of_lines_and_all_of_them_may_be_deleted_from_a_whole_file():
     base = document(some())
-    kept_lines = [line for line in base if line.key not in ("a1", "b2", "c3", "d4")]
-    unsafe = absorb(base, encode(kept_lines, Layout()))
+    facts = [line.key for line in base if is_fact(line)]
+    for gone in (facts[:1], facts[:-1], facts[1:], facts):
+        left = [line for line in base if line.key not in gone]
+        assert list(absorb(base, encode(left, Layout())).removed) == gone
+    frame = [line for line in base if line.key == "end" or line.key.startswith("header:")]
+    assert list(absorb(base, encode(frame, Layout())).removed) == facts
+
+
+def test_a_file_cut_off_at_any_byte_retires_nothing_and_rewords_nothing():
+    base = document(some())
+    raw = encode(base, Layout())
+    for size in range(len(raw)):
+        edits = absorb(base, raw[:size])
+        if not isinstance(edits, Unsafe):
+            assert (edits.removed, edits.revised) == ((), {})
+
+
+@pytest.mark.parametrize("part", ["header:", "end"])
+def test_a_file_that_lost_its_first_lines_or_its_end_with_facts_is_not_absorbed_unless_it_is_meant(part):
+    base = document(some())
+    left = [line for line in base if not line.key.startswith(part) and line.key not in ("a1", "b2")]
+    unsafe = absorb(base, encode(left, Layout()))
     assert isinstance(unsafe, Unsafe)
-    assert unsafe.edits.removed == ("a1", "b2", "c3", "d4")
-    half = [line for line in base if line.key not in ("a1", "b2", "c3")]
-    assert absorb(base, encode(half, Layout())).removed == ("a1", "b2", "c3")
+    assert unsafe.edits.removed == ("a1", "b2")
+    whole = [line for line in base if not line.key.startswith(part)]
+    assert not absorb(base, encode(whole, Layout())).changed
 
 
-def test_of_fewer_than_four_facts_all_may_be_removed():
-    base = document({number: each for number, each in some().items() if number in "a1 b2 c3"})
-    assert absorb(base, b"# Memory\n").removed == ("a1", "b2", "c3")
+def test_an_earlier_version_of_the_file_retires_nothing_that_came_later():
+    base = document(some())
+    earlier = document({number: each for number, each in some().items() if number not in ("a1", "b2")})
+    assert isinstance(absorb(base, encode(earlier, Layout())), Unsafe)
+
+
+def test_between_two_comments_that_were_found_everything_may_be_deleted():
+    base = document(some())
+    assert set(absorb(base, b"", bounded=True).removed) == {line.key for line in base if is_fact(line)}
 
 
 def test_a_file_that_was_there_before_stays_whole_above_ours():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 HEADER = "header"
+END = "end"  # the key of the last line, which tells that the file is whole
 DAY_LINE = "day:"  # the beginning of the key of a line that tells what a day came to
 
 
@@ -58,9 +59,9 @@ class Line:
     """One line of a file and what it is.
 
     ``key`` is a memory id, or one of ``header:<n>``, ``heading:<scope>``, ``heading:<scope>:<category>``,
-    ``ids:<scope>:<category>``, ``blank:<key of the heading after it>``, ``day:<what the line of a day is known by>``; it is empty
-    for a line that is not kept's. ``users`` says that the bytes are the user's: a line of their own, a heading they renamed, a fact
-    left as they have it. ``end`` is the line's own ending where it is not that of the file.
+    ``ids:<scope>:<category>``, ``blank:<key of the heading after it>``, ``day:<what the line of a day is known by>``, ``end``; it
+    is empty for a line that is not kept's. ``users`` says that the bytes are the user's: a line of their own, a heading they
+    renamed, a fact left as they have it. ``end`` is the line's own ending where it is not that of the file.
     """
 
     key: str

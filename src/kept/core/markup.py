@@ -11,6 +11,7 @@ from datetime import date
 from difflib import SequenceMatcher
 from urllib.parse import quote, unquote
 
+from kept.core.codec import digest
 from kept.core.document import Layout, Line
 
 LONGEST = 500
@@ -19,6 +20,7 @@ _ABOUT = "(about: "
 READ_AT_MOST = 8_000
 BOM = "\ufeff"
 _COMMENT, _COMMENT_END = "<!-- kept: ", " -->"
+_END_MARK = "end"
 _UNDATED = "undated"
 
 # Rendered as nothing, though not of the category Cf.
@@ -269,12 +271,26 @@ def read_heading(line: str) -> tuple[int, str]:
 
 
 def ids_line(scope: str, category: str, ids: Sequence[str]) -> str:
-    """The comment that names the memories of a section, in the order of their lines. Clients strip it: it costs no tokens."""
-    return f"{_COMMENT}{' '.join(quote(each, safe=':') for each in (scope, category, *ids))}{_COMMENT_END}"
+    """The comment that names the memories of a section, in the order of their lines. Clients strip it: it costs no tokens.
+
+    Of a scope it holds a hash: the scope is made of the name of a folder, and whoever makes a folder chooses that.
+    """
+    return f"{_COMMENT}{' '.join(quote(each, safe=':') for each in (scope_mark(scope), category, *ids))}{_COMMENT_END}"
+
+
+def scope_mark(scope: str) -> str:
+    """What a comment calls a scope: ``project:3f2a9c`` for that of a project, any other as it is."""
+    kind, colon, name = scope.partition(":")
+    return f"{kind}:{digest(name, size=3)}" if colon else scope
+
+
+def end_line(facts: int) -> str:
+    """The comment that ends a file: where it is gone, the file was cut off. It counts the lines of memories above it."""
+    return f"{_COMMENT}{_END_MARK} {facts}{_COMMENT_END}"
 
 
 def read_ids(line: str) -> tuple[str, str, tuple[str, ...]] | None:
-    """Scope, category and ids that :func:`ids_line` wrote; None for any other line."""
+    """The mark of the scope, category and ids that :func:`ids_line` wrote; None for any line that is no comment of kept's."""
     words = line.strip()
     if not (words.startswith(_COMMENT) and words.endswith(_COMMENT_END)):
         return None

@@ -62,15 +62,17 @@ def _addition(
         return
     content = usable(workspace, added.fact)
     same = [each for each in memories if each.content and normal_form(each.content) == normal_form(content)]
-    if same:
-        # Any program can add a line: it brings back what was remembered before, never what a person rejected.
-        if not any(each.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for each in same):
-            yield Approve(memory=same[0].id, at=now, reason="written again by hand")
+    if any(each.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for each in same):
         return
     profile, category = _profile_and_category(target, added.category)
     trusted = profile.outputs.trust_added_lines
+    if same and trusted:
+        yield Approve(memory=same[0].id, at=now, reason="written again by hand")
+        return
+    # Any program can add a line: what was remembered once and is no more waits like what never was.
     scope = added.scope or target.scope or USER_SCOPE
-    number = digest(str(target.path), scope, kind_of(profile.id, category), content, size=5)
+    again = (now.isoformat(),) if same else ()
+    number = digest(str(target.path), scope, kind_of(profile.id, category), content, *again, size=5)
     origin = Origin.USER if trusted else Origin.TOOL
     evidence = Evidence(quote=content, event="", session="", path=str(target.path), at=now, author="file", origin=origin)
     value = Memory(

@@ -1,4 +1,4 @@
-"""The memory file as lines, each tagged with what it is, and the same read back.
+"""The memory file as lines, each tagged with what it is.
 
 The form, a title, one sentence, and per scope and category a list of dated facts::
 
@@ -10,19 +10,19 @@ The form, a title, one sentence, and per scope and category a list of dated fact
     ### Preferences
     - Explain the options and ask before changing anything. (2026-02-13)
     <!-- kept: user preference 3f2a9c91bc -->
+    <!-- kept: end 1 -->
 
 The first three lines never hold anything that was remembered. Knows nothing of the file on disk, nor of the user's lines in it.
 """
 
-from datetime import date
 from itertools import groupby
 
-from kept.core.document import HEADER, Document, Fact, Line, Section, blank_key, heading_key, ids_key
-from kept.core.markup import fact_line, header_lines, heading_line, ids_line, read_fact, read_heading, read_ids, split_lines
+from kept.core.document import END, HEADER, Document, Line, Section, blank_key, heading_key, ids_key
+from kept.core.markup import end_line, fact_line, header_lines, heading_line, ids_line
 
 
 def render(document: Document) -> tuple[Line, ...]:
-    """All lines of the memory file."""
+    """All lines of a file of kept's."""
     header = document.header or (() if document.bare else header_lines(document.newest))
     lines = [*_header_lines("", header), *document.told]
     named = len({each.scope for each in document.sections}) > 1 or not document.header  # one that is all there is needs no name
@@ -31,7 +31,8 @@ def render(document: Document) -> tuple[Line, ...]:
         lines += _heading(heading_key(scope), 2, group[0].name) if named else []
         for section in group:
             lines += _section(section)
-    return (*lines, *_header_lines("footer:", document.footer))
+    facts = sum(len(each.facts) for each in document.sections)
+    return (*lines, *_header_lines("footer:", document.footer), Line(key=END, text=end_line(facts)))
 
 
 def render_section(document: Document) -> tuple[Line, ...]:
@@ -55,37 +56,3 @@ def _section(section: Section) -> list[Line]:
 
 def _heading(key: str, level: int, text: str) -> list[Line]:
     return [Line(key=blank_key(key), text=""), Line(key=key, text=heading_line(level, text))]
-
-
-def parse(text: str) -> Document:
-    """The document in a text that :func:`render` wrote: ``parse`` of the joined lines of ``render(x)`` is ``x``.
-
-    Of a text that was edited since it gives the sections whose comment still counts its facts.
-    """
-    sections = []
-    name = title = ""
-    facts: list[tuple[str, date | None]] = []
-    for line, _ in split_lines(text):
-        level, words = read_heading(line)
-        ids = read_ids(line)
-        if level == 2:
-            name, facts = words, []
-        elif level == 3:
-            title, facts = words, []
-        elif ids is not None:
-            scope, category, numbers = ids
-            if len(numbers) == len(facts):
-                said = tuple(Fact(id=id_, text=fact, day=day) for id_, (fact, day) in zip(numbers, facts, strict=True))
-                sections.append(Section(scope=scope, category=category, name=name, title=title, facts=said))
-            facts = []
-        elif line.startswith("- "):
-            said_words, shown = read_fact(line)
-            facts.append((said_words, _day(shown)))
-    return Document(sections=tuple(sections))
-
-
-def _day(shown: str) -> date | None:
-    try:
-        return date.fromisoformat(shown)
-    except ValueError:
-        return None

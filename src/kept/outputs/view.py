@@ -15,7 +15,6 @@ from kept.core.times import day_of
 from kept.profiles.profile import Profile
 
 _TOO_LARGE = 4_000_000
-_GUARDED = 4  # as many entries a view must have for the loss of half of them to be taken for damage
 _LONGEST = 4_000
 
 
@@ -78,8 +77,11 @@ def _dump_lists(lists: Mapping[str, Sequence[Mapping[str, object]]]) -> str:
     return json.dumps(lists, indent=2, ensure_ascii=False) + "\n"
 
 
-def read_view(data: bytes) -> tuple[Entry, ...] | str:
-    """The entries of a view as somebody left it, or in a clause why it cannot be read. A bare string in a list is a new entry."""
+def read_view(data: bytes, lists: Iterable[str]) -> tuple[Entry, ...] | str:
+    """The entries of a view as somebody left it, or in a clause why it cannot be read. A bare string in a list is a new entry.
+
+    ``lists`` are those that held entries and must still be there.
+    """
     if len(data) > _TOO_LARGE:
         return "it is larger than 4 MB"
     try:
@@ -88,6 +90,8 @@ def read_view(data: bytes) -> tuple[Entry, ...] | str:
         return "it is no valid JSON"
     if not isinstance(body, dict) or not all(isinstance(each, list) for each in body.values()):
         return "it is no object of lists"
+    if gone := next((each for each in lists if each not in body), ""):
+        return f"its list {gone} is gone (to delete what it held, leave it empty)"
     entries = []
     for category, several in body.items():
         for each in several:
@@ -100,16 +104,13 @@ def read_view(data: bytes) -> tuple[Entry, ...] | str:
     return tuple(entries)
 
 
-def compare(base: Sequence[Entry], now: Sequence[Entry]) -> ViewEdits | str:
-    """What leads from the view as it was last written to the view as it is, or in a clause why it looks like damage."""
+def compare(base: Sequence[Entry], now: Sequence[Entry]) -> ViewEdits:
+    """What leads from the view as it was last written to the view as it is."""
     known = {each.id: each for each in base}
     there = {each.id: each for each in now if each.id in known}
-    removed = tuple(each for each in known if each not in there)
-    if len(known) >= _GUARDED and 2 * len(removed) > len(known):
-        return f"{len(removed)} of its {len(known)} entries are gone"
     return ViewEdits(
         revised={number: each.text for number, each in there.items() if each.text != known[number].text},
         moved={number: each.category for number, each in there.items() if each.category != known[number].category},
-        removed=removed,
+        removed=tuple(each for each in known if each not in there),
         added=tuple(each for each in now if each.id not in known),
     )

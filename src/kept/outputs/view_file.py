@@ -38,7 +38,7 @@ def is_as_written(workspace: Workspace, path: Path, content: Content) -> bool:
 
 
 def absorb_view(
-    workspace: Workspace, path: Path, content: Content, profile: Profile, run: Callable[[], int], *, allow: bool, dry: bool
+    workspace: Workspace, path: Path, content: Content, profile: Profile, run: Callable[[], int], *, dry: bool
 ) -> tuple[list[str], str]:
     """Take over what a person did to a view, given as it is: the kinds of the operations it made, and a problem to tell (empty:
     none).
@@ -48,20 +48,12 @@ def absorb_view(
     known = workspace.store.output(str(path))
     if not known or content.stamp == files.MISSING or is_as_written(workspace, path, content):
         return [], ""
-    now = read_view(content.data)
-    edits = now if isinstance(now, str) else compare(_entries(known[0]), now)
-    if isinstance(edits, str):
-        if allow and not isinstance(now, str):
-            edits = ViewEdits(
-                revised={},
-                moved={},
-                removed=tuple(each.id for each in _entries(known[0]) if each.id not in {one.id for one in now}),
-                added=(),
-            )
-        else:
-            place = "" if dry else f" It is kept at {files.put_aside(path, into=workspace.paths.state / 'aside')} and written anew."
-            return [], f"{path} was not taken as an edit: {edits}.{place}"
-    operations = tuple(_operations(workspace, profile, edits))
+    base = _entries(known[0])
+    now = read_view(content.data, dict.fromkeys(each.category for each in base))
+    if isinstance(now, str):
+        place = "" if dry else f" It is kept at {files.put_aside(path, into=workspace.paths.state / 'aside')} and written anew."
+        return [], f"{path} was not taken as an edit: {now}.{place}"
+    operations = tuple(_operations(workspace, profile, compare(base, now)))
     if operations:
         with workspace.store.transaction():
             draft = Draft(
@@ -168,12 +160,13 @@ def _addition(workspace: Workspace, profile: Profile, entry: Entry) -> Iterator[
         if normal_form(each.content) == normal_form(text)
     ]
     now = workspace.clock()
-    if same:
-        if not any(each.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for each in same):  # any program can add an entry
-            yield Approve(memory=same[0].id, at=now, reason="written again by hand")
-        return
     trusted = profile.outputs.trust_added_lines
-    number = digest(profile.id, entry.category, text, size=5)
+    if any(each.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for each in same):
+        return
+    if same and trusted:
+        yield Approve(memory=same[0].id, at=now, reason="written again by hand")
+        return
+    number = digest(profile.id, entry.category, text, *((now.isoformat(),) if same else ()), size=5)
     value = Memory(
         id=number,
         profile=profile.id,

@@ -5,7 +5,7 @@ write is read again. Which lines were last written is noted before and after eac
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -24,9 +24,10 @@ from kept.local.files import Content
 from kept.memories.daily_notes import jotted
 from kept.outputs import section
 from kept.outputs.agent_edits import split_off_agents
+from kept.outputs.aside import set_aside, settle_aside, waiting_aside
 from kept.outputs.hand_edits import held_for_agents, with_stubborn
 from kept.outputs.hand_edits import operations as operations_of
-from kept.outputs.merge_edits import absorb, untouched, weave
+from kept.outputs.merge_edits import absorb, is_fact, untouched, weave
 from kept.outputs.render import render, render_section
 from kept.outputs.targets import Book, Form, Target, bind, document_of, targets, written_before
 from kept.outputs.view_file import absorb_view, views, write_view
@@ -75,14 +76,16 @@ def absorb_edits(workspace: Workspace, run: RunNumber, written: Written, *, allo
     with _alone(workspace):
         for target in written_before(workspace):
             with suppress(RefusedPathError, ChangedError):  # told where it is to be written
+                if allow:
+                    _absorb_aside(workspace, target, run, written)
                 _absorb(workspace, target, run, written, allow=allow)
-        _absorb_views(workspace, run, written, allow=allow)
+        _absorb_views(workspace, run, written)
 
 
 def write_outputs(workspace: Workspace, run: RunNumber, written: Written) -> None:
     """Bring every file up to date with the memories, hand edits absorbed first. A file that cannot be written is a problem told."""
     with _alone(workspace):
-        _absorb_views(workspace, run, written, allow=False)
+        _absorb_views(workspace, run, written)
         written.book = bind(workspace)
         for target in targets(workspace, written.book):
             try:
@@ -94,7 +97,7 @@ def write_outputs(workspace: Workspace, run: RunNumber, written: Written) -> Non
         _write_views(workspace, run, written)
 
 
-def _absorb_views(workspace: Workspace, run: RunNumber, written: Written, *, allow: bool) -> None:
+def _absorb_views(workspace: Workspace, run: RunNumber, written: Written) -> None:
     for path, profile in views(workspace):
         if _is_refused(workspace, path, written):
             continue
@@ -102,8 +105,7 @@ def _absorb_views(workspace: Workspace, run: RunNumber, written: Written, *, all
         stamp = content.stamp.digest
         if written.aside.get(path) == stamp:
             continue
-        accepted = allow or written.accepted.get(path) == stamp
-        kinds, problem = absorb_view(workspace, path, content, profile, run, allow=accepted, dry=written.dry)
+        kinds, problem = absorb_view(workspace, path, content, profile, run, dry=written.dry)
         written.operations.update(kinds)
         if kinds:
             written.book = None
@@ -119,7 +121,7 @@ def _write_views(workspace: Workspace, run: RunNumber, written: Written) -> None
             continue
         for attempt in range(TRIES):
             content = written.read(path)  # before its edits are absorbed: one that is made meanwhile is not overwritten
-            _absorb_views(workspace, run, written, allow=False)
+            _absorb_views(workspace, run, written)
             try:
                 data = write_view(workspace, path, content, profile, dry=written.dry)
             except ChangedError as error:
@@ -166,13 +168,37 @@ def _absorb(workspace: Workspace, target: Target, run: RunNumber, written: Writt
     base = _base(known, inside)
     if base is not None and inside and base.hash == _hash(inside):
         return _Read(content=content, inside=inside, edits=untouched(base.lines, inside))
-    result = absorb(base.lines if base else (), inside)
+    lines = base.lines if base else ()
+    result = absorb(lines, inside, bounded=bool(target.heading))
     if isinstance(result, Unsafe):
-        result = _unsafe(workspace, target, content, result, written, allow=allow)
+        result = _unsafe(workspace, target, content, (lines, result), written, allow=allow)
     result = with_stubborn(workspace, result)
     if base is None:
         result = replace(result, added=())  # what stood there before kept came stays where it is, and is nobody's memory
-    result, of_agents = split_off_agents(workspace, target, base.lines if base else (), result)
+    result = _take_over(workspace, target, lines, result, (run, written))
+    if result.changed and not written.dry:
+        settle_aside(workspace.paths, target.path)  # the person went on with what was written anew
+    return _Read(content=content, inside=inside, edits=result)
+
+
+def _absorb_aside(workspace: Workspace, target: Target, run: RunNumber, written: Written) -> None:
+    """Take a file that was set aside as the person's edit of what it then said, as they now say it is."""
+    aside, known = waiting_aside(workspace.paths, target.path), workspace.store.output(str(target.path))
+    if aside is None or not known:
+        return
+    lines = tuple(each for each in known[0].lines if not is_fact(each) or each.key in aside.keys)
+    result = absorb(lines, inside_of(target, files.read(aside.copy)), bounded=bool(target.heading))
+    edits = result.edits if isinstance(result, Unsafe) else result
+    if edits is not None:
+        _take_over(workspace, target, lines, edits, (run, written))
+    if not written.dry:
+        settle_aside(workspace.paths, target.path)
+
+
+def _take_over(workspace: Workspace, target: Target, lines: Sequence[Line], edits: Edits, job: tuple[RunNumber, Written]) -> Edits:
+    """Make operations of the edits of a file that said ``lines``. Returns those that are the person's."""
+    run, written = job
+    result, of_agents = split_off_agents(workspace, target, lines, edits)
     if of_agents:
         held = tuple(held_for_agents(workspace, target, of_agents))
         if held:
@@ -189,7 +215,7 @@ def _absorb(workspace: Workspace, target: Target, run: RunNumber, written: Writt
             written.book = None
             written.operations.update(type(each).__name__.lower() for each in operations)
             written.changed.append(_count_operations(target, operations))
-    return _Read(content=content, inside=inside, edits=result)
+    return result
 
 
 def inside_of(target: Target, content: Content) -> bytes | None:
@@ -221,21 +247,32 @@ def _hash(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-def _unsafe(workspace: Workspace, target: Target, content: Content, found: Unsafe, written: Written, *, allow: bool) -> Edits:
+def _unsafe(
+    workspace: Workspace,
+    target: Target,
+    content: Content,
+    damage: tuple[Sequence[Line], Unsafe],
+    written: Written,
+    *,
+    allow: bool,
+) -> Edits:
+    lines, found = damage
     if found.edits is not None and (allow or written.accepted.get(target.path) == content.stamp.digest):
         written.accepted[target.path] = content.stamp.digest
         return found.edits
     if written.aside.get(target.path) == content.stamp.digest:
         return found.kept
-    place = (
-        ""
-        if written.dry
-        else f"It is kept at {files.put_aside(target.path, into=workspace.paths.state / 'aside')} and written anew"
-    )
+    place = "" if written.dry else f"It is kept at {_set_aside(workspace, target, lines, found)} and written anew"
     accept = "; `kept run --accept-loss` takes it as your edit instead" if found.edits is not None else ""
     written.aside[target.path] = content.stamp.digest
     written.problems.append(f"{target.path} was not taken as an edit: {found.reason}. {place}{accept}")
     return found.kept
+
+
+def _set_aside(workspace: Workspace, target: Target, lines: Sequence[Line], found: Unsafe) -> Path:
+    if found.edits is None:
+        return files.put_aside(target.path, into=workspace.paths.state / "aside")
+    return set_aside(workspace.paths, target.path, [each.key for each in lines if is_fact(each)])
 
 
 def _commit(
@@ -341,7 +378,7 @@ def standing(workspace: Workspace) -> Iterator[tuple[str, Standing, str]]:
             yield str(target.path), Standing.MISSING, ""
             continue
         base = _base(known, inside) or known[0]
-        result = absorb(base.lines, inside)
+        result = absorb(base.lines, inside, bounded=bool(target.heading))
         if base.hash == _hash(inside):
             yield str(target.path), Standing.WRITTEN, ""
         elif isinstance(result, Unsafe):

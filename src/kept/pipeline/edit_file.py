@@ -278,11 +278,11 @@ def save(workspace: Workspace, name: str, text: str, *, if_match: str, accept_lo
         name: the file, by its name in the catalogue.
         text: the whole of what :func:`look` showed, as it is to be.
         if_match: the revision that was shown.
-        accept_loss: take it as an edit though more than half of its facts are gone.
+        accept_loss: take it as an edit though its first lines or its end are gone with facts.
 
     Raises:
         StaleError: the file is not what was shown any more; nothing was changed.
-        GuardError: more than half of its facts are gone, or it looks damaged; nothing was changed.
+        GuardError: it looks damaged; nothing was changed.
         MissingError, UsageError, ChangedError, StoreError: as everywhere.
     """
     known = _known_file(workspace, name)

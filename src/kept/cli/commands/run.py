@@ -46,9 +46,7 @@ def run(
     force: Annotated[bool, typer.Option("--force", help="Read and analyse everything again.")] = False,
     accept_loss: Annotated[
         bool,
-        typer.Option(
-            "--accept-loss", help="Let through what a guard stopped, and take over a memory file that lost most of its lines."
-        ),
+        typer.Option("--accept-loss", help="Let through what a guard stopped, and take a file that was set aside as your edit."),
     ] = False,
     occasion: Annotated[
         str, typer.Option(metavar="WHEN", help="real-time, session-end or nightly: profiles that are not extracted then wait.")

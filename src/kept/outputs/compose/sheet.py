@@ -12,7 +12,7 @@ from math import exp2, log2
 from zoneinfo import ZoneInfo
 
 from kept.core.document import Document
-from kept.core.markup import fact_line, header_lines, heading_line, ids_line, sentence, size_of
+from kept.core.markup import end_line, fact_line, header_lines, heading_line, ids_line, sentence, size_of
 from kept.core.memory import Memory, Status
 from kept.outputs.compose.lines import NAME, fact_of, heading_of, names_of, recency_of, sections_of
 from kept.profiles.profile import Place, Profile, kind_of
@@ -130,7 +130,7 @@ class _Room:
 
 def _fitting_prefix(ordered: Sequence[Memory], room: _Room) -> list[Memory]:
     """The longest prefix of each profile's that fits: one memory more pushes out the last ones only, whatever its size."""
-    used = size_of(header_lines(date.max))
+    used = size_of((*header_lines(date.max), end_line(len(ordered))))
     left = {name: [most - used, lines] for name, (most, lines) in room.limits().items()}
     full: set[str] = set()
     scopes: set[str] = set()

@@ -5,6 +5,7 @@ the file on disk, or what the edits will do to memories.
 """
 
 from kept.outputs.merge_edits.edits import absorb, places, untouched
+from kept.outputs.merge_edits.there import is_fact
 from kept.outputs.merge_edits.weave import weave
 
-__all__ = ["absorb", "places", "untouched", "weave"]
+__all__ = ["absorb", "is_fact", "places", "untouched", "weave"]

@@ -3,20 +3,20 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from kept.core.document import Added, Edits, Foreign, Layout, Line, Unsafe
+from kept.core.document import HEADER, Added, Edits, Foreign, Layout, Line, Unsafe
 from kept.core.markup import BOM, is_bullet, read_fact, split_lines
 from kept.outputs.merge_edits.match import STALE, Tags, match, said
 from kept.outputs.merge_edits.there import NOWHERE, TITLES, There, is_fact, marked, sections_of
 
 _TOO_LARGE = 500_000
-_GUARDED = 4  # as many facts a file must have for the loss of half of them to be taken for damage
 
 
-def absorb(base: Sequence[Line], theirs: bytes | None) -> Edits | Unsafe:
+def absorb(base: Sequence[Line], theirs: bytes | None, *, bounded: bool = False) -> Edits | Unsafe:
     """The edits that lead from ``base``, the lines as last written, to the file as it now is.
 
     A file that is missing (None) was not edited: it is written anew, with the user's lines that ``base`` holds. One that is
-    empty, over 500 kB, not text, or has lost more than half of four or more facts is Unsafe.
+    empty, over 500 kB, not text, or has lost facts together with its header or its end is Unsafe. ``bounded`` says that the text
+    stands between two comments that were found, so that none of it can have been cut off.
     """
     kept = Edits(foreign=tuple(_own_of(base)), renamed={line.key: line.text for line in base if line.users and line.key})
     if theirs is None:
@@ -29,13 +29,31 @@ def absorb(base: Sequence[Line], theirs: bytes | None) -> Edits | Unsafe:
         text = theirs.decode()
     except UnicodeDecodeError:
         return Unsafe(reason="it is not UTF-8 text", edits=None, kept=kept)
-    edits = _edits(base, text)
-    facts = sum(is_fact(line) for line in base)
-    if base and not text.removeprefix(BOM).strip():
-        return Unsafe(reason="it is empty", edits=edits, kept=kept)
-    if facts >= _GUARDED and 2 * len(edits.removed) > facts:
-        return Unsafe(reason=f"{len(edits.removed)} of its {facts} facts are gone", edits=edits, kept=kept)
+    tags = match(base, there := marked(split_lines(text.removeprefix(BOM))))
+    edits = _edits(base, there, tags, text)
+    if base and not bounded:
+        if not text.removeprefix(BOM).strip():
+            return Unsafe(reason="it is empty", edits=edits, kept=kept)
+        if broken := _broken(base, edits, frozenset(tags.values())):
+            facts = sum(is_fact(line) for line in base)
+            return Unsafe(reason=f"{broken}, and {len(edits.removed)} of its {facts} facts", edits=edits, kept=kept)
     return edits
+
+
+def _broken(base: Sequence[Line], edits: Edits, found: frozenset[int]) -> str:
+    """What is gone of a file without which nobody can tell a person's deletion from damage; empty where it is whole.
+
+    Where a person deletes lines, the first line and the last one of kept's stay: a file that was cut off has lost the last one.
+    """
+    header = [number for number, line in enumerate(base) if line.key.startswith(f"{HEADER}:") and "footer" not in line.key]
+    last = max((number for number, line in enumerate(base) if line.key), default=-1)
+    whole = {line.key: "{} ({})".format(*read_fact(line.text)) for line in base if is_fact(line)}
+    cropped = any(whole[key].startswith(words) for key, words in edits.revised.items())
+    if last not in found and (edits.removed or cropped):
+        return "its end is gone"
+    if header and not found.intersection(header) and edits.removed:
+        return "its first lines are gone"
+    return ""
 
 
 def places(base: Sequence[Line], text: str) -> dict[str, tuple[int, ...]]:
@@ -68,11 +86,8 @@ def _own_of(base: Sequence[Line]) -> Iterator[Foreign]:
             yield Foreign(text=line.text, end=line.end, after=after, scope=section[0], category=section[1])
 
 
-def _edits(base: Sequence[Line], text: str) -> Edits:
-    lines = split_lines(text.removeprefix(BOM))
-    there = marked(lines)
-    tags = match(base, there)
-    layout = _layout(text, [end for _, end in lines])
+def _edits(base: Sequence[Line], there: Sequence[There], tags: Tags, text: str) -> Edits:
+    layout = _layout(text, [line.end for line in there])
     words = _join_tagged(there, tags)
     facts = [(number, line) for number, line in enumerate(base) if is_fact(line)]
     return Edits(

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kept.core.document import HEADER, Line, heading_key
-from kept.core.markup import read_heading, read_ids
+from kept.core.document import END, HEADER, Line, heading_key
+from kept.core.markup import read_heading
 
 NOWHERE = ("", "")
 TITLES = (f"{HEADER}:", "heading:")
@@ -52,7 +52,7 @@ def _closes(mark: str, text: str) -> bool:
 
 def is_fact(line: Line) -> bool:
     """Whether a line of kept's is that of a memory."""
-    return bool(line.key) and not line.key.startswith((*TITLES, "ids:", "blank:"))
+    return bool(line.key) and line.key != END and not line.key.startswith((*TITLES, "ids:", "blank:"))
 
 
 def level_of(line: Line) -> int:
@@ -62,7 +62,8 @@ def level_of(line: Line) -> int:
 
 def sections_of(lines: Sequence[Line]) -> list[tuple[str, str]]:
     """The (scope, category) each line of kept's stands in, by the headings; the category is empty outside a section."""
-    ids = {heading_key(*found[:2]): found[:2] for line in lines if line.key.startswith("ids:") and (found := read_ids(line.text))}
+    named = (line.key.removeprefix("ids:").rpartition(":")[::2] for line in lines if line.key.startswith("ids:"))
+    ids = {heading_key(*each): each for each in named}
     here, result = NOWHERE, []
     for line in lines:
         if line.key.startswith("heading:"):

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kept.core.document import Edits, Line
+from kept.core.document import END, Edits, Line
 from kept.core.markup import read_fact
 from kept.outputs.merge_edits.there import is_fact, marked, sections_of
 
@@ -35,7 +35,7 @@ def _ends(rendered: Sequence[Line]) -> dict[tuple[str, str], int]:
     """The number of the last line of each section (before its comment) and of each scope (category empty)."""
     ends: dict[tuple[str, str], int] = {}
     for number, (line, (scope, category)) in enumerate(zip(rendered, sections_of(rendered), strict=True)):
-        if scope and not line.key.startswith("blank:"):
+        if scope and line.key != END and not line.key.startswith("blank:"):
             ends[scope, ""] = number
             if category and not line.key.startswith("ids:"):
                 ends[scope, category] = number

@@ -93,7 +93,7 @@ class Text(Body):
 class Edit(Text):
     """A text to save."""
 
-    accept_loss: StrictBool = Field(default=False, description="Take it as an edit though more than half of the facts are gone.")
+    accept_loss: StrictBool = Field(default=False, description="Take it as an edit though it looks damaged.")
 
 
 class SavedOut(BaseModel):

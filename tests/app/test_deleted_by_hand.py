@@ -1,0 +1,139 @@
+"""What a person deletes in a file of kept's is deleted; what looks like damage waits for their word, and undo brings all back."""
+
+import re
+
+import pytest
+
+from kept.changes import settle
+from kept.core.memory import Actor, Status
+from kept.core.operation import WITHDRAWN, Retire
+from kept.memories.history import undo
+from kept.memories.person import add, approve, retire
+from kept.pipeline.run import Options, run
+from kept.store.values import Draft
+
+RULES = {
+    "preference": ("Answer in German.", "Explain before you change anything."),
+    "convention": ("Dates are written in ISO form.", "Use uv, never pip.", "One concern a commit."),
+    "constraint": ("Never push to `main`.",),
+}
+ALL = {each for several in RULES.values() for each in several}
+
+
+@pytest.fixture
+def workspace(desk_at, home):
+    with desk_at(home) as workspace:
+        for category, several in RULES.items():
+            for each in several:
+                add(workspace, each, category)
+        run(workspace, [], Options())
+        yield workspace
+
+
+@pytest.fixture
+def memory(workspace, home):
+    return home / ".claude" / "rules" / "memory.md"
+
+
+def told(workspace, status=Status.ACTIVE):
+    return {each.content for each in workspace.store.log.memories() if each.status is status}
+
+
+def shown(path):
+    return {each for each in ALL if each in path.read_text()}
+
+
+def without(text, *gone):
+    return "".join(line for line in text.splitlines(keepends=True) if not any(each in line for each in gone))
+
+
+DELETIONS = {
+    "all lines but one": lambda text: without(text, *(ALL - {"Use uv, never pip."})),
+    "all lines": lambda text: without(text, *ALL),
+    "a whole section with its comment": lambda text: re.sub(r"### Conventions\n.*?-->\n", "", text, flags=re.DOTALL),
+    "everything between the first lines and the end": lambda text: "".join(
+        line for line in text.splitlines(keepends=True) if line.startswith(("# ", "Facts", "<!-- kept: end"))
+    ),
+}
+
+
+@pytest.mark.parametrize("deletion", DELETIONS)
+def test_whatever_is_deleted_in_a_whole_file_retires_and_undo_brings_it_back(workspace, memory, deletion):
+    memory.write_text(DELETIONS[deletion](memory.read_text()))
+    left = shown(memory)
+    assert left != ALL
+    report = run(workspace, [], Options())
+    assert (report.written.problems, told(workspace), told(workspace, Status.RETIRED)) == ([], left, ALL - left)
+    assert shown(memory) == left if left else not memory.exists() or not shown(memory)
+    run(workspace, [], Options())
+    assert told(workspace) == left
+    settle(workspace, lambda: undo(workspace))
+    assert (told(workspace), shown(memory)) == (ALL, ALL)
+
+
+DAMAGE = {
+    "emptied": lambda _: "",
+    "cut off in its middle": lambda text: text[: len(text) // 2],
+    "only its last lines": lambda text: text[len(text) // 2 :],
+    "overwritten": lambda _: "- Another rule.\n",
+    "without its end": lambda text: without(text, "kept: end", "Use uv"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_what_looks_like_damage_is_set_aside_and_taken_once_a_person_says_so(workspace, memory, home, damage):
+    broken = DAMAGE[damage](memory.read_text())
+    memory.write_text(broken)
+    left = {each for each in ALL if each in broken}
+    assert run(workspace, [], Options()).written.problems[0].endswith("`kept run --accept-loss` takes it as your edit instead")
+    assert (told(workspace), shown(memory)) == (ALL, ALL)
+    add(workspace, "What came later stays.", "convention")
+    assert not run(workspace, [], Options()).partly
+    taken = run(workspace, [], Options(allow=True))
+    assert taken.written.operations["retire"] == len(ALL - left) > 0
+    assert told(workspace) == left | {"What came later stays."}
+    assert shown(memory) == left
+    assert run(workspace, [], Options(allow=True)).written.operations == {}
+
+
+def test_what_was_set_aside_waits_no_longer_once_the_file_was_edited_again(workspace, memory):
+    memory.write_text("")
+    run(workspace, [], Options())
+    memory.write_text(without(memory.read_text(), "Use uv"))
+    run(workspace, [], Options())
+    run(workspace, [], Options(allow=True))
+    assert told(workspace) == ALL - {"Use uv, never pip."}
+
+
+@pytest.mark.parametrize("gone", ["deleted by hand", "retired by the person", "withdrawn by a machine"])
+def test_a_line_that_was_retired_waits_when_any_program_writes_it_again(workspace, memory, gone):
+    text = memory.read_text()
+    number = next(each.id for each in workspace.store.log.memories() if each.content == "Use uv, never pip.")
+    match gone:
+        case "deleted by hand":
+            memory.write_text(without(text, "Use uv"))
+            run(workspace, [], Options())
+        case "retired by the person":
+            settle(workspace, lambda: retire(workspace, number))
+        case _:
+            withdraw(workspace, number)
+            run(workspace, [], Options())
+    assert "Use uv" not in memory.read_text()
+    for _ in range(2):
+        memory.write_text(memory.read_text().replace("### Conventions\n", "### Conventions\n- Use uv, never pip.\n"))
+        run(workspace, [], Options())
+        assert "Use uv, never pip." not in told(workspace)
+        (held,) = [each for each in workspace.store.log.memories() if each.status is Status.HELD]
+        assert (held.content, workspace.store.log.memory(number).status) == ("Use uv, never pip.", Status.RETIRED)
+    settle(workspace, lambda: approve(workspace, held.id))
+    assert told(workspace) == ALL
+    assert memory.read_text().count("Use uv") == 1
+
+
+def withdraw(workspace, number):
+    now = workspace.clock()
+    run_number = workspace.store.log.start_run("run", now)
+    gone = Retire(memory=number, at=now, reason=WITHDRAWN)
+    draft = Draft(run=run_number, stage="curate", subject="x", actor=Actor.MACHINE, recorded_at=now, operations=(gone,))
+    workspace.store.log.commit(draft)
+    workspace.store.log.end_run(run_number, now, {})
