@@ -99,3 +99,22 @@ def test_of_the_last_days_a_first_prompt_brings_what_it_is_about(workspace):
     assert piece.key in {each.key for each in offered(workspace, about, thread)}
     assert piece.key not in {each.key for each in offered(workspace, UNRELATED[0], thread)}
     assert [each for each in offered(workspace, about, thread, days=False) if each.layer == DAYS] == []
+
+
+@pytest.mark.parametrize("message", ["create a PR", "erstelle einen Pull Request", "创建一个合并请求"])
+def test_a_request_of_few_words_brings_the_rules_of_its_project_for_it(workspace, message):
+    rule = "Pull requests go to the develop branch and link their ticket."
+    thread = max(workspace.store.archive.threads(), key=lambda each: each.last_at)
+    person.add(workspace, rule, "constraint", scope=workspace.scope(thread.project))
+    assert rule in [each.text for each in offered(workspace, message)]
+    assert rule not in [each.text for each in offered(workspace, "Draw an ASCII cat.")]
+
+
+def test_a_question_for_yesterday_brings_the_notes_of_the_last_days(workspace):
+    asked = [
+        piece
+        for thread in workspace.store.archive.threads()
+        for piece in offered(workspace, "what did we do yesterday?", thread, days=False)
+    ]
+    assert asked
+    assert {each.layer for each in asked} == {DAYS}

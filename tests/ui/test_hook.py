@@ -210,7 +210,7 @@ def meaning(remembering, capsys):
 
 
 LUNCH = "Lunch orders close before noon."
-NEAR = "lunch before noon"  # two everyday words are not near by words alone
+NEAR = "midday meal deadline"  # no word of it is in the memory
 
 
 def test_a_warm_process_tells_what_is_near_by_meaning(meaning):

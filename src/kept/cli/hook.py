@@ -20,7 +20,6 @@ from kept.core.fence import FACTS, FIXES, GUARD, Context, block
 from kept.core.handover import is_suggestion_tool
 from kept.intake import reminders
 from kept.local import queue
-from kept.local.job_failures import line_of, untold
 from kept.recall.context import NOTHING, Asked, Nearest, Place, assemble, utc_now
 from kept.recall.relevance import weights_of
 
@@ -148,6 +147,8 @@ def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
     state = queue.state_of(root)
     if _payload_text(payload, "source") not in ("resume", "fork") and session:
         queue.start(state, session)
+    from kept.local.job_failures import line_of, untold  # noqa: PLC0415 - no prompt asks for it
+
     failed = untold(state)
     reminder = _about_handover(root, lambda: reminders.at_start(state, session, _payload_text(payload, "source")))
     return _inject(root, payload, client, "SessionStart", message="", first=line_of(failed) if failed else "", reminder=reminder)

@@ -40,7 +40,7 @@ def assemble(
         offered = {
             FIXES: [_fix(look, each) for each in glance.fixes(list(asked.marks))],
             CORE: _core(look) if asked.core else [],
-            DAYS: _days(look, message) if asked.core or asked.days else [],
+            DAYS: _days(look, message) if asked.core or asked.days or message.intent.recent else [],
             **near(look, message, meant),
         }
         keys, texts = _present(glance, asked, place.user)
@@ -77,7 +77,7 @@ def _days(look: Look, message: Message) -> list[Piece]:
     """The last two days of this project: what the daybook put together of them; else what other sessions worked on, where something
     came of it and it has to do with the message, if there is one.
     """
-    asked = look.asked
+    asked, recent = look.asked, message.intent.recent
     today = look.now.astimezone(look.place.zone).replace(hour=0, minute=0, second=0, microsecond=0)
     start = (today - timedelta(days=1)).astimezone(UTC)
     if len(look.scopes) < 2:
@@ -90,9 +90,9 @@ def _days(look: Look, message: Message) -> list[Piece]:
     pieces = [
         Piece(DAYS, each.id, each.text, each.day, 1.0, _WRITTEN, "what the day came to in this project")
         for each in written
-        if asked.core and each.text and each.id not in gone and each.sessions != {asked.session}
+        if (asked.core or recent) and each.text and each.id not in gone and each.sessions != {asked.session}
     ]
-    if not asked.days:
+    if not (asked.days or recent):
         return pieces
     return pieces + [
         Piece(
@@ -107,7 +107,7 @@ def _days(look: Look, message: Message) -> list[Piece]:
         for each in look.glance.notes_between(_store_instant(start), _store_instant(look.now), look.scopes[1:])
         if each.session != asked.session
         and each.ended
-        and (not asked.message or of_late(list(shared_with(message, each.text).values())))
+        and (not asked.message or recent or of_late(list(shared_with(message, each.text).values())))
         and each.weight >= _DONE
         and each.key not in gone
         and look.local_day(each.at) not in days

@@ -4,7 +4,7 @@ A hook waits for this, so it imports next to nothing. A fact's score is the seed
 of the words (:mod:`kept.recall.relevance`) and the cosine that somebody who has vectors tells. Texts come from the store alone.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, tzinfo
 from time import monotonic
 from typing import NamedTuple
@@ -13,10 +13,15 @@ from kept.core.fence import FACTS, PAST, Piece
 from kept.core.text import index_words, likeness, tokens
 from kept.recall.ranking.question import telling_words
 from kept.recall.relevance import (
+    CLEAR,
+    FEW,
     FLOOR,
+    MEANT,
     PROJECT,
     SEED,
+    SURE,
     TELLING,
+    Likeness,
     Weights,
     another,
     enough,
@@ -25,15 +30,18 @@ from kept.recall.relevance import (
     says,
     stem,
     tells,
+    topic_nearness,
     weight,
     weights,
     worked_on,
 )
+from kept.recall.topics import NO_INTENT, Intent, Topic, belongs, intent_of, phrases_of
 from kept.store.reader import Known, StoreReader
 
 SECONDS = 0.5  # reading the store may take so long; a hook gives less
-SURE = 0.57  # a cosine from which on meaning alone brings a fact before a prompt; above the seed's floor, for nobody asked for it
 _CANDIDATES = 40
+_TOPICAL = 60
+_ASIDE = 3
 _NOTES = 12
 _SHARED = 2  # names that what was worked on must share with a message at least
 _LIKE = 0.5  # likeness from which two things that were done came to the same
@@ -112,13 +120,15 @@ def instant(text: str) -> datetime | None:
 class Message(NamedTuple):
     """What a message names, each as the forms under which it is found, and what these are worth.
 
-    ``names`` are those that tell something, ``notes`` the rows of what was worked on in the project that has a word.
+    ``names`` are those that tell something, ``notes`` the rows of what was worked on in the project that has a word. ``intent`` is
+    what a message of few words asks for.
     """
 
     names: tuple[tuple[str, ...], ...]
     worth: dict[str, float]
     said: tuple[tuple[str, ...], ...]
     notes: dict[str, list[int]]
+    intent: Intent = NO_INTENT
 
     def asked(self) -> list[float]:
         """What each name is worth: as much as its best form."""
@@ -129,9 +139,9 @@ def understood(look: Look) -> Message:
     """What the message names."""
     names = names_in(look.asked.message)
     notes: dict[str, list[int]] = {}
-    worth = _worth(look, names, notes) if len(names) > 1 else {}
+    worth = _worth(look, names, notes)
     telling = tuple(found for name in names if (found := tuple(word for word in name if worth.get(word, 0.0) >= TELLING)))
-    return Message(telling if len(telling) > 1 else (), worth, names, notes)
+    return Message(telling, worth, names, notes, intent_of(look.asked.message))
 
 
 def near(look: Look, message: Message, meant: Meant) -> dict[str, list[Piece]]:
@@ -198,30 +208,53 @@ def _facts(look: Look, message: Message, meant: Meant) -> list[Piece]:
     def rows_of(word: str) -> list[int]:
         return look.glance.memories_of(word, look.scopes, profiles)
 
-    shared = _gathered(rows_of, message, 2, _CANDIDATES)
+    shared = _gathered(rows_of, message, 1, _CANDIDATES)
+    topics = message.intent.topics
+    topical = look.glance.memories_about(phrases_of(topics), look.scopes, profiles, _TOPICAL) if topics else []
     asked = message.asked()
     began = monotonic()
     meaning = meant()
     look.glance.spare(monotonic() - began)
-    told = {key: cosine for key, cosine in meaning.items() if cosine >= SURE}
-    rows = dict.fromkeys((*shared, *look.glance.row_numbers(list(told if look.missed is None else meaning), look.scopes, profiles)))
+    rows = dict.fromkeys((*shared, *topical, *look.glance.row_numbers(list(meaning), look.scopes, profiles)))
+    memories = look.glance.memories(list(rows))
+    belonging = {memory.row: belongs(memory.line, topics) for memory in memories} if topics else {}
+    most = max(belonging.values(), default=0)
     pieces = []
-    for memory in look.glance.memories(list(rows)):
+    for memory in memories:
         if not look.alive(memory) or memory.sessions == {look.asked.session} or says(look.asked.message, memory.content):
             continue  # what was said in this session is before the model anyway
-        words, cosine = shared.get(memory.row, {}), told.get(memory.id, 0.0)
+        words, cosine = shared.get(memory.row, {}), meaning.get(memory.id, 0.0)
         worded = _nearness(words, set(index_words(" ".join(memory.artifacts)).split()), memory.content, asked)
-        close = max(worded, cosine)
+        words_of_topic = belonging.get(memory.row, 0)
+        aside = words_of_topic * _ASIDE < most  # it names the topic in passing, and others are about it
+        topic = 0.0 if aside else topic_nearness(words_of_topic, bare=message.intent.bare, shared=len(words))
+        parts = Likeness(worded, topic, cosine, compared=bool(meaning), shares=bool(words))
+        close = parts.together()
         if close < max(FLOOR, use.floor):
             if look.missed is not None:
-                look.missed.append(_missed(look, memory, words, meaning.get(memory.id, 0.0)))
+                look.missed.append(_missed(look, memory, words, cosine))
             continue
         value = fact_score(
             close, last_seen=instant(memory.last_seen), now=look.now, uses=memory.uses, confidence=memory.confidence, weights=use
         )
-        because = "; ".join(filter(None, (_because(words) if worded else "", f"its meaning ({cosine:.2f})" if cosine else "")))
-        pieces.append(Piece(FACTS, memory.id, memory.line, look.local_day(memory.last_seen), close, value, because))
-    return sorted(pieces, key=lambda each: (-each.score, each.key))[: use.most]
+        pieces.append(
+            Piece(FACTS, memory.id, memory.line, look.local_day(memory.last_seen), close, value, _fact_reason(parts, words, topics))
+        )
+    best = sorted(pieces, key=lambda each: (-each.score, each.key))[: use.most]
+    return [piece for place, piece in enumerate(best) if place < FEW or piece.near >= CLEAR]
+
+
+def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[Topic]) -> str:
+    return "; ".join(
+        filter(
+            None,
+            (
+                _because(words) if parts.words else "",
+                f"its topic: {', '.join(each.name for each in topics)}" if parts.topic else "",
+                f"its meaning ({parts.meaning:.2f})" if parts.meaning >= MEANT else "",
+            ),
+        )
+    )
 
 
 def _missed(look: Look, memory: Known, words: Mapping[str, float], cosine: float) -> Piece:

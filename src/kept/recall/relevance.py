@@ -14,6 +14,36 @@ from kept.core.text import tokens
 _MANNER = frozenset(
     {"always", "never", "ask", "asks", "asked", "asking", "prefer", "prefers", "preferred", "want", "wants", "please"}
 )
+_EVERYDAY_TEXT = """
+    able across add added again already another anything around away back bad base based best better big bit button call called case
+        cases change changed changes check clean clear close code come comes complete copy correct could create created current
+    data day
+        days default delete detail details different do done easy edit empty end entire every everything example exist existing
+    explain explains fast field
+        file files find first fix fixed follow found full function get give given go goes going good great group half hand happen
+    hard
+        have head help high hold idea implement important instead issue item items job just keep kind know large last later leave
+    left
+        less let level like line lines list little load local long look looks lot main make makes making man many match mean means
+    method middle might missing module move must name names near need needed needs new next nice night note nothing number
+        often ok old one open option options order page pages part parts people perhaps place plain plan plans point possible
+    probably problem problems project put question questions quick quite read ready real really reason remove rename replace reply
+    report result results return right rule rules run same save say second section see seem seems send sends set sets short should
+    show shows side simple single size small something sort start starts state step steps still stop story style such sure system
+        table take takes talk task tell ten text than thing things think third time times title today together told top total
+    try turn two type types understand update use used user users uses value values variable version very view wait walk way ways
+    week well went whole word words work works world write writes written wrong year yearly years yes yesterday
+    alle alles andere anderen bitte danke datei dazu den des die diese diesen durch einmal erkläre ersten etwas für geht ganz gibt
+    gut hier immer jetzt keine kleine machen mehr mein muss neue neuen noch ohne passt satz schon schreib sehr seine über und unter
+    viel war warum welche weiter werden wie wieder wo zwei
+    aussi autre bien cela cette chaque comme comment deux donc elle être faire fait merci même moi oui petit peu plus pourquoi
+    quelle sans ses tous tout très
+    así bien cada como cuál cuando desde dos donde ella está gracias hacer hasta mismo muy otra otro porque qué quiero ser sobre
+    también tiene toda todo
+    aqui assim até bem cada com como depois ela está fazer isso mesmo meu muito obrigado outra outro porque qual quero ser sobre tem
+    toda todo você
+"""
+_EVERYDAY = frozenset(_EVERYDAY_TEXT.split())
 _HEX = frozenset("0123456789abcdef")
 _ENDINGS = ("ings", "ing", "ers", "er", "ies", "ed", "es", "en", "s", "e", "y")
 _CROWD = 1_000  # texts a store is taken to have at least: in a small one every word is rare
@@ -22,9 +52,18 @@ _UNKNOWN = 0.6  # what a word of a memory counts that the message does not share
 TELLING = 0.4  # from this weight on a word tells something
 FLOOR = 0.3
 _NEAR = 0.47  # what is less near than that was of no use to two readers out of three (docs/labels)
+SURE = 0.57  # a cosine from which on meaning alone brings a fact before a prompt; above the seed's floor, for nobody asked for it
+MEANT = 0.42  # and one from which on it does where a telling word is in both
+_SOLID = 0.53  # a nearness by words that needs no meaning
+_TOPIC, _TOPIC_WORD = 0.5, 0.08  # the nearness of what belongs to a topic, and what each word of the topic adds
+CLEAR = 0.7  # what is so near is shown beyond the first few
+FEW = 3
 _LATE = 0.8  # the weight that what was worked on in the last days must share with a message
 _THREE = 1.5  # the weight that three shared words must have together
-_TWO = 1.1  # and that of two
+_ENOUGH = 1.5  # the weight that shared words must have together,
+_NAME = 0.4  # to which it counts that one is a name the text is about
+_SINGULAR = 0.85  # and the weight of one that is enough by itself
+_PLAIN = 0.5  # what an everyday word weighs at most: in a small store it is rare by chance
 _RARE = 0.5  # from this weight on a word tells one thing of a project from the others
 _TOLD = 0.9  # share of a text's words from which on a message says it itself
 _AGAIN = 0.8  # share of a request's words from which on a message makes the same request
@@ -100,18 +139,16 @@ def weight(count: int, texts: int, least: int = _CROWD) -> float:
 def enough(shared: Sequence[float], named: int) -> bool:
     """Whether shared words with these weights, ``named`` of them names that the text is about, make it near at all."""
     telling = [each for each in shared if each >= TELLING]
-    common = sum(telling)
-    return (len(telling) >= 3 and common >= _THREE) or (len(telling) == 2 and named > 0 and common >= _TWO)
+    common = sum(telling) + _NAME * (named > 0)
+    return common >= _ENOUGH if len(telling) > 1 else max(telling, default=0.0) >= _SINGULAR
 
 
 def nearness(shared: Sequence[float], named: int, own: int, asked: Sequence[float]) -> float:
-    """How near a text is to a message: 0, or from 0.47 to 1.
+    """How near a text is to a message: 0, or from 0.3 to 1.
 
     ``shared`` are the weights of what both name, ``named`` of these are names the text is about (its artifacts), ``own`` is how
-    much the text names, ``asked`` are the weights of what the message names. 0 where too little is shared: at least three words, or
-    two of which one is a name and that make up much of both; everyday words that happen to be rare here come in pairs. Above the
-    floor it grows with the geometric mean of the shares of the text and of the message (its eight most telling names) that are
-    common to both.
+    much the text names, ``asked`` are the weights of what the message names. 0 where too little is shared. Above the floor it grows
+    with the geometric mean of the shares of the text and of the message (its eight most telling names) that are common to both.
     """
     if not enough(shared, named):
         return 0.0
@@ -121,6 +158,35 @@ def nearness(shared: Sequence[float], named: int, own: int, asked: Sequence[floa
     of_message = min(1.0, common / sum(sorted(asked, reverse=True)[:8]))
     found = FLOOR + (1.0 - FLOOR) * float((of_text * of_message) ** 0.5)
     return found if found >= _NEAR else 0.0
+
+
+class Likeness(NamedTuple):
+    """How near a memory is to a message, part by part, each 0 or a share: by ``words``, by its ``topic``, and the cosine of its
+    ``meaning``.
+
+    ``compared`` says whether meanings were compared at all, ``shares`` whether a telling word is in both.
+    """
+
+    words: float
+    topic: float
+    meaning: float
+    compared: bool
+    shares: bool
+
+    def together(self) -> float:
+        """The best of the parts that count: words that are few need a meaning that is not far, a meaning that is near a word."""
+        far = self.compared and not self.meaning and self.words < _SOLID
+        near = self.meaning >= (MEANT if self.shares else SURE)
+        return max(0.0 if far else self.words, self.topic, self.meaning if near else 0.0)
+
+
+def topic_nearness(belonging: int, *, bare: bool, shared: int) -> float:
+    """How near a memory is that belongs to a message's topic with so many words: where the message asks for hardly anything else
+    (``bare``), or where it shares more with the memory than the topic.
+    """
+    if not belonging or not (bare or shared > 1):
+        return 0.0
+    return _TOPIC + _TOPIC_WORD * min(belonging, 4)
 
 
 def worked_on(shared: Sequence[float]) -> bool:
@@ -164,4 +230,4 @@ def _labels(words: frozenset[str]) -> frozenset[str]:
 
 def weights(counts: Mapping[str, int], texts: int) -> dict[str, float]:
     """The weight of every word."""
-    return {word: weight(count, texts) for word, count in counts.items()}
+    return {word: min(weight(count, texts), _PLAIN if word in _EVERYDAY else 1.0) for word, count in counts.items()}

@@ -9,6 +9,7 @@ import os
 import sqlite3
 import time
 import zlib
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kept.core.errors import StoreError
@@ -136,6 +137,12 @@ class StoreReader:
             row[0]
             for row in self._fetch_all("memories_of", word=_quoted(word), scopes=json.dumps(scopes), profiles=json.dumps(profiles))
         ]
+
+    def memories_about(self, phrases: Sequence[str], scopes: list[str], profiles: list[str], most: int) -> list[int]:
+        """The rows of the active memories of these scopes that have one of the phrases, at most so many, those of most first."""
+        words = " OR ".join(map(_quoted, phrases))
+        rows = self._fetch_all("memories_about", words=words, scopes=json.dumps(scopes), profiles=json.dumps(profiles), most=most)
+        return [row[0] for row in rows]
 
     def row_numbers(self, ids: list[str], scopes: list[str], profiles: list[str]) -> list[int]:
         """The rows of those of these memories that are active and of these scopes."""

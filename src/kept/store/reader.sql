@@ -25,6 +25,11 @@ SELECT (SELECT count(*) FROM turn_index WHERE turn_index MATCH :word) + (SELECT 
 SELECT m.rowid AS row FROM memory_index CROSS JOIN memories AS m ON m.rowid = memory_index.rowid
 WHERE memory_index MATCH :word AND m.status = 'active' AND m.profile IN (SELECT value FROM json_each(:profiles)) AND m.scope IN (SELECT value FROM json_each(:scopes));
 
+-- name: memories_about
+SELECT m.rowid AS row FROM memory_index CROSS JOIN memories AS m ON m.rowid = memory_index.rowid
+WHERE memory_index MATCH :words AND m.status = 'active' AND m.profile IN (SELECT value FROM json_each(:profiles)) AND m.scope IN (SELECT value FROM json_each(:scopes))
+ORDER BY memory_index.rank LIMIT :most;
+
 -- name: rows
 SELECT rowid AS row FROM memories WHERE id IN (SELECT value FROM json_each(:ids)) AND +status = 'active'
       AND profile IN (SELECT value FROM json_each(:profiles)) AND scope IN (SELECT value FROM json_each(:scopes));

@@ -1,0 +1,178 @@
+"""What is put before judged prompts of invented projects: precision and recall by kind, and how many unrelated prompts stay empty.
+
+    python benchmarks/judged.py [--held] [--words] [--show]
+
+memories.tsv has project, id, category, text, and of a fix the error it answers; prompts.tsv has project, kind, language, the wanted
+memories, those that do no harm, and the prompt. Prompts of even lines are for work on the ranking, those of odd lines (``--held``)
+were set apart. ``--words`` leaves meaning out, as a hook does where no warm process answers. ``days`` prompts want the notes of the
+last days, of which each project has one.
+"""
+
+import argparse
+import os
+import tempfile
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from kept.core.artifact import artifacts
+from kept.core.event import Origin
+from kept.core.fence import CORE, DAYS, Piece
+from kept.core.memory import Actor, Memory, Status
+from kept.core.operation import Add
+from kept.core.project import Project
+from kept.local.recall_settings import Recall
+from kept.paths import find_paths
+from kept.recall import context
+from kept.recall.context import Asked, Place, assemble
+from kept.recall.embed import embedder
+from kept.recall.embed_server.query import near_here, spot
+from kept.recall.failures import marks_of
+from kept.recall.index import Kind
+from kept.recall.index.queue import opened_queue
+from kept.recall.index.vectors import Entry, update
+from kept.recall.search import mark_of
+from kept.store.reader import Noted, StoreReader
+from kept.store.sqlite import SqliteStore
+from kept.store.values import Draft
+
+HERE = Path(__file__).with_name("judged")
+NOW = datetime(2026, 3, 12, 10, tzinfo=UTC)
+NOTE = Noted(
+    row=1,
+    key="note",
+    at="2026-03-11T15:00:00.000Z",
+    session="earlier",
+    text="moved the parser to its own module",
+    weight=5,
+    ended=True,
+    asked="",
+    result="x",
+)
+
+
+class WithNotes(StoreReader):
+    """A store in which something was worked on yesterday."""
+
+    def notes_between(self, start: str, stop: str, scopes: list[str]) -> list[Noted]:
+        """What was worked on."""
+        return [NOTE] if scopes and start <= NOTE.at < stop else []
+
+
+class Prompt(NamedTuple):
+    """A prompt, the memories it should bring, and those that may come."""
+
+    project: str
+    kind: str
+    language: str
+    wanted: frozenset[str]
+    harmless: frozenset[str]
+    text: str
+
+
+def rows(name: str) -> list[list[str]]:
+    return [line.split("\t") for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
+
+
+def scope_of(project: str) -> str:
+    return "user" if project == "user" else f"project:{project}-000000"
+
+
+def memory_of(number: int, row: list[str]) -> Memory:
+    project, name, category, text, error = (*row, "")[:5]
+    seen = NOW - timedelta(days=20 + number)
+    return Memory(
+        id=name,
+        profile="coding",
+        category=category,
+        scope=scope_of(project),
+        status=Status.ACTIVE,
+        content=text,
+        confidence=0.9,
+        origin=Origin.USER,
+        first_seen=seen,
+        last_seen=seen,
+        artifacts=artifacts(text),
+        fingerprint=next(iter(marks_of(error)), "") if error else "",
+    )
+
+
+def fill(home: Path) -> None:
+    paths = find_paths(str(home), {"HOME": str(home)})
+    memories = [memory_of(number, row) for number, row in enumerate(rows("memories.tsv"))]
+    with SqliteStore(paths.store) as store:
+        for project in {row[0] for row in rows("memories.tsv")} - {"user"}:
+            store.archive.put_project(
+                Project(directory=f"/work/{project}", identity=f"dir:/work/{project}", name=project, scope=scope_of(project))
+            )
+        run = store.log.start_run("benchmark", NOW)
+        added = tuple(Add(memory=each.id, at=NOW, reason="benchmark", value=each) for each in memories)
+        store.log.commit(Draft(run=run, stage="import", subject="benchmark", actor=Actor.PERSON, recorded_at=NOW, operations=added))
+        store.log.end_run(run, NOW, {})
+        rowids = dict(store._database.raw("SELECT id, rowid FROM memories").fetchall())  # noqa: SLF001 - rows the vectors are of
+    model = embedder(Recall().embeddings)
+    if model is not None:
+        vectors = model.embed([each.content for each in memories])
+        entries = [
+            Entry(kind=Kind.MEMORY, item=rowids[each.id], mark=mark_of(each.content), vector=vector)
+            for each, vector in zip(memories, vectors, strict=True)
+        ]
+        update(paths.vectors, model.name, {}, entries)
+        with opened_queue(paths.store) as queue:
+            queue.done(queue.next(10**9))
+
+
+def shown(store: Path, prompt: Prompt, *, words: bool) -> list[Piece]:
+    context.StoreReader = WithNotes  # type: ignore[misc, attr-defined] # so that something was worked on
+    nearest = None if words else near_here(spot(store.parent, Recall(), os.environ), prompt.text)
+    asked = Asked(
+        message=prompt.text, directory=f"/work/{prompt.project}", core=False, days=False, marks=marks_of(prompt.text), client="none"
+    )
+    found = assemble(Place(str(store), "/", seconds=60.0, zone=UTC), asked, now=NOW, nearest=nearest)
+    return [each for each in found.pieces if each.layer != CORE]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--held", action="store_true", help="the prompts that were set apart")
+    parser.add_argument("--words", action="store_true", help="without meaning")
+    parser.add_argument("--home", type=Path, help="a folder that keeps the store for the next time; else a temporary one")
+    parser.add_argument("--show", action="store_true", help="print what is missed and what is wrong")
+    given = parser.parse_args()
+    prompts = [
+        Prompt(project, kind, language, frozenset(wanted.split()), frozenset(harmless.split()), text.replace("\\n", "\n"))
+        for project, kind, language, wanted, harmless, text in rows("prompts.tsv")[given.held :: 2]
+    ]
+    tally: dict[str, list[int]] = defaultdict(lambda: [0] * 6)
+    with tempfile.TemporaryDirectory() as folder:
+        home = given.home or Path(folder)
+        store = find_paths(str(home), {"HOME": str(home)}).store
+        if not store.exists():
+            home.mkdir(exist_ok=True)
+            fill(home)
+        for prompt in prompts:
+            pieces = shown(store, prompt, words=given.words)
+            keys = {"@" if each.layer == DAYS else each.key for each in pieces}
+            right, wrong = keys & prompt.wanted, keys - prompt.wanted - prompt.harmless
+            numbers = (1, not keys, len(keys), len(right), len(wrong), len(prompt.wanted))
+            for name in (prompt.kind, f"{prompt.kind} {prompt.language}"):
+                tally[name] = [left + right for left, right in zip(tally[name], numbers, strict=True)]
+            if given.show and (wrong or prompt.wanted - keys):
+                print(
+                    prompt.kind,
+                    prompt.language,
+                    repr(prompt.text[:80]),
+                    "missed",
+                    *sorted(prompt.wanted - keys),
+                    "wrong",
+                    *sorted(wrong),
+                )
+    for name, (count, empty, lines, hits, misses, wanted) in sorted(tally.items()):
+        precision, recall = hits / max(1, hits + misses), hits / max(1, wanted)
+        told = f"{empty:3} empty, {lines / count:4.1f} lines: precision {precision:.2f} recall {recall:.2f}"
+        print(f"{name:9} {count:4} prompts, {told}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""What a prompt of few words asks for ("create a PR", "run the tests"): topics, and the words of the memories that belong to them.
+
+The words lie in ``profiles/topics.json``, those of all languages side by side. That a memory belongs to a topic is derived
+from its text and stored nowhere. A hook waits for this, so it imports next to nothing.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
+
+from kept.core.text import index_words, is_cjk
+from kept.recall.ranking.question import telling_words
+
+LONGEST = 240  # characters of a prompt of few words
+_FILE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "profiles", "topics.json")  # noqa: PTH118, PTH120
+_REST = 2  # words beside a topic's with which a prompt still asks for the topic itself
+_REST_SPACELESS = 3  # characters of a script without spaces
+
+
+class Topic(NamedTuple):
+    """A topic by its name, and the words of which a memory has one, and ``more`` that it may have beside them."""
+
+    name: str
+    ask: tuple[str, ...]
+    about: tuple[str, ...]
+    more: tuple[str, ...]
+
+
+class Intent(NamedTuple):
+    """What a prompt asks for: topics, whether it asks for ``recent`` work; ``rest`` are its other words that tell something."""
+
+    topics: tuple[Topic, ...] = ()
+    recent: bool = False
+    rest: int = 0
+
+    @property
+    def bare(self) -> bool:
+        """Whether it asks for hardly anything else."""
+        return bool(self.topics) and self.rest <= _REST
+
+
+NO_INTENT = Intent()
+
+
+class _Words(NamedTuple):
+    """A text as a set of words, and as a string in which those of scripts without spaces are looked for."""
+
+    spaced: frozenset[str]
+    text: str
+
+    def have(self, phrase: str) -> bool:
+        """Whether all words of a phrase are there."""
+        if not phrase.isascii() and is_cjk(phrase[0]):
+            return phrase in self.text
+        return all(word in self.spaced for word in phrase.split("+"))
+
+
+def intent_of(message: str) -> Intent:
+    """The topics a message asks for; none where it is long."""
+    if len(message) > LONGEST:
+        return NO_INTENT
+    words, (topics, recent, filler, spaceless) = _words_of(message), _lexicon()
+    named = tuple(topic for topic in topics if any(map(words.have, topic.ask)))
+    lately = any(map(words.have, recent))
+    if not (named or lately):
+        return NO_INTENT
+    used = {word for phrase in (*recent, *(each for topic in named for each in topic.ask)) for word in phrase.split("+")}
+    said = (word for word in telling_words(message) if not is_cjk(word[0]) and any(map(str.isalpha, word)))
+    rest = sum(word not in filler and word not in used for word in said)
+    left = words.text
+    for phrase in sorted((*spaceless, *used), key=len, reverse=True):
+        if not phrase.isascii():
+            left = left.replace(phrase, "")
+    beside = sum(map(is_cjk, left))
+    rest += max(0, beside - _REST_SPACELESS + _REST) if beside > _REST_SPACELESS else 0
+    return Intent(named, lately and rest <= _REST, rest)
+
+
+def belongs(text: str, topics: Iterable[Topic]) -> int:
+    """How much a memory's text belongs to one of the topics: 0, or how many of the words of that topic it has."""
+    words = _words_of(text)
+    best = 0
+    for topic in topics:
+        strong = sum(map(words.have, topic.about))
+        if strong:
+            best = max(best, strong + sum(map(words.have, topic.more)))
+    return best
+
+
+def phrases_of(topics: Iterable[Topic]) -> tuple[str, ...]:
+    """The phrases under which memories of the topics are found, as the index has them."""
+    return tuple(dict.fromkeys(index_words(each.replace("+", " ")) for topic in topics for each in topic.about))
+
+
+def _words_of(text: str) -> _Words:
+    folded = text.casefold()
+    return _Words(frozenset([*index_words(text).split(), *folded.split()]), folded)
+
+
+@cache
+def _lexicon() -> tuple[tuple[Topic, ...], tuple[str, ...], frozenset[str], tuple[str, ...]]:
+    with open(_FILE, encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes longer to import than a search takes
+        body = json.load(file)
+    topics = tuple(
+        Topic(name, *(tuple(fields[part].split()) for part in ("ask", "about", "more"))) for name, fields in body["topics"].items()
+    )
+    return topics, tuple(body["recent"].split()), frozenset(body["filler"].split()), tuple(body["filler_spaceless"].split())

@@ -1,0 +1,83 @@
+"""Topics: what a prompt of few words asks for, and which memories belong to it."""
+
+import pytest
+
+from kept.recall.relevance import SURE, Likeness, topic_nearness
+from kept.recall.topics import LONGEST, belongs, intent_of, phrases_of
+
+
+@pytest.mark.parametrize(
+    ("message", "topic"),
+    [
+        ("create a PR", "pull request"),
+        ("I want to do a new release, what do I need to do?", "release"),
+        ("please run the tests", "tests"),
+        ("fix CI", "ci"),
+        ("deploy", "deploy"),
+        ("lass die Tests laufen", "tests"),
+        ("crée une pull request", "pull request"),
+        ("ejecuta las pruebas", "tests"),
+        ("vamos fazer um novo lançamento", "release"),
+        ("发布新版本", "release"),
+        ("创建一个合并请求", "pull request"),
+        ("テストを実行して", "tests"),
+    ],
+)
+def test_a_prompt_of_few_words_asks_for_its_topic_in_every_language(message, topic):
+    intent = intent_of(message)
+    assert [each.name for each in intent.topics] == [topic]
+    assert intent.bare
+
+
+@pytest.mark.parametrize(
+    "message", ["thanks, that works", "好的谢谢", "write a haiku about autumn", "continue", "ja, mach weiter", ""]
+)
+def test_a_prompt_that_names_no_topic_asks_for_none(message):
+    assert not intent_of(message).topics
+    assert not intent_of(message).recent
+
+
+def test_a_prompt_that_asks_for_more_than_its_topic_is_not_bare():
+    assert not intent_of("write a Playwright test that fills the basket and pays with an expired card").bare
+    assert intent_of("release " * LONGEST).topics == ()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "what did we do yesterday",
+        "continue where we left off",
+        "was haben wir gestern gemacht?",
+        "昨天我们做了什么?",
+        "昨日は何をしましたか?",
+    ],
+)
+def test_a_question_for_the_last_days_is_recognised(message):
+    assert intent_of(message).recent
+
+
+def test_what_a_fix_of_yesterday_needs_is_no_question_for_the_last_days():
+    assert not intent_of("the parser we wrote yesterday drops the last line of a file without a newline").recent
+
+
+def test_a_memory_belongs_to_a_topic_by_its_own_words_in_any_language():
+    release = intent_of("release").topics
+    assert belongs("Bump the version and move the changelog before tagging.", release) > 1
+    assert belongs("发布之前先打标签", release)
+    assert not belongs("The oldest supported version of Rust is 1.74.", release)
+    assert "new version" in phrases_of(release)
+
+
+def test_a_topic_counts_where_little_else_is_asked_or_more_is_shared():
+    assert topic_nearness(3, bare=True, shared=0) > topic_nearness(1, bare=True, shared=0) > 0
+    assert topic_nearness(1, bare=False, shared=2) > 0
+    assert topic_nearness(1, bare=False, shared=1) == topic_nearness(0, bare=True, shared=3) == 0
+
+
+def test_few_shared_words_need_a_meaning_that_is_not_far_where_meanings_were_compared():
+    few = Likeness(words=0.48, topic=0.0, meaning=0.0, compared=False, shares=True)
+    assert few.together() == 0.48
+    assert few._replace(compared=True).together() == 0.0
+    assert few._replace(compared=True, meaning=0.35).together() == 0.48
+    assert Likeness(words=0.0, topic=0.0, meaning=SURE - 0.1, compared=True, shares=False).together() == 0.0
+    assert Likeness(words=0.0, topic=0.0, meaning=SURE - 0.1, compared=True, shares=True).together() == SURE - 0.1
