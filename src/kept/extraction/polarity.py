@@ -16,6 +16,7 @@ _READ = 4_000
 _SCOPE = 3  # telling words behind a marker that it is said of
 _ALIKE = 0.6  # share of the shorter clause's words from which two clauses say the same
 _MANY = 6
+_OPENING = 60  # characters
 _HEADS = 2  # those that it is surely said of
 _JOINED = rf"\b(?:{alternatives('polarity', 'clause', spaced=True)})\b|{alternatives('polarity', 'clause', spaced=False)}"
 _CLAUSE = re.compile(rf"[,;.:!?—()\n、。，；！？]+|\s[-–]\s|{_JOINED}", re.IGNORECASE)
@@ -62,6 +63,12 @@ class _Marked:
     clauses: tuple[frozenset[str], ...]
     denied: tuple[_Marker, ...]
     restricted: tuple[_Marker, ...]
+
+
+def opens_with_denial(text: str) -> bool:
+    """Whether a text begins by denying or rejecting something."""
+    opening = text.lstrip(" \t\n-*>\"'“„«")[:_OPENING]
+    return any(markers.match(opening) is not None for markers in (_DENIES, _REJECTS))
 
 
 def distortion(claim: str, cited: Iterable[str], around: Iterable[str] = (), known: Iterable[str] = ()) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from pathlib import Path
@@ -14,8 +14,9 @@ import typer
 from kept.cli import show
 from kept.cli.front import asked, one_of
 from kept.cli.show import Line, counted, line
-from kept.core.codec import json_fields
+from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
+from kept.evaluation.adversarial import FOLDER, Deceived, deceived
 from kept.evaluation.extraction import Judged, annotated, scored, worths
 from kept.evaluation.replies import ACTIVE, UNPROPOSED, UNSHOWN, Replayed, replayed
 from kept.evaluation.retrieval import Learnt, Retrieved, extraction, retrieval
@@ -103,8 +104,15 @@ def eval_(
             case _, _ if replies is not None:
                 read = _given(corpus, "--corpus", "--replies")
                 heard = replayed(open_desk, replies, _given(turns, "--turns", "--replies"), read, progress=progress)
-                rows, body = (), {"readers": {each.reader: _replayed_body(each) for each in heard}}
-                lines = (each for one in heard for each in _replayed_lines(one))
+                tricks = deceived(open_desk, replies)
+                rows, body = (
+                    (),
+                    {
+                        "readers": {each.reader: _replayed_body(each) for each in heard},
+                        "adversarial": [dump(each) for each in tricks],
+                    },
+                )
+                lines = chain((each for one in heard for each in _replayed_lines(one)), _deceived_lines(tricks))
             case _, _ if turns is not None:
                 read = _given(corpus, "--corpus", "--turns")
                 memories, score = scored(open_desk, turns, read, progress=progress)
@@ -229,6 +237,16 @@ def _replayed_lines(found: Replayed) -> Iterator[Line]:
         yield line(f"  importance {level}: {active} of {proposed} active that were proposed{_percent(active, proposed)}")
         for fate, number in fates.most_common():
             yield line(f"    {number:>4}  {fate}")
+
+
+def _deceived_lines(found: Sequence[Deceived]) -> Iterator[Line]:
+    if found:
+        believed, paid = sum(len(each.believed) for each in found), sum(each.paid for each in found)
+        yield line(
+            (FOLDER, "bold"), f": {counted(len(found), 'reply', 'replies')}, {believed} believed, {paid} questions paid twice"
+        )
+    for each in found:
+        yield from (line((f"  {each.name}: ", "red"), words) for words in each.believed)
 
 
 def _worth_lines(worth: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Iterator[Line]:

@@ -24,7 +24,7 @@ from kept.extraction.questions.form import Cited, Filled, Noted, Notes, Proposed
 from kept.extraction.questions.question import Hint
 from kept.extraction.questions.reading import CEILING, TRIGGER, WEIGHTS, Claim, Reading, confidence
 from kept.extraction.questions.support import QUOTE_CHARS, failure, fields, share, standing_passage, whole_sentences
-from kept.extraction.questions.trust import FIX, UNSUPPORTED, authority, disputed, fault
+from kept.extraction.questions.trust import FIX, UNSUPPORTED, authority, disputed, fault, turned_down
 from kept.extraction.rules.tellings import mass
 from kept.llm.schema import read_fitted
 
@@ -123,7 +123,8 @@ def _reworded(candidate: Candidate, content: str, reading: Reading) -> Claim:
 def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim:
     category = str(_OUTSIDE.sub("", said.category))[:40]
     places, evidence, passages, told = _evidence(said, reading)
-    content, untrusted, remarks = _worded(said.rewording.strip()[:_CONTENT_CHARS], passages, category, evidence, reading)
+    wording = said.rewording.strip()[:_CONTENT_CHARS]
+    content, untrusted, remarks = _worded(wording, passages, category, evidence, reading, doubted=told if evidence else "")
     hint = _hint_of(content, evidence, reading, before)
     origin, signals = authority(content, evidence, reading.events, reading.lexicon)
     signals += reading.signals(content, category, evidence, places) + (("rules found it too",) if hint else ())
@@ -150,7 +151,7 @@ def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim
         doubt=PASSING if said.worth == _PASSING else "",
     )
     faults: tuple[Callable[[], str], ...] = (
-        lambda: told,
+        lambda: "" if evidence else told,
         lambda: PASSING if category == TASK and reading.profile.category(TASK) is None else "",
         lambda: "unknown category" if reading.profile.category(category) is None else "",
         lambda: "" if any(reading.chunk.start <= place < reading.chunk.stop for place in places) else "belongs to another part",
@@ -162,10 +163,10 @@ def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim
 
 
 def _worded(
-    wording: str, passages: Sequence[str], category: str, evidence: Sequence[Evidence], reading: Reading
+    wording: str, passages: Sequence[str], category: str, evidence: Sequence[Evidence], reading: Reading, *, doubted: str
 ) -> tuple[str, str, tuple[str, ...]]:
     """The words that a claim may stand in, what is wrong with them (empty: nothing), and remarks: the model's where they are to be
-    trusted, else a passage that says enough.
+    trusted, else a passage that says enough. They are ``doubted`` where they rest on words that stand nowhere as well.
     """
     # A part of an event is a passage, whatever it is called: it is not to be cut out of its sentence.
     cited = {event.key: event for event in reading.events.values() if event.key in {each.event for each in evidence}}
@@ -173,6 +174,8 @@ def _worded(
     whole = [whole_sentences(quote, cited[each.event]) for quote, each in zip(passages, evidence, strict=True)] if wording else []
     choices = list(filter(None, (wording, *(each for each in whole if mass(each) >= _ENOUGH)))) if wording else passages
     faults = [fault(each, category, evidence, reading.events) for each in choices]
+    if doubted and wording and wording not in passages:
+        faults[0] = faults[0] or doubted
     if wording and faults[0] == UNSUPPORTED:  # then the passage was not chosen for what it says
         return wording, UNSUPPORTED, ()
     good = next((number for number, told in enumerate(faults) if not told), None)
@@ -194,8 +197,8 @@ def _failure(places: Sequence[int], reading: Reading) -> str:
 
 
 def _evidence(said: Proposed, reading: Reading) -> tuple[list[int], tuple[Evidence, ...], list[str], str]:
-    """The places and the evidence that stand up, their passages, and the fault where nothing does: one false citation among good
-    ones is left, but a passage without a rewording must stand.
+    """The places and the evidence that stand up, their passages, and the first fault: one false citation among good ones is left,
+    and what the person turned down next, but a passage without a rewording must stand.
     """
     places: list[int] = []
     evidence: list[Evidence] = []
@@ -213,7 +216,14 @@ def _evidence(said: Proposed, reading: Reading) -> tuple[list[int], tuple[Eviden
         places.append(place)
         passages.append(passage)
         evidence.append(_evidence_of(reading.events[place], passage[:QUOTE_CHARS].strip()))
-    return places, tuple(evidence), passages, "" if evidence else faults[0] if faults else "no evidence"
+    good = [number for number, each in enumerate(evidence) if not turned_down(each, evidence, reading.events)]
+    told = faults[0] if faults else "" if evidence else "no evidence"
+    return (
+        [places[number] for number in good],
+        tuple(evidence[number] for number in good),
+        [passages[number] for number in good],
+        told,
+    )
 
 
 def _evidence_of(event: Event, quote: str) -> Evidence:

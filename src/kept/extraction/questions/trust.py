@@ -13,7 +13,7 @@ from kept.core.lexicon import Lexicon
 from kept.core.memory import Evidence
 from kept.core.spans import typed_text
 from kept.core.text import one_line
-from kept.extraction.polarity import distortion
+from kept.extraction.polarity import distortion, opens_with_denial
 from kept.extraction.questions.remedy import never_helped
 from kept.extraction.questions.support import fields, locate, share, whole_sentences
 from kept.extraction.rules.patterns import behind_filler, compiled
@@ -126,6 +126,14 @@ def disputed(evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon:
         if pattern and compiled(pattern).match(opening[behind_filler(opening, words) :]):
             return True
     return False
+
+
+def turned_down(each: Evidence, beside: Sequence[Evidence], events: Mapping[int, Event]) -> bool:
+    """Whether a quote of the assistant's carries nothing: the prompt that answers it opens with a denial, and is quoted too."""
+    own = {other.event for other in beside if other.origin is Origin.USER}
+    place = next((place for place, event in events.items() if event.key == each.event and event.author is Author.ASSISTANT), -1)
+    following = prompt_after(place, events) if place >= 0 else -1
+    return following >= 0 and events[following].key in own and opens_with_denial(typed_text(events[following]))
 
 
 def prompt_after(place: int, events: Mapping[int, Event]) -> int:

@@ -1,0 +1,78 @@
+"""Replies made to deceive: what of them becomes memory, and whether anything is paid for twice.
+
+A folder ``adversarial`` holds ``session.jsonl`` (one conversation) and ``cases.jsonl`` (``name``, ``reply``: an object or a text).
+Each case is a store of its own in which a scripted model answers every question with that reply, run after run. A memory is
+believed where the person did not type it.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from kept.core.memory import Status
+from kept.core.spans import typed_text
+from kept.core.text import one_line
+from kept.extraction.questions import PURPOSE, TRIGGER
+from kept.llm.adapters.scripted import Scripted
+from kept.llm.ask import Ask
+from kept.llm.client import TRIES, LlmClient
+from kept.llm.replies import Replies
+from kept.pipeline.run import Options, run
+from kept.workspace import Workspace
+
+Opener = Callable[[Path], AbstractContextManager[Workspace]]
+FOLDER = "adversarial"
+_NOTHING: Mapping[str, Any] = {"operations": [], "problems": [], "solutions": [], "decisions": [], "questions": []}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Deceived:
+    """What a reply came to: the words that were ``believed``, those that were ``taken`` as the person typed them, and how often
+    more than it needs the same question was ``paid``.
+    """
+
+    name: str
+    believed: tuple[str, ...]
+    taken: tuple[str, ...]
+    paid: int
+
+
+def deceived(open_desk: Opener, folder: Path) -> tuple[Deceived, ...]:
+    """What each case of a folder comes to; none where there is no such folder."""
+    cases = folder / FOLDER / "cases.jsonl"
+    if not cases.is_file():
+        return ()
+    rows = [json.loads(line) for line in cases.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return tuple(_deceived(open_desk, row, cases.with_name("session.jsonl")) for row in rows)
+
+
+def _deceived(open_desk: Opener, row: Mapping[str, Any], session: Path) -> Deceived:
+    asked: list[str] = []
+
+    def reply(ask: Ask) -> Mapping[str, Any] | str:
+        if ask.purpose != PURPOSE:
+            return _NOTHING
+        asked.append(ask.prompt)
+        said: Mapping[str, Any] | str = row["reply"]
+        return said
+
+    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as opened:
+        asker = LlmClient(lambda: Scripted(reply), replies=Replies(opened.paths.replies), clock=opened.clock)
+        workspace = replace(opened, llm=asker)
+        for _ in range(TRIES + 1):
+            run(workspace, [session], Options())
+        due = TRIES if asker.tally.unreadable else 1
+        log, archive = workspace.store.log, workspace.store.archive
+        events = (event for each in archive.threads() for event in archive.events(each.id, 0, each.events))
+        typed = one_line("\n".join(map(typed_text, events)))
+        words = [one_line(each.content) for each in log.memories() if each.trigger == TRIGGER and each.status is Status.ACTIVE]
+    return Deceived(
+        name=row["name"],
+        believed=tuple(each for each in words if each not in typed),
+        taken=tuple(each for each in words if each in typed),
+        paid=max(0, len(asked) - due * len(set(asked))),
+    )
