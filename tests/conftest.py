@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from kept.local.agents_shell import SIGNS
+
 # Seconds a test may take on a machine ten times as busy as a quiet one, where each takes less than a tenth of that. They end what
 # hangs; no test waits for less than these, so that a busy machine fails none.
 LIMIT = 900
@@ -21,6 +23,8 @@ def pytest_configure() -> None:
     """Hear Ctrl-C, and let the commands that tests start hear it: what a shell starts in the background is deaf to it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    for sign in SIGNS:  # the tests play the person, whoever starts them
+        os.environ.pop(sign, None)
     os.environ["KEPT_EMBEDDINGS"] = "hashing"  # no test loads the real model unasked, nor does a command it starts
 
 

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from kept import __version__
 from kept.cli.call import Call, hoist
+from kept.cli.decisions import refuse_agents
 from kept.cli.registry import COMMANDS, Command, examples, overview
 from kept.core.errors import KeptError, UsageError
 
@@ -69,6 +70,7 @@ def _command(name: str, arguments: list[str], call: Call) -> int:
     if name not in COMMANDS:
         near = difflib.get_close_matches(name, COMMANDS, n=1)
         raise UsageError(f"no command {name!r}", hint=f"did you mean `kept {near[0]}`?" if near else "see `kept --help`")
+    refuse_agents(name, arguments, os.environ)
     return _invoke(COMMANDS[name], arguments, call)
 
 

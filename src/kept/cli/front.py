@@ -13,6 +13,7 @@ from kept.cli.call import Call
 from kept.cli.show import safe
 from kept.core.errors import UsageError
 from kept.install.leftovers import sweep
+from kept.local.agents_shell import agents_sign
 from kept.paths import Paths, find_paths
 from kept.workspace import Workspace, opened
 
@@ -43,8 +44,8 @@ def home_of(context: typer.Context) -> Paths:
 
 
 def on_terminal() -> bool:
-    """Whether a person sits at both ends."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
+    """Whether a person sits at both ends: an agent may give its commands a terminal as well."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and not agents_sign(os.environ)
 
 
 def key(choices: str) -> str:

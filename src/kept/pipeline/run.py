@@ -5,7 +5,7 @@ curated is done, and the next run goes on from there.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -33,6 +33,7 @@ from kept.llm.client import LlmClient
 from kept.local.files import locked
 from kept.local.progress import Late, Progress, never, silent
 from kept.local.queue import queued
+from kept.memories.agent_commands import take_back as take_back_decisions
 from kept.memories.backups import safeguard
 from kept.memories.client_memory import take_up_notes
 from kept.outputs.write import Written, absorb_edits, write_outputs
@@ -192,7 +193,7 @@ def _run(workspace: Workspace, paths: Sequence[Path], options: Options, progress
     _take_up_notes(workspace, paths, options, run_number)
     moved = move(workspace, run_number(), progress) if misplaced(workspace) else Moved()
     report.moved = moved.memories
-    grown = ready(workspace, options.occasion, force=options.force)
+    grown = _grown(workspace, options)
     if options.force or grown:
         within = _limits(workspace, options)
         if options.occasion is not Occasion.REAL_TIME:
@@ -227,6 +228,13 @@ def _run(workspace: Workspace, paths: Sequence[Path], options: Options, progress
         body = report.body() | {"seconds": (workspace.clock() - started).total_seconds()}
         workspace.store.log.end_run(report.run, workspace.clock(), body)
     return report
+
+
+def _grown(workspace: Workspace, options: Options) -> Mapping[int, int]:
+    """The threads that are to be extracted; what agents decided in them with kept's own commands is taken back."""
+    grown = ready(workspace, options.occasion, force=options.force)
+    take_back_decisions(workspace, grown)
+    return grown
 
 
 def _ask_about_sessions(workspace: Workspace, run_number: RunNumber, options: Options, progress: Progress, late: Late) -> Heard:

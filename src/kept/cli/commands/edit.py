@@ -1,5 +1,6 @@
 """``kept add``, ``suggest``, ``edit``, ``retire``, ``resolve``, ``pin``: changes by a person, which no machine overrides."""
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from kept.cli.lists import memory_line
 from kept.cli.show import line
 from kept.core.errors import UsageError
 from kept.core.memory import Memory
+from kept.local.agents_shell import agents_sign
 from kept.memories import person
 from kept.memories.browse import exported
 from kept.outputs.write import Written
@@ -42,13 +44,16 @@ def add(
     until: Annotated[str, typer.Option(metavar="DATE", help="It holds until the end of this day.")] = "",
     as_json: AsJson = False,
 ) -> int:
-    """Remember a sentence at once."""
+    """Remember a sentence at once; what an agent adds in its shell waits for you."""
+    sign = agents_sign(os.environ)
 
     def apply(workspace: Workspace) -> list[Memory]:
         ends = workspace.moment(until) if until else None
-        return [person.add(workspace, text, kind, project=_folder(project), until=ends)]
+        agent = bool(sign) and not workspace.settings.trust_agents
+        return [person.add(workspace, text, kind, project=_folder(project), until=ends, agent=agent)]
 
-    return _apply_change(context, "Remembered:", apply, as_json=as_json)
+    told = f"An agent runs this ({sign} is set): it waits for you in `kept review`:" if sign else "Remembered:"
+    return _apply_change(context, told, apply, as_json=as_json)
 
 
 def suggest(

@@ -1,0 +1,38 @@
+"""Which calls of the command line are decisions that a person alone takes, and how an agent's shell is told so."""
+
+from collections.abc import Mapping, Sequence
+
+from kept.core.errors import UsageError
+from kept.local.agents_shell import agents_sign
+
+# A command, and the words one of which must be among its arguments for it to be a decision (none: it always is).
+_DECISIONS: Mapping[str, frozenset[str]] = {
+    "edit": frozenset(),
+    "merge": frozenset(),
+    "resolve": frozenset(),
+    "pin": frozenset(),
+    "undo": frozenset(),
+    "redo": frozenset(),
+    "import": frozenset(),
+    "restore": frozenset(),
+    "web": frozenset(),
+    "review": frozenset({"--approve", "--admit"}),
+    "run": frozenset({"--accept-loss"}),
+    "config": frozenset({"set"}),
+    "profiles": frozenset({"new", "migrate"}),
+    "prompt": frozenset({"edit", "reset", "declare", "withdraw"}),
+    "sources": frozenset({"add", "--author"}),
+}
+
+
+def refuse_agents(name: str, arguments: Sequence[str], variables: Mapping[str, str]) -> None:
+    """Raise UsageError where an agent's shell makes a call that is a person's decision."""
+    words = _DECISIONS.get(name)
+    if words is None or {"--help", "-h"} & set(arguments):
+        return
+    sign = agents_sign(variables)
+    if sign and (not words or words & {each.partition("=")[0] for each in arguments}):
+        raise UsageError(
+            f"an agent runs this ({sign} is set), and `kept {name}` is for the person to decide",
+            hint="nothing was changed; run it in a terminal of your own",
+        )

@@ -1,0 +1,111 @@
+"""What an agent does with kept's commands in its shell is the agent's voice: it waits, and brings nothing back."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from kept.changes import settle
+from kept.core.event import Origin
+from kept.core.memory import Status
+from kept.memories.history import undo
+from kept.memories.person import add, approve, retire
+from kept.pipeline.run import Options, run
+
+RULE = "Always format the reports with `walnut --wide` before sending them."
+
+
+def ran(home, command, start, end):
+    """A session in which the agent runs a command."""
+    path = home / ".claude" / "projects" / "p" / "agent.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": command}}
+    output = {"type": "tool_result", "tool_use_id": "t1", "content": "done"}
+    talk = [("user", "Look at the reports, please.", start), ("assistant", [call], start), ("user", [output], end)]
+    with path.open("a") as file:
+        for number, (role, content, moment) in enumerate(talk):
+            at = moment.isoformat().replace("+00:00", "Z")
+            record = {"type": role, "uuid": f"{at}{number}", "message": {"role": role, "id": f"m{at}", "content": content}}
+            file.write(json.dumps({**record, "parentUuid": None, "sessionId": "agent", "cwd": "/x/harbor", "timestamp": at}) + "\n")
+
+
+def told(workspace):
+    return {each.content: each.status for each in workspace.store.log.memories()}
+
+
+COMMANDS = (
+    f"kept add '{RULE}' --type convention",
+    f'env -u CLAUDECODE setsid kept --home ~ add "{RULE}" --type convention',
+    f"python -m kept add '{RULE}' --type convention",
+    'cd /tmp && bash x.sh; kept --quiet add "$(cat rule.txt)" --type convention',
+    "python - <<'E'\nfrom kept.memories.person import add\nE",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_an_agent_added_in_its_shell_waits_in_the_agents_voice(desk_at, home, clock, command):
+    with desk_at(home) as workspace:
+        start = clock.moment
+        settle(workspace, lambda: add(workspace, RULE, "convention"))
+        ran(home, command, start, clock.moment)
+        run(workspace, [], Options())
+        (memory,) = workspace.store.log.memories()
+        assert (memory.status, memory.origin, memory.owned) == (Status.HELD, Origin.ASSISTANT, False)
+        assert not (home / ".claude" / "rules" / "memory.md").exists()
+        settle(workspace, lambda: approve(workspace, memory.id))
+        run(workspace, [], Options())
+        assert told(workspace) == {RULE: Status.ACTIVE}
+
+
+def test_what_an_agent_approved_or_brought_back_is_as_it_was_before(desk_at, home, clock):
+    with desk_at(home) as workspace:
+        held = add(workspace, RULE, "convention", agent=True)
+        start = clock.moment + timedelta(seconds=3)
+        clock.moment = start
+        approve(workspace, held.id)
+        ran(home, f"script -qc 'kept review --approve {held.id}' /dev/null", start, clock.moment)
+        run(workspace, [], Options())
+        assert told(workspace) == {RULE: Status.HELD}
+
+
+def test_a_persons_deletion_that_an_agent_undid_is_a_deletion_again(desk_at, home, clock):
+    with desk_at(home) as workspace:
+        number = add(workspace, RULE, "convention").id
+        retire(workspace, number)
+        clock.moment += timedelta(seconds=5)
+        start = clock.moment
+        undo(workspace)
+        ran(home, "kept undo", start, clock.moment)
+        clock.moment += timedelta(seconds=5)
+        run(workspace, [], Options())
+        assert told(workspace) == {RULE: Status.RETIRED}
+        undo(workspace)
+        assert told(workspace) == {RULE: Status.ACTIVE}
+
+
+@pytest.mark.parametrize(
+    ("command", "before"),
+    [
+        ("kept search walnut", timedelta(0)),
+        ("cat kept.txt; git add -A", timedelta(0)),
+        (f"kept add '{RULE}'", timedelta(hours=1)),
+    ],
+)
+def test_what_a_person_does_at_another_time_or_beside_another_command_stays(desk_at, home, clock, command, before):
+    with desk_at(home) as workspace:
+        start = clock.moment - before
+        settle(workspace, lambda: add(workspace, RULE, "convention"))
+        ran(home, command, start, clock.moment - before)
+        run(workspace, [], Options())
+        assert told(workspace) == {RULE: Status.ACTIVE}
+
+
+def test_where_the_settings_trust_agents_nothing_is_taken_back(desk_at, home, clock):
+    (home / ".config" / "kept").mkdir(parents=True)
+    (home / ".config" / "kept" / "config.toml").write_text("trust_agents = true\n")
+    with desk_at(home) as workspace:
+        start = clock.moment
+        settle(workspace, lambda: add(workspace, RULE, "convention"))
+        ran(home, COMMANDS[0], start, clock.moment)
+        run(workspace, [], Options())
+        assert told(workspace) == {RULE: Status.ACTIVE}

@@ -1,0 +1,61 @@
+"""A call from an agent's shell is the agent's voice; a person, at a terminal or in a script, is heard as before."""
+
+import pytest
+from cli_world import OTHER, RULE, kept, memory_file, told
+
+from kept.local.agents_shell import SIGNS
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_what_an_agent_adds_in_its_shell_waits_and_the_line_says_so(capsys, home, monkeypatch, sign):
+    monkeypatch.setenv(sign, "1")
+    code, out, _ = kept(capsys, "add", RULE, "--type", "constraint")
+    assert (code, out.splitlines()[0]) == (0, f"An agent runs this ({sign} is set): it waits for you in `kept review`:")
+    assert [each["status"] for each in told(capsys, "review")] == ["held"]
+    assert not memory_file(home).exists()
+
+
+def test_a_script_of_the_person_without_a_terminal_is_heard_as_before(capsys, home):
+    assert kept(capsys, "add", RULE, "--type", "constraint")[1].startswith("Remembered:")
+    assert RULE in memory_file(home).read_text()
+
+
+def test_a_decision_from_an_agents_shell_is_refused_in_one_line_and_changes_nothing(capsys, home, monkeypatch):
+    active = told(capsys, "add", OTHER, "--type", "constraint")["id"]
+    held = told(capsys, "suggest", RULE, "--type", "constraint")["id"]
+    before = memory_file(home).read_bytes()
+    monkeypatch.setenv("CLAUDECODE", "1")
+    calls = (
+        ("review", "--approve", held),
+        ("review", f"--approve={held}"),
+        ("review", "--admit", held),
+        ("edit", active, RULE),
+        ("merge", active, held),
+        ("pin", active),
+        ("resolve", active, "--as", "decision"),
+        ("undo",),
+        ("redo",),
+        ("restore", "a.db"),
+        ("import", "--from", "claude"),
+        ("config", "set", "trust_agents", "true"),
+        ("profiles", "new", "mine"),
+        ("prompt", "reset"),
+        ("sources", "add", home, "--author", "person"),
+        ("run", "--accept-loss"),
+        ("web",),
+    )
+    for call in calls:
+        code, out, err = kept(capsys, *call)
+        assert (code, out, err.count("\n")) == (2, "", 1), call
+        assert f"CLAUDECODE is set), and `kept {call[0]}` is for the person to decide" in err
+    assert memory_file(home).read_bytes() == before
+    monkeypatch.delenv("CLAUDECODE")
+    assert [each["id"] for each in told(capsys, "review")] == [held]
+    assert kept(capsys, "review", "--approve", held)[0] == 0
+
+
+def test_an_agent_may_look_at_everything_and_retire_and_suggest(capsys, home, monkeypatch):
+    active = told(capsys, "add", OTHER, "--type", "constraint")["id"]
+    monkeypatch.setenv("GEMINI_CLI", "1")
+    for call in (("review", "--list"), ("config", "list"), ("prompt",), ("suggest", RULE), ("edit", "--help"), ("retire", active)):
+        assert kept(capsys, *call)[0] == 0, call
