@@ -86,6 +86,8 @@ def test_a_journals_category_takes_only_what_names_something():
     vague = replace(GOOD, profile="journal", category="insights", content="Be careful and always do good work.", artifacts=())
     assert judge(vague, journal, lexicon=LEXICON) == Refused(reason="unspecific")
     assert judge(replace(vague, content="Be careful with `orders.sql`."), journal, lexicon=LEXICON) == Accepted()
+    status = replace(vague, content="All checks pass (`npm run lint`).")
+    assert judge(status, journal, lexicon=LEXICON) == Refused(reason="status report")
 
 
 def test_a_candidate_with_a_doubt_waits_and_says_why():

@@ -119,12 +119,13 @@ def test_a_paragraph_is_as_far_to_be_trusted_as_the_weakest_it_rests_on():
             ("worked", "Rewrote the reader in `ferries.py`.", ("s1",)),
             ("worked", "Rewrote the reader.", ("s9",)),
             ("worked", "Rewrote the reader.", ()),
+            ("worked", "All tests pass. No changes were needed.", ("s1",)),
         ),
         told,
         TEMPLATE,
     )
     assert [each.grade for each in found] == [Grade.SESSION, Grade.OUTSIDE, Grade.MEMORY]
-    assert refused == 4
+    assert refused == 5
 
 
 KNOWN = memory(1, "The tide tables are kept in `tides.sqlite` instead of CSV files.")

@@ -1,12 +1,16 @@
 """What a day amounted to: notes of what was worked on, and the lines of it that matter later."""
 
-from datetime import date
+from dataclasses import replace
+from datetime import date, timedelta
 
+import pytest
 from talk import START, agent, edit, talk, user
 
 from kept.core.event import FORGOTTEN_MARK, Author, Kind, Tool
+from kept.core.status_report import is_status_report
 from kept.core.summary import Bullet, Part
-from kept.days.summaries import committed, condense, notes, ordered, part_of, worked
+from kept.days.summaries import bullets_of, committed, condense, notes, ordered, part_of, worked
+from kept.profiles.lexicons import lexicon
 
 
 def note_of(*turns):
@@ -45,6 +49,73 @@ def test_a_note_never_tells_what_a_harness_or_a_paste_says():
         agent("Done. Rows without a station now go to rejected.csv."),
     )
     assert note.asked == "Mend the tide import please"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "wanted"),
+    [
+        ("We have a problem here. The queue drops jobs on restart. Keep the jobs in `jobs.db`.", "Keep the jobs in `jobs.db`"),
+        ("This looks odd. Can you rename the harbour module to port?", "Can you rename the harbour module to port?"),
+    ],
+)
+def test_what_was_wanted_is_the_sentence_that_says_most_of_it_not_the_first(prompt, wanted):
+    events = talk(user(prompt), agent("Renamed the harbour module to port; jobs stay in `jobs.db` now."))
+    (found,) = notes(events, [(0, 2)], lambda at: at.date(), spoken=lexicon(("en",)).spoken)
+    assert found.asked == wanted
+
+
+def test_an_outcome_is_the_sentence_that_takes_up_what_was_asked():
+    reply = (
+        "I have the complete picture now.\n\nThe tests were slow.\n\n**Key takeaways**\n\n"
+        "The station import now rejects rows without a gauge.\n\nEverything is ready!"
+    )
+    note = note_of(user("make the station import reject rows without a gauge"), agent(reply))
+    assert note.outcome == "The station import now rejects rows without a gauge"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "All 1,204 tests pass.",
+        "No imports required changes.",
+        "Lint passes (`npm run lint:fix`).",
+        "All tests now compile without errors and the build succeeds!",
+        "The docs are up to date!",
+    ],
+)
+def test_a_report_that_checks_passed_is_no_outcome(sentence):
+    assert is_status_report(sentence)
+    assert note_of(user("mend the parser for dates"), agent(sentence)).outcome == ""
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Tests must pass before merging.", "Run all tests.", "The import fails in CI.", "The parser reads both formats now."],
+)
+def test_a_rule_about_tests_and_what_changed_are_no_status_reports(sentence):
+    assert not is_status_report(sentence)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "question"),
+    [
+        (
+            "Mend the import. It is still open whether the tables go to the archive.",
+            "It is still open whether the tables go to the archive",
+        ),
+        ("Mend the import. Do we keep the old tables? I'll ask Ana.", "Do we keep the old tables?"),
+        ("Mend the import. Do we keep the old tables?", ""),
+    ],
+)
+def test_a_question_inside_a_prompt_that_is_put_off_stays_open_and_one_that_is_answered_does_not(prompt, question):
+    note = note_of(user(prompt), agent("The import copes with empty rows now."))
+    assert note.question == question
+    assert [each.text for each in bullets_of(note, "p") if each.part is Part.OPEN] == ([question] if question else [])
+
+
+def test_a_question_at_the_end_that_got_no_reply_is_open():
+    note = note_of(user("mend the import please"), agent("It copes with empty rows now."), user("Which gauges have no station?"))
+    assert note.question == "Which gauges have no station?"
 
 
 def test_code_tables_and_headings_are_no_prose():
@@ -107,6 +178,35 @@ def test_a_short_day_is_told_whole():
     assert condense(few) == few
 
 
+def test_topics_that_follow_each_other_and_are_alike_are_told_by_the_weightier_one():
+    def topic(number, text, weight=2):
+        return Bullet(
+            part=Part.WORKED, text=text, at=START + timedelta(minutes=number), source=f"e{number}", scope="p", weight=weight
+        )
+
+    day = [topic(1, "Dim the link colour → done (dark.json)"), topic(2, "Green diff is brighter → done (dark.json)", 3)]
+    short = condense(ordered([*day, topic(3, "Release the ferry timetable → v2 is out")]), 2)
+    assert [(each.text, each.weight) for each in short] == [
+        ("Green diff is brighter → done (dark.json)", 5),
+        ("Release the ferry timetable → v2 is out", 2),
+    ]
+
+
+def test_the_project_in_which_most_was_done_comes_first_and_each_keeps_its_order():
+    parts = [
+        Bullet(
+            part=Part.WORKED,
+            text=f"{scope} {number}",
+            at=START + timedelta(minutes=number),
+            source=f"{number}",
+            scope=scope,
+            weight=weight,
+        )
+        for number, (scope, weight) in enumerate([("a", 1), ("b", 3), ("a", 1), ("b", 1)])
+    ]
+    assert [each.text for each in ordered(parts)] == ["b 1", "b 3", "a 0", "a 2"]
+
+
 def test_the_same_thing_said_in_two_sessions_is_one_line():
     assert len(ordered([bullet(1), Bullet(part=Part.WORKED, text="Thing1, word1 other1", at=START, source="z", scope="p")])) == 1
 
@@ -120,7 +220,10 @@ def test_questions_are_open_rules_are_decided_and_the_rest_is_learnt():
     ]
 
 
-def test_what_was_only_asked_is_left_to_the_detailed_form_unless_nothing_else_was_done():
+def test_what_was_only_asked_is_left_to_the_detailed_form_where_a_day_is_long_and_a_few_words_always():
     asked, done = bullet(1), Bullet(part=Part.WORKED, text="mend it → it is mended now", at=START, source="x", scope="p")
     assert condense(ordered([asked, done])) == (done,)
     assert condense((asked,)) == (asked,)
+    request = replace(asked, text="Please mend the tide import for empty rows")
+    assert set(condense(ordered([request, done]))) == {request, done}
+    assert condense(ordered([request, done]), 1) == (done,)

@@ -22,7 +22,7 @@ class Note:
 
     ``ordinal`` is its first event's place in the thread, ``event`` that event's key (a prompt of the user's). ``outcome`` is empty
     where nothing tells it; ``commits`` are the subjects of commits made meanwhile, ``names`` the files changed, most changed first.
-    ``weight`` grows with what was done: changes, commits, exchanges.
+    ``weight`` grows with what was done: changes, commits, exchanges. ``question`` is one that was typed meanwhile and stayed open.
     """
 
     ordinal: int
@@ -33,6 +33,7 @@ class Note:
     commits: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     weight: int = 1
+    question: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,7 +13,7 @@ from kept.core.markup import sentence
 from kept.core.memory import Memory, Status
 from kept.core.summary import CAME_OF_IT, Bullet, Form, Note, Part, Passage, Summary
 from kept.days.llm_summaries import Page, pages
-from kept.days.summaries import condense, notes, ordered, part_of, remembered, worked
+from kept.days.summaries import bullets_of, condense, notes, ordered, part_of, remembered
 from kept.extraction.coverage import Topic, topics
 from kept.local.batches import batches
 from kept.local.progress import Progress, silent
@@ -21,7 +21,7 @@ from kept.store.values import Noted, Thread
 from kept.workspace import Workspace
 
 _FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
-_LINE = 400  # characters of a line in the note of a day
+_LINE = 640  # characters of a line in the note of a day
 _WRITTEN = 20  # the weight of a line that somebody put together
 YOU = "you"
 PARTS = {"problems": Part.WORKED, "solutions": Part.WORKED, "decisions": Part.DECIDED, "questions": Part.OPEN}
@@ -51,7 +51,8 @@ def summarise(
                 reach = [each[thread.id] for each in (noted, grown) if thread.id in each]
                 start = 0 if workspace.store.archive.forks(thread.id) else min(reach) // WINDOW * WINDOW
                 found = tuple(
-                    (note, worked(note, "").text) for note in _notes(workspace, thread, start, take if thread.id in grown else None)
+                    (note, " ".join(bullet.text for bullet in bullets_of(note, "")))
+                    for note in _notes(workspace, thread, start, take if thread.id in grown else None)
                 )
                 workspace.store.days.put(thread.id, start, found, thread.events)
     progress("summarising", len(pending), len(pending))
@@ -61,12 +62,13 @@ def summarise(
 def _notes(workspace: Workspace, thread: Thread, start: int, take: Take | None) -> Iterator[Note]:
     for base in range(0 if take else start, thread.events, WINDOW):
         events = workspace.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
-        found = topics(events, lexicon=workspace.words(events))
+        lexicon = workspace.words(events)
+        found = topics(events, lexicon=lexicon)
         if take:
             take(thread, events, found)
         if base >= start:
             runs = [(each.start, each.stop) for each in found]
-            yield from notes(events, runs, lambda at: at.astimezone(workspace.zone).date(), base=base)
+            yield from notes(events, runs, lambda at: at.astimezone(workspace.zone).date(), spoken=lexicon.spoken, base=base)
 
 
 def summary(workspace: Workspace, first: date, last: date | None = None, *, scopes: frozenset[str] = frozenset()) -> Summary:
@@ -80,9 +82,10 @@ def summary(workspace: Workspace, first: date, last: date | None = None, *, scop
     start, stop = workspace.span(first)[0], workspace.span(last)[1]
     book = pages(workspace, first, last)
     noted = [
-        worked(each.note, scope)
+        bullet
         for each in once(workspace.store.days.between(start, stop))
         if (scope := _scope_of_note(workspace, each)) in scopes or not scopes
+        for bullet in bullets_of(each.note, scope)
     ]
     remembering = [
         remembered(each)
@@ -102,8 +105,8 @@ def note_lines(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
     """
     noted: dict[date, list[Bullet]] = {}
     for each in once(workspace.store.days.between(_FIRST, _LAST)):
-        noted.setdefault(each.note.at.astimezone(workspace.zone).date(), []).append(
-            worked(each.note, _scope_of_note(workspace, each))
+        noted.setdefault(each.note.at.astimezone(workspace.zone).date(), []).extend(
+            bullets_of(each.note, _scope_of_note(workspace, each))
         )
     book = pages(workspace, date.min, date.max)
     return {day: tuple(_note_of(workspace, noted.get(day, ()), day, book)) for day in sorted({*noted, *book})}
@@ -171,10 +174,10 @@ def week(day: date) -> tuple[date, date]:
 
 
 def noted_on(workspace: Workspace, day: date) -> Iterator[tuple[Noted, Bullet]]:
-    """What was worked on a day, each thing once, with the line it is told in."""
+    """What was worked on a day, each thing once, with every line it is told in."""
     start, stop = workspace.span(day)
     for each in once(workspace.store.days.between(start, stop)):
-        yield each, worked(each.note, _scope_of_note(workspace, each))
+        yield from ((each, bullet) for bullet in bullets_of(each.note, _scope_of_note(workspace, each)))
 
 
 def once(found: Iterable[Noted]) -> Iterator[Noted]:

@@ -14,6 +14,7 @@ from kept.core.artifact import artifacts
 from kept.core.event import Origin
 from kept.core.lexicon import Lexicon
 from kept.core.memory import SAID_ONCE, Accepted, Candidate, Held, Refused, Verdict
+from kept.core.status_report import is_status_report
 from kept.core.text import one_line
 from kept.profiles.profile import Category, Profile, Writer
 
@@ -62,6 +63,7 @@ def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refu
         ("too long", len(text) > (LONGEST_PASSAGE if _is_passage(candidate) else LONGEST)),
         (SAID_ONCE, candidate.doubt == SAID_ONCE),
         ("self-reference", not category.self_reference and _found(lexicon.agent_talk, text)),
+        ("status report", category.specific and journal and not candidate.fingerprint and is_status_report(text)),
         ("unspecific", category.specific and journal and not candidate.fingerprint and not _specific(text)),
     )
     return next((Refused(reason=reason) for reason, broken in checks if broken), None)

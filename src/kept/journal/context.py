@@ -123,7 +123,8 @@ def _note_before(workspace: Workspace, noted: Noted, stop: datetime) -> Note:
     before = next((place for place, each in enumerate(events) if each.at is not None and each.at >= stop), len(events))
     if before == len(events):
         return noted.note
-    made = notes(events[:before], [(0, before)], lambda at: at.astimezone(workspace.zone).date(), base=first)
+    spoken = workspace.words(events[:before]).spoken
+    made = notes(events[:before], [(0, before)], lambda at: at.astimezone(workspace.zone).date(), spoken=spoken, base=first)
     return next(
         (each for each in made if each.event == noted.note.event),
         Note(ordinal=first, event=noted.note.event, at=noted.note.at, asked=noted.note.asked),

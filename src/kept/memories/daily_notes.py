@@ -4,7 +4,7 @@ from datetime import date
 
 from kept.core.document import DAY_LINE, Edits
 from kept.core.errors import UsageError
-from kept.core.summary import Form, Passage
+from kept.core.summary import Form, Part, Passage
 from kept.days.day_notes import key_of, noted_on
 from kept.days.llm_summaries import pages, put
 from kept.memories.person import usable
@@ -41,10 +41,10 @@ def _find_line(workspace: Workspace, day: date, key: str) -> Passage | None:
             return Passage(
                 id=bullet.source,
                 form=Form.LINE,
-                kind="solutions",
+                kind="questions" if bullet.part is Part.OPEN else "solutions",
                 text=bullet.text,
                 at=noted.note.at,
-                events=(bullet.source,),
+                events=(noted.note.event,),
                 sessions=(noted.session,),
                 day=day,
                 scope=bullet.scope,

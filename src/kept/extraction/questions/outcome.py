@@ -11,6 +11,7 @@ from typing import Any
 
 from kept.core.artifact import artifacts
 from kept.core.statement import Statement, same, statement
+from kept.core.status_report import is_status_report
 from kept.core.summary import Point
 from kept.core.text import one_line
 from kept.extraction.questions.answer import KINDS
@@ -49,9 +50,9 @@ _SCHEMA = schema_of(Sums)
 
 def folded(points: Iterable[Point]) -> tuple[Point, ...]:
     """The points in their order, each thing once with the events of all who said it, without questions that a later point
-    settles.
+    settles and without reports that checks passed.
     """
-    listed = list(points)
+    listed = [each for each in points if not is_status_report(each.text)]
     says = [statement(each.text, artifacts(each.text)) for each in listed]
     kept: list[tuple[Point, Statement]] = []
     for number, each in enumerate(listed):
@@ -108,7 +109,8 @@ def summed(body: Mapping[str, Any], points: Sequence[Point]) -> tuple[tuple[Poin
             own = [one for one in named if one is not None]
             words = " ".join(one.text for one in own)
             names = all(name.casefold() in words.casefold() for name in artifacts(text))
-            if not own or len(own) < len(named) or len(text) > _POINT_CHARS or not names or share(text, words) < _SUPPORT:
+            fits = own and len(own) == len(named) and len(text) <= _POINT_CHARS and not is_status_report(text)
+            if not fits or not names or share(text, words) < _SUPPORT:
                 refused += 1
             else:
                 events = tuple(dict.fromkeys(event for one in own for event in one.events))

@@ -69,7 +69,7 @@ def unasserted(text: str, start: int, end: int) -> str:
         whole, last = (*whole[:-1], replace(whole[-1], end=end)), end
     before, words, after = text[min(first, start) : start], text[start:end], text[end : max(last, end)]
     checks = (
-        (any(_is_question(text[span.start : span.end]) for span in whole), ASKED),
+        (any(is_question(text[span.start : span.end]) for span in whole), ASKED),
         (_AFTER.search(after) or _BEFORE.search(before) or _WITHIN.search(before + words), SUPPOSED),
         (any(_ONCE.search(text[span.start : span.end]) for span in whole), ONCE),
         (_is_content(text, start, whole), CONTENT),
@@ -79,7 +79,7 @@ def unasserted(text: str, start: int, end: int) -> str:
     return next((reason for sign, reason in checks if sign), "")
 
 
-def _is_question(sentence: str) -> bool:
+def is_question(sentence: str) -> bool:
     """Whether a sentence asks for an answer; a request in the form of a question does not."""
     asks = sentence.rstrip(_CLOSING).endswith(_QUESTION) or _ASKS.search(sentence) is not None
     return asks and _REQUEST.search(sentence) is None

@@ -14,6 +14,7 @@ from typing import Any
 from kept.core.artifact import artifacts
 from kept.core.sentences import sentence_texts
 from kept.core.statement import statement
+from kept.core.status_report import is_status_report
 from kept.core.text import one_line
 from kept.journal.entry import Grade, Slot, Template, Told
 from kept.journal.narrate.bounds import WRITTEN
@@ -91,7 +92,8 @@ def prose_of(body: Mapping[str, Any], told: Sequence[Told], template: Template) 
         text, named = one_line(each.text), [known.get(one.strip()) for one in each.sources]
         own = [one for one in named if one is not None]
         words = " ".join(one.text for one in own)
-        if not own or len(own) < len(named) or len(text) > _LONGEST or not _carried(text, words):
+        status = all(is_status_report(sentence) for sentence in sentence_texts(text))
+        if status or not own or len(own) < len(named) or len(text) > _LONGEST or not _carried(text, words):
             refused += 1
             continue
         made = Told(slot=Slot(each.part), text=text, source=own[0].source, scope=own[0].scope)

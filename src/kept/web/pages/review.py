@@ -56,6 +56,7 @@ WHY: Mapping[str, str] = {  # what stands behind the name of a refusal
     "ungrounded": "The words it cites do not carry it.",
     "unknown category": "No profile has such a category.",
     "unresolved reference": "It leans on something that only that conversation shows.",
+    "status report": "It only says that checks passed or that something is done.",
     "unspecific": "It would say nothing on its own: it names no thing.",
     "untrusted author": "A program wrote it, or a page or file, not you.",
 }

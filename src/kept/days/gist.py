@@ -1,0 +1,218 @@
+"""The sentences that say most of some exchanges: what was wanted, what came of it, and what was asked and not answered.
+
+Every sentence is one that was said; none is built. Which one is chosen by what prompts, answers, commits and file names share.
+Pure; knows no event, store or profile.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+import re2
+
+from kept.core.artifact import artifacts
+from kept.core.event import FORGOTTEN_MARK
+from kept.core.lexicon import TellingPatterns
+from kept.core.sentences import sentence_texts
+from kept.core.statement import statement
+from kept.core.status_report import is_status_report
+from kept.core.text import is_cjk, one_line
+from kept.extraction.rules.assertion import is_question
+from kept.extraction.rules.patterns import behind_filler, compiled, has
+
+LONGEST = 240  # characters of a sentence that is told whole
+_READ = 4_000  # characters of each turn
+_LEAST_WORDS = 3
+_ENOUGH = 8  # telling words beyond which a sentence does not say more
+_NEAR = 5  # first words among which one that points outside makes a sentence lean on what stands before it
+_MARKS = re2.compile(r"^(?:\s*(?:[>#*\-+•|\x{2190}-\x{2BFF}\x{FE0F}\x{1F000}-\x{1FAFF}]+|\d{1,3}[.)])\s*)+|\*\*|__|^\s+")
+_LINK = re2.compile(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
+_OPENER = re2.compile(
+    r"(?i)^(?:ok(?:ay)?|k|yes|yeah|yep|yup|alright|all right|sure|great|perfect|done|nice|cool|good|thanks|thank you|now"
+    r"|hmm*|hm|so|also|and|then|please|well|actually"
+    r"|excellent|got it|all done|fixed|hi|hello|hey|summary|result|outcome)(?:\b[\s,.!:;–—-]+|$)"
+)
+_PROCESS = re2.compile(
+    r"(?i)^(?:let me|let['’]s|i['’]ll|i will|i['’](?:m|d)\b|i am going|now i|first\b|next\b|looking at|i need to|i (?:can )?see"
+    r"|i understand|i (?:now )?have (?:everything|the (?:complete|full)|all|a (?:complete|clear|full|good))"
+    r"|here(?:['’]s| is| are)|you['’]re (?:absolutely )?right|absolutely"
+    r"|good (?:catch|point|question)|great (?:catch|point|question|idea)|would you|do you|should i|want me|to answer|if you"
+    r"|you can|feel free"
+    r"|for (?:the|your)\b[^,;.]*$|the user|i (?:think|believe|suspect)\b|why this|what i"
+    r"|with (?:this|that|phase|all)\b|select|confirm|verify|restart|open|click|test (?:it|the)|try\b|run (?:it|the)|this is a)\b"
+)
+_DONE = re2.compile(
+    r"(?i)\b(?:i(?:['’]ve| have)|now|no longer|added|fixed|changed|updated|removed|deleted|renamed|implemented|created|moved"
+    r"|replaced|switched|reverted|committed|pushed|merged|released|refactored|simplified|extracted"
+    r"|the (?:cause|bug|problem|issue|fix|root)"
+    r"|because|instead|caused by|turned out|habe|jetzt|wurde|ahora|maintenant|agora)\b"
+)
+_ITEM = re2.compile(r"^(?:[*+•-]|\d{1,3}[.)])\s")
+# A label with its value: true, but not what came of it.
+_LABEL = re2.compile(r"(?i)^[a-z][\w ()/-]{0,30}: ")
+_LEANS = re2.compile(r"(?i)^(?:this|that|these|those|it|they|you|your|both|here|there|such|which|he|she|with that)\b")
+# What says that something stays open: the matter itself, in a sentence; or that it is put off, in the sentence behind a question.
+_OPEN = re2.compile(
+    r"(?i)\b(?:open question|to be (?:decided|clarified|determined)|tbd|still (?:open|unclear|undecided|unsolved)"
+    r"|(?:is|are|stays?|remains?) (?:open|unclear|undecided|unresolved)(?: (?:if|whether|which|who|when|how|what|for)\b|[.,;]|$)"
+    r"|(?:i'?m|we'?re|am|are) (?:still )?not (?:yet )?(?:sure|decided|certain)(?: yet)? (?:if|whether|which|who|when|how|what)"
+    r"|(?:still|yet) (?:have|has|need|needs) to (?:decide|find out|clarify|figure out)|(?:don'?t|do not) know yet"
+    r"|noch (?:offen|unklar|nicht entschieden)|(?:ist|bleibt) (?:offen|unklar)|offene frage"
+    r"|question ouverte|reste à (?:décider|voir)"
+    r"|pregunta abierta|queda por decidir|questão em aberto)\b|未解决|待定|未定|未決"
+)
+_PUT_OFF = re2.compile(
+    r"(?i)\b(?:not sure yet|don'?t know(?: yet)?|no idea(?: yet)?|decide (?:that |this |it )?(?:later|tomorrow|next week)"
+    r"|(?:i|we)(?:'ll| will| need to| have to|'d have to) (?:ask|check with|talk to|clarify|think about|sleep on)"
+    r"|leave (?:that|this|it) open|park (?:that|this|it)"
+    r"|(?:das )?(?:kläre|frage|entscheide) ich (?:noch|später|morgen))\b"
+)
+_CLOSED = ".!?。！？…:;)\"'`”’"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Line:
+    """A sentence: without markup and the words that only open it; its telling words; how many sentences of its turn come before."""
+
+    text: str
+    content: frozenset[str]
+    item: bool
+    place: int
+
+
+def telling_words(texts: Iterable[str]) -> frozenset[str]:
+    """The words that carry matter in some texts."""
+    return frozenset(word for text in texts for word in statement(text[:_READ]).content)
+
+
+def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequence[TellingPatterns]) -> str:
+    """The sentence of what was typed that says most of what was wanted; ``subject`` are telling words of what came of it."""
+    best, fallback = ("", 0.0), ""
+    for number, prompt in enumerate(prompts):
+        for line in _lines(prompt):
+            if FORGOTTEN_MARK in line.text:
+                continue
+            if count_words(line.text) < _LEAST_WORDS:
+                fallback = fallback or line.text
+                continue
+            score = (
+                min(len(line.content), _ENOUGH)
+                + 2 * min(len(line.content & subject), 4)
+                + 2 * bool(artifacts(line.text))
+                + 3 * _asks_for_something(line.text, spoken)
+                - 4 * _leans(line.text, spoken)
+                - 4 * (len(line.text) > LONGEST or line.text.endswith((":", "：")))
+                - min(number, 4)
+            )
+            if not best[0] or score > best[1]:
+                best = line.text, score
+    return cut_line(best[0] or (fallback if count_words(fallback) >= 2 else ""))
+
+
+def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: AbstractSet[str]) -> str:
+    """The sentence of the latest replies (the last first) that tells what is so now; empty where none does.
+
+    ``wanted`` are telling words of what was asked for, ``done`` those of commits and of the names of changed files.
+    """
+    best = ("", 2.0)
+    for number, reply in enumerate(replies):
+        for line in _lines(reply):
+            told = count_words(line.text) > _LEAST_WORDS and not line.text.endswith((":", "?", "：", "？"))
+            heading = not line.item and not line.text.endswith(tuple(_CLOSED)) and count_words(line.text) < _ENOUGH
+            if not told or heading or _PROCESS.search(line.text) or _LABEL.search(line.text) or is_status_report(line.text):
+                continue
+            score = (
+                min(len(line.content), _ENOUGH) / 2
+                + 2 * min(len(line.content & wanted), 4)
+                + min(len(line.content & done), 3)
+                + 2 * (_DONE.search(line.text) is not None)
+                + bool(artifacts(line.text))
+                - 1.5 * line.item
+                - 2 * line.text.endswith(("!", "！"))
+                - 3 * (_LEANS.search(line.text) is not None)
+                - 3 * (len(line.text) > LONGEST)
+                - min(line.place, 12) / 4
+                - 1.5 * number
+            )
+            if score > best[1]:
+                best = line.text, score
+    return cut_line(best[0])
+
+
+def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
+    """The last sentence typed that says it is open, or question that is put off at once, or that ends the last prompt and nothing
+    was ``answered`` to it. A question that the assistant replied to counts as answered.
+    """
+    for number, prompt in enumerate(reversed(prompts)):
+        lines = list(_lines(prompt))
+        for line, behind in reversed([*zip(lines, [*lines[1:], None], strict=False)]):
+            if FORGOTTEN_MARK in line.text or count_words(line.text) <= _LEAST_WORDS or len(line.content) <= 1:
+                continue
+            asks = is_question(line.text) and len(line.text) <= LONGEST
+            put_off = asks and behind is not None and _PUT_OFF.search(behind.text) is not None
+            if put_off or (_OPEN.search(line.text) and not line.text.endswith(":")) or (asks and not answered and not number):
+                return cut_line(line.text)
+    return ""
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    """The sentences of the prose of a text: no code blocks, tables, headings or lines that only lead to what follows."""
+    fenced, place = False, 0
+    for raw in text[:_READ].splitlines():
+        line = raw.strip()
+        if line.startswith(("```", "~~~")):
+            fenced = not fenced
+        if fenced or line.startswith(("```", "~~~", "|", "#", "<", "{", "@")) or not line:
+            continue
+        item = _ITEM.search(line) is not None
+        for sentence in sentence_texts(_strip_markdown(line)):
+            plain = _strip_opener(sentence)
+            if plain:
+                yield _Line(text=plain, content=statement(plain).content, item=item, place=place)
+                place += 1
+
+
+def _strip_markdown(line: str) -> str:
+    return one_line(_MARKS.sub("", _LINK.sub(r"\1", line)))
+
+
+def _strip_opener(sentence: str) -> str:
+    """A sentence without the words that only open it."""
+    for _ in range(3):
+        shorter = _OPENER.sub("", sentence)
+        if shorter == sentence:
+            break
+        sentence = shorter
+    first = sentence.split(" ", 1)[0]
+    return sentence[:1].upper() + sentence[1:] if first.isalpha() and first.islower() else sentence
+
+
+def _asks_for_something(text: str, spoken: Sequence[TellingPatterns]) -> bool:
+    """Whether a sentence orders or requests something, by its shape: "can you", or no subject of a description."""
+    for each in spoken:
+        words = text[behind_filler(text, each) :]
+        if has(each.request, words) or has(each.goal, words):
+            return True
+        described = each.describes and compiled(each.describes).match(words)
+        if not described and not text.endswith(("?", "？", ":", "：")):
+            return True
+    return False
+
+
+def _leans(text: str, spoken: Sequence[TellingPatterns]) -> bool:
+    """Whether one of the first words points at something that stands before the sentence."""
+    return any(has(each.outside, " ".join(text.split()[:_NEAR]) if each.spaced else text[: 2 * _NEAR]) for each in spoken)
+
+
+def count_words(text: str) -> int:
+    """How many words a text has; two characters of a script without spaces count as one."""
+    spaced = len(text.split())
+    return spaced if spaced > 1 else sum(is_cjk(char) for char in text) // 2 or spaced
+
+
+def cut_line(text: str) -> str:
+    """At most one line's worth, cut between words."""
+    if len(text) <= LONGEST:
+        return text.rstrip(" .;,:")
+    head = text[:LONGEST]
+    return f"{head[: head.rfind(' ')] if ' ' in head[LONGEST // 2 :] else head}…".replace(" …", "…")
