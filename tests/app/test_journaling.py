@@ -16,7 +16,7 @@ from kept.memories.browse import refused
 from kept.pipeline.erase.forget import forget, request_of
 from kept.pipeline.run import Options, run
 from kept.pipeline.write_journal import State, backfill, heads, plan, work_of, write
-from talking import say
+from talking import converse, say
 
 DAWN = datetime(1, 1, 1, tzinfo=UTC)
 FIRST = date(2026, 1, 5)
@@ -135,6 +135,44 @@ def test_an_entry_links_an_older_memory_to_the_day_it_was_made(journal_at, home)
         memory = workspace.store.log.memory(head.memories[0])
         assert memory is not None
         assert memory.first_seen.date() == day(0)
+
+
+def test_an_entry_links_to_no_day_that_has_no_entry(journal_at, home):
+    days_of_work(home)
+    with journal_at() as workspace:
+        (second,) = write_all(workspace, [day(1)])
+        assert second.head is not None
+        assert second.head.memories
+        text = second.path.read_text()
+        assert f"({day(0).isoformat()}, {second.head.memories[0]})" in text
+        assert "](" not in text
+
+
+def test_an_entry_tells_by_project_what_was_attempted_and_how_it_ended(journal_at, home):
+    converse(
+        home,
+        "a",
+        ("user", "We have a problem. Make the tide import skip rows without a gauge."),
+        ("agent", "I see.\n\nRows without a gauge are skipped by the tide import now.\n\nAll tests pass."),
+    )
+    with journal_at() as workspace:
+        (done,) = write_all(workspace, [day(0)])
+        text = done.path.read_text()
+    assert (
+        "### harbor\n- **Make the tide import skip rows without a gauge.** Rows without a gauge are skipped by the tide import now."
+        in text
+    )
+    assert "tests pass" not in text
+    assert "…" not in text
+
+
+def test_a_week_tells_once_what_its_days_say_again(journal_at, home):
+    for number in range(3):
+        say(home, f"s{number}", "Please make the nightly tide import skip rows without a gauge.", day=day(number).isoformat())
+    with journal_at() as workspace:
+        write_all(workspace, [day(0)])
+        done = write(workspace, work_of(workspace, "weekly"), day(0), day(6))
+        assert done.path.read_text().count("skip rows without a gauge") == 1
 
 
 def test_doing_a_day_twice_changes_nothing(journal_at, home):

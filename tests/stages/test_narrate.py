@@ -202,7 +202,7 @@ def test_a_sentence_that_tells_what_came_from_outside_is_marked_so_though_its_pa
 def test_what_a_paragraph_recalls_stands_after_what_it_tells_in_a_block_of_kepts_own():
     text = "The reader in `tides.py` copes with missing gauges. Tide tables are kept in `tides.sqlite`. The reader is done."
     found, _ = prose_of(reply(("worked", text, ("s1", "s2"))), [DID, KNOWN], TEMPLATE)
-    body = page(HEAD, TEMPLATE, found, {})
+    body = page(HEAD, TEMPLATE, found, {}, {date(2026, 1, 5): "2026-01-05.md"})
     assert (
         "- The reader in `tides.py` copes with missing gauges.\n<!-- kept:begin remembered -->\n"
         "- Tide tables are kept in `tides.sqlite`. ([2026-01-05](2026-01-05.md), m1)\n<!-- kept:end -->\n- The reader is done.\n"

@@ -167,26 +167,16 @@ def ordered(bullets: Iterable[Bullet]) -> tuple[Bullet, ...]:
     """Bullets as a day tells them: by part, the projects in which most was done first, by time; what is said twice once, where it
     weighs most.
     """
-    best: dict[tuple[Part, str, str], Bullet] = {}
-    for bullet in sorted(bullets, key=_by_weight):
-        best.setdefault((bullet.part, bullet.scope, " ".join(sorted(tokens(bullet.text)))), bullet)
-    return _sorted(best.values())
-
-
-def _by_weight(bullet: Bullet) -> tuple[int, str]:
-    return -bullet.weight, bullet.source
-
-
-def _sorted(bullets: Iterable[Bullet]) -> tuple[Bullet, ...]:
     listed, done = list(bullets), Counter[str]()
-    for bullet in listed:
-        done[bullet.scope] += bullet.weight
-    parts = list(Part)
+    best: dict[tuple[Part, str, str], int] = {}
+    for place in sorted(range(len(listed)), key=lambda place: (-listed[place].weight, listed[place].source)):
+        bullet = listed[place]
+        best.setdefault((bullet.part, bullet.scope, " ".join(sorted(tokens(bullet.text)))), place)
+    for place in best.values():
+        done[listed[place].scope] += listed[place].weight
+    parts, kept = list(Part), [listed[place] for place in sorted(best.values())]
     return tuple(
-        sorted(
-            listed,
-            key=lambda one: (parts.index(one.part), -done[one.scope], one.scope, one.at.timestamp() if one.at else 0.0, one.source),
-        )
+        sorted(kept, key=lambda one: (parts.index(one.part), -done[one.scope], one.scope, one.at.timestamp() if one.at else 0.0))
     )
 
 
@@ -199,38 +189,45 @@ def condense(bullets: Sequence[Bullet], most: int = MOST) -> tuple[Bullet, ...]:
     topics = [bullet for bullet in bullets if bullet.part is Part.WORKED]
     kept = _weightiest([bullet for bullet in bullets if bullet.part is not Part.WORKED], most - min(len(topics), most - most // 2))
     room = most - len(kept)
-    if len(topics) > room:
+    told = [replace(max(group, key=_weight), weight=sum(map(_weight, group))) for group in join_topics(topics, room)]
+    order = {bullet.source: place for place, bullet in enumerate(bullets)}
+    return tuple(sorted((*kept, *_weightiest(told, room)), key=lambda bullet: order[bullet.source]))
+
+
+def join_topics(topics: Sequence[Bullet], most: int, *, alike: float = _NEIGHBOURS) -> list[tuple[Bullet, ...]]:
+    """The topics of days in their order, each by itself; where they are too many, those of a project that follow each other and
+    are most alike together, until they are few enough or none are ``alike``. What was only asked goes then, and a few words always.
+    """
+    if len(topics) > most:
         topics = [bullet for bullet in topics if bullet.weight > 1 or _RESULT in bullet.text] or topics
     topics = [bullet for bullet in topics if _RESULT in bullet.text or len(tokens(bullet.text)) >= _FEW] or topics
-    return _sorted((*kept, *_weightiest(_join_neighbours(topics, room), room)))
-
-
-def _join_neighbours(topics: Sequence[Bullet], most: int) -> list[Bullet]:
-    """Topics with neighbours that are alike told as one, by the weightier line, until there are few enough or none are alike."""
-    left = list(topics)
-    words = [tokens(bullet.text) for bullet in left]
-    while len(left) > most:
-        alike, place = max(
+    groups: list[tuple[Bullet, ...]] = [(bullet,) for bullet in topics]
+    words = [tokens(bullet.text) for bullet in topics]
+    while len(groups) > most:
+        _, before = max(
             (
-                (likeness(words[place], words[place + 1]), -place)
-                for place in range(len(left) - 1)
-                if left[place].scope == left[place + 1].scope
+                (likeness(words[place], words[place + 1]) / len((*groups[place], *groups[place + 1])), -place)
+                for place in range(len(groups) - 1)
+                if groups[place][0].scope == groups[place + 1][0].scope
             ),
-            default=(0.0, 0),
+            default=(0.0, 1),
         )
-        if alike < _NEIGHBOURS:
+        place = -before
+        if before > 0 or likeness(words[place], words[place + 1]) < alike:
             break
-        pair = left[-place : 2 - place]
-        first = pair[0].weight >= pair[1].weight
-        left[-place : 2 - place] = [replace(pair[not first], weight=pair[0].weight + pair[1].weight)]
-        words[-place : 2 - place] = [words[-place] | words[1 - place]]
-    return left
+        groups[place : place + 2] = [(*groups[place], *groups[place + 1])]
+        words[place : place + 2] = [words[place] | words[place + 1]]
+    return groups
+
+
+def _weight(bullet: Bullet) -> int:
+    return bullet.weight
 
 
 def _weightiest(bullets: Sequence[Bullet], most: int) -> list[Bullet]:
     """At most so many bullets, the weightiest first, none like another."""
     chosen: list[Bullet] = []
-    for bullet in sorted(bullets, key=_by_weight):
+    for bullet in sorted(bullets, key=lambda one: (-one.weight, one.source)):
         if len(chosen) < most and not any(likeness(tokens(bullet.text), tokens(one.text)) > _LIKE for one in chosen):
             chosen.append(bullet)
     return chosen

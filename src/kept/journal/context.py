@@ -4,16 +4,18 @@ Nothing here looks past the last day, whatever was read since: neither a later a
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 
 import re2
 
 from kept.core.event import is_note
 from kept.core.memory import Accepted, Candidate, Memory, Status
-from kept.core.summary import Note, Part
-from kept.core.text import normal_form
-from kept.days.summaries import notes, part_of, worked
+from kept.core.summary import Note, Part, Point
+from kept.core.text import likeness, normal_form, tokens
+from kept.days.day_notes import PARTS
+from kept.days.summaries import MOST, bullets_of, join_topics, notes, ordered, part_of
+from kept.extraction.questions import folded
 from kept.journal.entry import Grade, Slot, Told
 from kept.memories.history import memories_at
 from kept.sources.entries import ENTRY
@@ -22,13 +24,15 @@ from kept.workspace import JOURNAL, Workspace
 
 _SLOTS = {Part.DECIDED: Slot.DECIDED, Part.LEARNT: Slot.LEARNT, Part.OPEN: Slot.OPEN}
 _REAL = (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED, Status.RETIRED)
+_REPEATED = 0.6  # likeness from which two things of a project are one
+_STEPS = 3  # of what is told in one paragraph
 _FILES = 8  # names of a project
 _LOOKED = 4_000  # events of a thread after a prompt
 _JOURNALS = "journal"  # the source whose files tell no prompts
 _HEADING_WORDS, _HEADING_LONGEST = 4, 200
 _NUMBERED = re2.compile(r"(?i)^(?:(?:step|phase|part) \d+(?:\.\d+)*|\d+(?:\.\d+)*)\s*[:.)–—-]\s+")  # a heading's place in its list
 _WRITTEN_WEIGHT = 2.0
-_MEMORY_WEIGHT, _LEARNT_WEIGHT = 1.0, 30.0
+_MEMORY_WEIGHT, _LEARNT_WEIGHT, _POINT_WEIGHT = 1.0, 30.0, 10.0
 
 
 def worked_days(workspace: Workspace, first: date, last: date) -> tuple[date, ...]:
@@ -45,12 +49,45 @@ def sessions_of(workspace: Workspace, first: date, last: date) -> tuple[str, ...
     return tuple(sorted({each.session for each in sittings if each.source != ENTRY}))
 
 
-def telling(workspace: Workspace, first: date, last: date) -> tuple[Told, ...]:
-    """What the sessions of these days say: worked on, errors solved, decided, learnt, open, commits, files. Raises StoreError."""
+def telling(workspace: Workspace, first: date, last: date, *, detailed: bool = False) -> tuple[Told, ...]:
+    """What the sessions of these days say: worked on, errors solved, decided, learnt, open, commits, files; a thing that several
+    days say once. Raises StoreError.
+
+    ``detailed`` is for a model: every exchange by itself, and the points that a model noted while it read.
+    """
     start, stop = workspace.span(first)[0], workspace.span(last)[1]
     found = [(each, workspace.scope(each.project, each.path)) for each in _until(workspace, start, stop)]
     written = tuple(dict.fromkeys(each for _, each in _journal_headings(workspace, start, stop)))
-    return (*_worked(found), *written, *_learnt(workspace, start, stop))
+    points = _points(workspace, start, stop) if detailed else ()
+    return _without_repeats((*_worked(found, detailed=detailed), *written, *points, *_learnt(workspace, start, stop)))
+
+
+def _without_repeats(told: Sequence[Told]) -> tuple[Told, ...]:
+    """What is told, each thing of a project once, where it weighs most; commits and files as they are."""
+    chosen: dict[int, Told] = {}
+    known: list[tuple[Slot, str, frozenset[str]]] = []
+    for place, thing in sorted(enumerate(told), key=lambda pair: -pair[1].weight):
+        words = tokens(thing.text)
+        if thing.slot not in (Slot.COMMITS, Slot.FILES) and any(
+            (slot, scope) == (thing.slot, thing.scope) and likeness(words, other) > _REPEATED for slot, scope, other in known
+        ):
+            continue
+        known.append((thing.slot, thing.scope, words))
+        chosen[place] = thing
+    return tuple(chosen[place] for place in sorted(chosen))
+
+
+def _points(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[Told]:
+    """What a model noted of these days while it read their sessions; not what it read in an entry of kept's own."""
+    own = str(workspace.paths.root / workspace.settings.journal.folder)
+    scopes: dict[str, list[Point]] = {}
+    for pointed in workspace.store.days.points(start, stop):
+        if pointed.path.rpartition("/")[0] != own:
+            scopes.setdefault(workspace.scope(pointed.project, pointed.path), []).append(pointed.passage.point)
+    for scope, points in scopes.items():
+        for point in folded(points):
+            slot = _SLOTS.get(PARTS[point.kind], Slot.WORKED)
+            yield Told(slot=slot, text=point.text, scope=scope, weight=_POINT_WEIGHT)
 
 
 def _journal_headings(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[tuple[datetime, Told]]:
@@ -78,10 +115,15 @@ def _heading(text: str) -> str:
     return words if len(words.split()) >= _HEADING_WORDS and len(words) <= _HEADING_LONGEST else ""
 
 
-def _worked(found: list[tuple[Noted, str]]) -> Iterator[Told]:
-    for each, scope in found:
-        bullet = worked(each.note, scope)
-        yield Told(slot=Slot.WORKED, text=bullet.text, scope=scope, weight=float(bullet.weight))
+def _worked(found: list[tuple[Noted, str]], *, detailed: bool) -> Iterator[Told]:
+    of_event = {noted.note.event: noted.note for noted, _ in found}
+    bullets = ordered(bullet for noted, scope in found for bullet in bullets_of(noted.note, scope))
+    topics = [bullet for bullet in bullets if bullet.part is Part.WORKED]
+    for group in [(bullet,) for bullet in topics] if detailed else join_topics(topics, MOST, alike=0.0):
+        text = group[0].text if detailed else _narrate([of_event[bullet.source] for bullet in group])
+        yield Told(slot=Slot.WORKED, text=text, scope=group[0].scope, weight=float(sum(bullet.weight for bullet in group)))
+    asked = (bullet for bullet in bullets if bullet.part is Part.OPEN)
+    yield from (Told(slot=Slot.OPEN, text=bullet.text, scope=bullet.scope, weight=_LEARNT_WEIGHT) for bullet in asked)
     commits = dict.fromkeys((scope, one) for each, scope in found for one in each.note.commits)
     yield from (Told(slot=Slot.COMMITS, text=text, scope=scope, weight=0.5) for scope, text in commits)
     changed: dict[str, Counter[str]] = {}
@@ -91,6 +133,23 @@ def _worked(found: list[tuple[Noted, str]]) -> Iterator[Told]:
         if names:
             listed = ", ".join(name for name, _ in sorted(names.items(), key=lambda one: (-one[1], one[0]))[:_FILES])
             yield Told(slot=Slot.FILES, text=listed, scope=scope, weight=0.4)
+
+
+def _narrate(group: Sequence[Note]) -> str:
+    """Notes about one thing as a paragraph: what was attempted, how each ended, and the files; of many the weightiest."""
+    weightiest = sorted(group, key=lambda note: -note.weight)[:_STEPS]
+    told = []
+    for note in sorted(weightiest, key=lambda note: note.ordinal):
+        ended = [text for text in (note.outcome, *(f"Committed: {subject}" for subject in note.commits[:2])) if text]
+        told.append(" ".join((f"**{_closed(note.asked)}**", *map(_closed, ended))))
+    names = dict.fromkeys(name for note in weightiest for name in note.names[:3])
+    files = [name for name in names if not any(name in text for text in told)][:_STEPS]
+    return " Then: ".join(told) + (f" Changed: {', '.join(files)}." if files else "")
+
+
+def _closed(sentence: str) -> str:
+    """A sentence with a mark at its end."""
+    return sentence if sentence.endswith((".", "!", "?", "…", "。", "！", "？")) else f"{sentence}."
 
 
 def _until(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[Noted]:

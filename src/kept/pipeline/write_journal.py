@@ -280,9 +280,16 @@ def _page(workspace: Workspace, work: Work, made: _Made, told: Sequence[Told], t
         tokens=tokens,
         inputs=made.inputs,
     )
-    names = workspace.names()
-    measured = self_reference(body_of(page(head, work.template, told, names)), machinery())
-    return page(replace(head, self_reference=measured), work.template, told, names)
+    names, links = workspace.names(), _links(workspace, work)
+    measured = self_reference(body_of(page(head, work.template, told, names, links)), machinery())
+    return page(replace(head, self_reference=measured), work.template, told, names, links)
+
+
+def _links(workspace: Workspace, work: Work) -> Mapping[date, str]:
+    """The entries that are there to be linked to, as an entry of this template names them."""
+    own = workspace.paths.root / workspace.settings.journal.folder
+    above = "" if folder(workspace, work.template) == own else "../"
+    return {each.first: f"{above}{each.first.isoformat()}.md" for each in heads(workspace)}
 
 
 def _writer(workspace: Workspace, work: Work) -> str:
@@ -293,7 +300,7 @@ def _writer(workspace: Workspace, work: Work) -> str:
 def _made(workspace: Workspace, work: Work, first: date, last: date) -> _Made:
     slots = set(slots_of(work.template))
     start, stop = workspace.span(first)[0], workspace.span(last)[1]
-    day = [each for each in telling(workspace, first, last) if each.slot in slots or work.model]
+    day = [each for each in telling(workspace, first, last, detailed=work.model) if each.slot in slots or work.model]
     items = [_from_outside(each) for each in items_between(workspace, start, stop)] if Slot.OUTSIDE in slots else []
     memory = recalled(workspace, first) if Slot.BEFORE in slots or work.model else ()
     parts = [work.template.text, work.template.instruction, _writer(workspace, work), [dump(each) for each in (*day, *items)]]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date
 from hashlib import blake2b
 from itertools import groupby
+from types import MappingProxyType
 
 import re2
 
@@ -18,7 +19,7 @@ OURS, OURS_END = "<!-- kept:begin remembered -->", "<!-- kept:end -->"
 OUTSIDE, OUTSIDE_END = "<!-- outside:begin -->", "<!-- outside:end -->"
 _MARKS = {Grade.SESSION: ((), ()), Grade.MEMORY: ((OURS,), (OURS_END,)), Grade.OUTSIDE: ((OUTSIDE,), (OUTSIDE_END,))}
 _SLOT = re2.compile(r"\{\{\s*([a-z]+)\s*\}\}")
-_LINE = 400  # characters of a line of an entry
+_LINE = 1_200  # characters of a line of an entry
 _ESCAPED = (("<!--", "‹!--"), ("-->", "--›"), ("```", "'''"))
 
 
@@ -28,15 +29,21 @@ def slots_of(template: Template) -> tuple[Slot, ...]:
     return tuple(dict.fromkeys(named[name] for name in _SLOT.findall(template.text) if name in named))
 
 
-def page(head: Head, template: Template, told: Sequence[Told], names: Mapping[str, str]) -> str:
-    """The bytes of an entry as text; ``names`` are what scopes are called. The digest is put in here."""
-    body = _fill_template(head, template, told, names)
+def page(
+    head: Head, template: Template, told: Sequence[Told], names: Mapping[str, str], links: Mapping[date, str] = MappingProxyType({})
+) -> str:
+    """The bytes of an entry as text; ``names`` are what scopes are called, ``links`` the files of other days' entries. The digest
+    is put in here.
+    """
+    body = _fill_template(head, template, told, names, links)
     made = replace(head, digest=_digest(replace(head, digest=""), body))
     return "\n".join((*_front(made), body))
 
 
-def _fill_template(head: Head, template: Template, told: Sequence[Told], names: Mapping[str, str]) -> str:
-    blocks = {slot: _block(slot, [each for each in told if each.slot is slot], names) for slot in Slot}
+def _fill_template(
+    head: Head, template: Template, told: Sequence[Told], names: Mapping[str, str], links: Mapping[date, str]
+) -> str:
+    blocks = {slot: _block(slot, [each for each in told if each.slot is slot], names, links) for slot in Slot}
     span = head.first.isoformat() if head.first == head.last else f"{head.first.isoformat()} to {head.last.isoformat()}"
     lines: list[str] = []
     for raw in template.text.splitlines():
@@ -72,24 +79,25 @@ def _fill(lines: list[str], block: Sequence[str]) -> None:
     lines.append("")
 
 
-def _block(slot: Slot, told: Sequence[Told], names: Mapping[str, str]) -> list[str]:
+def _block(slot: Slot, told: Sequence[Told], names: Mapping[str, str], links: Mapping[date, str]) -> list[str]:
     """The lines of a part: each project under its name; what is recalled or comes from outside between its marks."""
     scopes = list(dict.fromkeys(each.scope for each in told))
     lines: list[str] = []
     for scope in scopes:
         within = [each for each in told if each.scope == scope]
-        if len(scopes) > 1 and scope:
+        if scope and (len(scopes) > 1 or slot is Slot.WORKED):
             lines.append(f"### {clean_line(names.get(scope, scope))}")
         for grade, run in groupby(within, key=lambda one: one.grade):
             begin, end = ((), ()) if slot is Slot.BEFORE else _MARKS[grade]
-            lines += [*begin, *(_format_item(each) for each in run), *end]
+            lines += [*begin, *(_format_item(each, links) for each in run), *end]
     return [OURS, *lines, OURS_END] if lines and slot is Slot.BEFORE else lines
 
 
-def _format_item(each: Told) -> str:
+def _format_item(each: Told, links: Mapping[date, str]) -> str:
     words = clean_line(each.text)
     if each.grade is Grade.MEMORY and each.day is not None and each.reference:
-        return f"- {words} ([{each.day.isoformat()}]({each.day.isoformat()}.md), {each.reference})"
+        day = each.day.isoformat()
+        return f"- {words} ({f'[{day}]({links[each.day]})' if each.day in links else day}, {each.reference})"
     if each.grade is Grade.OUTSIDE and each.slot is Slot.OUTSIDE and each.source:
         return f"- {clean_line(each.source)}: {words}"
     return f"- {words}"
@@ -100,7 +108,8 @@ def clean_line(text: str) -> str:
     words = one_line(text)
     for mark, other in _ESCAPED:
         words = words.replace(mark, other)
-    words = words.lstrip("#>-*+ ") or words
+    bare = words.lstrip("#>-+ ") or words
+    words = bare if bare.startswith("**") else bare.lstrip("* ") or words
     return words if len(words) <= _LINE else words[:_LINE].rsplit(" ", 1)[0] + "…"
 
 
