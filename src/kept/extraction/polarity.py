@@ -24,25 +24,27 @@ _CLAUSE = re.compile(rf"[,;.:!?—()\n、。，；！？]+|\s[-–]\s|{_JOINED}"
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[\u30a0-\u30ff]{2,}|(?![\u3040-\u9fff])[^\W_](?:(?![\u3040-\u9fff])[\w'’./@+-])*")
 
 
-def _markers(*names: str, end: str = r"(?![\w-])") -> "re.Pattern[str]":
+def _markers(*names: str, end: str = r"(?![\w-])") -> str:
     spaced, unspaced = ("|".join(alternatives("polarity", name, spaced=apart) for name in names) for apart in (True, False))
-    return re.compile(rf"(?i)(?:(?<![\w-])(?:{spaced.strip('|')}){end}|{unspaced.strip('|')})")
+    return rf"(?:(?<![\w-])(?:{spaced.strip('|')}){end}|{unspaced.strip('|')})"
 
 
-_BACKWARD = _markers("denies_back")
-_DENIES = _markers("denies", "denies_back")
-_RESTRICTS = _markers("restricts")
-_GENERAL = _markers("general")
-_ALWAYS = _markers("always")
-_SOMETIMES = _markers("sometimes")
-_DEPENDS = re.compile(rf"[?？]|{_markers('depends').pattern.removeprefix('(?i)')}", re.IGNORECASE)
+_BACKWARD = re.compile(_markers("denies_back"), re.IGNORECASE)
+_DENIES = re.compile(_markers("denies", "denies_back"), re.IGNORECASE)
+_RESTRICTS = re.compile(_markers("restricts"), re.IGNORECASE)
+_GENERAL = re.compile(_markers("general"), re.IGNORECASE)
+_ALWAYS = re.compile(_markers("always"), re.IGNORECASE)
+_SOMETIMES = re.compile(_markers("sometimes"), re.IGNORECASE)
+_DEPENDS = re.compile(rf"[?？]|{_markers('depends')}", re.IGNORECASE)
 # Verbs by which a person turns something down without a denial.
-_REJECTS = _markers("rejects", end=r"\w*")
+_REJECTS = re.compile(_markers("rejects", end=r"\w*"), re.IGNORECASE)
 # Denials in form that order what they are said of.
-_IDIOMS = _markers("idioms")
+_IDIOMS = re.compile(_markers("idioms"), re.IGNORECASE)
 # Words that name nothing a marker could be said of.
 _EMPTY = word_list("polarity", "empty") | word_list("polarity", "empty", spaced=False)
 _UNITS = number_words()
+# A clause that may hold a number: a point or a comma inside one ends none.
+_COUNTED = re.compile(rf"[,;!?\n、。，；](?!\d)|\.(?=\s|$)|{_JOINED}", re.IGNORECASE)
 _CODE = re.compile(r"`[^`\n]*`")
 _NUMBER = re.compile(r"(?<![\w./:#-])v?(\d+(?:[.,]\d+)*)(?![\w/-]|:\d)(?:\s?(?:ms|s|m|h|d|px|kb|mb|gb|%))?", re.IGNORECASE)
 
@@ -188,7 +190,7 @@ def _numbers_differ(claim: str, sources: Iterable[str], around: Sequence[str]) -
 def _numbers(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """The numbers of a text, each with the telling words of its clause."""
     found: list[tuple[str, frozenset[str]]] = []
-    for clause in re.split(rf"(?i)[,;!?\n、。，；](?!\d)|\.(?=\s|$)|{_JOINED}", text):
+    for clause in _COUNTED.split(text):
         tokens = [match[0] for match in _TOKEN.finditer(clause)]
         words = frozenset(word for token in tokens if (word := _telling(token)) and not _NUMBER.fullmatch(token))
         numbers = [match[1] for match in _NUMBER.finditer(clause)] + [

@@ -7,6 +7,7 @@ the file of costs tells ``kept status`` what was spent.
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from kept.core.fence import tokens_of
@@ -24,11 +25,30 @@ _BEFORE = 12_000
 _BYTES = 12  # of a transcript for one token that the session holds: most of a record is not shown to the model
 _TAIL = 1_000_000  # bytes of the end of a transcript that are searched for a hand-over
 _COSTS = 64_000  # bytes of the file of costs
-# A call as transcripts write it. Compiled where it is needed: most prompts fire no trigger.
-_CALL = (
-    rb'"name"\s*:\s*"(?:[^"\\]{0,80}[_./])?kept(?:__?|[./])suggest"'
-    rb'|"(?:command|cmd)"\s*:\s*"(?:[^"\\]|\\.){0,200}?\bkept suggest '
-)
+_INTERACTIVE = ("cli", "claude-vscode", "claude-desktop")
+_GENERATIONS = 12
+
+
+# Patterns are compiled where they are first needed: most prompts fire no trigger.
+@cache
+def _call_pattern() -> re.Pattern[bytes]:
+    """A call as transcripts write it."""
+    return re.compile(
+        rb'"name"\s*:\s*"(?:[^"\\]{0,80}[_./])?kept(?:__?|[./])suggest"'
+        rb'|"(?:command|cmd)"\s*:\s*"(?:[^"\\]|\\.){0,200}?\bkept suggest '
+    )
+
+
+@cache
+def _client_pattern() -> re.Pattern[str]:
+    """The command line of a client."""
+    return re.compile(r"(?:^|[/\0])claude(?:[\0/. ]|$)")
+
+
+@cache
+def _prints_pattern() -> re.Pattern[str]:
+    """The command line of a client that answers a program."""
+    return re.compile(r"\0(?:-p|--print)(?:[\0=]|$)")
 
 
 class Turns(NamedTuple):
@@ -101,14 +121,8 @@ def is_interactive(env: Mapping[str, str]) -> bool:
     """
     if env.get("CLAUDE_CODE_ENTRYPOINT") not in _INTERACTIVE:
         return False
-    clients = [line for line in _ancestors(os.getppid()) if re.search(_CLIENT, line)]
-    return len(clients) < 2 and not any(re.search(_PRINTS, line) for line in clients)
-
-
-_INTERACTIVE = ("cli", "claude-vscode", "claude-desktop")
-_CLIENT = r"(?:^|[/\0])claude(?:[\0/. ]|$)"
-_PRINTS = r"\0(?:-p|--print)(?:[\0=]|$)"
-_GENERATIONS = 12
+    clients = [line for line in _ancestors(os.getppid()) if _client_pattern().search(line)]
+    return len(clients) < 2 and not any(_prints_pattern().search(line) for line in clients)
 
 
 def _ancestors(process: int) -> Iterable[str]:
@@ -177,7 +191,7 @@ def _handed_over(transcript: str, began: int, size: int) -> bool:
     try:
         with open(transcript, "rb") as file:  # noqa: PTH123 - see spooling
             file.seek(max(began, size - _TAIL))
-            return re.search(_CALL, file.read(_TAIL)) is not None
+            return _call_pattern().search(file.read(_TAIL)) is not None
     except OSError:
         return False
 

@@ -67,6 +67,8 @@ _FOOTER = re.compile(
     r"|esc to interrupt|⏎ send|Tip: |new task\?|Press (?:Ctrl|ctrl|esc|up)|\S.{0,80}\(shift\+tab to cycle\))"
 )
 _KEYS = re.compile(r"(?i)\b(?:enter to (?:select|confirm)|esc to (?:cancel|exit|go back)|tab to amend|↑/↓ to navigate)")
+_CHOICE = re.compile(r"^. \d\. ")
+_HEADING = re.compile(r"^#{1,6} \S")
 _COLLAPSED = re.compile(r"^ {1,4}\S.*\(ctrl ?\+ ?[a-z] to (?:expand|view transcript|see all)\) *$")
 _CALL = re.compile(r"^[A-Za-z][\w:.-]{0,100}(?: [\w:.-]{1,60}){0,6}(?: \(MCP\))?\(")
 _CALL_END = re.compile(r"(?:\)|…)(?: (?:timeout: [\w. ]{1,40}|\(ctrl\+. to [^)\n]{0,40}\)|\(.{1,60}\)))?$")
@@ -193,7 +195,7 @@ class _Scan:
         near = [text for text in self.texts[after : after + 4] if text.strip()][:1]
         if glyph in _CODEX_GLYPHS and any(_FOOTER.match(text) for text in (*inside[1:], *near)):
             return self._block(Form.COMPOSER, first, after, glyph)
-        if re.match(r"^. \d\. ", inside[0]) and any(_KEYS.search(text) for text in (*inside, *self.texts[after : after + 4])):
+        if _CHOICE.match(inside[0]) and any(_KEYS.search(text) for text in (*inside, *self.texts[after : after + 4])):
             return self._block(Form.DIALOG, first, after, glyph)
         doubtful = glyph == ">" and self.glyph == "❯"
         if not doubtful:
@@ -260,7 +262,7 @@ class _Scan:
                 return Form.BANNER, head
             case "─" | "━" | "═" | "╌" if _RULE.match(text):
                 return Form.RULE, head
-            case "#" if re.match(r"^#{1,6} \S", text):
+            case "#" if _HEADING.match(text):
                 return Form.HEADING, ""
             case "`" | "~" if text.startswith(("```", "~~~")):
                 return Form.FENCE, ""
