@@ -21,8 +21,8 @@ coverage: .venv/ready-dev $(MODEL)  ## which lines and branches no test reaches 
 	$(BIN)/pytest -n 2 -m "not slow" --cov --cov-report=
 	$(BIN)/coverage report --skip-covered --sort=cover --show-missing | tail -n 40
 
-torture: .venv/ready-dev  ## the long proofs: kills, power cuts, failing disks, long fuzzing
-	$(BIN)/pytest -n 2 -m slow -rs
+torture: .venv/ready-dev  ## the long proofs: kills, power cuts, failing disks, long fuzzing, other examples than those of `make test`
+	$(BIN)/pytest -n 2 -m "slow or hypothesis" --hypothesis-profile=long -rs
 
 bench: .venv/ready-dev  ## speed, as ratios and throughput; the store from 1,000 to 100,000 memories
 	$(BIN)/python benchmarks/speed.py

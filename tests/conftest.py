@@ -14,8 +14,11 @@ from kept.local.agents_shell import SIGNS
 LIMIT = 900
 SLOW_LIMIT = 4 * 3600
 
-# How long an example takes says nothing about what it proves.
-settings.register_profile("kept", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+# How long an example takes says nothing about what it proves. `make test` tries the same examples each time; `make torture` tries
+# others, and more where a test does not say how many.
+_EVER = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]}
+settings.register_profile("kept", **_EVER, derandomize=True, max_examples=50)
+settings.register_profile("long", **_EVER, max_examples=1_000, database=None)
 settings.load_profile("kept")
 
 
