@@ -71,6 +71,24 @@ class Author:
         }
 
 
+@pytest.fixture(scope="module")
+def results():
+    """What came of projects that one author was asked about, day after day and to the end: the same for every test."""
+    return {}
+
+
+@pytest.fixture
+def whole(filled, results):
+    """Gives what came of days that were written without a break."""
+
+    def of(projects):
+        if projects not in results:
+            results[projects] = filled("whole", Author(), projects)
+        return results[projects]
+
+    return of
+
+
 @pytest.fixture
 def filled(desk_at, tmp_path):
     """Fills days in a home of its own; gives entries, memories, outcomes."""
@@ -153,9 +171,9 @@ def test_entries_that_nothing_is_remembered_of_are_all_asked_about_at_the_same_t
 
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("number", [1, 2, 4, 7])
-def test_a_backfill_that_is_cut_off_at_any_write_of_a_file_ends_as_one_that_was_not(filled, monkeypatch, number, done):
+def test_a_backfill_that_is_cut_off_at_any_write_of_a_file_ends_as_one_that_was_not(filled, whole, monkeypatch, number, done):
     projects = ("harbour", "windmill", "harbour")
-    whole = filled("whole", Author(), projects)
+    expected = whole(projects)[:2]
     real, calls = files.write, 0
 
     def cut(path, data, **options):
@@ -169,14 +187,14 @@ def test_a_backfill_that_is_cut_off_at_any_write_of_a_file_ends_as_one_that_was_
         return found
 
     monkeypatch.setattr(files, "write", cut)
-    assert filled("cut", Author(), projects)[:2] == whole[:2]
+    assert filled("cut", Author(), projects)[:2] == expected
     assert calls >= number
 
 
 @pytest.mark.parametrize("number", [3, 9, 15])
-def test_a_backfill_that_is_cut_off_at_any_pass_of_the_log_ends_as_one_that_was_not(filled, monkeypatch, number):
+def test_a_backfill_that_is_cut_off_at_any_pass_of_the_log_ends_as_one_that_was_not(filled, whole, monkeypatch, number):
     projects = ("harbour", "windmill", "harbour")
-    whole = filled("whole", Author(), projects)
+    expected = whole(projects)[:2]
     real, calls = SqliteStore.transaction, 0
 
     @contextmanager
@@ -189,14 +207,14 @@ def test_a_backfill_that_is_cut_off_at_any_pass_of_the_log_ends_as_one_that_was_
                 raise KeyboardInterrupt
 
     monkeypatch.setattr(SqliteStore, "transaction", cut)
-    assert filled("cut", Author(), projects)[:2] == whole[:2]
+    assert filled("cut", Author(), projects)[:2] == expected
     assert calls >= number
 
 
 @pytest.mark.parametrize("stop", [2, 4])
-def test_a_backfill_with_questions_ahead_that_is_cut_short_anywhere_ends_as_one_that_was_not(filled, stop):
+def test_a_backfill_with_questions_ahead_that_is_cut_short_anywhere_ends_as_one_that_was_not(filled, whole, stop):
     projects = ("harbour", "windmill", "harbour", "orchard")
-    whole = filled("whole", Author(), projects)
+    expected = whole(projects)[:2]
     cut = Author(stop=stop)
-    assert filled("cut", cut, projects, concurrency=3)[:2] == whole[:2]
+    assert filled("cut", cut, projects, concurrency=3)[:2] == expected
     assert len(cut.asked) <= 4 + 3  # what was under way when it was cut off is asked once more, nothing else is

@@ -160,17 +160,21 @@ def test_the_same_transcripts_give_the_same_memories_whatever_order_the_process_
             *FAILING,
             day=f"2026-01-0{5 + number}",
         )
+    both = (
+        "from contextlib import suppress\nfrom sys import argv\nfrom kept.cli import main\n"
+        "with suppress(SystemExit):\n    main(['--home', argv[1], 'run', argv[2], '--quiet'])\n"
+        "main(['--home', argv[1], 'export'])"
+    )
     told = []
     for seed in ("1", "2", "3"):
         env = os.environ | {"PYTHONHASHSEED": seed, "KEPT_EMBEDDINGS": "off", "HOME": str(home)}
-        for command in (["run", str(home / ".claude"), "--quiet"], ["export"]):
-            done = subprocess.run(
-                [sys.executable, "-m", "kept", "--home", str(tmp_path / seed), *command],
-                env=env,
-                capture_output=True,
-                text=True,
-                check=True,
-            )
+        done = subprocess.run(
+            [sys.executable, "-c", both, str(tmp_path / seed), str(home / ".claude")],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         told.append(done.stdout)
     assert told[0] == told[1] == told[2]
     assert told[0].count("\n") == 4
