@@ -1,9 +1,19 @@
 """A server on this machine that speaks the vendors' protocols."""
 
+import os
+import shutil
 from collections.abc import Iterator
 
 import pytest
 from loopback import Loopback
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip before anything is made ready where no client is installed; a test skips itself where the one that it runs is not."""
+    folders = (os.environ.get("KEPT_CLI"), None)
+    installed = any(shutil.which(name, path=folder) for name in ("claude", "codex") for folder in folders)
+    if item.get_closest_marker("needs_cli") and not installed:
+        pytest.skip("neither claude nor codex is installed")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ Skipped where they are not installed: on PATH, or in the folder that ``KEPT_CLI`
 """
 
 import json
-import time
 
 import pytest
 from living import FACTS, KEPT, as_sent, at_claude, at_codex, client, kept, left_over, remember_much, scheduler, tree, with_codex
@@ -12,6 +11,7 @@ from living import FACTS, KEPT, as_sent, at_claude, at_codex, client, kept, left
 from kept.core.fence import TAG
 from kept.install.background_run import under_way
 from kept.local.queue import queued
+from waiting import until
 
 pytestmark = pytest.mark.needs_cli
 
@@ -108,20 +108,6 @@ def test_what_codex_is_told_in_one_session_the_next_one_knows_and_leaving_restor
     leave(home, before, mine="A line of my own.")
 
 
-def ended(root):
-    """Wait until the run that a session's end started is over; whether there was one."""
-    log = root / ".local" / "share" / "kept" / "hooks" / "run.log"
-    until = time.monotonic() + 60
-    while time.monotonic() < until and (under_way(str(root)) or not queue_is_empty(root)):
-        time.sleep(0.2)
-    return log.exists()
-
-
-def queue_is_empty(root):
-    queue = root / ".local" / "share" / "kept" / "hooks" / "queue"
-    return not queue.exists()
-
-
 def test_with_extraction_at_the_sessions_end_the_next_session_knows_without_a_night_or_a_model(server, home, harbor):
     kept("setup", "--yes", "--no-schedule", "--no-sections")
     kept("config", "set", "at_session_end", "run")
@@ -130,12 +116,9 @@ def test_with_extraction_at_the_sessions_end_the_next_session_knows_without_a_ni
     asked_before = len(server.questions)
     at_claude(server, harbor, RULE)
     memory = home / ".claude" / "rules" / "memory.md"
-    until = time.monotonic() + 60
-    while time.monotonic() < until and not memory.exists():
-        time.sleep(0.2)
+    until(memory.exists)
     assert RULE in memory.read_text(encoding="utf-8")
-    while under_way(str(home)):
-        time.sleep(0.1)
+    until(lambda: not under_way(str(home)))
     models = [each for each in server.questions[asked_before:] if "You" in json.dumps(each.get("system", ""))]
     assert not any("memories" in json.dumps(each.get("output_config", "")) for each in models)
     assert json.loads(kept("status", "--json"))["llm"]["ever"]["calls"] == 0  # model-free

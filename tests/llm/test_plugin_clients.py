@@ -37,9 +37,7 @@ def fact(home, harbor):
 
 
 def say(*words, cwd=None, env=None):
-    done = subprocess.run(
-        words, cwd=cwd, capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL, env=env
-    )
+    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 

@@ -65,7 +65,6 @@ def run(server, harbor, *command, **env):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
         stdin=subprocess.DEVNULL,
         env={**os.environ, **env},
     )
