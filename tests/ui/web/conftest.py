@@ -1,5 +1,6 @@
 """A page served over loopback on a home of the test's own, a client that is signed in, and a real browser (Debian's Chromium)."""
 
+import asyncio
 import json
 import os
 import socket
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -110,6 +112,13 @@ def serving(home):
         server.should_exit = True
         thread.join()
         own.close()
+
+
+@pytest.fixture(autouse=True)
+def soon_stopped(monkeypatch):
+    """A server looks every five milliseconds whether it is to stop, not every hundred: there are two hundred of them."""
+    hasty = SimpleNamespace(**vars(asyncio) | {"sleep": lambda seconds: asyncio.sleep(seconds / 20)})
+    monkeypatch.setattr("uvicorn.server.asyncio", hasty)
 
 
 @pytest.fixture(autouse=True)
