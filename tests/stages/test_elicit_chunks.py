@@ -107,6 +107,22 @@ def test_of_an_entry_of_a_journal_its_sentences_are_shown_before_its_lists_of_na
     assert len(text) < 320
 
 
+def test_of_a_journal_what_says_nothing_is_left_out_in_any_script():
+    notes = (
+        "### Future work\n- N/A",
+        "### Ticket\n- `ttmp/2026/05/03/`",
+        "### 学到的\n重试次数必须保持为五",
+        "### Learned\nThe cache must be cleared.",
+    )
+    events = [replace(event, label_reason="daily-note") for event in talk(*map(agent, notes))]
+    assert [bool(shown(event, number)) for number, event in enumerate(events)] == [False, False, True, True]
+
+
+def test_of_a_reply_in_a_script_without_spaces_no_more_tokens_are_shown_than_of_another():
+    dense, spaced = (shown(talk(agent(text))[0], 0) for text in ("数据库迁移需要检查。" * 200, "plain words here. " * 200))
+    assert weigh(dense) <= 1.1 * weigh(spaced)
+
+
 def test_an_event_larger_than_a_chunk_is_read_in_parts():
     found = cut(talk(user("hello there"), user("word " * 1_000), user("thanks, next")))
     assert len([each for each in found if each.start == 1]) > 4

@@ -13,6 +13,7 @@ _LEFT_OUT = (Author.INJECTED, Author.SUBAGENT, Author.COMPACTION, Author.ABANDON
 # What the person typed stays whole. Of everything else stay the beginning and the end, by which the person's words are understood.
 _SAID_HEAD, _SAID_TAIL = 300, 600
 _NOTE_CHARS = 240
+_LEAST_WORDS = 5  # plain words from which a note says something
 _PROSE_WORDS = 12  # plain words from which a sentence of a note counts as prose
 _FOREIGN_HEAD, _FOREIGN_TAIL = 240, 80
 _TARGET = 160
@@ -48,7 +49,7 @@ def _shown(event: Event) -> str:
         case Kind.PROMPT:
             return f"person: {words}" if (words := _prompt(event)) else ""
         case Kind.RESPONSE:
-            return f"assistant: {words}" if (words := _response(event)) else ""
+            return f"{'note' if is_note(event) else 'assistant'}: {words}" if (words := _response(event)) else ""
         case Kind.TOOL_CALL:
             return "" if _is(event.tool, _READING) else f"call {_call(event.tool, event.text)}"
         case Kind.TOOL_OUTPUT:
@@ -75,20 +76,29 @@ def _prompt(event: Event) -> str:
 
 def _response(event: Event) -> str:
     """What an assistant said without its code, or wrote into a journal."""
+    if is_note(event):
+        text = _FENCED.sub("", event.text).strip()
+        return _plain(_prose(text, _NOTE_CHARS)) if _word_count(text) >= _LEAST_WORDS else ""
     text = _FENCED.sub(lambda match: f"[{match[2].count(chr(10))} lines of code]\n", event.text).strip()
-    return _plain(_prose(text, _NOTE_CHARS) if is_note(event) else _cut(text, _SAID_HEAD, _SAID_TAIL))
+    return _plain(_cut(text, _SAID_HEAD, _SAID_TAIL))
+
+
+def _word_count(text: str) -> int:
+    """The plain words of a note, headings and names aside; a character of a dense script counts as one."""
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return sum(len(_WORD.findall(line)) + (0 if line.isascii() else sum(map(is_cjk, line))) for line in lines)
 
 
 def _prose(text: str, most: int) -> str:
     """The sentences and lines of a text that fit into so many characters, in their order: prose before lists of names."""
     parts = [part for part in _SENTENCE.split(text) if part.strip()]
-    if len(text) <= most + 40 or not parts:
+    if _length(text) <= most + 40 or not parts:
         return text
     taken, left = set[int](), most
     for place in sorted(range(len(parts)), key=lambda place: (-min(_PROSE_WORDS, len(_WORD.findall(parts[place]))), place)):
-        if len(parts[place]) <= left:
+        if (length := _length(parts[place])) <= left:
             taken.add(place)
-            left -= len(parts[place]) + 1
+            left -= length + 1
     return "\n".join(parts[place].strip() for place in sorted(taken)) or _cut(text, most, 0)
 
 
@@ -129,8 +139,26 @@ def _output(event: Event) -> str:
 
 
 def _cut(text: str, head: int, tail: int) -> str:
+    """The beginning and the end of a text, in characters of a spaced script: one of a dense script weighs as a token, so three."""
     text = text.strip()
+    if not text.isascii():
+        head, tail = _reach(text[:head], head), _reach(text[len(text) - tail :][::-1], tail)
     left = len(text) - head - tail
     if left <= 40:
         return text
     return f"{text[:head].rstrip()} […] {text[len(text) - tail :].lstrip() if tail else ''}".rstrip()
+
+
+def _length(text: str) -> int:
+    """The characters of a text, one of a dense script as three."""
+    return len(text) + (0 if text.isascii() else (_CHARS_A_TOKEN - 1) * sum(map(is_cjk, text)))
+
+
+def _reach(text: str, room: int) -> int:
+    """How many characters of a text have room."""
+    left = room
+    for number, char in enumerate(text):
+        left -= _CHARS_A_TOKEN if is_cjk(char) else 1
+        if left < 0:
+            return number
+    return room
