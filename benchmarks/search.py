@@ -160,9 +160,9 @@ class Random:
 
     name = "random/1"
 
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
+    def embed(self, texts: Sequence[str], *, question: bool = False) -> np.ndarray:  # noqa: ARG002 - as the others
         """A vector of length one for each."""
-        made = np.stack([np.random.default_rng(mark_of(each)).standard_normal(384, np.float32) for each in texts])
+        made = np.stack([np.random.default_rng(mark_of(each)).standard_normal(896, np.float32) for each in texts])
         return made / np.linalg.norm(made, axis=1, keepdims=True)
 
 

@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 
 from kept.core.errors import ConfigError, DamagedError
-from kept.recall.embed import embedder
+from kept.recall.embed import MULTILINGUAL, SMALL, embedder
 from kept.recall.embed.hashing import Hashing
+from kept.recall.embed.language import language_of
+from kept.recall.embed.levels import level_of
 from kept.recall.embed.minilm import MiniLM
 from kept.recall.embed.server import Server, UnreachableError
+from kept.recall.embed.unigram import Unigram, Vocabulary, slot_of
+from kept.recall.embed.universal import pack_sixths, unpack_sixths
 from kept.recall.embed.wordpiece import WordPiece
 
 TEXTS = (
@@ -26,9 +30,17 @@ TEXTS = (
 
 @pytest.fixture(scope="module")
 def model():
-    found = embedder("local")
+    found = embedder("local", local=SMALL)
     if found is None:
         pytest.skip("the model's pack is not here: make test makes it")
+    return found
+
+
+@pytest.fixture(scope="module")
+def many():
+    found = embedder("local", local=MULTILINGUAL)
+    if found is None or "universal" not in found.name:
+        pytest.skip("the multilingual model's pack is not here: make test makes it")
     return found
 
 
@@ -52,6 +64,83 @@ def test_a_text_has_the_same_vector_alone_and_in_a_batch(model):
     for text, vector in zip(TEXTS, together, strict=True):
         assert np.abs(model.embed([text])[0] - vector).max() < 1e-6
     assert np.allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
+
+
+def test_the_multilingual_model_finds_a_fact_by_a_question_in_its_language_and_in_another(many):
+    facts = many.embed(
+        ["发票以 PDF 格式在归档中保存十年。", "团队每周二十点开会。", "Invoices are kept in the archive for ten years."]
+    )
+    for question in ("旧账单放在哪里？", "Wo heben wir alte Rechnungen auf?", "Где лежат старые счета?"):
+        near = many.embed([question], question=True)[0] @ facts.T
+        assert min(near[0], near[2]) > near[1] + 0.1
+
+
+def test_a_questions_product_with_the_same_text_is_one(many):
+    for text in ("Where are the invoices written?", "Wo werden die Rechnungen geschrieben?", "好的謝謝"):
+        assert float(many.embed([text], question=True)[0] @ many.embed([text])[0]) == pytest.approx(1, abs=1e-4)
+
+
+def test_unrelated_texts_are_as_far_apart_in_every_language_the_model_knows(many):
+    facts = many.embed(
+        ["用 Poetry 添加软件包。", "Пароли лежат в хранилище.", "Tests run inside the container.", "ログは三十日間保存する。"]
+    )
+    for prompt in ("好的謝謝", "да, продолжай", "ok, thanks", "もう一度", "encore une fois", "오늘 날씨 어때?", "شكرا"):
+        level = level_of(many.name, prompt)
+        assert max(map(level.of, (many.embed([prompt], question=True)[0] @ facts.T).tolist())) < 0.4
+
+
+def test_the_small_model_says_nothing_about_a_language_it_does_not_know(model):
+    assert level_of(model.name, "deploy the release") is not None
+    for question in ("好的謝謝", "да, продолжай", "もう一度", "Wie backe ich ein Brot?", "네, 고마워요", "شكرا", "123 ..."):
+        assert level_of(model.name, question) is None
+
+
+def test_a_model_without_a_table_tells_its_own_cosines():
+    assert level_of("hashing/1", "好的謝謝").of(0.25) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("run the tests again", "english"),
+        ("deploy", "english"),
+        ("Fix the café menu, please", "english"),
+        ("Wie führe ich die Tests aus?", "latin"),
+        ("noch nicht", "latin"),
+        ("¿Dónde van las credenciales?", "latin"),
+        ("把 deploy 腳本推到伺服器", "han"),
+        ("テストを実行して", "kana"),
+        ("테스트를 실행해 줘", "hangul"),
+        ("запусти тесты", "cyrillic"),
+        ("شغل الاختبارات", "arabic"),
+        ("Τρέξε τα τεστ", "greek"),
+        ("42 :)", ""),
+    ],
+)
+def test_the_language_of_a_text_is_seen_from_its_letters_and_small_words(text, language):
+    assert language_of(text) == language
+
+
+def test_words_are_cut_into_the_likeliest_pieces():
+    pieces = {"<unk>": 0.0, "<s>": 0.0, "</s>": 0.0, "▁un": -2.0, "able": -2.0, "▁": -3.0, "unable": -9.0, "▁東": -3.0, "京": -3.0}
+    raw = [each.encode() for each in pieces]
+    slots = [0] * 32
+    for number, piece in enumerate(raw):
+        slot = slot_of(piece, 32)
+        while slots[slot]:
+            slot = (slot + 1) % 32
+        slots[slot] = number + 1
+    starts = [sum(map(len, raw[:place])) for place in range(len(raw) + 1)]
+    cut = Unigram(Vocabulary(b"".join(raw), starts, list(pieces.values()), -9.0, slots))
+    assert cut.numbers("unable  東京", 64) == [1, 3, 4, 7, 8, 2]
+    assert cut.numbers("un x\u200b", 64) == [1, 3, 5, 0, 2]  # a full-width letter is a plain one, what is unknown one piece
+    assert cut.numbers("un " * 100, 6) == [1, 3, 3, 3, 3, 2]
+
+
+def test_numbers_of_six_bits_come_back_as_they_were():
+    rows = np.random.default_rng(1).integers(0, 64, (5, 16), np.uint8)
+    assert (unpack_sixths(pack_sixths(rows)) == rows).all()
+    assert pack_sixths(rows).shape == (5, 12)
 
 
 def test_weights_that_stay_widened_give_the_same_vectors(model):

@@ -24,7 +24,7 @@ from kept.local.settings import load_settings
 from kept.paths import Paths
 from kept.pipeline.nightly import NIGHT, last_night
 from kept.pipeline.usage import set_aside
-from kept.recall.embed import PACK
+from kept.recall.embed import MANY_PACK, PACK
 from kept.workspace import Workspace, now, opened
 
 _ROOM = 200_000_000  # bytes free below which a backup may fail
@@ -159,11 +159,12 @@ def _set_aside(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _model() -> Iterator[Finding]:
-    there = PACK.exists()
+    there = PACK.exists() and MANY_PACK.exists()
+    without = "the local model knows English alone" if PACK.exists() else "no local model: search goes by words alone"
     yield Finding(
         name="meaning",
         well=there or None,
-        detail="the local model is there" if there else "no local model: search goes by words alone",
+        detail="the local models are there" if there else without,
         fix="" if there else "make run brings it; a built wheel carries it",
     )
 

@@ -89,7 +89,8 @@ def standing(workspace: Workspace) -> Standing:
 
 
 def _embedder(workspace: Workspace) -> Embedder | None:
-    return embedder(workspace.settings.recall.embeddings, workspace.settings.recall.embeddings_model, workspace.env)
+    recall = workspace.settings.recall
+    return embedder(recall.embeddings, recall.embeddings_model, workspace.env, local=recall.model)
 
 
 def _embed(workspace: Workspace, model: Embedder, deadline: float, progress: Progress) -> int:

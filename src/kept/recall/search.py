@@ -10,7 +10,7 @@ from datetime import datetime
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
 from kept.core.project import folder_of
@@ -18,6 +18,7 @@ from kept.core.text import index_words, label_of
 from kept.core.times import read_optional, to_text, write_optional
 from kept.local.recall_settings import Recall
 from kept.recall.embed import embedder
+from kept.recall.embed.levels import Level, level_of
 from kept.recall.index import Index, Kind, Limits, Unit, opened
 from kept.recall.ranking.question import is_telling, joined, phrases, sought, telling_words
 from kept.recall.ranking.rank import TIME, conversations, fused, in_conversation, with_surroundings
@@ -161,8 +162,7 @@ def cosines(workspace: Place, message: str, scopes: Sequence[str]) -> dict[str, 
     asked, recall = _embed_query(workspace, message), workspace.settings.recall
     if asked is None:
         return {}
-    vectors, question = asked
-    near = {item: each for item, each in vectors.near(Kind.MEMORY, question, _POOL).items() if each.similarity >= recall.floor}
+    near = {item: each for item, each in asked.near(Kind.MEMORY, _POOL).items() if each.similarity >= recall.floor}
     with opened(workspace.paths.store) as index:
         units = index.units(Kind.MEMORY, near)
     held = [units[item] for item in near if item in units and near[item].mark == mark_of(units[item].text)]
@@ -223,11 +223,10 @@ class _Look:
         """What is near the meaning, and the cosines of others that were found already."""
         if self._asked is None:
             return {}
-        vectors, question = self._asked
         among = None if self._open and kind is not Kind.MEMORY else self._index.among(kind, self._limits)
-        near = vectors.near(kind, question, most, among)
+        near = self._asked.near(kind, most, among)
         found = {item: each for item, each in near.items() if each.similarity >= self._floor}
-        return found | vectors.of(kind, [item for item in also if item not in found], question)
+        return found | self._asked.of(kind, [item for item in also if item not in found])
 
     def hit(self, unit: Unit, score: float, near: "Near | None", reasons: tuple[str, ...]) -> Hit:
         """A unit as a hit."""
@@ -349,21 +348,41 @@ class _Look:
         return self._projects.get(directory or (folder_of(path) if path else ""), ("", ""))
 
 
-def _embed_query(workspace: Place, query: str) -> "tuple[Vectors, Floats] | None":
-    """The vectors there are and the question as one; none where nothing could be compared."""
+class _Meaning(NamedTuple):
+    """The vectors there are, a question as one, and what a cosine with it says."""
+
+    vectors: "Vectors"
+    question: "Floats"
+    level: Level
+
+    def near(self, kind: Kind, most: int, among: Iterable[int] | None = None) -> "dict[int, Near]":
+        """As :meth:`Vectors.near`, on the common scale."""
+        return self._levelled(self.vectors.near(kind, self.question, most, among))
+
+    def of(self, kind: Kind, items: Iterable[int]) -> "dict[int, Near]":
+        """As :meth:`Vectors.of`, on the common scale."""
+        return self._levelled(self.vectors.of(kind, items, self.question))
+
+    def _levelled(self, near: "Mapping[int, Near]") -> "dict[int, Near]":
+        return {item: replace(each, similarity=self.level.of(each.similarity)) for item, each in near.items()}
+
+
+def _embed_query(workspace: Place, query: str) -> _Meaning | None:
+    """A question to be compared by meaning; none where nothing could be, be it that the model does not know its language."""
     if not workspace.paths.vectors.exists() or not query.strip():
         return None
     recall = workspace.settings.recall
-    model = embedder(recall.embeddings, recall.embeddings_model, workspace.env)
-    if model is None:
+    model = embedder(recall.embeddings, recall.embeddings_model, workspace.env, local=recall.model)
+    level = level_of(model.name, query[-_LONGEST:]) if model is not None else None
+    if model is None or level is None:
         return None
     from kept.recall.index.vectors import Vectors  # noqa: PLC0415 - numpy is heavy, and only wanted where there are vectors
 
     vectors = Vectors(workspace.paths.vectors, model.name)
     if not vectors.dimensions:
         return None
-    (question,) = model.embed([query[-_LONGEST:]])
-    return vectors, question
+    (question,) = model.embed([query[-_LONGEST:]], question=True)
+    return _Meaning(vectors, question, level)
 
 
 def mark_of(text: str) -> int:

@@ -28,6 +28,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "llm.adapter": _ADAPTERS,
     "at_session_end": ("queue", "run"),
     "handover": ("remind", "ask", "off"),
+    "recall.model": ("multilingual", "small"),
 }
 #: Settings that name programs, servers, variables or paths, or say whose words are trusted: whoever changes them can have this
 #: machine run, send, read or believe something else, so no page and no agent changes them. A list of tables counts whole.

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from kept.recall.embed.blend import Blend
     from kept.recall.embed.minilm import MiniLM
 
 ROOM = 2**30  # bytes of memory a process must be free to take: below, what numpy stands on ends the process instead of telling
 PACK = Path(__file__).with_name("minilm.pack")
+MANY_PACK = Path(__file__).with_name("universal.pack")
 LOCAL, OFF, HASHING = "local", "off", "hashing"
+MULTILINGUAL, SMALL = "multilingual", "small"
 
 
 class Embedder(Protocol):
@@ -30,16 +33,22 @@ class Embedder(Protocol):
         """Model and version."""
         ...
 
-    def embed(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """One vector of length one for each text. Raises KeptError where it cannot."""
+    def embed(self, texts: Sequence[str], *, question: bool = False) -> "NDArray[np.float32]":
+        """One vector for each text, so that the product of a question's and a text's is a cosine. Raises KeptError where it
+        cannot.
+        """
         ...
 
 
-def embedder(choice: str, model: str = "", env: Mapping[str, str] | None = None, *, stays: bool = False) -> Embedder | None:
-    """The embedder of a setting: ``local``, ``off``, ``hashing``, or the address of a server. None where there is none.
+def embedder(
+    choice: str, model: str = "", env: Mapping[str, str] | None = None, *, local: str = MULTILINGUAL, stays: bool = False
+) -> Embedder | None:
+    """The embedder of a setting: ``local``, ``off``, ``hashing``, or the address of a server, which is asked for a ``model``. None
+    where there is none.
 
-    In a process that ``stays`` the local model trades memory for time. The environment's ``KEPT_EMBEDDINGS`` goes before the
-    setting. Raises ConfigError for a server that cannot be one, and where the process may not take the memory that vectors need.
+    ``local`` says which model is meant by ``local``; where the multilingual one is not here, it is the small one. In a process that
+    ``stays`` it trades memory for time. The environment's ``KEPT_EMBEDDINGS`` goes before the setting. Raises ConfigError for a
+    server that cannot be one, and where the process may not take the memory that vectors need.
     """
     asked = (env or {}).get("KEPT_EMBEDDINGS") or choice
     if asked == OFF:
@@ -48,10 +57,10 @@ def embedder(choice: str, model: str = "", env: Mapping[str, str] | None = None,
         return None
     need_room()
     if asked == LOCAL:
-        local = _local()
+        found = _local(many=local != SMALL and MANY_PACK.exists())
         if stays:
-            local.widen()
-        return local
+            found.widen()
+        return found
     if asked == HASHING:
         return _hashing()
     from kept.recall.embed.server import Server  # noqa: PLC0415 - heavy, and only wanted here
@@ -71,11 +80,16 @@ def need_room() -> None:
             raise ConfigError("this process may take too little memory for search by meaning", hint="raise ulimit -v to 1 GB")
 
 
-@lru_cache(maxsize=1)
-def _local() -> "MiniLM":
+@lru_cache(maxsize=2)
+def _local(*, many: bool) -> "MiniLM | Blend":
     from kept.recall.embed.minilm import MiniLM  # noqa: PLC0415 - numpy is heavy
 
-    return MiniLM(PACK)
+    if not many:
+        return MiniLM(PACK)
+    from kept.recall.embed.blend import Blend  # noqa: PLC0415 - as above
+    from kept.recall.embed.universal import Universal  # noqa: PLC0415 - as above
+
+    return Blend(MiniLM(PACK), Universal(MANY_PACK))
 
 
 @lru_cache(maxsize=1)
@@ -85,4 +99,4 @@ def _hashing() -> Embedder:
     return Hashing()
 
 
-__all__ = ["HASHING", "LOCAL", "OFF", "PACK", "Embedder", "embedder", "need_room"]
+__all__ = ["HASHING", "LOCAL", "MANY_PACK", "MULTILINGUAL", "OFF", "PACK", "SMALL", "Embedder", "embedder", "need_room"]

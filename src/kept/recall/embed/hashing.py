@@ -20,7 +20,7 @@ class Hashing:
 
     name = "hashing/1"
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:  # noqa: ARG002 - as the others
         """One vector of length one for each text; of a text without words, zeros."""
         vectors = np.zeros((len(texts), _DIMENSIONS), np.float32)
         for place, text in enumerate(texts):

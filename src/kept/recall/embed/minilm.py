@@ -6,22 +6,18 @@ Sequences share the dense products but never attend to one another and are not p
 batch.
 """
 
-import json
-import mmap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kept.core.errors import DamagedError
+from kept.recall.embed.pack import Pack
 from kept.recall.embed.wordpiece import WordPiece
 
 Floats = NDArray[np.float32]
 
-MAGIC = b"keptpack1\n"
 _HEADS = 12
 _LAYERS = 6
 _MOST_TOKENS = 256  # what the model was trained with
@@ -33,16 +29,10 @@ class MiniLM:
     """The model of a pack. Raises DamagedError where the file is none."""
 
     def __init__(self, path: Path) -> None:
-        with path.open("rb") as file:
-            self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        if self._bytes[: len(MAGIC)] != MAGIC:
-            raise DamagedError("this is no pack of a model", where=str(path), hint="make it again: make run")
-        length = int.from_bytes(self._bytes[len(MAGIC) : len(MAGIC) + 4], "little")
-        self._start = len(MAGIC) + 4 + length
-        head: Mapping[str, Any] = json.loads(self._bytes[len(MAGIC) + 4 : self._start])
-        self.name: str = head["name"]
-        self.dimensions: int = head["dimensions"]
-        self._places: Mapping[str, tuple[str, tuple[int, ...], int]] = head["tensors"]
+        self._pack = Pack(path)
+        self.name = self._pack.name
+        self.dimensions = self._pack.dimensions
+        self._tensor = self._pack.tensor
         self._wide: dict[str, Floats] = {}
         self._widened = False
 
@@ -55,7 +45,7 @@ class MiniLM:
         words = self._tensor("vocabulary").tobytes().decode("utf-8").split("\n")
         return WordPiece({word: number for number, word in enumerate(words)})
 
-    def embed(self, texts: Sequence[str]) -> Floats:
+    def embed(self, texts: Sequence[str], *, question: bool = False) -> Floats:  # noqa: ARG002 - it tells no question from a text
         """One vector of length one for each text, shape (texts, dimensions); only the first 256 tokens of a text count."""
         numbers = [self._tokens.numbers(each, _MOST_TOKENS) for each in texts]
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
@@ -117,11 +107,6 @@ class MiniLM:
         spread = np.sqrt((centred * centred).mean(axis=1, keepdims=True) + np.float32(1e-12))
         normed: Floats = centred / spread * self._tensor(f"{name}.norm.weight") + self._tensor(f"{name}.norm.bias")
         return normed
-
-    def _tensor(self, name: str) -> NDArray[Any]:
-        kind, shape, start = self._places[name]
-        count = int(np.prod(shape))
-        return np.frombuffer(self._bytes, np.dtype(kind), count, self._start + start).reshape(shape)
 
 
 def _gelu(values: Floats) -> Floats:

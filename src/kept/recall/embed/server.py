@@ -36,7 +36,7 @@ class Server:
         self._model = model
         self._key = key
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:  # noqa: ARG002 - as the others
         """One vector of length one for each text. Raises UnreachableError."""
         parts = [self._request_vectors(texts[start : start + _AT_ONCE]) for start in range(0, len(texts), _AT_ONCE)]
         vectors = np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)

@@ -22,7 +22,9 @@ def _ready(home: Paths, env: Mapping[str, str]) -> Answer:
     """What a warm process answers, by the settings as they are at each question. Loads the model now. Raises KeptError."""
     config = home.config / "config.toml"
     recall = settings.load_settings(config).recall
-    model = embedder(recall.embeddings, recall.embeddings_model, env, stays=True) if home.vectors.exists() else None
+    model = None
+    if home.vectors.exists():
+        model = embedder(recall.embeddings, recall.embeddings_model, env, local=recall.model, stays=True)
     if model is not None:
         model.embed(["kept"])  # the first question must not wait for it
     return lambda message, scopes: cosines(spot(home.state, settings.load_settings(config).recall, env), message, scopes)

@@ -1,0 +1,84 @@
+"""How near unrelated texts are to each other by a model, in ten languages, and how well it tells paraphrases from them.
+
+    python benchmarks/levels.py [--table] [small|multilingual]
+
+``paraphrases/<language>.tsv`` has the same 30 facts in each language, each with a question that is put in other words;
+``unrelated.tsv`` 12 prompts of each language that are about none of them. A question is unrelated to the 29 other facts. With
+``--table`` prints what ``src/kept/recall/embed/levels.json`` has of this model: the mean cosine of unrelated pairs and the one that
+one pair in 200 reaches, by language, where at least two in five of its questions find their fact first. Without: how often the
+right fact comes first, and what floors let through on the common scale.
+"""
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from kept.recall.embed import LOCAL, Embedder, embedder
+from kept.recall.embed.language import language_of
+from kept.recall.embed.levels import level_of
+from kept.recall.nearby import SURE
+
+FOLDER = Path(__file__).with_name("paraphrases")
+SELDOM = 0.995
+KNOWN = 0.4
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", nargs="?", default="multilingual", choices=("small", "multilingual"))
+    parser.add_argument("--table", action="store_true")
+    given = parser.parse_args()
+    model = embedder(LOCAL, local=given.model, stays=True)
+    if model is None:
+        raise SystemExit("the model's pack is not here: make run brings it")
+    unrelated = {name: prompts for name, *prompts in map(str.split, lines(FOLDER / "unrelated.tsv"), "\t" * 99)}
+    facts = {name: [each.split("\t") for each in lines(FOLDER / f"{name}.tsv")] for name in unrelated}
+    if given.table:
+        print(json.dumps({model.name: table(model, facts, unrelated)}, indent=2))
+        return
+    stored = {name: model.embed([fact for fact, _ in pairs]) for name, pairs in facts.items()}
+    print("language: right first, among English facts; right and unrelated at the hook's floor, at the search's, per prompt")
+    for name, pairs in facts.items():
+        asked = [question for _, question in pairs]
+        rows, others = levels(model, asked, stored[name]), levels(model, unrelated[name], stored[name])
+        there, english = np.diag(rows), levels(model, asked, stored["en"])
+        first = [float(np.mean(each.argmax(1) == np.arange(len(each)))) for each in (rows, english)]
+        floors = [f"{np.mean(there >= floor):.2f} {np.sum(others >= floor) / len(others):.2f}" for floor in (SURE, 0.3)]
+        print(f"{name}: {first[0]:.2f} {first[1]:.2f} | {' | '.join(floors)}")
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def levels(model: Embedder, questions: list[str], stored: np.ndarray) -> np.ndarray:
+    """The cosines of questions and facts on the common scale; 0 where the model does not know a question's language."""
+    raw = model.embed(questions, question=True) @ stored.T
+    known = [level_of(model.name, each) for each in questions]
+    return np.array([[each.of(float(cosine)) if each else 0.0 for cosine in row] for each, row in zip(known, raw, strict=True)])
+
+
+def table(model: Embedder, facts: Mapping[str, list[list[str]]], unrelated: Mapping[str, list[str]]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    first: dict[str, list[bool]] = {}
+    for name, pairs in facts.items():
+        stored = model.embed([fact for fact, _ in pairs])
+        asked = [question for _, question in pairs]
+        for questions, own in ((asked, True), (unrelated[name], False)):
+            cosines = model.embed(questions, question=True) @ stored.T
+            for place, (question, row) in enumerate(zip(questions, cosines, strict=True)):
+                language = language_of(question)
+                if (language == "english") != (name == "en"):
+                    continue  # taken for another language
+                found.setdefault(language, []).extend(np.delete(row, place) if own else row)
+                if own:
+                    first.setdefault(language, []).append(int(row.argmax()) == place)
+    known = [name for name, hits in first.items() if name and np.mean(hits) >= KNOWN]
+    return {name: [round(float(value), 3) for value in (np.mean(found[name]), np.quantile(found[name], SELDOM))] for name in known}
+
+
+if __name__ == "__main__":
+    main()

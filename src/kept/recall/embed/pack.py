@@ -1,0 +1,55 @@
+"""A pack: the weights and the vocabulary of a model in one file that is read where it lies, nothing of it before it is used."""
+
+import json
+import mmap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kept.core.errors import DamagedError
+
+_MAGIC = b"keptpack1\n"
+_ALIGNED = 64
+
+
+class Pack:
+    """An open pack. Raises DamagedError where the file is none."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        if self._bytes[: len(_MAGIC)] != _MAGIC:
+            raise DamagedError("this is no pack of a model", where=str(path), hint="make it again: make run")
+        length = int.from_bytes(self._bytes[len(_MAGIC) : len(_MAGIC) + 4], "little")
+        self._start = len(_MAGIC) + 4 + length
+        head: Mapping[str, Any] = json.loads(self._bytes[len(_MAGIC) + 4 : self._start])
+        self.name: str = head["name"]
+        self.dimensions: int = head["dimensions"]
+        self._places: Mapping[str, tuple[str, tuple[int, ...], int]] = head["tensors"]
+
+    def tensor(self, name: str) -> NDArray[Any]:
+        """One of its arrays, as it lies in the file."""
+        kind, shape, start = self._places[name]
+        count = int(np.prod(shape))
+        return np.frombuffer(self._bytes, np.dtype(kind), count, self._start + start).reshape(shape)
+
+
+def write_pack(path: Path, name: str, dimensions: int, tensors: Mapping[str, NDArray[Any]]) -> None:
+    """Write a pack, whole or not at all. Raises OSError."""
+    places: dict[str, tuple[str, tuple[int, ...], int]] = {}
+    at = 0
+    for key, tensor in tensors.items():
+        places[key] = (tensor.dtype.str, tensor.shape, at)
+        at += -(-tensor.nbytes // _ALIGNED) * _ALIGNED
+    head = json.dumps({"name": name, "dimensions": dimensions, "tensors": places}).encode()
+    head += b" " * (-(len(_MAGIC) + 4 + len(head)) % _ALIGNED)
+    fresh = path.with_name(f".{path.name}.new")
+    with fresh.open("wb") as file:
+        file.write(_MAGIC + len(head).to_bytes(4, "little") + head)
+        for tensor in tensors.values():
+            file.write(tensor.tobytes())
+            file.write(b"\0" * (-tensor.nbytes % _ALIGNED))
+    fresh.replace(path)
