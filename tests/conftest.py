@@ -22,7 +22,7 @@ settings.register_profile("long", **_EVER, max_examples=1_000, database=None)
 settings.load_profile("kept")
 
 
-# Stores wait for the disk at each commit, some hundred thousand times in all tests; files in memory wait for nothing.
+# A store waits for the disk at each commit, a hundred times in a test; files in memory wait for nothing.
 MEMORY, ENOUGH = "/dev/shm", 4 << 30
 
 

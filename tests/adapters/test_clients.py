@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.errors import ConfigError
@@ -89,7 +89,6 @@ values = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.text().filter(lambda name: name not in ("hooks", "permissions")), values))
 def test_whatever_else_the_settings_say_is_the_same_after_install_and_uninstall(body):
     text = json.dumps(body)

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.errors import BusyError, ChangedError, KeptError, RefusedPathError
@@ -450,7 +450,6 @@ def test_an_error_inside_a_lock_passes_through_and_frees_it(tmp_path):
 STEPS = st.lists(st.tuples(st.sampled_from(["ours", "theirs", "gone", "stale"]), st.binary(max_size=20)), max_size=12)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 def test_after_any_race_the_file_holds_what_the_last_to_know_it_wrote(tmp_path, steps):
     path = tmp_path / "memory.md"

@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_world import AT, DAWN, NOW, add, archive, commit, event, judged, memory
 
@@ -200,7 +200,7 @@ def test_a_failure_inside_a_transaction_takes_everything_back(store):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(data=st.data())
 def test_any_history_of_operations_undos_and_redos_agrees_with_its_fold(tmp_path_factory, kind, data):
     with opened(kind, tmp_path_factory.mktemp("s") / "kept.db") as found:

@@ -41,7 +41,7 @@ def watched(events):
     return live, closed + list(finish(state, ENGINE)[1])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(TURNS)
 def test_event_by_event_a_conversation_gives_what_reading_it_at_once_gives(turns):
     events = talk(*turns)

@@ -1,7 +1,7 @@
 """When two sentences say the same, and when the later one replaces the earlier."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.artifact import artifacts
@@ -117,21 +117,18 @@ def test_a_fix_is_the_same_where_error_and_remedy_are_whatever_it_was_run_on() -
 SENTENCES = st.sampled_from([text for pair in ALIKE + APART + REPLACED + BOTH_STAND for text in pair])
 
 
-@settings(deadline=None)
 @given(SENTENCES, SENTENCES)
 def test_saying_the_same_is_symmetric_and_excludes_replacing(left: str, right: str) -> None:
     assert same(says(left), says(right)) == same(says(right), says(left))
     assert not (same(says(left), says(right)) and replaces(says(left), says(right)))
 
 
-@settings(deadline=None)
 @given(SENTENCES, SENTENCES)
 def test_what_replaces_shares_a_handle_with_what_it_replaces(left: str, right: str) -> None:
     if replaces(says(left), says(right)):
         assert set(handles(says(left))) & set(handles(says(right)))
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_is_the_same_as_itself_and_replaces_nothing_of_its_own(text: str) -> None:
     assert same(says(text), says(text))

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from claude_lines import READER, assistant, line, read, result, use, user
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kept.core.event import Account, Cursor
@@ -42,7 +42,7 @@ SESSIONS = [a_session(), a_session()[:-1], a_session().replace(b"}\n{", b"} {"),
 
 
 @pytest.mark.parametrize("data", SESSIONS, ids=["lines", "without a final newline", "several objects a line", "a blank end"])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, len(a_session())), max_size=5).map(sorted))
 def test_a_file_read_in_pieces_equals_the_file_read_at_once(tmp_path, data, ends):
     path = tmp_path / "s1.jsonl"
@@ -189,7 +189,6 @@ RECORDS = st.builds(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
 @given(st.lists(RECORDS, max_size=6))
 def test_no_record_makes_the_reader_fail_and_every_one_is_accounted_for(tmp_path, records):
     path = tmp_path / "s1.jsonl"

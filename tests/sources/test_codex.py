@@ -7,7 +7,7 @@ import subprocess
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reading import abandoned_texts, at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
@@ -263,7 +263,6 @@ def test_a_digesters_session_is_a_programs(tmp_path):
     assert {each.author for each in events} == {Author.INJECTED}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(st.lists(st.integers(0, len(a_session())), max_size=5).map(sorted))
 def test_a_file_read_in_pieces_equals_the_file_read_at_once(tmp_path, ends):
     path, data = tmp_path / "r.jsonl", a_session()
@@ -283,7 +282,6 @@ def test_the_carry_holds_no_text_of_the_transcript(tmp_path):
     assert "secret" not in read(CODEX, path)[2].carry
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
 @given(st.integers(0, len(a_session()) - 1), st.integers(1, 40), st.binary(max_size=30))
 def test_damage_costs_only_the_records_it_hits(tmp_path, start, length, junk):
     path, data = tmp_path / "r.jsonl", a_session()
@@ -300,7 +298,6 @@ def test_damage_costs_only_the_records_it_hits(tmp_path, start, length, junk):
     )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=100)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reading import at_once, human, lines, read, read_bytes, read_in_pieces, said
 
@@ -201,7 +201,6 @@ PATCH = st.fixed_dictionaries(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(PATCH, max_size=12))
 def test_no_patch_raises(tmp_path, log):
     path = tmp_path / "s.jsonl"

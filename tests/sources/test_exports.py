@@ -7,7 +7,7 @@ import zipfile
 from contextlib import suppress
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reading import human, read, said
 
@@ -299,7 +299,6 @@ def test_a_list_of_members_that_fills_the_memory_is_refused(tmp_path):
         read(CHATGPT, path)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(st.data())
 def test_a_damaged_zip_is_a_source_error_or_read(tmp_path, data):
     path = pack(tmp_path, [("conversations.json", CHATS)])

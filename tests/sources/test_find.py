@@ -149,7 +149,7 @@ ATTACHMENT = b'{"type":"attachment","attachment":{"type":"file","content":"' + b
         ATTACHMENT,
         b"\n" * 60,
         b"{}\n" * 60,
-        b"{}\n" * 60_000,
+        b"{}\n" * 22_000,
         b"\n" * 70_000,
         b'{"type":"user","message":null}\n',
         b'{"type":"user","message":null}\n' + ATTACHMENT * 20,

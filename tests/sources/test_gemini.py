@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reading import abandoned_texts, at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
@@ -196,7 +196,6 @@ def test_an_undated_message_stays_undated(tmp_path):
     assert (found.at, found.precision, found.twin) == (None, Precision.NONE, "")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(st.lists(st.integers(0, len(a_chat())), max_size=5).map(sorted))
 def test_a_file_read_in_pieces_equals_the_file_read_at_once(tmp_path, ends):
     path, data = tmp_path / "s.jsonl", a_chat()
@@ -210,7 +209,6 @@ def test_a_file_cut_at_each_end_of_a_line_and_within_each_character_gives_each_e
     assert read_in_pieces(GEMINI, path, data, ends) == at_once(GEMINI, path, data)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
 @given(st.booleans(), st.integers(0, len(a_chat()) - 1), st.integers(1, 40), st.binary(max_size=30))
 def test_damage_costs_only_the_records_it_hits(tmp_path, document, start, length, junk):
     data = (
@@ -229,7 +227,6 @@ def test_damage_costs_only_the_records_it_hits(tmp_path, document, start, length
         assert "go on" in human(events)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=100)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -6,7 +6,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reading import at_once, human, lines, read, read_bytes, read_in_pieces, said
 
@@ -105,7 +105,6 @@ JSON = st.recursive(
 NAMES = ["role", "author", "content", "text", "message", "messages", "timestamp", "id", "tool_calls", "session_id", "cwd"]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.dictionaries(st.sampled_from(NAMES), JSON, max_size=6), max_size=5))
 def test_no_record_raises_in_any_reader_of_lines(tmp_path, values):
     path = tmp_path / "c.jsonl"

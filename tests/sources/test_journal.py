@@ -4,7 +4,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reading import files, human, read, read_bytes, said
 
@@ -198,7 +198,6 @@ def test_a_dated_note_keeps_its_keys_when_it_is_moved(tmp_path):
 SECTIONS = st.lists(st.sampled_from(["same", "- done", "other"]), min_size=1, max_size=8)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(SECTIONS, SECTIONS)
 def test_a_note_that_grew_by_sections_keeps_every_key_it_had(tmp_path, first, more):
     def note(texts):

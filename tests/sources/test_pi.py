@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reading import at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
@@ -171,7 +171,6 @@ def test_a_broken_index_is_no_obstacle(tmp_path):
     assert human(read_bytes(PI, tmp_path / "s-1.jsonl", a_session()))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(st.lists(st.integers(0, len(a_session())), max_size=5).map(sorted))
 def test_a_file_read_in_pieces_equals_the_file_read_at_once(tmp_path, ends):
     path, data = tmp_path / "s-1.jsonl", a_session()
@@ -183,7 +182,6 @@ def test_a_file_read_byte_by_byte_gives_each_event_once(tmp_path):
     assert read_in_pieces(PI, path, data, range(len(data))) == at_once(PI, path, data)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
 @given(st.integers(0, len(a_session()) - 1), st.integers(1, 40), st.binary(max_size=30))
 def test_damage_costs_only_the_records_it_hits(tmp_path, start, length, junk):
     data = a_session()
@@ -198,7 +196,6 @@ def test_damage_costs_only_the_records_it_hits(tmp_path, start, length, junk):
         assert "and tag it" in human(events)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=100)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -299,7 +296,6 @@ def test_what_is_no_database_is_one_clear_error(tmp_path, junk):
         list(PI.read(path, Cursor()))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(st.integers(16, 12000), st.binary(min_size=1, max_size=40))
 def test_a_damaged_database_never_fails_but_with_one_clear_error(tmp_path, start, junk):
     path = tmp_path / "openclaw-agent.sqlite"

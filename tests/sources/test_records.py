@@ -4,7 +4,7 @@ import json
 import tracemalloc
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.errors import SourceError
@@ -138,10 +138,6 @@ def narrow(monkeypatch):
     monkeypatch.setattr("kept.sources.records.STRIDE", 7)
 
 
-GROWTH = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
-
-
-@GROWTH
 @given(FILES, CUTS)
 def test_a_file_read_as_it_grows_gives_what_it_gives_at_once(tmp_path, data, cuts):
     path = tmp_path / "f"
@@ -150,7 +146,6 @@ def test_a_file_read_as_it_grows_gives_what_it_gives_at_once(tmp_path, data, cut
     assert grown(path, data, ends) == read(path)
 
 
-@GROWTH
 @given(FILES, CUTS)
 def test_a_file_with_lines_over_the_limits_gives_the_same_however_it_grows(tmp_path, narrow, data, cuts):
     path = tmp_path / "f"
@@ -159,7 +154,6 @@ def test_a_file_with_lines_over_the_limits_gives_the_same_however_it_grows(tmp_p
     assert grown(path, data, ends) == read(path)
 
 
-@settings(GROWTH, max_examples=60)
 @given(FILES)
 def test_a_file_read_byte_by_byte_gives_what_it_gives_at_once(tmp_path, narrow, data):
     path = tmp_path / "f"
@@ -167,7 +161,6 @@ def test_a_file_read_byte_by_byte_gives_what_it_gives_at_once(tmp_path, narrow, 
     assert grown(path, data, range(len(data))) == read(path)
 
 
-@GROWTH
 @given(FILES)
 def test_pieces_follow_each_other_and_hold_every_byte_but_blanks(tmp_path, data):
     path = tmp_path / "f"

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reading import files, human, read, read_bytes, said
 
@@ -366,7 +366,6 @@ def test_the_clients_own_error_replies_are_no_speech(tmp_path):
     assert account.dropped["synthetic-reply"] == 1
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
 @given(st.integers(0, len(a_document()) - 1), st.integers(0, 60), st.binary(max_size=30))
 def test_damage_never_fails_but_with_one_clear_error(tmp_path, start, length, junk):
     path, data = tmp_path / "x.md", a_document()
@@ -378,7 +377,6 @@ def test_damage_never_fails_but_with_one_clear_error(tmp_path, start, length, ju
     assert "hm" not in [each.text for each in events if each.author is Author.HUMAN]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=100)
 @given(
     st.lists(
         st.sampled_from(

@@ -5,7 +5,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reading import files, human, read, read_bytes, said
 
@@ -316,7 +316,6 @@ def test_an_unchanged_file_gives_nothing_and_a_changed_one_is_noted_as_rewritten
 TURNS = st.lists(st.sampled_from(["yes", "no", "again", "## Notes\nx", "```\ncode\n```"]), min_size=1, max_size=12)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(TURNS, st.integers(0, 12))
 def test_a_chat_that_grew_by_turns_keeps_every_key_it_had(tmp_path, turns, cut):
     def chat(count):
@@ -330,7 +329,6 @@ def test_a_chat_that_grew_by_turns_keeps_every_key_it_had(tmp_path, turns, cut):
     assert len({event.key for event in after}) == len(after) == len(turns)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.integers(0, len(LOOP.encode())))
 def test_a_chat_cut_off_anywhere_reads_without_error_and_keeps_the_keys_of_its_whole_turns(tmp_path, cut):
     path = tmp_path / "c.md"
@@ -342,7 +340,6 @@ def test_a_chat_cut_off_anywhere_reads_without_error_and_keeps_the_keys_of_its_w
         }
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.binary(max_size=400), st.booleans())
 def test_no_bytes_do_more_than_a_source_error(tmp_path, data, front):
     path = tmp_path / "c.md"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.document import Edits, Layout, Unsafe
@@ -392,7 +392,6 @@ def scribble(raw, steps):
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(STEP, max_size=8), min_size=1, max_size=2))
 def test_ten_rounds_after_any_edits_write_the_same_bytes_and_lose_no_line_of_the_users(bouts):
     memories, base = some(), document(some())

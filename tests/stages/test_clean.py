@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.event import Author, Event, Kind, Pointer, Precision, Tool
@@ -215,7 +215,6 @@ HOSTILE = st.lists(
 @given(
     HOSTILE, st.sampled_from(list(Kind)), st.sampled_from([None, Tool(name="Read", target="a"), Tool(name="Bash", target="make")])
 )
-@settings(max_examples=200, deadline=None)
 def test_every_byte_removed_has_a_reason_and_cleaning_again_changes_nothing(
     parts: list[str], kind: Kind, tool: Tool | None
 ) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.document import Layout
@@ -123,7 +123,6 @@ def test_ties_are_decided_by_id():
     assert ids(shown([memory("b"), memory("a"), memory("c")], profile=limited(memory_lines=2))) == ["a", "b"]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.tuples(st.text(max_size=300), st.sampled_from([USER_SCOPE, WEB, APP]), st.sampled_from(["rule", "fix", "unknown"])),

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.event import Author, Event, Kind, Origin, Pointer, Precision
@@ -94,7 +94,6 @@ def test_words_that_are_not_a_persons_open_no_topic() -> None:
     assert marked(topics(injected, lexicon=ENGLISH), known(())) == ()
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from((CACHE, CACHED, LOGIN, RULE, "yes", "", "好的，请修改缓存的大小限制")), max_size=12))
 def test_topics_follow_each_other_without_gaps_and_cover_the_session(texts: list[str]) -> None:
     events = said(*texts)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.event import Origin
@@ -339,7 +339,6 @@ proposals = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(proposals, st.randoms(use_true_random=False))
 def test_the_outcome_does_not_depend_on_the_order_or_the_number_of_runs(judged, random):
     whole = active(after(judged))
@@ -353,7 +352,6 @@ def test_the_outcome_does_not_depend_on_the_order_or_the_number_of_runs(judged, 
     assert curate(judged, tuple(state.values())) == ()
 
 
-@settings(max_examples=150, deadline=None)
 @given(proposals, st.randoms(use_true_random=False))
 def test_nothing_active_contradicts_what_is_active_and_later(judged, random):
     state = after(judged)

@@ -26,7 +26,6 @@ TURNS = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(TURNS, min_size=1, max_size=60))
 def test_every_event_is_in_exactly_one_chunk_or_fills_several_of_its_own(turns):
     found = cut(talk(*turns))
@@ -38,7 +37,6 @@ def test_every_event_is_in_exactly_one_chunk_or_fills_several_of_its_own(turns):
         assert {turn.ordinal for turn in each.turns} == set(range(each.start, each.stop))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(TURNS, min_size=2, max_size=60), st.integers(1, 59))
 def test_a_closed_chunk_stays_as_it_is_when_the_conversation_grows(turns, at):
     events = talk(*turns)
@@ -46,7 +44,7 @@ def test_a_closed_chunk_stays_as_it_is_when_the_conversation_grows(turns, at):
     assert cut(events)[: len(early)] == tuple(early)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(TURNS, min_size=2, max_size=60))
 def test_going_on_where_the_open_chunk_began_gives_what_cutting_at_once_gives(turns):
     events = talk(*turns)
@@ -57,7 +55,6 @@ def test_going_on_where_the_open_chunk_began_gives_what_cutting_at_once_gives(tu
         assert again == tuple(each for each in whole if each.start >= middle.start)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(TURNS, min_size=1, max_size=60))
 def test_no_chunk_is_larger_than_the_limit_and_its_lead_adds_at_most_a_tenth(turns):
     for each in cut(talk(*turns)):

@@ -198,7 +198,7 @@ def test_a_failure_repeated_before_its_success_gives_one_fix() -> None:
 STORIES = st.lists(st.sampled_from([turns for _, turns in FIXES.values()] + list(DECOYS.values())), min_size=1, max_size=8)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(STORIES, st.integers(1, 30))
 def test_pieces_that_overlap_give_what_the_whole_gives(stories: list[tuple[Turn, ...]], size: int) -> None:
     events = events_of(*(turn for turns in stories for turn in turns))

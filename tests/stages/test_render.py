@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import date
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.document import Document, Fact, Layout, Section
@@ -110,7 +110,6 @@ def parse(text):
     return Document(sections=tuple(sections))
 
 
-@settings(max_examples=300, deadline=None)
 @given(documents())
 def test_what_was_rendered_reads_back_the_same(document):
     text = written(document)

@@ -1,7 +1,7 @@
 """kept's section in a file of the user's: found for certain, and not one byte outside it changes."""
 
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from kept.core.errors import ChangedError
@@ -179,7 +179,6 @@ PIECES = (
 ENDS = ("\n", "\n", "\r\n", "\r", "")
 
 
-@settings(max_examples=600, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(ENDS)), max_size=12), st.booleans(), st.booleans())
 def test_whatever_the_file_removing_the_section_gives_back_its_bytes(pieces, bom, latin):
     text = "".join(words + end for words, end in pieces)
