@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 MODELS := src/kept/recall/embed
 MODEL := $(MODELS)/universal.pack
 
-.PHONY: run test coverage torture bench pins
+.PHONY: run test types imports coverage torture bench pins
 
 run: .venv/ready $(MODEL)  ## set up and run kept on your own transcripts (or on the bundled sample)
 	$(BIN)/kept run $(ARGS)
@@ -14,16 +14,21 @@ test: .venv/ready-dev $(MODEL)  ## set up and pass the checks and tests
 	$(BIN)/python -m compileall -q src
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(MAKE) -j 2 --output-sync=target types imports
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+
+types: .venv/ready-dev
 	$(BIN)/mypy
+
+imports: .venv/ready-dev
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 -m "not slow"
 
 coverage: .venv/ready-dev $(MODEL)  ## which lines and branches no test reaches (takes nearly twice as long as the tests alone)
-	$(BIN)/pytest -n 2 -m "not slow" --cov --cov-report=
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --cov --cov-report=
 	$(BIN)/coverage report --skip-covered --sort=cover --show-missing | tail -n 40
 
 torture: .venv/ready-dev  ## the long proofs: kills, power cuts, failing disks, long fuzzing, other examples than those of `make test`
-	$(BIN)/pytest -n 2 -m "slow or hypothesis" --hypothesis-profile=long -rs
+	$(BIN)/pytest -n 2 --dist worksteal -m "slow or hypothesis" --hypothesis-profile=long -rs
 
 bench: .venv/ready-dev  ## speed, as ratios and throughput; the store from 1,000 to 100,000 memories
 	$(BIN)/python benchmarks/speed.py
