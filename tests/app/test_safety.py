@@ -14,7 +14,7 @@ from kept.core.event import Origin
 from kept.core.memory import Status
 from kept.local.files import locked
 from kept.memories import person
-from kept.memories.backups import KEEP, backup, safeguard
+from kept.memories.backups import KEEP, backup, backups, safeguard
 from kept.memories.browse import exported
 from kept.memories.history import undo
 from kept.outputs.write import Standing
@@ -123,6 +123,15 @@ def test_restoring_brings_the_day_back_and_puts_the_present_aside(desk_at, home,
         held = [each for each in workspace.store.log.memories() if each.status is Status.HELD and "linter" in each.content]
         assert held == []  # a line of the store that was put aside is not taken for an addition by hand
         assert memory_file(home).read_text() == text.replace("ISO 8601", "ISO 8601 (the basic form)")
+
+
+def test_forgetting_reaches_a_backup_that_was_restored_and_those_that_only_the_replaced_store_noted(desk_at, home, transcripts):
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        one, two = (backup(workspace, home / f"{name}.db") for name in ("one", "two"))
+    restore(workspace.paths, one, lambda: desk_at(home))
+    with desk_at(home) as workspace:
+        assert {one, two} <= set(backups(workspace))
 
 
 def test_restoring_works_where_the_present_store_does_not_open(desk_at, home, transcripts):

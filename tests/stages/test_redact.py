@@ -52,6 +52,43 @@ def test_a_hard_negative_stays_as_it_is(text: str) -> None:
     assert redact(text, key=KEY).text == text
 
 
+@pytest.mark.parametrize(
+    ("words", "secret"),
+    [
+        ("my password: {}", "correcthorsebatterystaple"),
+        ("{} is my password", "Zb0RLZ9!x"),
+        ('export DB_PASS="{}"', "p4ss Zb0RLZ"),
+        ('passphrase = "{}"', "violet harbor tunnel copper"),
+        ("my PIN is {}", "739143"),
+        ("seed phrase: {}", "window apple river mountain silver garden rocket harbor violin pepper castle orange"),
+        ("private key 0x{}", "9f3b" * 16),
+        ("bob:$apr1${}", "ab12cd34$" + "Q7xkT2mZ9aLwR4nBv8cYe1"),
+        ("WLAN-Schlüssel: {}", "zQ81mTr4xkP2"),
+        ("https://x/api?key={}", "mT81zQr4xkP2vW9sLa73"),
+        ("{}", "MTA4OTIxNzYzNDU1NDMyMTA5.GkT2mZ." + "Q7xkT2mZ9aLwR4nBv8cYe1Hs5Jd0Fg3Pu6"),
+    ],
+)
+def test_a_secret_is_found_in_the_ways_people_write_one_down(words: str, secret: str) -> None:
+    assert secret not in redact(f"Please note {words.format(secret)}, and go on.", key=KEY).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my password: required",
+        "the password is incorrect",
+        'password = "Please enter a password"',
+        "the seed words are not shown to the user at all in this view of the wallet page",
+        "https://x/api?key=YOUR_KEY",
+        "the pin is 13",
+        "wifi password: not set",
+        "pay $1$ and $2",
+    ],
+)
+def test_speaking_of_a_secret_is_none(text: str) -> None:
+    assert redact(text, key=KEY).text == text
+
+
 def test_equal_secrets_have_equal_fingerprints_and_another_key_gives_others() -> None:
     first = redact(f"export GITHUB_TOKEN={token()}", key=KEY).found
     second = redact(f"again {token()}, and {token(2)}", key=KEY).found

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kept.core.errors import UsageError
 from kept.store.backups import add_copy, kept_copies, rotate
+from kept.store.protocol import Log
 from kept.workspace import Workspace
 
 KEEP = 7  # intact backups made by themselves; as many days of work
@@ -20,9 +21,19 @@ def backup(workspace: Workspace, path: Path) -> Path:
             "there is a file of that name already", where=str(target), hint="a backup overwrites nothing: choose another name"
         )
     workspace.store.copy_to(target)
-    run = workspace.store.log.start_run("backup", workspace.clock())
-    workspace.store.log.end_run(run, workspace.clock(), {"path": str(target)})
+    note_copy(workspace, target)
     return target
+
+
+def note_copy(workspace: Workspace, path: Path) -> None:
+    """Note in the log that a copy of the store lies at a path, so that forgetting reaches it. Raises StoreError."""
+    run = workspace.store.log.start_run("backup", workspace.clock())
+    workspace.store.log.end_run(run, workspace.clock(), {"path": str(path)})
+
+
+def noted_copies(log: Log) -> frozenset[Path]:
+    """The copies that a log notes, also those that are gone."""
+    return frozenset(Path(str(each.report.get("path", ""))) for each in log.runs() if each.command == "backup" and each.report)
 
 
 def safeguard(workspace: Workspace) -> Path | None:
@@ -43,8 +54,6 @@ def backups(workspace: Workspace) -> tuple[Path, ...]:
     """Every copy of the store that kept knows of and that is still there: made by itself, by hand, before a migration, put
     aside.
     """
-    by_hand = (
-        Path(str(each.report.get("path", ""))) for each in workspace.store.log.runs() if each.command == "backup" and each.report
-    )
-    found = (*workspace.paths.backups.glob("*.db"), *(workspace.paths.state / "aside").glob("*.db*"), *by_hand)
+    own = (*workspace.paths.backups.glob("*.db"), *(workspace.paths.state / "aside").glob("*.db*"))
+    found = (*own, *noted_copies(workspace.store.log))
     return tuple(sorted({each for each in found if each.is_file()}))

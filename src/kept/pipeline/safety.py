@@ -23,6 +23,7 @@ from kept.days.day_notes import summarise
 from kept.extraction.questions.support import fields, share, verbatim
 from kept.local import files
 from kept.local.files import locked
+from kept.memories.backups import note_copy, noted_copies
 from kept.memories.person import usable
 from kept.outputs.write import Standing, Written, standing, start_over
 from kept.paths import Paths
@@ -89,27 +90,30 @@ def restore(home: Paths, path: Path, open_desk: Callable[[], AbstractContextMana
     DamagedError; the present store stays then.
     """
     with locked(home.lock):
-        known = _outputs(home)
+        known, copies = _known(home)
         aside = put_in_place(path.absolute(), home.store, home.state / "aside")
         discard(home.vectors)
         with open_desk() as workspace:
             problems = start_over(workspace) if known is None else []
             if known is not None:
                 _carry_over(workspace, known)
+            # The backup was made before it was noted as one, and does not know of younger ones.
+            for copy in sorted((copies | {path.absolute()}) - noted_copies(workspace.store.log)):
+                note_copy(workspace, copy)
             _, written = settle(workspace, lambda: None)
             written.problems[:0] = problems
     return Restored(aside=aside, written=written)
 
 
-def _outputs(home: Paths) -> dict[str, tuple[Output, ...]] | None:
-    """What the present store wrote to which file; None where it cannot tell."""
+def _known(home: Paths) -> tuple[dict[str, tuple[Output, ...]] | None, frozenset[Path]]:
+    """What the present store wrote to which file (None where it cannot tell), and the copies of it that it notes."""
     if not home.store.exists():
-        return None
+        return None, frozenset()
     try:
         with SqliteStore(home.store) as store:
-            return {path: store.output(path) for path in store.outputs()}
+            return {path: store.output(path) for path in store.outputs()}, noted_copies(store.log)
     except StoreError:
-        return None
+        return None, frozenset()
 
 
 def _carry_over(workspace: Workspace, known: dict[str, tuple[Output, ...]]) -> None:
