@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from kept.recall.ranking.when import when
+from kept.recall.ranking.when import when, writes_month_first
 
 ZONE = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 11, 22, 30, tzinfo=UTC)  # a Wednesday, 23:30 in Berlin
@@ -47,6 +47,50 @@ def days(question):
         ("after February", "2026-03-01", ""),
         ("before March 5", "", "2026-03-05"),
         ("until yesterday", "", "2026-03-11"),
+        ("what broke on 10.01.2024?", "2024-01-10", "2024-01-11"),
+        ("the call of 03.11.24", "2024-11-03", "2024-11-04"),
+        ("2024/01/10 notes", "2024-01-10", "2024-01-11"),
+        ("the bill of 01/2024", "2024-01-01", "2024-02-01"),
+        ("5 Jan 2024", "2024-01-05", "2024-01-06"),
+        ("on Jan 5, 2024 we met", "2024-01-05", "2024-01-06"),
+        ("the 17th of January 2024", "2024-01-17", "2024-01-18"),
+        ("the 17th of January, 2024", "2024-01-17", "2024-01-18"),
+        ("in the first week of March", "2026-03-01", "2026-03-08"),
+        ("last week of February 2024", "2024-02-23", "2024-03-01"),
+        ("last spring", "2025-03-01", "2025-06-01"),
+        ("in summer 2024", "2024-06-01", "2024-09-01"),
+        ("over the weekend", "2026-03-07", "2026-03-09"),
+        ("last weekend we moved", "2026-03-07", "2026-03-09"),
+        ("Q1", "2026-01-01", "2026-04-01"),
+        ("what came of Q4?", "2025-10-01", "2026-01-01"),
+        ("Q3 2024", "2024-07-01", "2024-10-01"),
+        ("the second quarter of 2024", "2024-04-01", "2024-07-01"),
+        ("last quarter", "2025-10-01", "2026-01-01"),
+        ("was haben wir gestern entschieden?", "2026-03-10", "2026-03-11"),
+        ("letzte Woche", "2026-03-02", "2026-03-09"),
+        ("vor drei Tagen ging es noch", "2026-03-08", "2026-03-09"),
+        ("am 5. Januar 2024", "2024-01-05", "2024-01-06"),
+        ("im Mai 2024", "2024-05-01", "2024-06-01"),
+        ("am Wochenende", "2026-03-07", "2026-03-09"),
+        ("seit Februar", "2026-02-01", ""),
+        ("la semaine dernière", "2026-03-02", "2026-03-09"),
+        ("il y a deux semaines", "2026-02-22", "2026-03-01"),
+        ("le 14 juillet 2025", "2025-07-14", "2025-07-15"),
+        ("el lunes pasado", "2026-03-09", "2026-03-10"),
+        ("el 3 de febrero de 2025", "2025-02-03", "2025-02-04"),
+        ("hace 3 días", "2026-03-08", "2026-03-09"),
+        ("a semana passada", "2026-03-02", "2026-03-09"),
+        ("tre giorni fa", "2026-03-08", "2026-03-09"),
+        ("на прошлой неделе", "2026-03-02", "2026-03-09"),
+        ("что было вчера?", "2026-03-10", "2026-03-11"),
+        ("5 января 2024 года", "2024-01-05", "2024-01-06"),
+        ("上周我们决定了什么？", "2026-03-02", "2026-03-09"),
+        ("2024年1月10日的会议", "2024-01-10", "2024-01-11"),
+        ("三天前", "2026-03-08", "2026-03-09"),
+        ("昨日の作業", "2026-03-10", "2026-03-11"),
+        ("先月", "2026-02-01", "2026-03-01"),
+        ("3月5日に", "2026-03-05", "2026-03-06"),
+        ("지난주 회의", "2026-03-02", "2026-03-09"),
     ],
 )
 def test_a_span_is_understood_relative_to_now_in_the_persons_zone(question, since, until):
@@ -58,6 +102,11 @@ def test_a_span_is_understood_relative_to_now_in_the_persons_zone(question, sinc
     [
         "",
         "may I march on?",
+        "python 3.11.7 and 2.0.14 fail on 10.0.0.1",
+        "spring boot and the fall through",
+        "3/4 of the tests, 99.99.2024",
+        "Wo ist der Bug vor dem Release?",
+        "我们用什么数据库？",
         "the last mile",
         "this day-old build",
         "port 2024 is taken",
@@ -83,3 +132,12 @@ def test_the_rest_of_the_question_stays():
 def test_a_long_or_strange_text_is_read_without_harm():
     for text in ("last " * 100_000, "-" * 5000, "mid-", "the end of", "0 days ago", "99999 weeks ago", "\x00 last \ud800 tuesday"):
         when(text, NOW, ZONE)
+
+
+def test_the_locale_decides_which_of_two_numbers_is_the_month_where_both_may_be():
+    def first_day(question, locale):
+        return when(question, NOW, ZONE, month_first=writes_month_first({"LANG": locale})).since.astimezone(ZONE).date().isoformat()
+
+    assert first_day("10/01/2024", "de_DE.UTF-8") == "2024-01-10"
+    assert first_day("10/01/2024", "en_US.UTF-8") == "2024-10-01"
+    assert first_day("10/25/2024", "de_DE.UTF-8") == first_day("25/10/2024", "en_US.UTF-8") == "2024-10-25"

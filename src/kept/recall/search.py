@@ -22,7 +22,7 @@ from kept.recall.embed.levels import Level, level_of
 from kept.recall.index import Index, Kind, Limits, Unit, opened
 from kept.recall.ranking.question import is_telling, joined, phrases, sought, telling_words
 from kept.recall.ranking.rank import TIME, conversations, fused, in_conversation, with_surroundings
-from kept.recall.ranking.when import When, when
+from kept.recall.ranking.when import When, when, writes_month_first
 from kept.recall.relevance import stem
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class _Look:
         self._joined = joined(query)
         self._phrases = phrases(self._words, self._joined)
         self._limits, self._open = self._bounded(filters, to_text(workspace.clock()))
-        self._when = self._resolved(when(query, workspace.clock(), workspace.zone))
+        self._when = self._resolved(when(query, workspace.clock(), workspace.zone, month_first=writes_month_first(workspace.env)))
         self._floor = workspace.settings.recall.floor
         self._asked = _embed_query(workspace, query) if meaning else None
 

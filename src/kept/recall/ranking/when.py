@@ -1,25 +1,31 @@
-"""The time a question speaks of: "last Tuesday", "in March", "before the release". Relative to a moment, in a person's zone.
-English.
+"""The time a question speaks of: "last Tuesday", "10.01.2024", "first week of March", "before the release". Relative to a moment,
+in a person's zone.
 
-Reads words one after another, without patterns, so its cost is that of splitting the text. A weekday or month without more is the
-last one.
+Words of other languages come by :mod:`kept.recall.ranking.calendar_words`. Reads words one after another, without patterns, so its
+cost is that of splitting the text. A weekday or month without more is the last one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from kept.recall.ranking.calendar_words import AGO, WORDS, dense_times
 from kept.recall.ranking.question import telling_words
 
 _CHARACTERS = 1_000
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
+_SHORT_MONTHS = {name[:3]: number for number, name in enumerate(_MONTHS)} | {"sept": 8}
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # the month each begins with, in the north
+_ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": 5}
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "few": 3, "couple": 2}
-_UNITS = {"day": 1, "week": 7, "month": 30, "year": 365}
+_UNITS = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
 _PARTS = {"early": (1, 11), "mid": (10, 21), "middle": (10, 21), "late": (20, 32), "beginning": (1, 11), "end": (20, 32)}
 _OPEN = {"before": "until", "until": "until", "till": "until", "by": "until", "after": "since", "since": "since"}
-_LEAD = frozenset({"in", "on", "during", "of", "the", "around"})
+_LEAD = frozenset(
+    {"in", "on", "at", "over", "during", "of", "the", "around", "der", "dem", "den", "la", "le", "el", "il", "a", "o", "на"}
+)
 
 
 class When(NamedTuple):
@@ -36,11 +42,13 @@ class When(NamedTuple):
     rest: str = ""
 
 
-def when(question: str, now: datetime, zone: ZoneInfo) -> When | None:
-    """The span a question names, and the question without it; None where it names none."""
+def when(question: str, now: datetime, zone: ZoneInfo, *, month_first: bool = False) -> When | None:
+    """The span a question names, and the question without it; None where it names none. ``month_first`` says how 10/01/2024 is
+    read.
+    """
     raw = question[:_CHARACTERS].split()
     words = [each.lower().strip(".,;:!?()\"'“”") for each in raw]
-    words = [each.removesuffix("'s").removesuffix("’s") for each in words]
+    words = [WORDS.get(each, each) for each in (each.removesuffix("'s").removesuffix("’s") for each in words)]
     today = now.astimezone(zone).date()
     for place in range(len(words)):
         side = _OPEN.get(words[place], "")
@@ -48,10 +56,12 @@ def when(question: str, now: datetime, zone: ZoneInfo) -> When | None:
         lead = start
         while lead < len(words) and lead < start + 2 and words[lead] in _LEAD:
             lead += 1
-        found = _span(words, lead, today)
+        if lead == len(words):
+            break
+        found = _span(words, lead, today) or _numeric_date(words[lead], month_first=month_first)
         if found is not None:
             (first, last), length = found
-            label = " ".join(words[place : lead + length])
+            label = " ".join(raw[place : lead + length]).lower().strip(".,;:!?()\"'“”")
             rest = " ".join((*raw[:place], *raw[lead + length :]))
             since, until = _edge(first, zone), _edge(last + timedelta(days=1), zone)
             match side, words[place]:
@@ -65,7 +75,7 @@ def when(question: str, now: datetime, zone: ZoneInfo) -> When | None:
                     return When(None, until, label, rest=rest)
                 case _:
                     return When(since, until, label, rest=rest)
-    return _bounded_by_event(raw, words)
+    return _in_dense_script(question[:_CHARACTERS], today, zone) or _bounded_by_event(raw, words)
 
 
 def _bounded_by_event(raw: Sequence[str], words: Sequence[str]) -> When | None:
@@ -75,6 +85,35 @@ def _bounded_by_event(raw: Sequence[str], words: Sequence[str]) -> When | None:
             if event:
                 label = " ".join(words[place : place + 3])
                 return When(None, None, label, event, _OPEN[word], " ".join(raw[:place]))
+    return None
+
+
+def writes_month_first(env: Mapping[str, str]) -> bool:
+    """Whether a person's locale writes 10/01/2024 for the first of October."""
+    return (env.get("LC_ALL") or env.get("LC_TIME") or env.get("LANG") or "").startswith("en_US")
+
+
+def _in_dense_script(text: str, today: date, zone: ZoneInfo) -> When | None:
+    """A span in a text without spaces between words."""
+    for found in dense_times(text):
+        year, month, day = found.date
+        if day:
+            named = _one_day(year or today.year, month, day, today, fixed=bool(year), length=1)
+        elif month:
+            named = _month([_MONTHS[month - 1], str(year or "")], 0, today, sure=True) if 1 <= month <= 12 else None
+        elif year:
+            named = (date(year, 1, 1), date(year, 12, 31)), 1
+        else:
+            *ago, unit, number = found.span.split()
+            if ago:
+                named = _ago([number, unit, "ago"], 0, today)
+            else:
+                span = _weekend(today, int(number)) if unit == "weekend" else _unit_before(today, unit, int(number))
+                named = span, 1
+        if named is not None:
+            (first, last), _ = named
+            rest = f"{text[: found.start]} {text[found.end :]}".strip()
+            return When(_edge(first, zone), _edge(last + timedelta(days=1), zone), text[found.start : found.end], rest=rest)
     return None
 
 
@@ -91,20 +130,30 @@ def _span(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date]
         case "yesterday":
             day = today - timedelta(days=1)
             return (day, day), 1
-        case "last" | "past" | "previous" | "this" | "recent":
+        case "last" | "past" | "previous" | "this" | "recent" if _week_of_month(words, at, today) is None:
             return _relative(word, after, third, today)
+        case "y" if after == "a":  # il y a
+            return _ago_after(words, at + 2, today, 2)
+        case _ if word in AGO:
+            return _ago_after(words, at + 1, today, 1)
         case "early" | "mid" | "middle" | "late" | "beginning" | "end":
             month = at + (2 if after == "of" else 1)
-            found = _month(words, month, today) if month < len(words) else None
+            found = _month(words, month, today, sure=True) if month < len(words) else None
             return (_part(found[0], _PARTS[word]), found[1] + month - at) if found else None
     if "-" in word and word.split("-", 1)[0] in _PARTS:  # mid-January
         part, _, name = word.partition("-")
         found = _month([name, after], 0, today)
         return (_part(found[0], _PARTS[part]), found[1]) if found else None
+    if (named := _week_of_month(words, at, today) or _quarter(words, at, today) or _season(words, at, today)) is not None:
+        return named
+    if word == "weekend" and at and words[at - 1] in ("over", "on", "at", "the", "in"):
+        return _weekend(today, 0), 1
+    if after == "last" and word != "day" and (found := _relative("last", word, "", today)) is not None:
+        return found  # la semaine dernière
     if word in _DAYS:
         day = today - timedelta(days=(today.weekday() - _DAYS.index(word)) % 7 or 7)
         return (day, day), 1
-    if (ago := _ago(word, after, third, today)) is not None:
+    if (ago := _ago(words, at, today)) is not None:
         return ago
     if (iso := _iso(word)) is not None:
         return (iso, iso), 1
@@ -114,6 +163,10 @@ def _span(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date]
 
 
 def _relative(word: str, after: str, third: str, today: date) -> tuple[tuple[date, date], int] | None:
+    if after == "weekend":
+        return _weekend(today, 0 if word == "this" else 1), 2
+    if after in _SEASONS and word != "recent":
+        return _season_span(after, today, last=word != "this"), 2
     if after in _DAYS and word != "recent":
         back = (today.weekday() - _DAYS.index(after)) % 7
         day = today - timedelta(days=back if word == "this" else back or 7)
@@ -140,17 +193,116 @@ def _unit_before(today: date, unit: str, back: int) -> tuple[date, date]:
             return monday, monday + timedelta(days=6)
         case "month":
             return _month_span(today.year - (today.month <= back), (today.month - back - 1) % 12 + 1)
+        case "quarter":
+            start = 3 * ((today.month - 1) // 3) + 1 - 3 * back
+            return _months(today.year + (start - 1) // 12, (start - 1) % 12 + 1, 3)
         case _:
             return date(today.year - back, 1, 1), date(today.year - back, 12, 31)
 
 
-def _ago(word: str, after: str, third: str, today: date) -> tuple[tuple[date, date], int] | None:
+def _weekend(today: date, back: int) -> tuple[date, date]:
+    """The weekend that began last; with ``back``, the last one that is over."""
+    saturday = today - timedelta(days=(today.weekday() - 5) % 7)
+    if back and saturday + timedelta(days=1) >= today:
+        saturday -= timedelta(days=7)
+    return saturday, saturday + timedelta(days=1)
+
+
+def _week_of_month(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
+    """``first week of March``, ``last week of the month``'s kind."""
+    number = _ORDINALS.get(words[at], 0)
+    if not number or words[at + 1 : at + 3] not in (["week", "of"], ["week", "in"]):
+        return None
+    found = _month(words, at + 3, today, sure=True) if at + 3 < len(words) else None
+    if found is None:
+        return None
+    (first, last), length = found
+    start = last - timedelta(days=6) if number == 5 else first + timedelta(days=7 * (number - 1))
+    return (start, min(last, start + timedelta(days=6))), 3 + length
+
+
+def _quarter(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
+    """``Q1``, ``Q3 2024``, ``first quarter of 2024``."""
+    word, after, third, fourth = (words[at + n] if at + n < len(words) else "" for n in range(4))
+    if len(word) == 2 and word[0] == "q" and word[1] in "1234":
+        number, year, length = int(word[1]), _year(after), 1
+    elif after == "quarter" and 1 <= _ORDINALS.get(word, 0) <= 4:
+        number, year, length = _ORDINALS[word], _year(third) or (_year(fourth) if third == "of" else 0), 2
+        length += bool(year) and third == "of"
+    else:
+        return None
+    start = 3 * number - 2
+    return _months(year or today.year - (date(today.year, start, 1) > today), start, 3), length + bool(year)
+
+
+def _season(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
+    """``in spring``, ``summer 2024``: a season's name alone is mostly another word."""
+    after = words[at + 1] if at + 1 < len(words) else ""
+    if words[at] not in _SEASONS:
+        return None
+    if year := _year(after):
+        return _months(year, _SEASONS[words[at]], 3), 2
+    led = at and (words[at - 1] in ("in", "during") or words[at - 2 : at] in (["in", "the"], ["during", "the"]))
+    return (_season_span(words[at], today, last=False), 1) if led else None
+
+
+def _season_span(name: str, today: date, *, last: bool) -> tuple[date, date]:
+    """The season that began last; with ``last``, the last one that is over."""
+    for year in (today.year, today.year - 1, today.year - 2):
+        first, end = _months(year, _SEASONS[name], 3)
+        if first <= today and (not last or end < today):
+            break
+    return first, end
+
+
+def _months(year: int, month: int, count: int) -> tuple[date, date]:
+    """So many months from one on."""
+    after = month + count - 1
+    return date(year, month, 1), date(year + after // 12, after % 12 + 1, 1) - timedelta(days=1)
+
+
+def _numeric_date(word: str, *, month_first: bool) -> tuple[tuple[date, date], int] | None:
+    """``10.01.2024``, ``10/01/2024``, ``10.01.24``, ``2024/01/10``, ``01/2024``, ``2024-01``."""
+    mark = next((each for each in "./-" if each in word), "")
+    parts = word.split(mark) if mark else []
+    if not all(part.isdecimal() and part.isascii() for part in parts):
+        return None
+    match parts:
+        case [first, second, year] if len(year) == 4 or (len(first) == len(second) == len(year) == 2 and mark != "-"):
+            numbers = [int(first), int(second)]
+            if mark == "/" and month_first != (numbers[not month_first] > 12):
+                numbers.reverse()
+            return _day_of(int(year) + 2000 * (len(year) == 2), numbers[1], numbers[0])
+        case [year, month, day] if len(year) == 4:
+            return _day_of(int(year), int(month), int(day))
+        case [first, second] if {len(first), len(second)} == {2, 4}:
+            year, month = (first, second) if len(first) == 4 else (second, first)
+            return (_month_span(_year(year), int(month)), 1) if _year(year) and 1 <= int(month) <= 12 else None
+    return None
+
+
+def _day_of(year: int, month: int, day: int) -> tuple[tuple[date, date], int] | None:
+    try:
+        found = date(year, month, day)
+    except ValueError:
+        return None
+    return ((found, found), 1) if 2000 <= year < 2100 else None
+
+
+def _ago_after(words: Sequence[str], at: int, today: date, before: int) -> tuple[tuple[date, date], int] | None:
+    """``vor drei Tagen``, ``il y a trois jours``: so many words before the number say it."""
+    found = _ago([*words[at : at + 2], "ago"], 0, today)
+    return (found[0], before + 2) if found else None
+
+
+def _ago(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
+    word, after, third = (words[at + n] if at + n < len(words) else "" for n in range(3))
     number = _NUMBERS.get(word, int(word) if word.isdecimal() and len(word) < 4 else 0)
     unit = after.removesuffix("s")
     if not number or unit not in _UNITS or third != "ago":
         return None
     middle = today - timedelta(days=number * _UNITS[unit])
-    slack = timedelta(days={"day": 0, "week": 3, "month": 15, "year": 90}[unit])
+    slack = timedelta(days={"day": 0, "week": 3, "month": 15, "quarter": 45, "year": 90}[unit])
     return (middle - slack, middle + slack), 3
 
 
@@ -161,21 +313,36 @@ def _iso(word: str) -> date | None:
         return None
 
 
-def _month(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
-    """``March``, ``March 2025``, ``March 5``, ``5 March 2025``."""
+def _month(words: Sequence[str], at: int, today: date, *, sure: bool = False) -> tuple[tuple[date, date], int] | None:
+    """``March``, ``March 2025``, ``March 5``, ``5 March 2025``, ``5 Jan 2024``, ``17th of January``. ``sure`` where it can be
+    nothing else.
+    """
     word, after, third = (words[at + n] if at + n < len(words) else "" for n in range(3))
-    if (day := _ordinal(word)) and after in _MONTHS:
-        year = _year(third)
-        return _one_day(year or today.year, _MONTHS.index(after) + 1, day, today, fixed=bool(year), length=3 if year else 2)
-    if word not in _MONTHS or (word in ("may", "march") and not _is_name(words, at)):
+    if day := _ordinal(word):
+        of = after == "of"
+        named = _month_number(third if of else after)
+        if not named:
+            return None
+        year = next((_year(each) for each in words[at + 2 + of : at + 4 + of] if each not in ("of", ",")), 0)
+        length = 2 + of + (1 + (words[at + 2 + of] == "of") if year else 0)
+        return _one_day(year or today.year, named, day, today, fixed=bool(year), length=length)
+    short = _SHORT_MONTHS.get(word) is not None and word not in _MONTHS and bool(_ordinal(after) or _year(after))
+    if not short and (word not in _MONTHS or (word in ("may", "march") and not sure and not _is_name(words, at))):
         return None
-    month = _MONTHS.index(word) + 1
+    month = _month_number(word)
+    if after == "of" and _year(third):
+        return _month_span(_year(third), month), 3
     if day := _ordinal(after):
         year = _year(third)
         return _one_day(year or today.year, month, day, today, fixed=bool(year), length=3 if year else 2)
     year = _year(after)
     span = _month_span(year or today.year, month)
     return (span if year or span[0] <= today else _month_span(today.year - 1, month)), 2 if year else 1
+
+
+def _month_number(word: str) -> int:
+    """1 to 12; 0 where a word is no month."""
+    return _MONTHS.index(word) + 1 if word in _MONTHS else _SHORT_MONTHS.get(word, -1) + 1
 
 
 def _is_name(words: Sequence[str], at: int) -> bool:
