@@ -7,15 +7,19 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from io import StringIO
 from itertools import count
 from pathlib import Path
 
+import pytest
+
+from kept.cli import main
 from kept.core.memory import Memory, Status
 from kept.memories.browse import exported
 from kept.paths import find_paths
@@ -233,6 +237,22 @@ def kept(*arguments, home: Path, env=(), drop=(), prefix: Sequence[str] = (), cw
         command, capture_output=True, text=True, check=False, env=full, cwd=cwd or home.parent, **({"timeout": 300} | options)
     )
     return Result(code=done.returncode, out=done.stdout, err=done.stderr)
+
+
+def called(*arguments, home: Path, cwd: Path | None = None) -> Result:
+    """A command in this process, where nothing hangs on the start or the end of one."""
+    out, err, code = StringIO(), StringIO(), None
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(cwd or home.parent)
+        patch.delenv("KEPT_HOME", raising=False)
+        for name, value in (("HOME", str(home)), ("NO_COLOR", "1"), ("COLUMNS", "300")):
+            patch.setenv(name, value)
+        try:
+            main([str(each) for each in arguments])
+        except SystemExit as ended:
+            code = ended.code
+    assert isinstance(code, int)
+    return Result(code=code, out=out.getvalue(), err=err.getvalue())
 
 
 def one_line(result: Result) -> str:

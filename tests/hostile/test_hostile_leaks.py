@@ -9,7 +9,7 @@ import subprocess
 import sys
 import zlib
 
-from hostile_world import answer, bytes_below, desk_at, human, kept, leaked, lines, output, run_at, write
+from hostile_world import answer, bytes_below, called, desk_at, human, leaked, lines, output, run_at, write
 from test_hostile_secrets import SECRETS, everywhere
 
 from kept.llm.adapters.scripted import Scripted
@@ -72,7 +72,7 @@ def test_no_file_that_kept_writes_in_a_day_holds_a_byte_of_a_secret(tmp_path, mo
     path.write_bytes(path.read_bytes() + lines(human(TEXTS[0]), answer(TEXTS[1]), output(TEXTS[2]))[:-9])
     outputs = [("export", "--format", each, "--output", home / f"out.{each}") for each in ("jsonl", "archive")]
     for command in (*COMMANDS, *outputs, ("backup", home / "copy.db")):
-        told += kept(*command, "--home", home, home=home).told.encode()
+        told += called(*command, "--home", home, home=home).told.encode()
     held = bytes_below(home)
     assert {name: found for name, (_, secret) in SECRETS.items() if (found := leaked(secret, held))} == {}
     assert {name: found for name, (_, secret) in SECRETS.items() if (found := leaked(secret, told))} == {}

@@ -9,6 +9,7 @@ from hostile_world import (
     KEPT_OF_RULE,
     RULE,
     answer,
+    called,
     desk_at,
     human,
     kept,
@@ -247,7 +248,7 @@ def test_the_name_of_a_folder_is_told_agents_as_a_short_identifier(tmp_path, nam
     shown = [each.read_text() for each in home.rglob("*.md")]
     assert any(KEPT_OF_RULE in each for each in shown)
     commands = [("context", RULE), ("search", "dates"), ("list",), ("day", "2026-03-01"), ("projects",), ("status",)]
-    shown += [kept(*command, "--home", home, home=home, cwd=place).out for command in commands]
+    shown += [called(*command, "--home", home, home=home, cwd=place).out for command in commands]
     told = [line for each in shown for line in each.splitlines() if str(place) not in line and not line.startswith("<!-- kept: ")]
     assert not [line for line in told if stop in line]
 

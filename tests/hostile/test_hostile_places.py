@@ -17,6 +17,7 @@ from hostile_world import (
     OTHER,
     RULE,
     answer,
+    called,
     human,
     kept,
     lines,
@@ -58,8 +59,8 @@ def test_an_empty_home_is_told_so_and_shown_the_sample(tmp_path):
     assert (done.code, done.err) == (0, "")
     assert "No transcripts were found on this machine: this is kept's bundled sample." in done.out
     assert not memory_file(home).exists()
-    assert kept("status", home=home).code == 0
-    assert kept("check", home=home).code == 0
+    assert called("status", home=home).code == 0
+    assert called("check", home=home).code == 0
 
 
 @pytest.mark.parametrize(
@@ -133,8 +134,8 @@ def test_a_place_below_the_home_that_turns_read_only_costs_nothing_that_was_ther
     assert done.code == 1 or one_line(done)
     assert memory_file(home).read_bytes() == text
     assert KEPT_OF_RULE in before
-    assert kept("check", "--home", home, home=home).code == 0
-    assert kept("run", transcripts, "--home", home, home=home).code == 0
+    assert called("check", "--home", home, home=home).code == 0
+    assert called("run", transcripts, "--home", home, home=home).code == 0
     run_at(tmp_path / "other", transcripts)
     assert {each.content for each in memories(home)} == {each.content for each in memories(tmp_path / "other")}
 
@@ -160,9 +161,9 @@ def test_a_full_disk_is_told_and_the_next_run_goes_on(tmp_path, transcripts, und
         assert len(done.err.splitlines()) <= 1
         subprocess.run(["mount", "-o", "remount,size=64m", place], check=True)
         if (home / ".local/share/kept/kept.db").exists():
-            assert kept("check", "--home", home, home=tmp_path).code == 0
-        assert kept("run", transcripts, "--home", home, home=tmp_path).code == 0
-        assert kept("check", "--home", home, home=tmp_path).code == 0
+            assert called("check", "--home", home, home=tmp_path).code == 0
+        assert called("run", transcripts, "--home", home, home=tmp_path).code == 0
+        assert called("check", "--home", home, home=tmp_path).code == 0
         assert memory_file(home).read_bytes() == undisturbed
     finally:
         subprocess.run(["umount", place], check=True)
@@ -178,8 +179,8 @@ def test_a_limit_on_the_size_of_files_is_told_and_the_next_run_goes_on(tmp_path,
     done = kept("run", transcripts, "--home", home, home=tmp_path, preexec_fn=limit)
     assert done.code in (1, 2)
     assert "unexpected" not in one_line(done)
-    assert kept("run", transcripts, "--home", home, home=tmp_path).code == 0
-    assert kept("check", "--home", home, home=tmp_path).code == 0
+    assert called("run", transcripts, "--home", home, home=tmp_path).code == 0
+    assert called("check", "--home", home, home=tmp_path).code == 0
     assert memory_file(home).read_bytes() == undisturbed
 
 
@@ -198,7 +199,7 @@ def test_runs_at_the_same_time_lose_nothing(tmp_path, transcripts, undisturbed):
         ended = list(pool.map(lambda _: kept("run", transcripts, "--home", home, home=tmp_path), range(3)))
     assert [each.code for each in ended] == [0] * 3
     assert all("already running" in one_line(each) for each in ended if each.err)
-    assert kept("check", "--home", home, home=tmp_path).code == 0
+    assert called("check", "--home", home, home=tmp_path).code == 0
     assert memory_file(home).read_bytes() == undisturbed
 
 
@@ -230,14 +231,14 @@ def test_a_run_that_is_interrupted_says_so_and_the_next_one_goes_on(tmp_path, tr
     _, err = process.communicate()
     assert process.returncode == 130
     assert err.splitlines() == ["kept: stopped; nothing is lost, the next run continues"]
-    assert kept("run", transcripts, "--home", home, home=tmp_path).code == 0
+    assert called("run", transcripts, "--home", home, home=tmp_path).code == 0
     assert memory_file(home).read_bytes() == undisturbed
 
 
 def test_a_home_that_vanishes_between_runs_is_made_anew(tmp_path, transcripts, undisturbed):
     home = tmp_path / "home"
     for _ in range(2):
-        assert kept("run", transcripts, "--home", home, home=tmp_path).code == 0
+        assert called("run", transcripts, "--home", home, home=tmp_path).code == 0
         assert memory_file(home).read_bytes() == undisturbed
         assert KEPT_OF_OTHER in undisturbed.decode()
         shutil.rmtree(home)

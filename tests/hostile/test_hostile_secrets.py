@@ -18,8 +18,8 @@ from hostile_world import (
     answer,
     bytes_below,
     call,
+    called,
     human,
-    kept,
     leaked,
     lines,
     output,
@@ -140,7 +140,7 @@ def test_no_secret_is_printed(tmp_path):
     path = write(tmp_path / "in", b"".join(everywhere(text) for text in texts) + "\n".join(texts).encode())
     commands = [("run", path, "--verbose"), ("run", path, "--force", "--json"), ("sources", "--verbose")]
     for command in commands:
-        done = kept(*command, "--home", home, home=home)
+        done = called(*command, "--home", home, home=home)
         assert done.code in (0, 1)
         for _, secret in SECRETS.values():
             assert leaked(secret, done.told.encode()) == [], command
