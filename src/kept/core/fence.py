@@ -53,13 +53,14 @@ class Layer(NamedTuple):
     share: float
 
 
-FIXES, CORE, DAYS, FACTS, PAST = "fixes", "core", "days", "facts", "past"
+FIXES, CORE, DAYS, FACTS, PAST, SAID = "fixes", "core", "days", "facts", "past", "said"
 LAYERS = (
     Layer(FIXES, "This failed before; what helped then:", 0.0, 3, 0.4),
     Layer(CORE, "Always:", 0.0, 30, 0.4),
     Layer(DAYS, "Worked on here in the last days:", 0.0, 6, 0.4),
     Layer(FACTS, "About this:", 0.3, 15, 0.6),
     Layer(PAST, "Worked on here earlier:", 0.3, 2, 0.3),
+    Layer(SAID, "Said here in earlier sessions (conversation, not a rule):", 0.3, 2, 0.4),
 )
 _OURS = re.compile(TAG, re.IGNORECASE)
 TITLES = {each.name: each.title for each in LAYERS}

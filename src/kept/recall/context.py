@@ -5,10 +5,11 @@ failure fingerprints alone; who has vectors gives them as ``nearest``.
 """
 
 import os
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
-from kept.core.fence import CORE, DAYS, FIXES, Context, Piece
+from kept.core.fence import CORE, DAYS, FACTS, FIXES, SAID, Context, Piece
 from kept.core.text import label_of
 from kept.recall.context_budget import sandwich
 from kept.recall.nearby import Asked, Look, Message, Nearest, Place, near, shared_with, understood
@@ -16,19 +17,28 @@ from kept.recall.relevance import of_late
 from kept.store.reader import Known, StoreReader
 
 CORE_CATEGORIES = ("identity", "person", "preference", "preferences", "constraint")  # those of the user's scope are always shown
+Said = Callable[[str], Mapping[str, float]]  # turns of a project that a message may mean, by key, and how near each is
 NOTHING = Context((), 0, {})
 _WRITTEN = 30.0  # the weight of a line of the daybook
 _DONE = 2  # the weight from which on something was done and not only asked
 
 
 def assemble(
-    place: Place, asked: Asked, *, now: datetime, scope: str = "", nearest: Nearest | None = None, missed: list[Piece] | None = None
+    place: Place,
+    asked: Asked,
+    *,
+    now: datetime,
+    scope: str = "",
+    nearest: Nearest | None = None,
+    said: Said | None = None,
+    missed: list[Piece] | None = None,
 ) -> Context:
     """The context for a message; nothing where the store cannot be read in time. ``scope`` is that of the directory where it is
     known.
 
     ``nearest`` begins to look for the facts that are near by meaning; the answer is taken up after words were looked for.
-    ``missed`` takes up the facts that are not near enough. Raises StoreError where there is a store that cannot be read.
+    ``said`` looks for what the person said in the project, where no memory answers. ``missed`` takes up the facts that are not near
+    enough. Raises StoreError where there is a store that cannot be read.
     """
     if not os.path.isfile(place.store):  # noqa: PTH113 - pathlib takes longer to import than a search takes
         return NOTHING
@@ -43,6 +53,9 @@ def assemble(
             DAYS: _days(look, message) if asked.core or asked.days or message.intent.recent else [],
             **near(look, message, meant),
         }
+        project = look.scopes[1:]
+        if said is not None and project and asked.message and not (offered[FIXES] or offered[FACTS] or offered[DAYS]):
+            offered[SAID] = _said(look, said(project[0]))
         keys, texts = _present(glance, asked, place.user)
     return sandwich(offered, budget=asked.budget, present=texts, told=asked.told | keys)
 
@@ -54,6 +67,14 @@ def _fix(look: Look, memory: Known) -> Piece:
     return Piece(
         FIXES, memory.id, memory.line + where, look.local_day(memory.last_seen), 1.0, memory.confidence - bool(where), reason
     )
+
+
+def _said(look: Look, near: Mapping[str, float]) -> list[Piece]:
+    if not near:
+        return []
+    from kept.recall.passages import said_pieces  # noqa: PLC0415 - telling whose words a text is takes longer than a search
+
+    return said_pieces(look, near)
 
 
 def _core(look: Look) -> list[Piece]:
@@ -152,4 +173,4 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-__all__ = ["NOTHING", "Asked", "Nearest", "Place", "assemble", "utc_now"]
+__all__ = ["NOTHING", "Asked", "Nearest", "Place", "Said", "assemble", "utc_now"]

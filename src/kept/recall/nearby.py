@@ -232,19 +232,28 @@ def _facts(look: Look, message: Message, meant: Meant) -> list[Piece]:
         close = parts.together()
         if close < max(FLOOR, use.floor):
             if look.missed is not None:
-                look.missed.append(_missed(look, memory, words, cosine))
+                look.missed.append(_missed(look, memory, words, parts))
             continue
         value = fact_score(
             close, last_seen=instant(memory.last_seen), now=look.now, uses=memory.uses, confidence=memory.confidence, weights=use
         )
         pieces.append(
-            Piece(FACTS, memory.id, memory.line, look.local_day(memory.last_seen), close, value, _fact_reason(parts, words, topics))
+            Piece(
+                FACTS,
+                memory.id,
+                memory.line,
+                look.local_day(memory.last_seen),
+                close,
+                value,
+                _fact_reason(parts, words, topics, whole=look.missed is not None),
+            )
         )
     best = sorted(pieces, key=lambda each: (-each.score, each.key))[: use.most]
     return [piece for place, piece in enumerate(best) if place < FEW or piece.near >= CLEAR]
 
 
-def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[Topic]) -> str:
+def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[Topic], *, whole: bool) -> str:
+    """Why a fact is near; the ``whole`` of it for a person who asks."""
     return "; ".join(
         filter(
             None,
@@ -252,16 +261,23 @@ def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[T
                 _because(words) if parts.words else "",
                 f"its topic: {', '.join(each.name for each in topics)}" if parts.topic else "",
                 f"its meaning ({parts.meaning:.2f})" if parts.meaning >= MEANT else "",
+                f"({_parts_of(parts)})" if whole else "",
             ),
         )
     )
 
 
-def _missed(look: Look, memory: Known, words: Mapping[str, float], cosine: float) -> Piece:
+def _missed(look: Look, memory: Known, words: Mapping[str, float], parts: Likeness) -> Piece:
     """A fact that is not near enough, with what it has in common with the message all the same."""
-    meaning = f"its meaning ({cosine:.2f}, shown from {SURE:.2f} on)" if cosine else ""
-    because = "; ".join(filter(None, (f"{_because(words)}, which is too little" if words else "", meaning)))
-    return Piece(FACTS, memory.id, memory.line, look.local_day(memory.last_seen), cosine, sum(words.values()), because)
+    because = "; ".join(filter(None, (f"{_because(words)}, which is too little" if words else "", _parts_of(parts))))
+    return Piece(FACTS, memory.id, memory.line, look.local_day(memory.last_seen), parts.meaning, sum(words.values()), because)
+
+
+def _parts_of(parts: Likeness) -> str:
+    """The parts of a likeness as a person reads them, and from where on a meaning counts."""
+    needed = MEANT if parts.shares else SURE
+    meaning = f"meaning {parts.meaning:.2f} (counts from {needed:.2f} on)" if parts.compared else "meanings not compared"
+    return f"words {parts.words:.2f}, topic {parts.topic:.2f}, {meaning}"
 
 
 def _nearness(words: Mapping[str, float], about: set[str], text: str, asked: list[float]) -> float:

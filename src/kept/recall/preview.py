@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from kept.core.fence import Context, Piece
 from kept.recall.context import Asked, Place, assemble
-from kept.recall.embed_server.query import near_here
+from kept.recall.embed_server.query import near_here, said_here
 from kept.recall.failures import marks_of
 from kept.recall.relevance import weights_of
 from kept.workspace import Workspace
@@ -44,7 +44,15 @@ def preview(workspace: Workspace, message: str = "", *, directory: str = "", bud
     )
     scope = workspace.scope(directory) if directory else ""
     missed: list[Piece] = []
-    found = assemble(place, asked, now=workspace.clock(), scope=scope, missed=missed, nearest=near_here(workspace, message))
+    found = assemble(
+        place,
+        asked,
+        now=workspace.clock(),
+        scope=scope,
+        missed=missed,
+        nearest=near_here(workspace, message),
+        said=said_here(workspace, message),
+    )
     best = sorted(missed, key=lambda each: (-each.near, -each.score, each.key))[:_MISSED]
     if not best:
         return found

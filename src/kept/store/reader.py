@@ -17,6 +17,7 @@ from kept.core.errors import StoreError
 _HERE = os.path.dirname(__file__)  # noqa: PTH120 - pathlib takes longer to import than a search takes
 _STEPS = 2_000  # virtual machine steps between two looks at the clock
 _LONG_WORD = 64
+_TEXT = 9  # where the words of an event stand in its row of an archive block
 
 
 class Known(NamedTuple):
@@ -73,6 +74,22 @@ class Written(NamedTuple):
     instead: str
     sessions: frozenset[str]
     kind: str
+
+
+class Turn(NamedTuple):
+    """What a person said: its text, when, in which session, and the last that the assistant said to it; ``repeated`` are hashes of
+    its long passages that came in other sessions too.
+
+    ``ended`` says that a memory which rests on it does not hold any more, ``instead`` what took that memory's place.
+    """
+
+    text: str
+    at: str
+    session: str
+    reply: str
+    repeated: tuple[int, ...]
+    ended: bool
+    instead: str
 
 
 class StoreReader:
@@ -185,6 +202,38 @@ class StoreReader:
         first.
         """
         return [_written_of_row(row) for row in self._fetch_all("passages", first=first, last=last, scopes=json.dumps(scopes))]
+
+    def turn(self, key: str) -> Turn | None:
+        """What a person said, by its event's key; None where it is gone, or its session is off the record."""
+        rows = self._fetch_all("said", key=key)
+        if not rows:
+            return None
+        event, at, block, place, thread, ordinal, session = rows[0]
+        replies = self._fetch_all("reply", thread=thread, ordinal=ordinal)
+        text = self._archived_text(block, place)
+        resting = self._fetch_all("resting", key=key)
+        # Instead of what a memory that a person edited was made of, stands what it says now.
+        ended = [
+            instead if status != "active" else content
+            for status, content, instead in resting
+            if status != "active" or content not in text
+        ]
+        return Turn(
+            text=text,
+            at=str(at),
+            session=str(session),
+            reply=self._archived_text(*replies[0]) if replies else "",
+            repeated=tuple(int(row[0]) for row in self._fetch_all("repeated", event=event)),
+            ended=bool(ended),
+            instead=next(filter(None, ended), ""),
+        )
+
+    def _archived_text(self, block: int, place: int) -> str:
+        try:
+            ((body,),) = self._fetch_all("block", block=block)
+            return str(json.loads(zlib.decompress(body))[place][_TEXT])
+        except (ValueError, TypeError, IndexError, zlib.error) as error:
+            raise StoreError(f"archive block {block} is damaged", hint="run `kept check`") from error
 
     def outputs(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """What was last written to each file: its path, and of every line the key (a memory's id, or what else it is) and the

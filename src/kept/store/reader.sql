@@ -77,3 +77,30 @@ WHERE form <> 'point' AND day >= :first AND day <= :last AND scope IN (SELECT va
 
 -- name: output
 SELECT path, lines FROM outputs WHERE intended = 0;
+
+-- name: said
+SELECT e.id, e.at, e.block, e.place, te.thread, te.ordinal, t.session
+FROM events AS e JOIN thread_events AS te ON te.event = e.id JOIN threads AS t ON t.id = te.thread
+WHERE e.key = :key AND e.kind = 'prompt' AND e.author = 'human' AND NOT te.abandoned AND e.at IS NOT NULL
+      AND t.session NOT IN (SELECT session FROM opted_out) ORDER BY te.thread LIMIT 1;
+
+-- name: repeated
+SELECT hash FROM passage_hashes AS p WHERE p.event = :event
+      AND EXISTS (SELECT 1 FROM passage_hashes AS o WHERE o.hash = p.hash AND o.session <> p.session);
+
+-- name: reply
+-- The last that the assistant said before the next prompt.
+SELECT e.block, e.place FROM thread_events AS te JOIN events AS e ON e.id = te.event
+WHERE te.thread = :thread AND te.ordinal > :ordinal AND NOT te.abandoned AND e.kind = 'response' AND e.author = 'assistant'
+      AND te.ordinal < coalesce((SELECT min(next.ordinal) FROM thread_events AS next JOIN events AS asked ON asked.id = next.event
+                                 WHERE next.thread = :thread AND next.ordinal > :ordinal AND asked.kind = 'prompt'), 9e18)
+ORDER BY te.ordinal DESC LIMIT 1;
+
+-- name: block
+SELECT body FROM blocks WHERE id = :block;
+
+-- name: resting
+-- Memories that rest on a turn, and what took the place of those that do not hold any more.
+SELECT old.status, coalesce(json_extract(old.body, '$.content'), '') AS content, coalesce(json_extract(new.body, '$.content'), '') AS instead
+FROM memories AS old LEFT JOIN memories AS new ON new.id = json_extract(old.body, '$.superseded_by') AND +new.status = 'active'
+WHERE old.status IN ('active', 'superseded', 'resolved', 'retired', 'rejected') AND instr(old.body, :key) > 0;

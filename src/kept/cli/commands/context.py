@@ -29,6 +29,9 @@ def context(
     client: Annotated[
         str, typer.Option(metavar="NAME", help="claude: leave out what its session reads from memory.md; codex or none: do not.")
     ] = "claude",
+    why: Annotated[
+        bool, typer.Option("--why", help="Also print what was considered and left out, each with its score and what kept it out.")
+    ] = False,
     as_text: Annotated[bool, typer.Option("--text", help="Print the block itself, as a session gets it.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print every line with score and reason as JSON.")] = False,
 ) -> None:
@@ -59,13 +62,17 @@ def context(
         if piece.layer != layer:
             layer = piece.layer
             lines.append(line((TITLES[layer], "bold")))
-        lines.append(entry([("  ", "")], piece.text, (f"  {piece.day}  {piece.reason}".rstrip(), "dim")))
+        score = f"near {piece.near:.2f}, score {piece.score:.2f}: " if why else ""
+        lines.append(entry([("  ", "")], piece.text, (f"  {piece.day}  {score}{piece.reason}".rstrip(), "dim")))
+    for piece, reason in found.omitted if why else ():
+        told = f"  {reason}; near {piece.near:.2f}, score {piece.score:.2f}: {piece.reason}"
+        lines.append(entry([("  not shown: ", "dim")], piece.text, (told, "dim")))
     left = ", ".join(f"{count:,} {reason}" for reason, count in sorted(found.left_out.items()))
     lines.append(
         line(
             (
                 f"{counted(found.tokens, 'token')}{f'; left out: {left}' if left else ''}"
-                if lines
+                if found.pieces
                 else f"Nothing is near enough to be put before it{f' (left out: {left})' if left else ''}.",
                 "dim",
             )

@@ -1,7 +1,10 @@
-"""Client of the embedding server, for hooks: imports little and never waits past its deadline."""
+"""Client of the embedding server, for hooks: imports little and never waits past its deadline.
+
+A question with a session asks for what was said in other sessions of the one scope; without, for memories.
+"""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kept.recall.embed_server import begin, path_of, read_answer
 from kept.recall.nearby import Meant, Nearest
@@ -22,3 +25,14 @@ def ask(state: str, message: str, seconds: float) -> Nearest:
         return found
 
     return start
+
+
+def ask_said(state: str, message: str, session: str, seconds: float) -> Callable[[str], Mapping[str, float]]:
+    """How a context is told by a warm process what was said in other sessions."""
+
+    def tell(scope: str) -> Mapping[str, float]:
+        until = time.monotonic() + seconds
+        question = {"message": message[-_LONGEST:], "scopes": [scope], "session": session}
+        return read_answer(begin(path_of(state), question, until), until)
+
+    return tell

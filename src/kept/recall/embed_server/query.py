@@ -12,8 +12,12 @@ from zoneinfo import ZoneInfo
 
 from kept.core.errors import KeptError
 from kept.local.recall_settings import Recall
+from kept.recall.context import Said
 from kept.recall.nearby import Meant, Nearest
+from kept.recall.said import rank_said
 from kept.recall.search import Place, cosines
+
+_SAID = 4  # turns that are told; two of them are shown
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,3 +75,22 @@ def near_here(place: Place, message: str) -> Nearest:
         return compare_in_process
 
     return begin
+
+
+def said_here(place: Place, message: str, session: str = "") -> Said:
+    """How a context is given what was said in other sessions, computed in this process; nothing where it cannot be."""
+
+    def tell(scope: str) -> Mapping[str, float]:
+        try:
+            return said_near(place, message, scope, session)
+        except KeptError:
+            return {}
+
+    return tell
+
+
+def said_near(place: Place, message: str, scope: str, session: str) -> dict[str, float]:
+    """The turns that are near enough to be brought unasked, by key, best first. Raises what :func:`kept.recall.search.search`
+    raises.
+    """
+    return {turn.key: turn.near for turn in rank_said(place, message, scope, session=session, most=_SAID) if turn.near}

@@ -15,7 +15,7 @@ from socket import AF_UNIX, SHUT_RDWR, SOCK_STREAM, socket
 from kept.core.errors import KeptError
 from kept.recall.embed_server import line_from, path_of, user_of
 
-Answer = Callable[[str, tuple[str, ...]], Mapping[str, float]]
+Answer = Callable[[str, tuple[str, ...], str | None], Mapping[str, float]]  # of a message, scopes, and a session: see client
 _SECONDS = 0.5  # a question may take so long to come and its answer to be taken
 _QUEUE = 8
 _SCOPES = 50
@@ -79,7 +79,8 @@ def _answer_one(door: socket, answer: Answer) -> None:
         message, scopes = (body.get("message"), body.get("scopes")) if isinstance(body, dict) else (None, None)
         if not isinstance(message, str) or not isinstance(scopes, list) or not all(isinstance(each, str) for each in scopes):
             return
-        found = answer(message, tuple(scopes[:_SCOPES]))
+        session = body.get("session")
+        found = answer(message, tuple(scopes[:_SCOPES]), session if isinstance(session, str) else None)
         connection.settimeout(max(0.001, until - time.monotonic()))
         connection.sendall(json.dumps(dict(found)).encode() + b"\n")
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from kept.local import settings
 from kept.paths import Paths
 from kept.recall.embed import embedder
-from kept.recall.embed_server.query import spot
+from kept.recall.embed_server.query import said_near, spot
 from kept.recall.embed_server.server import Answer, served
 from kept.recall.search import cosines
 
@@ -27,4 +27,11 @@ def _ready(home: Paths, env: Mapping[str, str]) -> Answer:
         model = embedder(recall.embeddings, recall.embeddings_model, env, local=recall.model, stays=True)
     if model is not None:
         model.embed(["kept"])  # the first question must not wait for it
-    return lambda message, scopes: cosines(spot(home.state, settings.load_settings(config).recall, env), message, scopes)
+
+    def answer(message: str, scopes: tuple[str, ...], session: str | None) -> Mapping[str, float]:
+        place = spot(home.state, settings.load_settings(config).recall, env)
+        if session is None:
+            return cosines(place, message, scopes)
+        return said_near(place, message, scopes[0], session) if scopes else {}
+
+    return answer

@@ -1,0 +1,54 @@
+"""A turn of an earlier session as one dated line: what the person typed in it, and how the assistant's reply begins.
+
+Imported only where there is such a turn: telling typed words from foreign ones takes longer than a hook's search.
+"""
+
+from collections.abc import Mapping
+
+from kept.core.event import FORGOTTEN_MARK
+from kept.core.fence import SAID, Piece
+from kept.core.sentences import sentence_texts
+from kept.core.spans import spans
+from kept.core.text import one_line, tokens
+from kept.recall.nearby import Look
+from kept.store.reader import Turn
+
+PREFIX = "turn:"  # before the key of a turn, where keys of memories stand too
+_PASSAGE, _REPLY = 280, 160  # characters
+
+
+def said_pieces(look: Look, near: Mapping[str, float]) -> list[Piece]:
+    """The lines of turns, by their keys and how near each is. What its author took back, or what was erased, gives none."""
+    pieces = []
+    for place, (key, close) in enumerate(near.items()):
+        turn = look.glance.turn(key)
+        passage = _typed_passage(turn, look.asked.message) if turn and turn.session != look.asked.session else ""
+        if turn is None or not passage or (turn.ended and not turn.instead):
+            continue
+        day = look.local_day(turn.at)
+        told = f'{day}, you: "{passage}"'
+        if turn.instead:
+            told += f" (replaced since: {one_line(turn.instead)})"
+        elif turn.reply and FORGOTTEN_MARK not in turn.reply:
+            told += f' Answer: "{_cut(one_line(turn.reply), _REPLY)}"'
+        pieces.append(Piece(SAID, PREFIX + key, told, "", close, -place, "you said it in an earlier session of this project"))
+    return pieces
+
+
+def _typed_passage(turn: Turn, message: str) -> str:
+    """What the person typed; of a long text the sentences from the one on that shares most with the message."""
+    if FORGOTTEN_MARK in turn.text:
+        return ""
+    typed = one_line(
+        " ".join(turn.text[span.start : span.end] for span in spans(turn.text, repeated=turn.repeated) if span.is_typed)
+    )
+    if len(typed) <= _PASSAGE:
+        return typed
+    asked = tokens(message)
+    parts = list(sentence_texts(typed)) or [typed]
+    best = max(range(len(parts)), key=lambda place: (len(tokens(parts[place]) & asked), -place))
+    return _cut(one_line(" ".join(parts[best:])), _PASSAGE)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
