@@ -210,7 +210,7 @@ def meaning(remembering, capsys):
 
 
 LUNCH = "Lunch orders close before noon."
-NEAR = "midday meal deadline"  # no word of it is in the memory
+NEAR = "lunchtime orderlies closets"  # no word of it is in the memory; the hashing model takes beginnings of words
 
 
 def test_a_warm_process_tells_what_is_near_by_meaning(meaning):
@@ -268,6 +268,15 @@ def test_the_context_command_looks_by_meaning_and_follows_the_settings(meaning, 
     assert LUNCH in shown()
     assert kept(capsys, "config", "set", "recall.floor", "0.99")[0] == 0
     assert LUNCH not in shown()
+
+
+def test_the_context_command_tells_what_was_considered_with_its_score_and_what_kept_it_out(meaning, capsys):
+    words = "Did the dealer of walnut crates, lorries and ladders have lunch?"
+    code, out, _ = kept(capsys, "context", words, "--project", harbor(), "--client", "codex", "--why")
+    assert code == 0
+    assert LUNCH in out
+    assert "below the floor; near" in " ".join(out.split())
+    assert "words 0.00" in " ".join(out.split())
 
 
 def test_at_the_end_of_a_session_a_run_is_started_where_the_settings_say_so(remembering, capsys):

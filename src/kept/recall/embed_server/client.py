@@ -30,9 +30,9 @@ def ask(state: str, message: str, seconds: float) -> Nearest:
 def ask_said(state: str, message: str, session: str, seconds: float) -> Callable[[str], Mapping[str, float]]:
     """How a context is told by a warm process what was said in other sessions."""
 
-    def tell(scope: str) -> Mapping[str, float]:
+    def ask_server(scope: str) -> Mapping[str, float]:
         until = time.monotonic() + seconds
         question = {"message": message[-_LONGEST:], "scopes": [scope], "session": session}
         return read_answer(begin(path_of(state), question, until), until)
 
-    return tell
+    return ask_server

@@ -80,13 +80,13 @@ def near_here(place: Place, message: str) -> Nearest:
 def said_here(place: Place, message: str, session: str = "") -> Said:
     """How a context is given what was said in other sessions, computed in this process; nothing where it cannot be."""
 
-    def tell(scope: str) -> Mapping[str, float]:
+    def look_up(scope: str) -> Mapping[str, float]:
         try:
             return said_near(place, message, scope, session)
         except KeptError:
             return {}
 
-    return tell
+    return look_up
 
 
 def said_near(place: Place, message: str, scope: str, session: str) -> dict[str, float]:

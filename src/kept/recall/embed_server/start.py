@@ -28,10 +28,10 @@ def _ready(home: Paths, env: Mapping[str, str]) -> Answer:
     if model is not None:
         model.embed(["kept"])  # the first question must not wait for it
 
-    def answer(message: str, scopes: tuple[str, ...], session: str | None) -> Mapping[str, float]:
+    def answer_hook(message: str, scopes: tuple[str, ...], session: str | None) -> Mapping[str, float]:
         place = spot(home.state, settings.load_settings(config).recall, env)
         if session is None:
             return cosines(place, message, scopes)
         return said_near(place, message, scopes[0], session) if scopes else {}
 
-    return answer
+    return answer_hook
