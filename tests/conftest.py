@@ -1,8 +1,10 @@
 """Fixtures that every test may ask for."""
 
 import os
+import shutil
 import signal
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,6 +26,7 @@ settings.load_profile("kept")
 
 # A store waits for the disk at each commit, a hundred times in a test; files in memory wait for nothing.
 MEMORY, ENOUGH = "/dev/shm", 4 << 30
+IN_MEMORY = pytest.StashKey[str]()
 
 
 def folders_in_memory() -> str:
@@ -36,14 +39,15 @@ def folders_in_memory() -> str:
     return MEMORY if fit else ""
 
 
-def pytest_configure() -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
     """Hear Ctrl-C, and let the commands that tests start hear it: what a shell starts in the background is deaf to it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for sign in SIGNS:  # the tests play the person, whoever starts them
         os.environ.pop(sign, None)
-    if "PYTEST_DEBUG_TEMPROOT" not in os.environ and (folder := folders_in_memory()):
-        os.environ["PYTEST_DEBUG_TEMPROOT"] = folder
+    if config.option.basetemp is None and "PYTEST_DEBUG_TEMPROOT" not in os.environ and (place := folders_in_memory()):
+        config.option.basetemp = config.stash[IN_MEMORY] = mkdtemp(dir=place)  # short: the path of a socket has a hundred bytes
     os.environ["KEPT_EMBEDDINGS"] = "hashing"  # no test loads the real model unasked, nor does a command it starts
 
 
@@ -57,6 +61,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("timeout") is None:
             slow = item.get_closest_marker("slow") is not None
             item.add_marker(pytest.mark.timeout(SLOW_LIMIT if slow else LIMIT, method="signal"))
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Give the memory back, unless somebody may want to look at what failed."""
+    if exitstatus != pytest.ExitCode.TESTS_FAILED and (folder := session.config.stash.get(IN_MEMORY, "")):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ import json
 import os
 import stat
 import sys
+from itertools import count
 from pathlib import Path
 from threading import Thread
 
@@ -63,7 +64,8 @@ def test_a_program_that_hangs_is_killed_with_its_children(program, tmp_path: Pat
         return mark.read_text(encoding="utf-8").split() if mark.exists() else []
 
     command = Command(f"{program(body)} x", env=os.environ, timeout=1.0)
-    command._programs = Programs(clock=lambda: float(len(noted()) == 2))  # its second is over once both of them run
+    looks = count()  # it begins at nought, though both may run by then; its second is over once they do
+    command._programs = Programs(clock=lambda: float(next(looks) > 0 and len(noted()) == 2))
     said = command.ask(ask())
     assert isinstance(said, Silent)
     assert said.fault is Fault.TIMEOUT
