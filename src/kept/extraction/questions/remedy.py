@@ -8,6 +8,7 @@ from kept.core.error_fingerprint import error_lines, readable
 from kept.core.event import Author, Event, Kind
 from kept.core.spans import typed_text
 from kept.core.text import one_line
+from kept.extraction.rules.hazards import harms, is_spoken, named_error
 
 _PASSAGE = re2.compile(r"`([^`\n]{2,300})`")
 _ADDRESS = re2.compile(r"(?:https?|ftp|git|ssh)://[^\s`'\")>]+")
@@ -32,6 +33,11 @@ def never_helped(content: str, cited: Iterable[Event], events: Sequence[Event]) 
     ran = "\n".join((*helped, *failed)).casefold()
     names = [one_line(name).casefold() for name in _PASSAGE.findall(content)]
     foreign = (name for name in names if name not in ran and name not in said and not _is_error(name, events))
+    shown = [name for name in _PASSAGE.findall(content) or [content] if one_line(name).casefold() not in said]
+    if any(
+        harms(name) or (name != content and is_spoken(name) and named_error(name) != name.rstrip(" .:,;=([{")) for name in shown
+    ):
+        return True
     orders = [name for name in _ADDRESS.findall(content.casefold()) if name not in ran and name not in said]
     if orders or any(_SHELL.search(name) or " " in name for name in foreign):
         return True

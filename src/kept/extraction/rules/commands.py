@@ -12,7 +12,7 @@ COMMAND_CHARS = 2_000
 STEPS_KEPT = 24
 WORDS_KEPT = 60
 
-_PLAIN = re.compile(r"[^\\'\"`()<|&;\n]+")  # characters that neither quote nor join
+_PLAIN = re.compile(r"[^\\'\"`()<|&;\n#]+")  # characters that neither quote nor join
 _GROUPS = re.compile(r"['\"`()]")
 _KEYWORDS = frozenset(
     {"do", "done", "then", "else", "elif", "fi", "if", "while", "until", "for", "!", "{", "}", "(", ")", "case", "esac"}
@@ -74,7 +74,7 @@ def unquoted(word: str) -> str:
 
 
 def steps_of(command: str) -> tuple[Step, ...]:
-    """The steps of a command line, in order; what follows a here-document is input and no step."""
+    """The steps of a command line, in order; comments, and what follows a here-document, are none."""
     text = command[:COMMAND_CHARS].replace("\\\n", "  ")
     found: list[Step] = []
     begin, joint, place, depth, quote = 0, "", 0, 0, ""
@@ -99,6 +99,10 @@ def steps_of(command: str) -> tuple[Step, ...]:
         elif text.startswith("<<", place) and not text.startswith("<<<", place):
             _keep(found, text[begin:place], joint)
             return tuple(found)
+        elif char == "#" and depth == 0 and text[max(0, place - 1) : place].strip("|&;") in ("", " ", "\t", "\n"):
+            _keep(found, text[begin:place], joint)
+            begin = text.find("\n", place) if "\n" in text[place:] else len(text)
+            width = begin - place
         elif char in "|&;\n" and (depth == 0 or place >= len(text)) and not _redirects(text, place):
             width = 2 if text[place : place + 2] in ("&&", "||", ";;") else 1
             _keep(found, text[begin:place], joint)

@@ -13,6 +13,7 @@ from kept.core.event import Event, least
 from kept.core.memory import Candidate, Evidence
 from kept.extraction.rules.actions import Command, Done, actions_of
 from kept.extraction.rules.commands import Step
+from kept.extraction.rules.hazards import DANGEROUS, harms, is_spoken, named_error, plain_command
 from kept.extraction.rules.remedies import Failure, Remedy, code, remedy, same, unsilenced
 from kept.extraction.rules.toolwords import ASSERTS, TRANSIENT
 from kept.extraction.rules.undone import fails_again, rejected, reversed_later
@@ -29,6 +30,7 @@ CERTAIN = 0.9
 _COMMANDS = 60  # commands after a failure among which its success is looked for
 _REPLACED = 4  # commands after a failure that can still be another program in its place
 _TELLING = 3
+_LEAST = 3  # words of an error whose rest is left out
 _LINE_CHARS = 300
 _ERROR_CHARS = 110
 _COMMAND_CHARS = 80
@@ -175,8 +177,14 @@ def _candidates(
 
 
 def _candidate(fix: Fix, profile: Profile, category: str, scope: Callable[[str], str]) -> Candidate | None:
-    error = _shown(readable(fix.failure.error).rstrip(" .:"), _ERROR_CHARS)
-    command = _shown(unsilenced(fix.failure.step.text), _COMMAND_CHARS)
+    whole = readable(fix.failure.error).rstrip(" .:")
+    step = unsilenced(fix.failure.step.text)
+    error, command = named_error(whole), plain_command(step)
+    done = [passage for _, passage in fix.remedy.proof]
+    if any(map(is_spoken, done)) or (error != whole and len(error.split()) < _LEAST) or not command:
+        return None
+    error = _shown(error, _ERROR_CHARS, whole=error == whole)
+    command = _shown(command, _COMMAND_CHARS, whole=command == step)
     content = f"{code(error)} when running {code(command)}: {fix.remedy.clause}."
     quotes = (
         (fix.failure.command.output, fix.failure.error),
@@ -195,6 +203,7 @@ def _candidate(fix: Fix, profile: Profile, category: str, scope: Callable[[str],
         scope=where,
         content=content,
         confidence=CERTAIN,
+        doubt=DANGEROUS if any(map(harms, done)) else "",
         trigger=TRIGGER,
         at=event.at,
         origin=least(tuple(each.origin for each in evidence)),
@@ -205,10 +214,12 @@ def _candidate(fix: Fix, profile: Profile, category: str, scope: Callable[[str],
     )
 
 
-def _shown(text: str, limit: int) -> str:
-    """A passage within a limit, cut between words."""
+def _shown(text: str, limit: int, *, whole: bool) -> str:
+    """A passage within a limit, cut between words; one that is not the ``whole`` says so."""
     line = text.strip().splitlines()[0]
-    if len(line) <= limit:
+    if len(line) <= limit - 2:
+        return line if whole else f"{line} …"
+    if whole and len(line) <= limit:
         return line
     return f"{line[: limit - 2].rsplit(' ', 1)[0].rstrip(' ,;:')} …"
 

@@ -258,8 +258,8 @@ def _edited(failure: Failure, edits: Sequence[Edit], *, alone: bool) -> Remedy |
     return _changed(edit, clause, _KIND) if clause else None
 
 
-def _changed(edit: Edit, clause: tuple[str, str], rank: int) -> Remedy:
-    return Remedy(clause=clause[0], proof=((edit.call, clause[1]),), rank=rank, action=edit)
+def _changed(edit: Edit, clause: tuple[str, tuple[str, ...]], rank: int) -> Remedy:
+    return Remedy(clause=clause[0], proof=tuple((edit.call, line) for line in clause[1]), rank=rank, action=edit)
 
 
 def _names(failure: Failure, edit: Edit) -> bool:
@@ -269,8 +269,8 @@ def _names(failure: Failure, edit: Edit) -> bool:
     return any(_telling(failure) & _words(line) for line in changed[:6])
 
 
-def _clause(edit: Edit) -> tuple[str, str] | None:
-    """An edit of one line as a clause, and the passage of it that is quoted; None where it changed more."""
+def _clause(edit: Edit) -> tuple[str, tuple[str, ...]] | None:
+    """An edit of one line as a clause, and the passages of it that are quoted; None where it changed more."""
     old, new = lines_of(edit.old), lines_of(edit.new)
     gone, come = [line for line in old if line not in new], [line for line in new if line not in old]
     name = name_of(edit.path)
@@ -282,10 +282,10 @@ def _clause(edit: Edit) -> tuple[str, str] | None:
     if max(len(before), len(after)) > _LINE_CHARS:
         return None
     if before and after:
-        return f"change {code(before)} to {code(after)} in `{name}`", after
+        return f"change {code(before)} to {code(after)} in `{name}`", (after, before)
     if after:
-        return f"add {code(after)} to `{name}`", after
-    return f"remove {code(before)} from `{name}`", before
+        return f"add {code(after)} to `{name}`", (after,)
+    return f"remove {code(before)} from `{name}`", (before,)
 
 
 def lines_of(text: str) -> list[str]:

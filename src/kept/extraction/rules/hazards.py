@@ -1,0 +1,101 @@
+"""What may stand in the slots of a fix: an error without anybody's prose, and a command that a later agent may run unasked.
+
+What a tool printed and what an agent ran are shown to later sessions as they stand, so a sentence in them would be an order, and a
+command that destroys or opens something would be repeated. Decided by form: names are one token, and words in a row are prose.
+"""
+
+import re2
+
+from kept.core.text import NEGATIONS
+from kept.extraction.rules.commands import Step, steps_of, unquoted
+from kept.extraction.rules.toolwords import INTERPRETERS
+from kept.profiles.lexicons import word_list
+
+DANGEROUS = "what helped is a command that could do harm"
+
+# A quotation mark that opens, and behind it the one token and the mark that closes, where it names one thing.
+_QUOTED = re2.compile(
+    r"(?:^|[\s(\[{=:,])(?:'([^\s'\"`<>*]*['’])?|\"([^\s\"`<>*]*\")?|`([^\s'\"`<>*]*[`'])?|“([^\s”<>*]*”)?|‘([^\s’<>*]*’)?|«([^»<>*]*»)?)"
+)
+_MARKUP = re2.compile(r"<[/!A-Za-z]|\*\*|\]\(|&[a-z]+;")
+_NEXT = re2.compile(r"[.!?;。！？]\s+\S|\s[-–—]\s")
+_BINDS = "|".join(sorted(map(re2.escape, word_list("assertion", "binds") - NEGATIONS - {"only"})))
+_ORDER = re2.compile(rf"(?i)(?:^|[,;:(]\s)[^,;:(]*\b(?:{_BINDS})\b(?:\s+\S+){{4}}")
+_TOLD = re2.compile(rf"(?i)(?:^|[\s'\"=:,(])(?:{_BINDS})(?:\s+[^\W\d_]+){{2}}")
+_IN_A_ROW = re2.compile(r"(?:(?:^|[\s'\"=:,(])[^\W\d_]+(?:['’][^\W\d_]+)?[,.:;!?]?){7}(?:$|[\s'\"),])")
+_ARGUMENT = re2.compile(r"\"[^\"]*\"?|'[^']*'?")
+_SPOKEN = re2.compile(r"[^\W\d_]{2,}[,.:;]?\s+[^\W\d_]{2,}[,.:;]?\s+[^\W\d_]{2,}")
+_REMARK = re2.compile(r"(?:^|\s)(?:#|//|/\*|<!--)")
+
+_HERE = re2.compile(r"^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?:[:/]|$)")
+_ADDRESS = re2.compile(r"(?:\w+\+)?\w+://[^\s'\"]+")
+_INNER = re2.compile(r"(?:[$<]\(|`)([^()`]+)")
+_LOADERS = frozenset(
+    {"curl", "wget", "nc", "ncat", "scp", "rsync", "ssh", "ftp", "sftp", "telnet", "iwr", "ssh-copy-id", "eval", "iex"}
+)
+_OUTSIDE = re2.compile(r"^(?:/|~|\$|\.\.|\.$|\./?\*?$|\*|[A-Za-z]:\\)")
+_OPENED = re2.compile(r"[0-7]?[0-7]{2}[2367]|[augo]*[ao][augo]*[+=][rx]*w[rx]*|[+=][rx]*w[rx]*")
+_WEAKENS = re2.compile(
+    r"(?i)(?:^|[^a-z])(?:no[-_.]|(?:skip|disable|without|ignore|allow)[-_.]?)(?:\w+[-_])?"
+    r"(?:ssl|tls|https|cert|verif|check|sign|gpg|hash|auth|sandbox|secur|protect|firewall)"
+    r"|insecure|unsafe|unauthenticated|untrusted|dangerous|bypass|privileged|trusted-?host|stricthostkey|reject_?unauthorized"
+    r"|(?:ssl|tls|verify|verification|secure|sandbox|auth|protect\w*|firewall\w*|signature)\w*['\"]?[\s=:]+['\"]?"
+    r"(?:false|no|off|0|none|disabled?)\b"
+    r"|safe\.directory\s+['\"]?\*|setenforce|master-disable|quarantine|\bufw\s+disable"
+    r"|index-url|find-links|index_url|npm_config_registry|goproxy|gonosum|goinsecure"
+)
+_DESTROYS = re2.compile(
+    r"(?i)\b(?:drop|truncate)\s+(?:table|database|schema)|\bpush\b.*(?:\s-f\b|--force)|\breset\s+--hard|\bclean\s+-\w*[dfx]"
+    r"|\bmkfs|\bdd\s+if=|\bterraform\s+destroy|\bkubectl\s+delete|system\s+prune|\bhistory\s+-c|authorized_keys"
+    r"|>{1,2}\s*['\"]?(?:/[^d]|~|\$)"
+)
+
+
+def named_error(line: str) -> str:
+    """The part of an error line that holds no prose of a tool's: up to the first quoted text that is no name, the first markup and
+    the end of its first sentence.
+    """
+    ends = [found.start() for pattern in (_MARKUP, _NEXT, _ORDER) if (found := pattern.search(line))]
+    ends += [found.start() for found in _QUOTED.finditer(line) if not any(found.groups())][:1]
+    return line[: min(ends, default=len(line))].rstrip(" .:,;=([{")
+
+
+def plain_command(command: str) -> str:
+    """A command up to the first thing in it that speaks to somebody: a remark, markup, or words in a row."""
+    ends = [found.start() for found in _ARGUMENT.finditer(command) if _SPOKEN.search(found[0])][:1]
+    ends += [found.start() for pattern in (_REMARK, _MARKUP, _TOLD, _IN_A_ROW) if (found := pattern.search(command))]
+    return command[: min(ends, default=len(command))].rstrip()
+
+
+def is_spoken(passage: str) -> bool:
+    """Whether a command, or a line that was changed, holds a remark or words that speak to somebody."""
+    return plain_command(passage) != passage.rstrip()
+
+
+def harms(command: str) -> bool:
+    """Whether a command destroys, opens, loads from elsewhere or switches a check off, so that only a person may pass it on."""
+    return bool(
+        _WEAKENS.search(command)
+        or _DESTROYS.search(command)
+        or any(not _HERE.match(address) for address in _ADDRESS.findall(command))
+        or any(map(_is_harmful, steps_of(command)))
+        or any(_is_harmful(step) for inner in _INNER.findall(command) for step in steps_of(inner))
+    )
+
+
+def _is_harmful(step: Step) -> bool:
+    words = [unquoted(word) for word in step.words]
+    operands = [word for word in words[1:] if not word.startswith("-")]
+    program = step.program
+    if "sudo" in (*step.settings, *words) or "doas" in words:
+        return True
+    if program in ("rm", "rmdir", "unlink", "shred", "mv", "del"):
+        return any(_OUTSIDE.match(word) for word in operands)
+    if program == "chmod":
+        return any(_OPENED.fullmatch(word) for word in operands)
+    if INTERPRETERS.fullmatch(program) and (step.joint == "|" or (program.endswith("sh") and "-c" in words)):
+        return True
+    return program in _LOADERS and not any(_HERE.match(word) for word in operands)
+
+
+__all__ = ["DANGEROUS", "harms", "is_spoken", "named_error", "plain_command"]
