@@ -181,7 +181,7 @@ def measure(homes: dict[str, Path], prompts: list[str], rounds: int) -> dict[str
 def warm(home: Path, known: str) -> Iterator[int]:
     """A process that stays and answers hooks of a home, once it answers to words it knows; its number."""
     program = (
-        "import os, sys; os.environ['OPENBLAS_NUM_THREADS'] = '1'; from kept.workspace import find_paths; from "
+        "import os, sys; os.environ['OPENBLAS_NUM_THREADS'] = '1'; from kept.paths import find_paths; from "
         "kept.recall.embed_server.start import kept_warm\n"
     )
     program += "with kept_warm(find_paths(os.environ['HOME'], os.environ), os.environ): sys.stdin.read()"
