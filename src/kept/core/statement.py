@@ -59,12 +59,12 @@ _MEASURED = (_SINGULAR - {"port"}) | _set("least most max min exactly than to is
 # What has one wording at a time, and how it is told which.
 _TEXTS = _set("message text label title heading placeholder tooltip caption prompt wording button error name banner")
 _SAYING, _ORDERING = _set("say read be"), _set("should must shall to")
-_COUNTED = _set(
+COUNTED = _set(
     "issue issues pr prs step phase task test tests line lines option item chapter rule round case day week part section "
     "ticket bug migration number no nr session level story page figure row column"
 )
 # What is said of one version is not taken back by the same of another.
-_VERSIONED = _set(
+VERSIONED = _set(
     "support test match matrix fail bug broken break work releas tag since introduc add fix changelog also both run "
     "built exist remov deprecat"
 )
@@ -260,7 +260,7 @@ def _revalued(later: Statement, earlier: Statement) -> bool:
         (value,), (before,) = new, old
         return (
             len(later.content) > _LEAST
-            and not later.content & _VERSIONED
+            and not later.content & VERSIONED
             and {each for each in later.artifacts if value not in each}
             == {each for each in earlier.artifacts if before not in each}
             and _measures(later.form, value)
@@ -274,7 +274,7 @@ def _measures(form: str, value: str) -> bool:
     """Whether a number is the value of something rather than the name of one of several things."""
     words = form.split()
     before = words[max(0, words.index(value) - 2) : words.index(value)] if value in words else []
-    if not before or before[-1] in _COUNTED:
+    if not before or before[-1] in COUNTED:
         return False
     return bool(_UNIT.match(value)) or before[-1] in _MEASURED
 

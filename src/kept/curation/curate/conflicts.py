@@ -10,6 +10,7 @@ from kept.core.event import Origin
 from kept.core.statement import handles, replaces
 from kept.curation.categories import Rules, answers, same_ground
 from kept.curation.curate.plans import Plan
+from kept.curation.curate.values import saying, supersessions
 
 _APART = timedelta(hours=12)
 
@@ -19,33 +20,43 @@ def conflicts(plans: Sequence[Plan], rules: Rules) -> tuple[dict[int, tuple[int,
 
     A plan gives way to the first one after it that leaves no room for it, provided that one is active and as well trusted.
     """
-    filed: dict[tuple[str, object], list[int]] = {}
     dated = [(plan.last, place) for place, plan in enumerate(plans) if plan.last is not None and plan.category not in rules.lasting]
     replaced: dict[int, tuple[int, datetime]] = {}
     doubtful: set[int] = set()
-    for last, later in sorted(dated):
-        plan = plans[later]
-        known = {other: None for handle in handles(plan.says) for other in filed.get(handle, ())}
-        for earlier in known:
-            before = plans[earlier].last
-            if earlier in replaced or before is None or before >= last or not replaces(plan.says, plans[earlier].says):
-                continue
-            if plans[earlier].fixed:
-                if not plan.fixed and plans[earlier].stands:
-                    doubtful.add(later)
-            elif plan.stands and _rank(plan) <= _rank(plans[earlier]):
-                since = [each.candidate.at for each in plan.members if each.candidate.at and each.candidate.at > before]
-                replaced[earlier] = (later, min(since, default=last))
-        for handle in handles(plan.says):
-            filed.setdefault(handle, []).append(later)
+    dated.sort()
+    for last, later, earlier in _without_room(dated, plans):
+        plan, before = plans[later], plans[earlier].last
+        if earlier in replaced or before is None or before >= last:
+            continue
+        if plans[earlier].fixed:
+            if not plan.fixed and plans[earlier].stands:
+                doubtful.add(later)
+        elif plan.stands and _rank(plan) <= _rank(plans[earlier]):
+            since = [each.candidate.at for each in plan.members if each.candidate.at and each.candidate.at > before]
+            replaced[earlier] = (later, min(since, default=last))
     replaced |= _revalued(
-        [(last, place) for last, place in sorted(dated) if plans[place].category not in rules.gathered], plans, replaced
+        [(last, place) for last, place in dated if plans[place].category not in rules.gathered], plans, replaced
     )
     replaced |= _outgrown(
-        [(last, place) for last, place in sorted(dated) if plans[place].category in rules.themes], plans, replaced
+        [(last, place) for last, place in dated if plans[place].category in rules.themes], plans, replaced
     )
     replaced |= _handed_over(plans, replaced)
     return {each: by for each, by in replaced.items() if by[0] not in doubtful}, doubtful
+
+
+def _without_room(dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan]) -> list[tuple[datetime, int, int]]:
+    """For which plans there is no room beside a later one, by time: when that was last said, it, and the earlier one."""
+    filed: dict[tuple[str, object], list[int]] = {}
+    found = []
+    for last, later in dated:
+        says = plans[later].says
+        known = {other: None for handle in handles(says) for other in filed.get(handle, ())}
+        found += [(last, later, earlier) for earlier in known if replaces(says, plans[earlier].says)]
+        for handle in handles(says):
+            filed.setdefault(handle, []).append(later)
+    texts = [saying(plans[place].content) for _, place in dated]
+    found += [(*dated[later], dated[earlier][1]) for earlier, later in supersessions(texts)]
+    return sorted(found)
 
 
 def _handed_over(plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]) -> dict[int, tuple[int, datetime]]:

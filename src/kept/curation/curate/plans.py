@@ -38,6 +38,12 @@ class Plan:
         return self.winner is not None and untouchable(self.winner)
 
     @property
+    def content(self) -> str:
+        """Its words: a person's own, else those of its evidence."""
+        source = self.winner if self.winner is not None and (self.fixed or self.facts is None) else self.facts
+        return source.content if source is not None else ""
+
+    @property
     def last(self) -> datetime | None:
         """When it was last said."""
         times = [each.last_seen for each in (self.facts, self.winner if self.fixed else None) if each and each.last_seen]

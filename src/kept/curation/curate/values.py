@@ -1,0 +1,248 @@
+"""The same thing with another value: which later statement leaves no room for an earlier one, by plain forms alone.
+
+A month, a weekday, a number or a place in an otherwise like sentence about a state; a value that the later one says to be gone; an
+earlier one that tells of itself how it was at first. Built to be sure rather than complete: what several things can be at once, what
+holds in a narrower place, examples and lists are none. The words of all languages are read side by side. Knows no memories.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from kept.core.artifact import artifacts
+from kept.core.statement import COUNTED, VERSIONED, Statement, statement, stem
+from kept.profiles.lexicons import alternatives, word_list
+
+_READ = 600
+_GONE_WORDS = 6  # words that name what is gone
+_SHARED = 0.5  # share of the rest of an earlier statement that one which takes its value back speaks of too
+_NAMED = (0.33, 2)  # the same, and the words, where what is gone is an identifier
+_REST = 3  # words that are gone for one more that the earlier statement may have
+_OVERTAKEN = (0.5, 4)  # share and number of words of how it was at first that the later one speaks of too
+_FRAME = 2  # telling words around a value
+_TOKEN = re.compile(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
+_NUMBER = re.compile(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
+_DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
+_PLACE = re.compile(r"\W*([^\W\d_][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]+)?)\s*(?:$|[.;,!。，])")
+_BOTH_MONTH_AND_WORD = frozenset(("may", "march", "mars", "mai", "marzo"))
+_EDGE = re.compile(r"[,;:()\[\]\n。，；、：（）]|[.!?](?:\s|$)|\s[—–-]\s")
+_SENTENCE = re.compile(r"[.!?](?:\s|$)|[\n。！？]")
+_IDENTIFIER = re.compile(r"[\w]*[\d/_.-][\w/_.-]*\w")
+
+
+def _words(name: str) -> frozenset[str]:
+    return word_list("change", name)
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    """The forms of all languages under a name."""
+    spaced, unspaced = alternatives("change", name, spaced=True), alternatives("change", name, spaced=False)
+    return re.compile(rf"(?i)(?<![\w-])(?:{spaced})(?![\w-])" + (f"|{unspaced}" if unspaced else ""))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Forms:
+    """The words and forms of all languages."""
+
+    months: frozenset[str]
+    weekdays: frozenset[str]
+    states: frozenset[str]
+    between: frozenset[str]
+    narrow: frozenset[str]
+    empty: frozenset[str]
+    gone: re.Pattern[str]
+    gone_back: re.Pattern[str]
+    turned: re.Pattern[str]
+    adds: re.Pattern[str]
+    once: re.Pattern[str]
+    home: re.Pattern[str]
+    depends: re.Pattern[str]
+    several: re.Pattern[str]
+
+
+@cache
+def _forms() -> _Forms:
+    return _Forms(
+        months=_words("months"),
+        weekdays=_words("weekdays"),
+        states=_words("states"),
+        between=_words("between"),
+        narrow=_words("narrow"),
+        empty=_words("empty"),
+        gone=_pattern("gone"),
+        gone_back=_pattern("gone_back"),
+        turned=_pattern("turned"),
+        adds=_pattern("adds"),
+        once=_pattern("once"),
+        home=_pattern("home"),
+        depends=_pattern("depends"),
+        several=_pattern("several"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Frame:
+    """The telling words of a statement with one value left out, and that value: equal words are about the same thing.
+
+    ``is_state`` says that it has one such value at a time by its own words; any other only where a later one speaks of a change.
+    """
+
+    words: tuple[str, ...]
+    value: str
+    is_state: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Saying:
+    """What of a text tells of values.
+
+    ``named`` are its artifacts, ``gone`` is what it says no longer to be so, with the words it limits that to; ``once`` says that it tells how it was at first,
+    ``turned`` that it speaks of a change.
+    """
+
+    says: Statement
+    named: frozenset[str] = frozenset()
+    frames: tuple[Frame, ...] = ()
+    gone: tuple[tuple[frozenset[str], frozenset[str]], ...] = ()
+    once: bool = False
+    turned: bool = False
+
+
+@lru_cache(maxsize=50_000)
+def saying(text: str) -> Saying:
+    """What a text tells of values."""
+    text = text[:_READ]
+    says, forms = statement(text), _forms()
+    once, turned = bool(forms.once.search(text)), bool(forms.turned.search(text))
+    open_ended = once or says.denials or says.asks or forms.depends.search(text) or forms.adds.search(text)
+    frames = () if open_ended else tuple(_frames(text, forms))
+    gone = () if says.asks else tuple(_gone(text, forms))
+    named = frozenset(each.casefold() for each in artifacts(text))
+    return Saying(says=says, named=named, frames=frames, gone=gone, once=once, turned=turned)
+
+
+def _frames(text: str, forms: _Forms) -> Iterator[Frame]:
+    home = forms.home.search(text)
+    if home is not None:
+        place = _PLACE.match(forms.turned.sub("", text[home.end() :]))
+        if place is not None and (place[1][:1].isupper() or not place[1].isascii()):
+            yield Frame(words=("home",), value=place[1].casefold())
+        return
+    raw = _TOKEN.findall(text)
+    plain = [each.casefold() for each in raw]
+    kinds = [_kind(each, place, forms) for place, each in enumerate(raw)]
+    kept = [place for place, word in enumerate(plain) if kinds[place] or word not in forms.empty]
+    verb = next((place for place, word in enumerate(plain) if word in forms.states), len(plain))
+    is_state = any(place < verb for place in kept) and not forms.several.search(" ".join(plain[:verb]))
+    for at in kept:
+        if not kinds[at] or (at and plain[at - 1] in COUNTED):
+            continue
+        words = tuple(f"<{kinds[at]}>" if place == at else stem(plain[place]) for place in kept if place != verb)
+        near = at > verb and kinds[at] != "name" and all(plain[place] in forms.between for place in range(verb + 1, at))
+        if len(words) > _FRAME or (is_state and near and len(words) == _FRAME and kinds[at] != "number"):
+            yield Frame(words=words, value=plain[at], is_state=is_state and near)
+
+
+def _kind(raw: str, place: int, forms: _Forms) -> str:
+    """What kind of value a word is; empty where it is none."""
+    word = raw.casefold()
+    if _NUMBER.match(raw):
+        return "number"
+    if _DATE.match(raw):
+        return "date"
+    if word in forms.weekdays:
+        return "weekday"
+    if word in forms.months and (word not in _BOTH_MONTH_AND_WORD or (place and raw[:1].isupper())):
+        return "month"
+    return "name" if place and raw[:1].isupper() and len(raw) > 1 else ""
+
+
+def _gone(text: str, forms: _Forms) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+    """What a text says no longer to be so, and the words of the place or occasion to which its clause limits that."""
+    for found in forms.gone.finditer(text):
+        rest = _EDGE.split(text[found.end() :], maxsplit=1)[0]
+        if found[0].casefold().endswith(" from"):
+            rest = rest.split(" to ", 1)[0]
+        if forms.depends.search(_SENTENCE.split(text[: found.start()])[-1]):
+            continue
+        begin = max((each.end() for each in _EDGE.finditer(text, 0, found.start())), default=0)
+        yield from _named(rest.split()[:_GONE_WORDS], text[begin : found.start()], forms)
+    for found in forms.gone_back.finditer(text):
+        begin = max((each.end() for each in _EDGE.finditer(text, 0, found.start())), default=0)
+        yield from _named(text[begin : found.start()].split()[-_GONE_WORDS:], "", forms)
+
+
+def _named(words: Sequence[str], before: str, forms: _Forms) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+    old = statement(" ".join(words)).content
+    limits = [each.casefold().strip("`.,") for each in before.split()]
+    narrow = next((place for place, word in enumerate(limits) if word in forms.narrow), None)
+    if old:
+        yield old, statement(" ".join(limits[narrow:])).content if narrow is not None else frozenset()
+
+
+def supersessions(sayings: Sequence[Saying]) -> Iterator[tuple[int, int]]:
+    """The pairs (earlier, later) of sayings, which are in the order of time, of which the later leaves no room for the earlier."""
+    filed: dict[tuple[str, ...], list[tuple[int, Frame]]] = {}
+    for later, each in enumerate(sayings):
+        for frame in each.frames:
+            others = filed.setdefault(frame.words, [])
+            yield from (
+                (earlier, later)
+                for earlier, other in others
+                if other.value != frame.value and ((other.is_state and frame.is_state) or _is_turned(each, frame))
+            )
+            others.append((later, frame))
+    yield from _taken_back(sayings)
+    yield from _overtaken(sayings)
+
+
+def _is_turned(later: Saying, frame: Frame) -> bool:
+    """Whether a statement speaks of a change of its value: not of what is so of one version among several."""
+    return later.turned and not VERSIONED & set(frame.words)
+
+
+def _taken_back(sayings: Sequence[Saying]) -> Iterator[tuple[int, int]]:
+    """Those of which the later one says that the value of the earlier is gone."""
+    wanted = {word for each in sayings for old, _ in each.gone for word in old}
+    having: dict[str, list[int]] = {}
+    for later, each in enumerate(sayings):
+        for old, limits in each.gone:
+            rarest = min(old, key=lambda word: (len(having.get(word, ())), word))
+            for earlier in having.get(rarest, ()):
+                if takes_back(each, old, limits, sayings[earlier]):
+                    yield earlier, later
+        for word in each.says.content & wanted:
+            having.setdefault(word, []).append(later)
+
+
+def takes_back(later: Saying, old: frozenset[str], limits: frozenset[str], earlier: Saying) -> bool:
+    """Whether an earlier statement says of the same matter what the later one says to be gone."""
+    said, matter = earlier.says, later.says.content
+    if not old <= said.content or said.denials or said.asks or not limits <= said.content or said.form == later.says.form:
+        return False
+    if any(old & other for other, _ in earlier.gone):
+        return False
+    rest = said.content - old
+    shared = rest & matter
+    named = any(_IDENTIFIER.fullmatch(word) for word in old) or bool(shared & later.named & earlier.named)
+    least, words = _NAMED if named else (_SHARED, 1)
+    return len(rest) <= len(old) // _REST or (len(shared) >= words and len(shared) >= least * len(rest))
+
+
+def _overtaken(sayings: Sequence[Saying]) -> Iterator[tuple[int, int]]:
+    """Those of which the earlier one tells how it was at first, and the later how it is."""
+    having: dict[str, list[int]] = {}
+    share, least = _OVERTAKEN
+    for later, each in enumerate(sayings):
+        if each.once:
+            for word in each.says.content:
+                having.setdefault(word, []).append(later)
+        elif having and not each.says.asks:
+            shared = Counter(place for word in each.says.content for place in having.get(word, ()))
+            yield from (
+                (earlier, later)
+                for earlier, count in sorted(shared.items())
+                if count >= least and count >= share * len(sayings[earlier].says.content)
+            )

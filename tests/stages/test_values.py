@@ -1,0 +1,98 @@
+"""The same thing with another value: which later statement leaves no room for an earlier one."""
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from kept.core.artifact import artifacts
+from kept.core.event import Origin
+from kept.core.fold import apply
+from kept.core.memory import Accepted, Actor, Candidate, Evidence, Judged, Status
+from kept.curation.categories import rules_of
+from kept.curation.curate import curate
+from kept.curation.curate.values import saying, supersessions
+from kept.profiles import profile
+
+GOLD = Path(__file__).parents[3] / "shared" / "gold"
+
+REPLACED = [
+    ("The launch is in May.", "The launch is now planned for July."),
+    ("The deadline of the grant is 2026-03-01.", "The deadline of the grant is 2026-04-15."),
+    ("The standup is on Monday.", "The standup is on Thursday."),
+    ("We have 500 subscribers.", "We have 800 subscribers."),
+    ("Our newsletter has 500 subscribers.", "Our newsletter now has 800 subscribers."),
+    ("The hosting costs $20 a month.", "The hosting costs $35 a month."),
+    ("I live in Bergen.", "I moved to Oslo, I no longer live in Bergen."),
+    ("I live in Berlin.", "I live in Lisbon now."),
+    ("I live in Berlin.", "Ich wohne jetzt in Lissabon."),
+    ("Ich wohne in Berlin.", "J'habite maintenant à Lyon."),
+    ("Vivo en Madrid.", "我现在住在里斯本。"),
+    ("The app listens on port 8080.", "The app listens on port 9090 now."),
+    ("We deploy the site to Heroku.", "We now deploy the site to Fly."),
+    ("Die Abgabe ist im Mai.", "Die Abgabe ist jetzt im Juli."),
+    ("El lanzamiento es en mayo.", "El lanzamiento es ahora en julio."),
+    ("The config file is `settings.ini`.", "The config file is `settings.toml` (formerly `settings.ini`)."),
+    ("The cache of the search page is kept in Redis.", "The Redis cache of the search page was removed."),
+    ("Reviews are done on Gerrit.", "We switched from Gerrit to GitHub, reviews are done there."),
+    ("We first used a cron job for the nightly export of orders.", "The nightly export of orders runs as a job of the queue."),
+    ("Wir speichern die Rechnungen als CSV.", "Wir speichern die Rechnungen als Parquet, nicht mehr als CSV."),
+]
+BOTH_STAND = [
+    # Two things, each with a value of its own.
+    ("The api has 3 workers.", "The importer has 5 workers."),
+    ("The port of the api is 8080.", "The port of the web is 9090."),
+    ("Server 1 has 8 cores.", "Server 2 has 8 cores."),
+    ("Issue 12 is due on Monday.", "Issue 13 is due on Friday."),
+    ("Room 4 has 20 seats.", "Room 5 has 30 seats."),
+    ("The house has 2 floors.", "The house has 3 bathrooms."),
+    ("Ana lives in Porto.", "Rui lives in Braga."),
+    ("I live in Berlin.", "I work in Potsdam."),
+    ("I live in Berlin.", "Ana moved to Lisbon."),
+    ("I live in Berlin.", "I moved to Neovim."),
+    ("Migration 41 is now done.", "Migration 42 is now done."),
+    # One thing, several values at once.
+    ("The api listens on port 80.", "The api listens on port 443."),
+    ("The api listens on port 80.", "The api also listens on port 443 now."),
+    ("Python 3.11 is supported.", "Python 3.12 is supported now."),
+    ("The cli supports Python 3.11.", "The cli now supports Python 3.12."),
+    ("My son is 7.", "My son is 4."),
+    ("The team meets on Mondays.", "The team meets on Thursdays."),
+    ("A backup is on Monday.", "A backup is on Friday."),
+    ("We also have 500 subscribers.", "We have 800 subscribers."),
+    ("We use Postgres for the orders.", "We use Redis for the sessions."),
+    # Narrower, conditional, examples, questions, events.
+    ("Use npm for the scripts.", "In the api folder use bun instead of npm for the scripts."),
+    ("The timeout is 30 s.", "If the disk is slow the timeout is 60 s."),
+    ("The form has 3 fields.", "For example the form has 5 fields."),
+    ("The launch is in May.", "Is the launch in July?"),
+    ("On Monday we fixed the parser.", "On Friday we fixed the parser."),
+    ("The workshop in May was long.", "The workshop in July was long."),
+    ("We released 1.2 in May.", "We released 1.3 in July."),
+    ("Npm is used in the web folder.", "If you are on Windows, npm is no longer used in the web folder."),
+    ("We use gorm.", "We no longer use gorm for the orders service."),
+    # What is gone is another thing of the same words, or was denied before.
+    ("The helper of the parser reads tokens lazily.", "The helper page was removed."),
+    ("The cache of the preview build is cleared at night.", "There is no cache."),
+    ("We do not use gorm for orders.", "We no longer use gorm for orders."),
+    ("First run the migrations of the orders table.", "The migrations of the orders table run in the job."),
+    ("Never log tokens of the api.", "Tokens of the api are rotated instead of logged."),
+    ("The export takes orders of the last year from the archive.", "Orders used to be small."),
+]
+
+
+def pairs(*texts: str) -> list[tuple[int, int]]:
+    return list(supersessions([saying(each) for each in texts]))
+
+
+@pytest.mark.parametrize(("earlier", "later"), REPLACED)
+def test_another_value_of_the_same_thing_in_a_plain_form_replaces_the_earlier_one(earlier, later):
+    assert set(pairs(earlier, later)) == {(0, 1)}
+
+
+@pytest.mark.parametrize(("earlier", "later"), BOTH_STAND)
+def test_what_can_be_so_at_once_replaces_nothing(earlier, later):
+    assert pairs(earlier, later) == []
+    assert all(each.says.form for each in (saying(earlier), saying(later)))
