@@ -117,7 +117,7 @@ def test_two_memories_that_turn_out_to_say_the_same_are_merged_into_the_older():
     apart = {**after([left]), **after([right])}
     assert len(apart) == 2
     operations = curate([left, right], tuple(apart.values()))
-    assert [type(each) for each in operations] == [Merge]
+    assert [type(each) for each in operations] == [Merge, Reaffirm]
     assert operations[0].memory == next(each.id for each in apart.values() if each.first_seen == DAWN)
 
 

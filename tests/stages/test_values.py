@@ -1,20 +1,10 @@
 """The same thing with another value: which later statement leaves no room for an earlier one."""
 
-import json
-import re
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from kept.core.artifact import artifacts
-from kept.core.event import Origin
-from kept.core.fold import apply
-from kept.core.memory import Accepted, Actor, Candidate, Evidence, Judged, Status
-from kept.curation.categories import rules_of
-from kept.curation.curate import curate
 from kept.curation.curate.values import saying, supersessions
-from kept.profiles import profile
 
 GOLD = Path(__file__).parents[3] / "shared" / "gold"
 

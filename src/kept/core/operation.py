@@ -23,6 +23,8 @@ CONDENSED = "condensed with what is like it"
 ANSWERED = "answered by what was said later"
 # The beginning of the reason for what a model said should become of memories; the rest is its own words.
 ADVISED = "the model says: "
+# The reason for what a person let in: it stays, and gives way to nothing but their own plain words.
+APPROVED = "approved by the user"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,7 +15,7 @@ from kept.core.event import Origin
 from kept.core.fold import FORGOTTEN
 from kept.core.invisible import strip_invisible
 from kept.core.memory import SUGGESTED, USER_SCOPE, Actor, Evidence, Memory, Refused, Status
-from kept.core.operation import Add, Approve, Merge, Operation, Pin, Reaffirm, Reject, Resolve, Retire, Revise, as_facts
+from kept.core.operation import APPROVED, Add, Approve, Merge, Operation, Pin, Reaffirm, Reject, Resolve, Retire, Revise, as_facts
 from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
 from kept.core.times import to_text
@@ -165,7 +165,7 @@ def approve(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
         _need(memory, Status.HELD, Status.RETIRED, Status.REJECTED)
         if not memory.content:
             raise UsageError("this memory was forgotten; nothing can bring it back", where=memory.id)
-        return _once(workspace, "approve", Approve(memory=memory.id, at=workspace.clock(), reason="approved by the user"))
+        return _once(workspace, "approve", Approve(memory=memory.id, at=workspace.clock(), reason=APPROVED))
 
 
 def reject(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:

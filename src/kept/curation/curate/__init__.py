@@ -12,6 +12,7 @@ from datetime import datetime
 from kept.core.memory import DOUBTED, SAID_ONCE, Held, Judged, Memory, Refused, Status, Verdict
 from kept.core.operation import (
     ANSWERED,
+    APPROVED,
     WITHDRAWN,
     Add,
     Approve,
@@ -104,7 +105,7 @@ def curate(
 
 
 # How the reasons begin for which machines make a memory active.
-_MADE_ACTIVE = ("accepted", "seen in ", "confidence reached")
+_MADE_ACTIVE = ("accepted", "seen in ", "decided in ")
 
 
 def counts(verdict: Verdict) -> bool:
@@ -117,9 +118,15 @@ def _settle(plan: Plan, *, replaced: bool, doubtful: bool) -> Iterator[Operation
     if facts is None or plan.ended:
         return
     at, status = facts.last_seen, Status.HELD if doubtful else plan.status
-    living = winner is not None and (plan.fixed or winner.status in (Status.ACTIVE, Status.HELD)) and not _is_doubted(plan)
+    reason = "held: it contradicts what you keep" if doubtful else reason_of(plan.members, facts, status)
+    if status is Status.ACTIVE and plan.category != facts.category:
+        reason = _promoted(plan)
+    living = (
+        winner is not None
+        and (plan.fixed or winner.status in (Status.ACTIVE, Status.HELD))
+        and not (_is_doubted(plan) or (doubtful and _is_made_active(plan)))
+    )
     if winner is None or not (living or replaced):
-        reason = "held: it contradicts what you keep" if doubtful else reason_of(plan.members, facts)
         value = memory_of(plan.number, plan.members[0].candidate, facts, status)
         took = winner.supersedes if winner is not None else ()
         yield Add(memory=plan.number, at=facts.first_seen, reason=reason, value=replace(value, supersedes=took))
@@ -132,33 +139,40 @@ def _settle(plan: Plan, *, replaced: bool, doubtful: bool) -> Iterator[Operation
     )
     promoted = not plan.fixed and winner.category == facts.category != plan.category
     after = difference(winner, facts if promoted else replace(facts, category=plan.category))
+    if winner.reason.startswith(APPROVED):
+        reason = winner.reason
     if rest:
         yield Merge(memory=winner.id, at=at, reason="they say the same", losers=rest, facts=after)
+        yield Reaffirm(memory=winner.id, at=at, reason=reason, facts=replace(after, added=(), dropped=()))
     elif after.content != winner.content or after.category != winner.category:
-        yield Revise(memory=winner.id, at=at, reason="a clearer or newer wording", facts=after)
+        yield Revise(memory=winner.id, at=at, reason=reason, facts=after)
     elif moved(winner, after):
-        yield Reaffirm(memory=winner.id, at=at, reason=f"seen in {count_of(facts.observations)}", facts=after)
+        yield Reaffirm(memory=winner.id, at=at, reason=reason, facts=after)
     if promoted:
         yield from _promotion(plan, winner.category)
     if winner.status is Status.HELD and status is Status.ACTIVE and not winner.owned:
-        often = facts.observations >= OFTEN
-        yield Approve(
-            memory=winner.id, at=at, reason=f"seen in {count_of(facts.observations)}" if often else "confidence reached the floor"
-        )
+        yield Approve(memory=winner.id, at=at, reason=reason)
 
 
 def _is_doubted(plan: Plan) -> bool:
     """Whether a memory that machines made active rests on what a model doubts: it waits then, as if the model had come first."""
-    winner = plan.winner
     doubts = all(isinstance(each.verdict, Held) and each.verdict.reason == DOUBTED for each in plan.members)
+    return bool(plan.members) and doubts and _is_made_active(plan)
+
+
+def _is_made_active(plan: Plan) -> bool:
+    winner = plan.winner
     made = winner is not None and winner.status is Status.ACTIVE and winner.reason.startswith(_MADE_ACTIVE)
-    return bool(plan.members) and doubts and made and not plan.fixed
+    return made and not plan.fixed
 
 
 def _promotion(plan: Plan, category: str) -> Iterator[Operation]:
     if plan.facts is not None and plan.category != category:
-        reason = f"decided in {count_of(plan.facts.observations)}"
-        yield Promote(memory=plan.number, at=plan.facts.last_seen, reason=reason, category=plan.category)
+        yield Promote(memory=plan.number, at=plan.facts.last_seen, reason=_promoted(plan), category=plan.category)
+
+
+def _promoted(plan: Plan) -> str:
+    return f"decided in {count_of(plan.facts.observations if plan.facts else 0)}"
 
 
 def _supersede(plan: Plan, by: str, at: datetime) -> Iterator[Operation]:

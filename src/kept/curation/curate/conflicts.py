@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from kept.core.event import Origin
+from kept.core.operation import APPROVED
 from kept.core.statement import handles, replaces
 from kept.curation.categories import Rules, answers, same_ground
 from kept.curation.curate.plans import Plan
@@ -28,20 +29,34 @@ def conflicts(plans: Sequence[Plan], rules: Rules) -> tuple[dict[int, tuple[int,
         plan, before = plans[later], plans[earlier].last
         if earlier in replaced or before is None or before >= last:
             continue
-        if plans[earlier].fixed:
+        if not _may_replace(plan, plans[earlier]):
             if not plan.fixed and plans[earlier].stands:
                 doubtful.add(later)
         elif plan.stands and _rank(plan) <= _rank(plans[earlier]):
             since = [each.candidate.at for each in plan.members if each.candidate.at and each.candidate.at > before]
             replaced[earlier] = (later, min(since, default=last))
-    replaced |= _revalued(
-        [(last, place) for last, place in dated if plans[place].category not in rules.gathered], plans, replaced
-    )
-    replaced |= _outgrown(
-        [(last, place) for last, place in dated if plans[place].category in rules.themes], plans, replaced
-    )
+    replaced |= _revalued([(last, place) for last, place in dated if plans[place].category not in rules.gathered], plans, replaced)
+    replaced |= _outgrown([(last, place) for last, place in dated if plans[place].category in rules.themes], plans, replaced)
     replaced |= _handed_over(plans, replaced)
     return {each: by for each, by in replaced.items() if by[0] not in doubtful}, doubtful
+
+
+def _may_replace(plan: Plan, earlier: Plan) -> bool:
+    """Whether a plan may take an earlier one's place without a person.
+
+    None takes that of the person's own, only typed words that of typed words, and only typed words which say that it changed that
+    of what a person approved.
+    """
+    if earlier.fixed:
+        return False
+    typed = plan.fixed or _is_typed(plan)
+    if earlier.winner is not None and earlier.winner.reason == APPROVED:
+        return typed and saying(plan.content).tells_change
+    return typed or not _is_typed(earlier)
+
+
+def _is_typed(plan: Plan) -> bool:
+    return any(evidence.origin is Origin.USER for member in plan.members for evidence in member.candidate.evidence)
 
 
 def _without_room(dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan]) -> list[tuple[datetime, int, int]]:

@@ -194,12 +194,11 @@ def memory_of(number: str, candidate: Candidate, facts: Facts, status: Status) -
     )
 
 
-def reason_of(members: Sequence[Judged], facts: Facts) -> str:
-    """Why a memory has the status it begins with."""
-    if facts.observations >= OFTEN:
-        return f"seen in {count_of(facts.observations)}"
-    verdict = members[-1].verdict
-    return "accepted" if isinstance(verdict, Accepted) else f"held: {verdict.reason}"
+def reason_of(members: Sequence[Judged], facts: Facts, status: Status) -> str:
+    """Why a memory is what it is, by its evidence alone: whatever was read first, it says the same."""
+    if status is Status.HELD:
+        return f"held: {next((each.verdict.reason for each in reversed(members) if not isinstance(each.verdict, Accepted)), '')}"
+    return f"seen in {count_of(facts.observations)}" if facts.observations > 1 else "accepted"
 
 
 def count_of(sessions: int) -> str:

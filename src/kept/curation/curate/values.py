@@ -1,8 +1,8 @@
 """The same thing with another value: which later statement leaves no room for an earlier one, by plain forms alone.
 
-A month, a weekday, a number or a place in an otherwise like sentence about a state; a value that the later one says to be gone; an
-earlier one that tells of itself how it was at first. Built to be sure rather than complete: what several things can be at once, what
-holds in a narrower place, examples and lists are none. The words of all languages are read side by side. Knows no memories.
+A month, a weekday, a number or a place in an otherwise like sentence about a state; a value that the later one says to be gone;
+an earlier one that tells of itself how it was at first. Built to be sure rather than complete: what several things can be at once,
+what holds in a narrower place, examples and lists are none. The words of all languages are read side by side. Knows no memories.
 """
 
 import re
@@ -98,8 +98,8 @@ class Frame:
 class Saying:
     """What of a text tells of values.
 
-    ``named`` are its artifacts, ``gone`` is what it says no longer to be so, with the words it limits that to; ``once`` says that it tells how it was at first,
-    ``turned`` that it speaks of a change.
+    ``named`` are its artifacts, ``gone`` is what it says no longer to be so, with the words it limits that to; ``once`` says that
+    it tells how it was at first, ``turned`` that it speaks of a change.
     """
 
     says: Statement
@@ -108,6 +108,11 @@ class Saying:
     gone: tuple[tuple[frozenset[str], frozenset[str]], ...] = ()
     once: bool = False
     turned: bool = False
+
+    @property
+    def tells_change(self) -> bool:
+        """Whether it says in plain form that something is not as it was."""
+        return self.turned or bool(self.gone)
 
 
 @lru_cache(maxsize=50_000)
