@@ -1,10 +1,19 @@
 """The same thing with another value: which later statement leaves no room for an earlier one."""
 
+import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from kept.core.artifact import artifacts
+from kept.core.event import Origin
+from kept.core.fold import apply
+from kept.core.memory import Accepted, Actor, Candidate, Evidence, Judged, Status
+from kept.curation.categories import rules_of
+from kept.curation.curate import curate
 from kept.curation.curate.values import saying, supersessions
+from kept.profiles import profile
 
 GOLD = Path(__file__).parents[3] / "shared" / "gold"
 
@@ -27,7 +36,7 @@ REPLACED = [
     ("The config file is `settings.ini`.", "The config file is `settings.toml` (formerly `settings.ini`)."),
     ("The cache of the search page is kept in Redis.", "The Redis cache of the search page was removed."),
     ("Reviews are done on Gerrit.", "We switched from Gerrit to GitHub, reviews are done there."),
-    ("We first used a cron job for the nightly export of orders.", "The nightly export of orders runs as a job of the queue."),
+    ("We first used a cron job for the nightly export of paid orders.", "The nightly export of paid orders runs as a job."),
     ("Wir speichern die Rechnungen als CSV.", "Wir speichern die Rechnungen als Parquet, nicht mehr als CSV."),
 ]
 BOTH_STAND = [
@@ -86,3 +95,44 @@ def test_another_value_of_the_same_thing_in_a_plain_form_replaces_the_earlier_on
 def test_what_can_be_so_at_once_replaces_nothing(earlier, later):
     assert pairs(earlier, later) == []
     assert all(each.says.form for each in (saying(earlier), saying(later)))
+
+
+@pytest.mark.skipif(not GOLD.is_dir(), reason="the annotated memories are not here")
+def test_of_annotated_memories_those_that_gave_way_give_way_and_no_other():
+    rows = [json.loads(line) for path in sorted(GOLD.glob("*/gold.jsonl")) for line in path.read_text().splitlines()]
+    texts = {each["id"]: each["text"] for each in rows}
+    gone = {texts[each["id"]] for each in rows if each["final"] != "active"}
+    rules, superseded = rules_of(profile("coding")), []
+    for scope in sorted({each["scope"] for each in rows}):
+        judged = [_annotated(each) for each in rows if each["scope"] == scope]
+        memories = {}
+        for operation in curate(judged, (), rules=rules):
+            memories.update(apply(memories, operation, Actor.MACHINE))
+        superseded += [each.content for each in memories.values() if each.status is Status.SUPERSEDED]
+    assert len(gone) == 25
+    assert set(superseded) <= gone
+    assert len(superseded) >= 8
+
+
+def _annotated(row):
+    at, origin = datetime.fromisoformat(row["at"]), Origin(row["origin"])
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    quote = Evidence(quote=row["text"], event=row["id"], session=row["id"], path="f", at=at, author="x", origin=origin)
+    category = row["category"] if row["category"] != "known_issue" else "project_fact"
+    return Judged(
+        candidate=Candidate(
+            id=row["id"],
+            profile="coding",
+            category=category,
+            scope=row["scope"],
+            content=row["text"],
+            confidence=0.8,
+            trigger="gold",
+            at=at,
+            origin=origin,
+            artifacts=artifacts(row["text"]),
+            evidence=(quote,),
+            reasoning="annotated",
+        ),
+        verdict=Accepted(),
+    )

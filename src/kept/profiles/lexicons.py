@@ -1,7 +1,7 @@
 """The lexicons of the languages, read from the TOML files beside this module and joined into one value.
 
 Each cue is a list of RE2 fragments. In a language written with spaces a fragment must stand between word borders; in one without,
-it may stand anywhere. The tables polarity, assertion and choice are read in all languages side by side, by the modules that
+it may stand anywhere. The tables polarity, assertion, choice and change are read in all languages side by side, by the modules that
 their comments in ``en.toml`` name.
 """
 

@@ -20,7 +20,8 @@ _GONE_WORDS = 6  # words that name what is gone
 _SHARED = 0.5  # share of the rest of an earlier statement that one which takes its value back speaks of too
 _NAMED = (0.33, 2)  # the same, and the words, where what is gone is an identifier
 _REST = 3  # words that are gone for one more that the earlier statement may have
-_OVERTAKEN = (0.5, 4)  # share and number of words of how it was at first that the later one speaks of too
+_WHOLE = 0.25  # share of its own words that a statement which takes something back has from the earlier one
+_OVERTAKEN = (0.5, 5)  # share and number of words of how it was at first that the later one speaks of too
 _FRAME = 2  # telling words around a value
 _TOKEN = re.compile(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
 _NUMBER = re.compile(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
@@ -32,11 +33,11 @@ _SENTENCE = re.compile(r"[.!?](?:\s|$)|[\n。！？]")
 _IDENTIFIER = re.compile(r"[\w]*[\d/_.-][\w/_.-]*\w")
 
 
-def _words(name: str) -> frozenset[str]:
+def _word_set(name: str) -> frozenset[str]:
     return word_list("change", name)
 
 
-def _pattern(name: str) -> re.Pattern[str]:
+def _form_pattern(name: str) -> re.Pattern[str]:
     """The forms of all languages under a name."""
     spaced, unspaced = alternatives("change", name, spaced=True), alternatives("change", name, spaced=False)
     return re.compile(rf"(?i)(?<![\w-])(?:{spaced})(?![\w-])" + (f"|{unspaced}" if unspaced else ""))
@@ -53,6 +54,7 @@ class _Forms:
     narrow: frozenset[str]
     empty: frozenset[str]
     gone: re.Pattern[str]
+    instead: re.Pattern[str]
     gone_back: re.Pattern[str]
     turned: re.Pattern[str]
     adds: re.Pattern[str]
@@ -65,20 +67,21 @@ class _Forms:
 @cache
 def _forms() -> _Forms:
     return _Forms(
-        months=_words("months"),
-        weekdays=_words("weekdays"),
-        states=_words("states"),
-        between=_words("between"),
-        narrow=_words("narrow"),
-        empty=_words("empty"),
-        gone=_pattern("gone"),
-        gone_back=_pattern("gone_back"),
-        turned=_pattern("turned"),
-        adds=_pattern("adds"),
-        once=_pattern("once"),
-        home=_pattern("home"),
-        depends=_pattern("depends"),
-        several=_pattern("several"),
+        months=_word_set("months"),
+        weekdays=_word_set("weekdays"),
+        states=_word_set("states"),
+        between=_word_set("between"),
+        narrow=_word_set("narrow"),
+        empty=_word_set("empty"),
+        gone=_form_pattern("gone"),
+        instead=_form_pattern("instead"),
+        gone_back=_form_pattern("gone_back"),
+        turned=_form_pattern("turned"),
+        adds=_form_pattern("adds"),
+        once=_form_pattern("once"),
+        home=_form_pattern("home"),
+        depends=_form_pattern("depends"),
+        several=_form_pattern("several"),
     )
 
 
@@ -95,17 +98,27 @@ class Frame:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Gone:
+    """What a statement says no longer to be so, the words of the place or occasion to which it limits that, and whether it is a
+    value that another one was chosen for, not a thing.
+    """
+
+    words: frozenset[str]
+    limits: frozenset[str]
+    is_value: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Saying:
     """What of a text tells of values.
 
-    ``named`` are its artifacts, ``gone`` is what it says no longer to be so, with the words it limits that to; ``once`` says that
-    it tells how it was at first, ``turned`` that it speaks of a change.
+    ``named`` are its artifacts, ``once`` says that it tells how it was at first, ``turned`` that it speaks of a change.
     """
 
     says: Statement
     named: frozenset[str] = frozenset()
     frames: tuple[Frame, ...] = ()
-    gone: tuple[tuple[frozenset[str], frozenset[str]], ...] = ()
+    gone: tuple[Gone, ...] = ()
     once: bool = False
     turned: bool = False
 
@@ -164,27 +177,30 @@ def _kind(raw: str, place: int, forms: _Forms) -> str:
     return "name" if place and raw[:1].isupper() and len(raw) > 1 else ""
 
 
-def _gone(text: str, forms: _Forms) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
-    """What a text says no longer to be so, and the words of the place or occasion to which its clause limits that."""
-    for found in forms.gone.finditer(text):
-        rest = _EDGE.split(text[found.end() :], maxsplit=1)[0]
-        if found[0].casefold().endswith(" from"):
-            rest = rest.split(" to ", 1)[0]
-        if forms.depends.search(_SENTENCE.split(text[: found.start()])[-1]):
-            continue
-        begin = max((each.end() for each in _EDGE.finditer(text, 0, found.start())), default=0)
-        yield from _named(rest.split()[:_GONE_WORDS], text[begin : found.start()], forms)
+def _gone(text: str, forms: _Forms) -> Iterator[Gone]:
+    for form, is_value in ((forms.gone, False), (forms.instead, True)):
+        for found in form.finditer(text):
+            if forms.depends.search(_SENTENCE.split(text[: found.start()])[-1]):
+                continue
+            rest = _EDGE.split(text[found.end() :], maxsplit=1)[0]
+            if found[0].casefold().endswith(" from"):
+                rest = rest.split(" to ", 1)[0]
+            yield from _gone_things(rest.split()[:_GONE_WORDS], _clause_before(text, found), forms, is_value=is_value)
     for found in forms.gone_back.finditer(text):
-        begin = max((each.end() for each in _EDGE.finditer(text, 0, found.start())), default=0)
-        yield from _named(text[begin : found.start()].split()[-_GONE_WORDS:], "", forms)
+        yield from _gone_things(_clause_before(text, found).split()[-_GONE_WORDS:], "", forms, is_value=False)
 
 
-def _named(words: Sequence[str], before: str, forms: _Forms) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+def _clause_before(text: str, found: re.Match[str]) -> str:
+    begin = max((each.end() for each in _EDGE.finditer(text, 0, found.start())), default=0)
+    return text[begin : found.start()]
+
+
+def _gone_things(words: Sequence[str], before: str, forms: _Forms, *, is_value: bool) -> Iterator[Gone]:
     old = statement(" ".join(words)).content
     limits = [each.casefold().strip("`.,") for each in before.split()]
-    narrow = next((place for place, word in enumerate(limits) if word in forms.narrow), None)
-    if old:
-        yield old, statement(" ".join(limits[narrow:])).content if narrow is not None else frozenset()
+    narrow = next((place for place, word in enumerate(limits) if word in forms.narrow), len(limits))
+    if any(len(word) > 2 or not word.isascii() for word in old if not word.isdecimal()):
+        yield Gone(words=old, limits=statement(" ".join(limits[narrow:])).content, is_value=is_value)
 
 
 def supersessions(sayings: Sequence[Saying]) -> Iterator[tuple[int, int]]:
@@ -210,30 +226,30 @@ def _is_turned(later: Saying, frame: Frame) -> bool:
 
 def _taken_back(sayings: Sequence[Saying]) -> Iterator[tuple[int, int]]:
     """Those of which the later one says that the value of the earlier is gone."""
-    wanted = {word for each in sayings for old, _ in each.gone for word in old}
+    wanted = {word for each in sayings for gone in each.gone for word in gone.words}
     having: dict[str, list[int]] = {}
     for later, each in enumerate(sayings):
-        for old, limits in each.gone:
-            rarest = min(old, key=lambda word: (len(having.get(word, ())), word))
-            for earlier in having.get(rarest, ()):
-                if takes_back(each, old, limits, sayings[earlier]):
-                    yield earlier, later
+        for gone in each.gone:
+            rarest = min(gone.words, key=lambda word: (len(having.get(word, ())), word))
+            yield from ((earlier, later) for earlier in having.get(rarest, ()) if _takes_back(each, gone, sayings[earlier]))
         for word in each.says.content & wanted:
             having.setdefault(word, []).append(later)
 
 
-def takes_back(later: Saying, old: frozenset[str], limits: frozenset[str], earlier: Saying) -> bool:
+def _takes_back(later: Saying, gone: Gone, earlier: Saying) -> bool:
     """Whether an earlier statement says of the same matter what the later one says to be gone."""
     said, matter = earlier.says, later.says.content
-    if not old <= said.content or said.denials or said.asks or not limits <= said.content or said.form == later.says.form:
+    if not gone.words | gone.limits <= said.content or said.denials or said.asks or said.form == later.says.form:
         return False
-    if any(old & other for other, _ in earlier.gone):
+    if any(gone.words & other.words for other in earlier.gone) or len(said.content & matter) < _WHOLE * len(matter):
         return False
-    rest = said.content - old
+    if gone.is_value and next((stem(word) for word in said.form.split() if stem(word) in said.content), "") in gone.words:
+        return False
+    rest = said.content - gone.words
     shared = rest & matter
-    named = any(_IDENTIFIER.fullmatch(word) for word in old) or bool(shared & later.named & earlier.named)
+    named = any(_IDENTIFIER.fullmatch(word) for word in gone.words) or bool(shared & later.named & earlier.named)
     least, words = _NAMED if named else (_SHARED, 1)
-    return len(rest) <= len(old) // _REST or (len(shared) >= words and len(shared) >= least * len(rest))
+    return len(rest) <= len(gone.words) // _REST or (len(shared) >= words and len(shared) >= least * len(rest))
 
 
 def _overtaken(sayings: Sequence[Saying]) -> Iterator[tuple[int, int]]:
