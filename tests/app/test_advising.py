@@ -14,7 +14,6 @@ from talking import say
 
 SHORT = "I prefer reviews of pull requests that are short."
 NAMED = "I prefer that reviews of pull requests name the file."
-BOTH = "I prefer reviews of pull requests that are short and name the file."
 QUIET = json.dumps(NOTHING)
 
 
@@ -25,9 +24,7 @@ def merging(ask):
     numbers = {line.split(": ", 1)[1]: int(line.split(" ")[0]) for line in ask.prompt.splitlines()}
     if not {SHORT, NAMED} <= numbers.keys():
         return json.dumps({"operations": []})
-    return json.dumps(
-        {"operations": [{"id": numbers[NAMED], "op": "merge", "with": numbers[SHORT], "content": BOTH, "reason": "one theme"}]}
-    )
+    return json.dumps({"operations": [{"id": numbers[NAMED], "op": "merge", "with": numbers[SHORT], "reason": "one theme"}]})
 
 
 def active(workspace):
@@ -43,19 +40,19 @@ def test_what_overlaps_becomes_one_and_stays_so_when_it_is_said_again(desk_at, h
     with desk_at(home) as workspace:
         model = Obedient(merging)
         report = run(with_model(workspace, model), [], Options())
-        assert active(workspace) == [BOTH]
+        assert active(workspace) == [SHORT]
         assert report.body()["advised"]["operations"] == {"merge": 1}
         assert len(curated(model)) == 1
         again = run(with_model(workspace, model), [], Options())
         assert (again.run, len(curated(model))) == (0, 1)
         say(home, "two", f"Remember that {SHORT}", day="2026-01-07")
         run(replace(workspace, llm=None), [], Options())
-        assert active(workspace) == [BOTH]
-        (memory,) = (each for each in workspace.store.log.memories() if each.content == BOTH)
+        assert active(workspace) == [SHORT]
+        (memory,) = (each for each in workspace.store.log.memories() if each.content == SHORT)
         assert (memory.observations, memory.last_seen.day) == (2, 7)
         assert {each.quote for each in memory.evidence} == {SHORT, NAMED}
         rebuild(workspace)
-        assert active(workspace) == [BOTH]
+        assert active(workspace) == [SHORT]
         assert check(workspace).damage == ()
 
 
@@ -80,7 +77,7 @@ def test_a_reply_that_cannot_be_used_changes_nothing_and_is_asked_for_again(desk
         report = run(with_model(workspace, broken), [], Options())
         assert (report.advised.left, report.partly, active(workspace)) == (1, True, sorted([SHORT, NAMED]))
         run(with_model(workspace, Obedient(merging)), [], Options())
-        assert active(workspace) == [BOTH]
+        assert active(workspace) == [SHORT]
 
 
 RULES = [f"Never commit the generated file `{name}.lock` to this repository." for name in ("a", "b", "c", "d", "e")]
@@ -94,7 +91,7 @@ def every(op):
             return QUIET
         numbers = [int(line.split(" ")[0]) for line in ask.prompt.splitlines()]
         other = 0 if op == "retire" else numbers[-1]
-        made = [{"id": n, "op": op, "with": other, "content": "", "reason": "clutter"} for n in numbers[:-1]]
+        made = [{"id": n, "op": op, "with": other, "reason": "clutter"} for n in numbers[:-1]]
         return json.dumps({"operations": made})
 
     return model
@@ -142,7 +139,7 @@ def test_what_a_model_retired_comes_back_when_it_is_said_again(desk_at, home):
         if ask.purpose != "curate":
             return QUIET
         numbers = {line.split(": ", 1)[1]: int(line.split(" ")[0]) for line in ask.prompt.splitlines()}
-        made = [{"id": numbers[said], "op": "supersede", "with": numbers[later], "content": "", "reason": "another unit"}]
+        made = [{"id": numbers[said], "op": "supersede", "with": numbers[later], "reason": "another unit"}]
         return json.dumps({"operations": made if {said, later} <= numbers.keys() else []})
 
     with desk_at(home) as workspace:

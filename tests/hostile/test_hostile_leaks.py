@@ -32,7 +32,7 @@ def leaky(ask):
         lines = dict(re.findall(r"(?m)^(\d+) \([^)]*\): (.+)$", ask.prompt))
         told = [f"{words} {TEXTS[int(number) % len(TEXTS)]}" for number, words in lines.items()]
         rows = zip(lines, told, strict=True)
-        return {"operations": [{"id": int(n), "op": "reword", "with": 0, "content": words, "reason": words} for n, words in rows]}
+        return {"operations": [{"id": int(n), "op": "merge", "with": 1, "reason": words} for n, words in rows]}
     body["notes"]["problems"] += [{"text": text[:200], "events": ["e1"]} for text in TEXTS]
     body["memories"] += [{"category": "decision", "content": text, "evidence": [{"event": "e1", "quote": text}]} for text in TEXTS]
     return body

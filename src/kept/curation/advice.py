@@ -1,8 +1,8 @@
 """Advice: what a model says should become of the memories of a category, and how much of that may be done (K4, K6).
 
-A model sees memories under short numbers and answers with changes only. Every change is checked: its kind is one of five, at most
-one a number, its words are those of the memories it is made of, what gives way is older than what it gives way to. What a person
-owns is never touched. Whether all changes together take too much is the guard's to say. Asks nobody itself.
+A model sees memories under short numbers and answers with changes only; it words nothing. Every change is checked: its kind is one
+of four, at most one a number, what becomes one agrees in numbers, names and denials, what gives way is older than what it gives way
+to. What a person owns is never touched. Whether all changes together take too much is the guard's to say. Asks nobody itself.
 """
 
 from collections import Counter
@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kept.core.artifact import artifacts
 from kept.core.event import Origin, least
 from kept.core.memory import Memory, Status
-from kept.core.operation import ADVISED, Merge, Operation, Resolve, Retire, Revise, Supersede, as_facts
-from kept.core.statement import statement
-from kept.core.text import likeness, numbers, one_line, tokens
+from kept.core.operation import ADVISED, Merge, Operation, Resolve, Retire, Supersede, as_facts
+from kept.core.statement import opposed, statement
+from kept.core.text import likeness, one_line, tokens
 from kept.llm.ask import Ask
 from kept.llm.schema import read_fitted, schema_of
 from kept.profiles.profile import Category, Shape
@@ -25,17 +24,13 @@ MOST_TOKENS = 4_096
 MOST = 40  # entries of one question: as many as a small model keeps in view
 _FRESH = 20  # of them that were learnt since
 _ALIKE = 0.12  # likeness from which an entry is shown beside a new one
-_CONTENT_CHARS = 480
 _REASON_CHARS = 120
-_SUPPORT = 0.7  # share of its telling words that a wording must take from what it is made of
-_CARRIED = 0.6  # share of the telling words of each that a merged entry must still say
+_NAMES = 4  # names of a merged entry that the other one must have
 _RELATED = 0.15  # likeness that one needs with what it gives way to, where they name nothing in common
 _SHAPES = {
     Shape.FACT: "Each entry is one fact.",
-    Shape.DOSSIER: "There is one entry for each person or thing, a dossier: everything that holds about them, the latest where it "
-    "changed.",
-    Shape.COLLECTION: "There is one entry for each theme: all that is said on it stands together, not five entries that each "
-    "say a part.",
+    Shape.DOSSIER: "Entries on one person or thing make a dossier: each says one thing about them, the latest where it changed.",
+    Shape.COLLECTION: "Each entry says one thing; what several entries say in other words stands there once.",
     Shape.THEME: "There is one entry for each theme, the latest: it supersedes earlier ones on the same ground.",
 }
 
@@ -47,7 +42,6 @@ class Change:
     id: int
     op: str
     into: int
-    content: str
     reason: str
 
 
@@ -192,9 +186,9 @@ def advice(body: Mapping[str, Any], table: Table) -> Advice:
     counts = Counter(each.id for each in changes)
     known = dict(enumerate((*table.entries, *table.named), 1))
     refused: Counter[str] = Counter()
-    merges: dict[str, list[tuple[Memory, Change]]] = {}
+    merges: dict[str, tuple[Memory, list[tuple[Memory, Change]]]] = {}
     found: list[Operation] = []
-    ending = {each.id for each in changes if each.op != "reword"}
+    ending = {each.id for each in changes}
     for change in changes:
         memory, other = known.get(change.id), known.get(change.into)
         fault = "more than one change to a memory" if counts[change.id] > 1 else _fault(change, memory, other, table)
@@ -202,15 +196,11 @@ def advice(body: Mapping[str, Any], table: Table) -> Advice:
         if fault or memory is None:
             refused[fault] += 1
         elif change.op == "merge" and other is not None:
-            merges.setdefault(other.id, []).append((memory, change))
+            merges.setdefault(other.id, (other, []))[1].append((memory, change))
         else:
             found.append(_operation(change, memory, other))
     found = [each for each in found if each.memory not in merges]
-    by = {each.id: each for each in table.entries}
-    for winner, several in merges.items():
-        made = _merged(by[winner], several)
-        found += [made] if made is not None else []
-        refused["its words are not those of what it is made of"] += made is None
+    found += [_merged(winner, several) for winner, several in merges.values()]
     return Advice(operations=tuple(found), refused=dict(+refused))
 
 
@@ -226,10 +216,7 @@ def _fault(change: Change, memory: Memory | None, other: Memory | None, table: T
         case "merge":
             if other is None or other not in table.entries or other.owned or other.pinned:
                 return "the person's own" if other is not None and (other.owned or other.pinned) else "nothing to merge with"
-            return ""
-        case "reword":
-            words = one_line(change.content)
-            return "" if _says(words, [memory]) and _keeps(words, [memory]) else "its words are not those of what it is made of"
+            return "" if _says_the_same(memory, other) else "they do not say the same"
         case "supersede" | "resolve":
             return _succession(memory, other)
         case "retire":
@@ -250,10 +237,6 @@ def _succession(memory: Memory, other: Memory | None) -> str:
 def _operation(change: Change, memory: Memory, other: Memory | None) -> Operation:
     reason = _reason(change.reason or change.op)
     match change.op, other:
-        case "reword", _:
-            words = one_line(change.content)
-            facts = replace(as_facts(memory), content=words, artifacts=artifacts(words), advised=True)
-            return Revise(memory=memory.id, at=memory.last_seen, reason=reason, facts=facts)
         case "supersede", Memory():
             return Supersede(memory=memory.id, at=other.first_seen, reason=reason, by=other.id)
         case "resolve", Memory():
@@ -262,21 +245,15 @@ def _operation(change: Change, memory: Memory, other: Memory | None) -> Operatio
             return Retire(memory=memory.id, at=memory.last_seen, reason=reason)
 
 
-def _merged(winner: Memory, several: Sequence[tuple[Memory, Change]]) -> Merge | None:
-    """The memories that become one with ``winner``; None where the words that should stand for all of them do not carry them."""
+def _merged(winner: Memory, several: Sequence[tuple[Memory, Change]]) -> Merge:
+    """The memories that become one with ``winner``: its sentence stays, the others become its evidence."""
     parts = [winner, *(each for each, _ in several)]
-    texts = [one_line(change.content) for _, change in several if change.content.strip()]
-    words = max(texts, key=lambda text: (_keeps(text, parts), len(text)), default=winner.content)
-    if not (_says(words, parts) and _keeps(words, parts)):
-        return None
     evidence = {(one.event, one.quote): one for each in parts for one in each.evidence}
     have = {(one.event, one.quote) for one in winner.evidence}
     times = [each.first_seen for each in parts if each.first_seen is not None]
     last = [each.last_seen for each in parts if each.last_seen is not None]
     facts = replace(
         as_facts(winner),
-        content=words,
-        artifacts=artifacts(words),
         advised=True,
         confidence=max(each.confidence for each in parts),
         origin=least(tuple(each.origin for each in parts)),
@@ -294,30 +271,12 @@ def _reason(said: str) -> str:
     return f"{ADVISED}{one_line(said)[:_REASON_CHARS]}"
 
 
-def _says(words: str, parts: Iterable[Memory]) -> bool:
-    """Whether a wording says nothing that its parts do not: its telling words, names, numbers and denials are theirs."""
-    if not words or len(words) > _CONTENT_CHARS:
-        return False
-    several = tuple(parts)
-    made, of = statement(words), [statement(each.content) for each in several]
-    known = {word for each in of for word in each.content}
-    text = " ".join(each.content for each in several).casefold()
-    named = all(one_line(name).casefold() in text for name in artifacts(words))
-    counted = numbers(tokens(words)) <= {number for each in several for number in numbers(tokens(each.content))}
-    denied = bool(made.denials) <= any(each.denials for each in of)
-    return named and counted and denied and len(made.content & known) >= _SUPPORT * len(made.content)
-
-
-def _keeps(words: str, parts: Iterable[Memory]) -> bool:
-    """Whether a wording still says what each of its parts says: most of its telling words, its names, its denial."""
-    made, text = statement(words), words.casefold()
-    return all(
-        len(made.content & of.content) >= _CARRIED * len(of.content)
-        and bool(made.denials) >= bool(of.denials)
-        and all(one_line(name).casefold() in text for name in each.artifacts[:4])
-        for each in parts
-        for of in [statement(each.content)]
-    )
+def _says_the_same(memory: Memory, winner: Memory) -> bool:
+    """Whether one sentence may stand for another: they share a matter, and it has the other's numbers, names and denial."""
+    said, says, text = statement(memory.content), statement(winner.content), winner.content.casefold()
+    named = all(one_line(name).casefold() in text for name in memory.artifacts[:_NAMES])
+    reversed_ = bool(said.denials) != bool(says.denials) or opposed(said.words - says.words, says.words - said.words)
+    return _related(memory, winner) and said.numbers <= says.numbers and named and not reversed_
 
 
 def applicable(operations: Iterable[Operation], memories: Sequence[Memory]) -> tuple[Operation, ...]:
@@ -328,7 +287,7 @@ def applicable(operations: Iterable[Operation], memories: Sequence[Memory]) -> t
     found: list[Operation] = []
     for each in operations:
         losers, other = set(getattr(each, "losers", ())), getattr(each, "by", "")
-        ends = losers or ({each.memory} if not isinstance(each, Revise) else set())
+        ends = losers or {each.memory}
         mine = {each.memory, *losers}
         if mine <= active - changed and (not other or other in active - ended):
             changed |= mine
