@@ -51,7 +51,7 @@ def _may_replace(plan: Plan, earlier: Plan) -> bool:
         return False
     typed = plan.fixed or _is_typed(plan)
     if earlier.winner is not None and earlier.winner.reason == APPROVED:
-        return typed and saying(plan.content).tells_change
+        return typed and saying(plan.content, plan.says).tells_change
     return typed or not _is_typed(earlier)
 
 
@@ -69,7 +69,7 @@ def _without_room(dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan]) 
         found += [(last, later, earlier) for earlier in known if replaces(says, plans[earlier].says)]
         for handle in handles(says):
             filed.setdefault(handle, []).append(later)
-    texts = [saying(plans[place].content) for _, place in dated]
+    texts = [saying(plans[place].content, plans[place].says) for _, place in dated]
     found += [(*dated[later], dated[earlier][1]) for earlier, later in supersessions(texts)]
     return sorted(found)
 

@@ -9,9 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
-from kept.core.artifact import artifacts
 from kept.core.statement import COUNTED, VERSIONED, Statement, statement, stem
 from kept.profiles.lexicons import alternatives, word_list
 
@@ -112,11 +111,10 @@ class Gone:
 class Saying:
     """What of a text tells of values.
 
-    ``named`` are its artifacts, ``once`` says that it tells how it was at first, ``turned`` that it speaks of a change.
+    ``once`` says that it tells how it was at first, ``turned`` that it speaks of a change.
     """
 
     says: Statement
-    named: frozenset[str] = frozenset()
     frames: tuple[Frame, ...] = ()
     gone: tuple[Gone, ...] = ()
     once: bool = False
@@ -128,17 +126,14 @@ class Saying:
         return self.turned or bool(self.gone)
 
 
-@lru_cache(maxsize=50_000)
-def saying(text: str) -> Saying:
-    """What a text tells of values."""
-    text = text[:_READ]
-    says, forms = statement(text), _forms()
+def saying(text: str, says: Statement) -> Saying:
+    """What a text tells of values; ``says`` is what of it is compared."""
+    text, forms = text[:_READ], _forms()
     once, turned = bool(forms.once.search(text)), bool(forms.turned.search(text))
     open_ended = once or says.denials or says.asks or forms.depends.search(text) or forms.adds.search(text)
     frames = () if open_ended else tuple(_frames(text, forms))
     gone = () if says.asks else tuple(_gone(text, forms))
-    named = frozenset(each.casefold() for each in artifacts(text))
-    return Saying(says=says, named=named, frames=frames, gone=gone, once=once, turned=turned)
+    return Saying(says=says, frames=frames, gone=gone, once=once, turned=turned)
 
 
 def _frames(text: str, forms: _Forms) -> Iterator[Frame]:
@@ -247,7 +242,7 @@ def _takes_back(later: Saying, gone: Gone, earlier: Saying) -> bool:
         return False
     rest = said.content - gone.words
     shared = rest & matter
-    named = any(_IDENTIFIER.fullmatch(word) for word in gone.words) or bool(shared & later.named & earlier.named)
+    named = any(_IDENTIFIER.fullmatch(word) for word in gone.words) or bool(shared & later.says.artifacts & said.artifacts)
     least, words = _NAMED if named else (_SHARED, 1)
     return len(rest) <= len(gone.words) // _REST or (len(shared) >= words and len(shared) >= least * len(rest))
 
