@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "stages"))
 from dataclasses import replace
@@ -11,7 +12,7 @@ from talk import LEXICON, PROFILE, found, talk, user
 from kept.core.memory import Accepted, Refused
 from kept.extraction.verdicts import Rules, judged, texts
 
-RULES = Rules(profile=PROFILE, scope="project:shop", forgotten=frozenset(), key=b"key")
+RULES = Rules(profile=PROFILE, scope="project:shop", forgotten=frozenset(), key=b"key", zone=ZoneInfo("UTC"))
 SAID = "We always use pnpm in this project, never npm."
 
 

@@ -18,6 +18,7 @@ from kept.core.memory import Accepted, Actor, Candidate, Held, Judged, Refused, 
 from kept.core.redact import redact
 from kept.core.redact.scanner import scanner
 from kept.core.summary import Form, Passage
+from kept.extraction.expiry import with_end
 from kept.extraction.extract_threads import Within, overlaps
 from kept.extraction.gate import judge
 from kept.extraction.questions import (
@@ -303,7 +304,10 @@ class _Work:
         claims = [
             (
                 each.ordinal,
-                Judged(candidate=each.candidate, verdict=self._verdict(part.reading, each.candidate, each.refusal)),
+                Judged(
+                    candidate=with_end(each.candidate, self.workspace.zone),
+                    verdict=self._verdict(part.reading, each.candidate, each.refusal),
+                ),
             )
             for each in found.claims
             if not each.refusal or each.candidate.id not in good  # the same said twice, word for word, is no other claim

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from zoneinfo import ZoneInfo
 
 from kept.core.event import Event
 from kept.core.fingerprint import recognised
 from kept.core.lexicon import Lexicon
 from kept.core.memory import Accepted, Candidate, Evidence, Judged, Refused, Verdict
 from kept.core.redact import redact
+from kept.extraction.expiry import with_end
 from kept.extraction.gate import grounded, judge
 from kept.profiles.profile import Profile
 from kept.store.values import Thread
@@ -20,13 +22,14 @@ FORGOTTEN = Refused(reason="forgotten")
 class Rules:
     """What a thread's candidates are found and judged by; ``live``: only what is very sure counts, all else waits for the batch.
 
-    ``handover`` says that what agents hand over counts.
+    ``zone`` is where the person's days begin, ``handover`` says that what agents hand over counts.
     """
 
     profile: Profile
     scope: str
     forgotten: frozenset[str]
     key: bytes
+    zone: ZoneInfo
     live: bool = False
     handover: bool = True
 
@@ -35,7 +38,8 @@ def rules_for(workspace: Workspace, thread: Thread, forgotten: frozenset[str], k
     """The rules of a thread: those of its profile, for the scope it belongs to."""
     profile = workspace.profile_for(thread.source, thread.project, thread.path)
     scope = workspace.scope(thread.project, thread.path)
-    return Rules(profile=profile, scope=scope, forgotten=forgotten, key=key, handover=workspace.settings.handover != "off")
+    handover = workspace.settings.handover != "off"
+    return Rules(profile=profile, scope=scope, forgotten=forgotten, key=key, zone=workspace.zone, handover=handover)
 
 
 def verdict_on(rules: Rules, candidate: Candidate, said: Mapping[str, str], words: Lexicon) -> Verdict:
@@ -50,7 +54,7 @@ def judged(rules: Rules, candidate: Candidate, by_key: Mapping[str, Event], said
     """A candidate with its evidence told where it stands, and the verdict on it. What looks like a secret once its words stand
     together is refused, and not even listed in the clear; of what was forgotten no word is noted.
     """
-    found = located(candidate, by_key)
+    found = with_end(located(candidate, by_key), rules.zone)
     clean = redact(found.content, key=rules.key)
     if clean.found:
         return Judged(candidate=replace(found, content=clean.text), verdict=Refused(reason="secret"))

@@ -1,8 +1,8 @@
 """The lexicons of the languages, read from the TOML files beside this module and joined into one value.
 
 Each cue is a list of RE2 fragments. In a language written with spaces a fragment must stand between word borders; in one without,
-it may stand anywhere. The tables polarity, assertion, choice and change are read in all languages side by side, by the modules that
-their comments in ``en.toml`` name.
+it may stand anywhere. The tables polarity, assertion, choice, change and expiry are read in all languages side by side, by the
+modules that their comments in ``en.toml`` name.
 """
 
 import re
@@ -139,7 +139,7 @@ def alternatives(table: str, name: str, *, spaced: bool) -> str:
     alternatives.
     """
     bodies = (body for body in map(_read_lexicon, LANGUAGES) if bool(body["spaced"]) is spaced)
-    return "|".join(fragment for body in bodies for fragment in (body[table] if table else body).get(name, ()))
+    return "|".join(fragment for body in bodies for fragment in (body.get(table, {}) if table else body).get(name, ()))
 
 
 def word_list(table: str, name: str, *, spaced: bool = True) -> frozenset[str]:
@@ -152,6 +152,13 @@ def number_words() -> Mapping[str, str]:
     """The number words of all languages, each with its digits."""
     tables = (_read_lexicon(language)["polarity"].get("numbers", {}) for language in LANGUAGES)
     return {word: digits for table in tables for digits, words in table.items() for word in words.split()}
+
+
+def calendar_words(name: str) -> dict[str, int]:
+    """The weekdays (from Monday, 0) or months (from January, 1) of all languages, in small letters, each with its number."""
+    tables = (str(_read_lexicon(language).get("change", {}).get(name, "")).split() for language in LANGUAGES)
+    count, first = (7, 0) if name == "weekdays" else (12, 1)
+    return {word: place % count + first for words in tables for place, word in enumerate(words)}
 
 
 @cache
