@@ -14,6 +14,7 @@ from kept.core.sentences import Span
 from kept.core.text import is_cjk
 from kept.extraction.rules.framing import leads_in, stands_free
 from kept.extraction.rules.patterns import SPACE, behind_filler, compiled, has
+from kept.profiles.lexicons import word_list
 
 REMEMBER, FROM_NOW_ON, STANDING, BAN, DECIDED = "remember", "from_now_on", "standing", "ban", "decided"
 CORRECTION, NOTE, COMMAND = "corrected", "note", "command"
@@ -280,16 +281,23 @@ def _checked(text: str, telling: Telling, patterns: TellingPatterns) -> Telling:
     if telling.trigger == REMEMBER:
         end -= len(text[start:end]) - len(text[start:end].rstrip(" ,;:–—-"))
     words = text[start:end]
-    once = "" if telling.trigger == FROM_NOW_ON else patterns.occasion
     doubts = (
         ("" if telling.trigger in patterns.measured else UNMEASURED),
-        (ONE_OCCASION if has(once, words) else ""),
+        (ONE_OCCASION if _holds_once(telling.trigger, words, patterns) else ""),
         (SHORT if mass(words) < LEAST else ""),
         (LONG if len(words) > MOST else ""),
         (GOES_ON if _goes_on(text, end, patterns) else ""),
     )
     doubt = telling.doubt or next(filter(None, doubts), "")
     return replace(telling, start=start, end=end, doubt=doubt)
+
+
+def _holds_once(trigger: str, words: str, patterns: TellingPatterns) -> bool:
+    """Whether a telling may hold for one occasion only; a bare "now" in what is to be remembered tells of a change."""
+    if trigger == FROM_NOW_ON or not patterns.occasion:
+        return False
+    found = (match[match.lastindex].casefold().strip() for match in compiled(patterns.occasion).finditer(words))
+    return any(trigger != REMEMBER or each not in word_list("change", "present") for each in found)
 
 
 def _goes_on(text: str, end: int, patterns: TellingPatterns) -> bool:

@@ -1,0 +1,81 @@
+"""Weeks in which what is so changes: the latest of each holds, and everything else is in the story."""
+
+from itertools import permutations
+
+from kept.core.memory import Status
+from kept.pipeline.run import Options, run
+from talking import say
+
+WEEKS = (
+    (
+        "2026-01-05",
+        (
+            "Remember that the launch is in May.",
+            "Remember that we have 500 subscribers.",
+            "Remember that the site is hosted on Heroku.",
+            "Remember that the config file is `settings.ini`.",
+            "Remember that the api of the shop has 3 workers.",
+        ),
+    ),
+    (
+        "2026-01-12",
+        (
+            "Remember that the launch is planned for July.",
+            "Remember that we have 800 subscribers.",
+            "Remember that we moved the site from Heroku to Fly.",
+            "Remember that the importer of the shop has 5 workers.",
+        ),
+    ),
+    (
+        "2026-01-19",
+        (
+            "Remember that the launch is in May.",
+            "Remember that we have 950 subscribers.",
+            "Remember that the config file is `settings.toml` (formerly `settings.ini`).",
+        ),
+    ),
+)
+HELD_AT_LAST = {
+    "the launch is in May",
+    "we have 950 subscribers",
+    "we moved the site from Heroku to Fly",
+    "the config file is `settings.toml` (formerly `settings.ini`)",
+    "the api of the shop has 3 workers",
+    "the importer of the shop has 5 workers",
+}
+
+
+def contents(workspace, *statuses):
+    return {each.content.rstrip(".") for each in workspace.store.log.memories() if each.status in statuses}
+
+
+def test_values_that_change_twice_or_are_taken_back_hold_as_they_were_said_last(desk_at, home):
+    with desk_at(home) as workspace:
+        for number, (day, told) in enumerate(WEEKS):
+            say(home, f"week{number}", *told, day=day)
+            run(workspace, [], Options())
+        assert contents(workspace, Status.ACTIVE, Status.HELD) == HELD_AT_LAST
+        assert {"we have 500 subscribers", "we have 800 subscribers", "the launch is planned for July"} <= contents(
+            workspace, Status.SUPERSEDED
+        )
+
+
+def test_in_whatever_order_the_weeks_are_read_the_same_holds(desk_at, tmp_path):
+    for order in list(permutations(range(3)))[1:]:
+        home = tmp_path / "".join(map(str, order))
+        with desk_at(home) as workspace:
+            for number in order:
+                day, told = WEEKS[number]
+                say(home, f"week{number}", *told, day=day)
+                run(workspace, [], Options())
+            assert contents(workspace, Status.ACTIVE, Status.HELD) == HELD_AT_LAST
+
+
+def test_a_companion_knows_where_a_person_lives_now_and_says_one_preference_once(desk_at, home):
+    with desk_at(home, profile="companion") as workspace:
+        say(home, "one", "Remember that I live in Bergen.", "Remember that I prefer short answers without emojis.")
+        run(workspace, [], Options())
+        say(home, "two", "As you know I prefer short answers without emojis!", day="2026-01-12")
+        say(home, "three", "Ich wohne jetzt in Lissabon.", "Remember that I live in Lisbon now.", day="2026-01-19")
+        run(workspace, [], Options())
+        assert contents(workspace, Status.ACTIVE) == {"I live in Lisbon now", "I prefer short answers without emojis"}
