@@ -40,7 +40,7 @@ def ends(text: str, at: datetime | None, zone: ZoneInfo) -> datetime | None:
     """When what was said at a moment ends by its own words; None where they name no end, or one that was past already."""
     weekdays, _, _, pattern = _calendar()
     found = pattern.search(text[:_READ]) if at is not None else None
-    if found is None or at is None or _repeats().search(text) or (found["day"] and _named(text, weekdays) > 1):
+    if found is None or at is None or _repeats().search(text) or (found["day"] and _count_named(text, weekdays) > 1):
         return None
     last = _last_day(found, at.astimezone(zone).date())
     end = datetime.combine(last + timedelta(days=1), time(), zone).astimezone(UTC) if last is not None else None
@@ -57,7 +57,7 @@ def _repeats() -> re.Pattern[str]:
     return re.compile(rf"(?i)(?<![\w-])(?:{alternatives('expiry', 'repeats', spaced=True)})(?![\w-])")
 
 
-def _named(text: str, words: dict[str, int]) -> int:
+def _count_named(text: str, words: dict[str, int]) -> int:
     return sum(each.casefold() in words for each in re.findall(r"[\w-]+", text[:_READ]))
 
 
