@@ -424,3 +424,9 @@ def test_only_a_question_with_hints_asks_for_verdicts_on_them():
     without, having = (question([Excerpt(chunk=where.chunk, hints=each)], PROMPT) for each in ((), where.hints))
     assert ("hints" in without.schema["properties"], "hints" in having.schema["properties"]) == (False, True)
     assert ('"hints"' in without.system + without.prompt, '"hints"' in having.prompt) == (False, True)
+
+
+def test_a_wording_that_rests_on_an_invented_sentence_as_well_gives_way_to_the_passage():
+    wording = "Dates are always written in UTC."
+    assert one(claim(wording, ("e2", QUOTE))).candidate.content == wording
+    assert one(claim(wording, ("e2", QUOTE), ("e2", "Dates are squashed."))).candidate.content.endswith(RULE)

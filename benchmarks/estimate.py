@@ -1,0 +1,58 @@
+"""What an estimate tells beside what is then asked, of the same transcripts and a scripted model.
+
+    python benchmarks/estimate.py TRANSCRIPTS
+
+Reads without a model first, then estimates, then asks ``tests/obedient.py``; prints questions and tokens of both.
+"""
+
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from kept.llm.adapters.base import estimate, whole
+from kept.llm.adapters.scripted import Scripted
+from kept.llm.ask import Ask
+from kept.llm.client import LlmClient
+from kept.llm.replies import Replies
+from kept.paths import Paths
+from kept.pipeline.estimate import foresee
+from kept.pipeline.run import Options, run
+from kept.workspace import Workspace, opened
+from obedient import obey
+
+
+def told_and_asked(workspace: Workspace, transcripts: Path) -> tuple[int, int, Counter[str], int]:
+    """The questions and tokens that are told; the questions by purpose and the tokens that are then asked."""
+    run(workspace, [transcripts], Options(model=False))
+    asked: list[Ask] = []
+
+    def answer(ask: Ask) -> dict[str, object]:
+        asked.append(ask)
+        body: dict[str, object] = obey(ask)
+        return body
+
+    asker = LlmClient(lambda: Scripted(answer), replies=Replies(workspace.paths.replies), clock=workspace.clock)
+    told = foresee(workspace, asker)
+    run(replace(workspace, llm=asker), [transcripts], Options())
+    return (
+        told.questions,
+        told.usage.input_tokens,
+        Counter(each.purpose for each in asked),
+        sum(estimate(whole(each)) for each in asked),
+    )
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as home, opened(Paths(root=Path(home), user=Path(home)), zone="UTC") as workspace:
+        questions, tokens, asked, spent = told_and_asked(workspace, Path(sys.argv[1]))
+    print(f"told: {questions:,} questions, {tokens:,} tokens")
+    print(f"asked: {asked.total():,} questions, {spent:,} tokens; {', '.join(f'{n} {kind}' for kind, n in asked.most_common())}")
+    print(f"told of asked: questions {questions / asked.total():.2f}, tokens {tokens / spent:.2f}")
+
+
+if __name__ == "__main__":
+    main()
