@@ -9,9 +9,12 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from test_hearing import NOTHING, Obedient, with_model
 
+from kept.changes import settle
+from kept.core.memory import Actor
 from kept.core.summary import Form, Part
 from kept.days.llm_summaries import pages, write_days
 from kept.memories.browse import day
+from kept.memories.history import redo, undo
 from kept.pipeline.erase.forget import forget, request_of
 from kept.pipeline.run import Options, run
 from kept.pipeline.safety import check, rebuild
@@ -199,6 +202,34 @@ def test_a_line_in_the_words_used_then_can_be_put_otherwise_too(desk_at, home):
         assert "- The parser takes empty rows since today." in text
         assert line not in text
         assert "harbour dues" in text
+
+
+def test_putting_a_line_otherwise_is_an_operation_that_can_be_undone_and_redone(desk_at, home):
+    say(home, "one", "Fix the parser for empty rows please.", "Now write the report about harbour dues.")
+    with desk_at(home, profile="workspace") as workspace:
+        run(workspace, [], Options())
+        note = next(path for path in home.rglob(f"{DAY}.md"))
+        line = next(each for each in note.read_text().splitlines() if each.startswith("- ") and "parser" in each)
+        for words in ("The parser takes empty rows.", "The parser takes empty rows since today."):
+            earlier = line if words.endswith("rows.") else "- The parser takes empty rows."
+            note.write_text(note.read_text().replace(earlier, f"- {words}"))
+            run(workspace, [], Options())
+        made = [(each.actor, each.operations) for each in workspace.store.log.passes() if each.stage == "absorb"]
+        assert [(actor, [type(one).__name__ for one in operations]) for actor, operations in made] == [
+            (Actor.PERSON, ["Reword"])
+        ] * 2
+        assert of(workspace, Form.OWN) == ["The parser takes empty rows since today."]
+        settle(workspace, lambda: undo(workspace))
+        assert "- The parser takes empty rows.\n" in note.read_text()
+        settle(workspace, lambda: undo(workspace))
+        assert line in note.read_text().splitlines()
+        assert of(workspace, Form.OWN) == []
+        settle(workspace, lambda: redo(workspace))
+        assert "- The parser takes empty rows.\n" in note.read_text()
+        assert check(workspace).damage == ()
+        forget_words = request_of(workspace, said=["The parser takes empty rows."])
+        forget(workspace, forget_words)
+        assert "takes empty rows" not in str([*workspace.store.log.passes(), *workspace.store.days.passages()])
 
 
 def test_what_is_forgotten_is_forgotten_in_the_daybook_as_well(desk_at, home):

@@ -25,6 +25,7 @@ from kept.core.operation import (
     Resolve,
     Retire,
     Revise,
+    Reword,
     Supersede,
 )
 
@@ -63,7 +64,7 @@ def idle(passes: Iterable[Pass]) -> tuple[tuple[int, Operation], ...]:
             for operation in each.operations:
                 changed = apply(memories, operation, each.actor)
                 memories.update(changed)
-                if not changed:
+                if not changed and not isinstance(operation, Reword):
                     found.append((each.id, operation))
     return tuple(found)
 
@@ -73,7 +74,7 @@ def apply(memories: Mapping[str, Memory], operation: Operation, actor: Actor) ->
     if isinstance(operation, Add):
         return {operation.memory: replace(operation.value, reason=operation.reason)}
     memory = memories.get(operation.memory)
-    if memory is None:
+    if memory is None or isinstance(operation, Reword):
         return {}
     decided = actor is Actor.PERSON and not isinstance(operation, Approve | Pin)
     changed = replace(memory, reason=operation.reason, owned=memory.owned or decided)

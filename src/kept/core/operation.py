@@ -9,6 +9,7 @@ from datetime import datetime
 
 from kept.core.event import Origin
 from kept.core.memory import Actor, Evidence, Memory
+from kept.core.summary import Passage
 
 # The reason for retiring what a later look at the same events no longer proposes: no judgement on the memory.
 WITHDRAWN = "its evidence is no longer proposed"
@@ -192,7 +193,23 @@ class Forget:
     candidates: tuple[str, ...] = ()
 
 
-Operation = Add | Revise | Reaffirm | Merge | Supersede | Resolve | Retire | Promote | Move | Approve | Reject | Pin | Forget
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reword:
+    """A person's words (none: they deleted it) take the place of a line of a day's summary. No memory changes.
+
+    ``memory`` is the id of their passage, ``line`` that passage without its words, which are the ``content``.
+    """
+
+    memory: str
+    at: datetime | None
+    reason: str
+    line: Passage
+    content: str = ""
+
+
+Operation = (
+    Add | Revise | Reaffirm | Merge | Supersede | Resolve | Retire | Promote | Move | Approve | Reject | Pin | Forget | Reword
+)
 
 
 def mentioned(operation: Operation) -> tuple[str, ...]:

@@ -5,12 +5,14 @@ waits for the next night; until then its points stand as they were noted. Knows 
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from kept.core.codec import digest
 from kept.core.fingerprint import recognised
+from kept.core.fold import undone
+from kept.core.operation import Reword
 from kept.core.summary import Form, Passage, Point
 from kept.extraction.questions import folded, summed, summing
 from kept.llm.ask import Answered, Ask, Asking
@@ -179,12 +181,25 @@ def pages(workspace: Workspace, first: date, last: date) -> dict[date, Page]:
     return found
 
 
-def put(workspace: Workspace, passage: Passage, words: str) -> None:
-    """Have a person's words (none: it is deleted) in the place of a line, or of their own earlier ones. Raises StoreError."""
-    if passage.form is Form.OWN:
-        workspace.store.days.own(replace(passage, text=words))
-        return
-    name = digest("own", str(passage.day), passage.scope, passage.id, size=7)
-    workspace.store.days.own(
-        replace(passage, id=name, form=Form.OWN, text=words, thread=0, by="you", made_of="", instead=passage.id)
-    )
+def reword(passage: Passage, words: str, now: datetime) -> Reword:
+    """The operation that puts a person's words (none: it is deleted) in the place of a line, or of their own earlier ones."""
+    if passage.form is not Form.OWN:
+        name = digest("own", str(passage.day), passage.scope, passage.id, size=7)
+        passage = replace(passage, id=name, form=Form.OWN, thread=0, by="you", made_of="", instead=passage.id)
+    reason = "a line of the day was deleted" if not words else "a line of the day was put otherwise"
+    return Reword(memory=passage.id, at=now, reason=reason, line=replace(passage, text=""), content=words)
+
+
+def restore_lines(workspace: Workspace, ids: Iterable[str]) -> None:
+    """Have the lines that a person reworded as the log says they stand: by the last of the operations that are not undone.
+
+    Raises StoreError.
+    """
+    store = workspace.store
+    off = undone(store.log.switches())
+    for number in ids:
+        history = [one for made, one in store.log.operations_on(number) if made.id not in off and isinstance(one, Reword)]
+        if history:
+            store.days.own(replace(history[-1].line, text=history[-1].content))
+        else:
+            store.days.erase([number])

@@ -1,33 +1,30 @@
 """A person's edits of lines in the note of a day, stored in place of those lines."""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date
 
 from kept.core.document import DAY_LINE, Edits
 from kept.core.errors import UsageError
+from kept.core.operation import Reword
 from kept.core.summary import Form, Part, Passage
 from kept.days.day_notes import key_of, noted_on
-from kept.days.llm_summaries import pages, put
+from kept.days.llm_summaries import pages, reword
 from kept.memories.person import usable
 from kept.workspace import Workspace
 
 
-def jotted(workspace: Workspace, day: date, edits: Edits) -> int:
-    """Take over what a person made of a day's lines: other words, or none. Returns of how many lines. Raises StoreError."""
+def reword_lines(workspace: Workspace, day: date, edits: Edits) -> Iterator[Reword]:
+    """The operations of what a person made of a day's lines: other words, or none. Raises StoreError."""
+    own = {each.id: each.text for each in workspace.store.days.written(day, day) if each.form is Form.OWN}
     made = {**edits.revised, **dict.fromkeys(edits.removed, "")}
-    lines = {key.removeprefix(DAY_LINE): words for key, words in made.items() if key.startswith(DAY_LINE)}
-    with workspace.store.transaction():
-        return sum(_taken(workspace, day, key, words) for key, words in lines.items())
-
-
-def _taken(workspace: Workspace, day: date, key: str, words: str) -> bool:
-    line = _find_line(workspace, day, key)
-    if line is None:
-        return False
-    try:
-        put(workspace, line, usable(workspace, words) if words else "")
-    except UsageError:
-        return False
-    return True
+    for key, words in made.items():
+        line = _find_line(workspace, day, key.removeprefix(DAY_LINE)) if key.startswith(DAY_LINE) else None
+        if line is not None:
+            with suppress(UsageError):
+                operation = reword(line, usable(workspace, words) if words else "", workspace.clock())
+                if own.get(operation.memory) != operation.content:
+                    yield operation
 
 
 def _find_line(workspace: Workspace, day: date, key: str) -> Passage | None:

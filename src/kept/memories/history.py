@@ -7,7 +7,8 @@ from datetime import datetime
 from kept.core.errors import UsageError
 from kept.core.fold import fold, idle, undone
 from kept.core.memory import Actor, Memory
-from kept.core.operation import Add, Forget, Operation, Pass, mentioned
+from kept.core.operation import Add, Forget, Operation, Pass, Reword, mentioned
+from kept.days.llm_summaries import restore_lines
 from kept.store.values import Draft, Run
 from kept.workspace import Workspace
 
@@ -126,6 +127,8 @@ def _switch(workspace: Workspace, *, undoes: tuple[int, ...], redoes: tuple[int,
         subject = ", ".join(map(str, switched))
         log.commit(Draft(run=run, stage=name, subject=subject, actor=Actor.PERSON, recorded_at=now, undoes=undoes, redoes=redoes))
         log.end_run(run, now, {})
+        made = (operation for each in related if each.id in switched for operation in each.operations)
+        restore_lines(workspace, dict.fromkeys(operation.memory for operation in made if isinstance(operation, Reword)))
         after = _counting(related, undone(log.switches()))
     return Undone(passes=switched, changed=_changes(fold(before), fold(after)), later=_later(after, related, switched))
 

@@ -19,9 +19,10 @@ from kept.core.errors import BusyError, ChangedError, KeptError, RefusedPathErro
 from kept.core.markup import encode, size_of
 from kept.core.memory import Actor
 from kept.core.operation import Operation
+from kept.days.llm_summaries import restore_lines
 from kept.local import files
 from kept.local.files import Content
-from kept.memories.daily_notes import jotted
+from kept.memories.daily_notes import reword_lines
 from kept.outputs import section
 from kept.outputs.agent_edits import split_off_agents
 from kept.outputs.aside import set_aside, settle_aside, waiting_aside
@@ -205,9 +206,12 @@ def _take_over(workspace: Workspace, target: Target, lines: Sequence[Line], edit
             _commit(workspace, target, run, held, actor=Actor.AGENT)
             written.operations.update(type(each).__name__.lower() for each in held)
         written.changed.append(f"{target.path}: what an agent wrote there waits for review; the file is as it was before")
-    if target.form is Form.DAILY and (told := jotted(workspace, date.fromisoformat(target.part), result)):
+    if target.form is Form.DAILY and (told := tuple(reword_lines(workspace, date.fromisoformat(target.part), result))):
+        _commit(workspace, target, run, told)
+        restore_lines(workspace, [each.memory for each in told])
         written.book = None
-        written.changed.append(f"{target.path}: {told} lines of the day put otherwise")
+        written.operations["reword"] += len(told)
+        written.changed.append(f"{target.path}: {len(told)} lines of the day put otherwise")
     if result.changed:
         operations = tuple(operations_of(workspace, target, result))
         if operations:

@@ -12,7 +12,7 @@ from itertools import groupby
 from kept.core.errors import DamagedError, StoreError
 from kept.core.fold import apply
 from kept.core.memory import Memory, Status
-from kept.core.operation import Operation, Pass, mentioned
+from kept.core.operation import Operation, Pass, Reword, mentioned
 from kept.store.records import ERASED, chain, judged_body, operation_body, read_judged, read_operation, seal, unseal, verdict_slug
 from kept.store.values import CandidateRow, Draft, OperationRow, PassRow, Proposal
 
@@ -129,6 +129,8 @@ def effects(made: Pass, find: Callable[[str], Memory | None]) -> dict[str, Memor
         return after[number] if number in after else find(number)
 
     for operation in made.operations:
+        if isinstance(operation, Reword):
+            continue
         named = mentioned(operation)
         if operation.memory in (*getattr(operation, "losers", ()), getattr(operation, "by", "")):
             raise StoreError(f"a memory cannot supersede itself: {operation.memory}", hint=NOTHING_CHANGED)
