@@ -190,6 +190,17 @@ def test_before_a_compaction_the_transcript_goes_into_the_archive(remembering, c
     assert "ISO 8601" in out
 
 
+def test_before_a_compaction_the_note_of_the_day_is_written(remembering, capsys):
+    assert kept(capsys, "config", "set", "profile", "workspace")[0] == 0
+    path = transcript(remembering / "elsewhere" / "s9.jsonl", "Make the export of invoices skip empty rows.")
+    assert hook("pre-compact", payload("PreCompact", trigger="auto", transcript_path=str(path))) == (0, "", "")
+    assert log_of(remembering) == []
+    (note,) = (
+        each for each in remembering.rglob("*.md") if each.parent.name == "memory" and "export of invoices" in each.read_text()
+    )
+    assert "- Make the export of invoices skip empty rows" in note.read_text()
+
+
 def test_where_the_person_wants_it_meaning_brings_what_words_alone_would_not(remembering, capsys):
     words = "invoices written export"
     assert kept(capsys, "config", "set", "recall.embeddings", "hashing")[0] == 0

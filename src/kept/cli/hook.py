@@ -319,11 +319,11 @@ def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
 
 
 def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
-    """The client is about to forget: what its transcript has more than the archive goes into the archive now (A3)."""
+    """The client is about to forget: what its transcript has more than the archive is archived, and the day's note written (A3)."""
     _enqueue(root, payload)
     path, state = _payload_text(payload, "transcript_path"), queue.state_of(root)
     if path and os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - see spooling
-        from kept.intake.flush import flush  # noqa: PLC0415 - reading a transcript needs everything; no other hook does
+        from kept.pipeline.flush import flush  # noqa: PLC0415 - reading a transcript needs everything; no other hook does
 
         problem = flush(root, path, most=_FLUSHED, session=_payload_text(payload, "session_id"))
         if problem:

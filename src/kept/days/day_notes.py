@@ -32,15 +32,24 @@ Take = Callable[[Thread, Sequence[Event], Sequence[Topic]], None]
 
 
 def summarise(
-    workspace: Workspace, grown: Mapping[int, int] = MappingProxyType({}), take: Take | None = None, *, progress: Progress = silent
+    workspace: Workspace,
+    grown: Mapping[int, int] = MappingProxyType({}),
+    take: Take | None = None,
+    *,
+    only: str = "",
+    progress: Progress = silent,
 ) -> int:
-    """Note what was worked on in the threads of ``grown``, and in all that were not looked at yet.
+    """Note what was worked on in the threads of ``grown``, and in all (or those that the file ``only`` tells) that were not looked
+    at yet.
 
     ``grown`` says from which ordinal on the episodes of a thread were open, for what it tells may have changed from there on.
     ``take`` is told the topics of each of them from its start, as they are found. Returns how many threads were looked at. Raises
     StoreError.
     """
     noted = dict(workspace.store.days.unnoted())
+    if only:
+        told = {thread.id for thread in workspace.store.archive.threads() if thread.path == only}
+        noted = {thread: place for thread, place in noted.items() if thread in told}
     pending = dict.fromkeys((*grown, *noted))
     number = 0
     for batch in batches(workspace.store.archive.each(pending), lambda each: each.events, WINDOW):

@@ -1,16 +1,21 @@
-"""Archive what a transcript has more than the archive, before its client compacts it. Extracts nothing."""
+"""Archive what a transcript has more than the archive, before its client compacts it, and bring the note of the day up to date.
+Extracts nothing.
+"""
 
 import os
 from pathlib import Path
 
 from kept.core.errors import BusyError, KeptError
+from kept.days.day_notes import summarise
 from kept.intake import reminders
 from kept.intake.projects import record
 from kept.intake.reading import archive_files, discover
 from kept.intake.unanswered import open_prompts
 from kept.local.files import locked
+from kept.outputs.write import Written, write_outputs
 from kept.paths import find_paths
-from kept.workspace import opened
+from kept.store.run_number import RunNumber
+from kept.workspace import Workspace, opened
 
 
 def flush(root: str, path: str, *, most: int, session: str = "") -> str:
@@ -30,10 +35,22 @@ def flush(root: str, path: str, *, most: int, session: str = "") -> str:
             with locked(home.lock):
                 skipped = archive_files(workspace, found).skipped
                 record(workspace)
+                summarise(workspace, only=path)
+                written = _write_day_notes(workspace)
             if session and workspace.settings.handover != reminders.OFF:
                 reminders.leave_open(str(home.state), session, open_prompts(workspace, path))
     except BusyError:
         return ""  # a run is under way, and the transcript is in its queue or in the next one's
     except KeptError as error:
         return str(error)
-    return "; ".join(f"{where}: {why}" for where, why in skipped)
+    return "; ".join((*(f"{where}: {why}" for where, why in skipped), *written.problems))
+
+
+def _write_day_notes(workspace: Workspace) -> Written:
+    """Write the files of kept's where one of them is the note of a day."""
+    written, number = Written(), RunNumber(workspace.store.log, workspace.clock, "flush")
+    if any(profile.outputs.daily_folder for profile in workspace.profiles):
+        write_outputs(workspace, number, written)
+        if number.started:  # a person's edit was taken over
+            workspace.store.log.end_run(number(), workspace.clock(), {})
+    return written
