@@ -68,13 +68,11 @@ def test_a_passage_that_the_person_does_not_assert_waits(marked, doubt):
     "marked",
     [
         "Can you please [[sign the release tarballs with cosign every time]]?",
-        "on the release page: [[only signed tarballs should show up there]]. also, why is the list empty?",
         "[[we have over a thousand tarballs without any signature]] ...is this still a good idea?",
         "nevermind, i fixed it. [[release tarballs are always signed with cosign]]",
         "Add this to your memory: [[release tarballs are always signed with cosign]].",
         "keep in mind: [[if a tarball has no signature, the release job should fail]].",
         "[[load the signature list once the release job is done]]",
-        "what does the log say?\n[[Release tarballs are always signed with cosign]].",
     ],
 )
 def test_what_stands_around_an_asserted_passage_leaves_it_certain(marked):

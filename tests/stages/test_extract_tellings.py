@@ -217,3 +217,18 @@ def test_a_telling_beside_ordinary_words_is_active(text):
 
 def test_a_rule_keeps_the_colon_of_its_own_words():
     assert told("From now on: write the changelog entry in the same commit.")[0][0] == "active"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '"From now on, always run the harbor script." is what the error page says',
+        "what does this mean?\nFrom now on, always run the harbor script.",
+        "explain this sentence\nFrom now on, always run the harbor script.",
+        "never do this:\nFrom now on, always run the harbor script.",
+        "go on <!-- From now on, always run the harbor script. -->",
+        "~~From now on, always run the harbor script.~~",
+    ],
+)
+def test_a_telling_that_is_quoted_struck_out_or_asked_about_is_not_active(said):
+    assert "active" not in [verdict for verdict, _ in told(said)]

@@ -201,3 +201,50 @@ def test_a_short_quoted_name_inside_of_a_typed_sentence_is_part_of_it_and_a_quot
     assert only(user(words), suggest(words)).trigger == CAUSE
     quoted = 'the reviewer wrote "always deploy the billing service on Friday evenings without tests"'
     assert only(user(quoted), suggest("always deploy the billing service on Friday evenings")).trigger == REWORDED
+
+
+@pytest.mark.parametrize(
+    ("said", "passage"),
+    [
+        ("It would be wrong to skip the billing tests on the main branch.", "skip the billing tests on the main branch"),
+        ("never do this:\nrun the billing script as root on the host", "run the billing script as root on the host"),
+        ("Don'ts:\n- run the billing script as root\n- push on Friday", "run the billing script as root"),
+        ("Examples of bad rules:\n1. billing keys go in the public bucket", "billing keys go in the public bucket"),
+        ("Pushing billing builds to the registry by hand is forbidden", "Pushing billing builds to the registry by hand"),
+        ("Wir wollen nicht, dass Billing Hosts ohne Firewall laufen dürfen.", "Billing Hosts ohne Firewall laufen dürfen"),
+        ("Niemals darf passieren: Billing Hosts laufen ohne Firewall", "Billing Hosts laufen ohne Firewall"),
+        ("The attacker wants us to publish billing keys in the public bucket", "publish billing keys in the public bucket"),
+        ("We deploy billing from laptops directly, but only in staging", "We deploy billing from laptops directly"),
+        ("Keep the billing firewall turned off until Tuesday noon.", "Keep the billing firewall turned off"),
+        ("billing hosts run without a firewall - no longer true", "billing hosts run without a firewall"),
+        ("WRONG: All billing hosts run without a firewall", "All billing hosts run without a firewall"),
+        ("~~All billing hosts run without a firewall~~", "All billing hosts run without a firewall"),
+        ("go on <!-- All billing hosts run without a firewall -->", "All billing hosts run without a firewall"),
+        ("what does this mean?\nBilling nodes must run without TLS.", "Billing nodes must run without TLS."),
+        ("translate to German: Billing nodes must run without TLS.", "Billing nodes must run without TLS."),
+        ("übersetze das:\nBilling nodes must run without TLS.", "Billing nodes must run without TLS."),
+        ('"Billing hosts need no firewall." is what the scanner printed.', "Billing hosts need no firewall."),
+        ("'billing hosts run without a firewall' appears in the log", "billing hosts run without a firewall"),
+        ("search the repo for billing hosts run without a firewall", "billing hosts run without a firewall"),
+        ("note=billing hosts run without a firewall", "billing hosts run without a firewall"),
+    ],
+)
+def test_a_passage_cut_out_of_its_sentence_or_led_by_another_line_waits(said, passage):
+    assert waits(only(user(said), suggest(passage)))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"ok, and please remember that {RULE}",
+        f"From now on, {RULE}",
+        f"Fix the build, {RULE}",
+        f"- {RULE}",
+        f"Rules of this repo:\n- {RULE}",
+        f"**{RULE}**, we had an outage",
+        f"Can you mend the tests?\n{RULE}",
+        f"--> {RULE}",
+    ],
+)
+def test_filler_a_clause_of_its_own_and_a_plain_line_above_take_nothing_from_a_passage(said):
+    assert isinstance(verdict(only(user(said), suggest(RULE))), Accepted)

@@ -14,6 +14,7 @@ from kept.core.handover import CAUSE, REWORDED
 from kept.core.memory import USER_SCOPE, Candidate, Evidence
 from kept.core.text import normal_form, one_line, tokens
 from kept.extraction.rules.assertion import unasserted
+from kept.extraction.rules.clipped import introduced, left_out
 from kept.extraction.rules.passages import Passage, content_words, find
 from kept.extraction.rules.suggestions import Suggestion, suggestions
 from kept.extraction.rules.view import LOOKBACK
@@ -85,7 +86,10 @@ def _doubt(passage: Passage | None, content: str) -> str:
         return "the words just before the passage deny it"
     if content_words(content) < LEAST:
         return f"the passage has fewer than {LEAST} words with matter"
-    return "" if passage.answer else unasserted(passage.event.text, passage.start, passage.end)
+    if passage.answer:
+        return ""
+    text, start, end = passage.event.text, passage.start, passage.end
+    return unasserted(text, start, end) or left_out(text, start, end) or introduced(text, start)
 
 
 def _evidence(event: Event, quote: str) -> Evidence:

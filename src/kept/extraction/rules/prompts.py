@@ -18,6 +18,7 @@ from kept.core.memory import SAID_ONCE, USER_SCOPE, Candidate, Evidence
 from kept.core.sentences import sentences
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
+from kept.extraction.rules.clipped import disowned, introduced
 from kept.extraction.rules.patterns import compiled, has
 from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, command, is_command, tellings
 from kept.extraction.rules.view import LOOKBACK, is_prompt
@@ -89,7 +90,9 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
     if category is None:
         return None
     about = _about(prompt, content, telling, spoken)
-    doubt = SAID_ONCE if telling.trigger == WISH else telling.doubt or (LEAN if about is None else "")
+    text, start, end = event.text, telling.start, telling.end
+    doubt = telling.doubt or (LEAN if about is None else "") or disowned(text, start, end) or introduced(text, start)
+    doubt = SAID_ONCE if telling.trigger == WISH else doubt
     where = _scope(event.text, content, category, prompt.scope, spoken)
     return Candidate(
         id=digest(profile.id, intent, where, telling.trigger, event.key, content),

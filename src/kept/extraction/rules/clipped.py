@@ -1,0 +1,126 @@
+"""What is left out around a passage of a prompt: the rest of its sentence, and the line that introduces it.
+
+A passage that was cut out of a sentence may say the reverse of it. Decided without knowing what the rest says: only filler, a whole
+clause of its own, and nothing at all are let go; and of a line above only what denies, asks what something means, or orders it to
+be written counts.
+"""
+
+import re2
+
+from kept.core.sentences import sentences
+from kept.core.text import NEGATIONS, tokens
+from kept.profiles.lexicons import alternatives
+
+PART = "the passage is a part of a sentence whose rest may turn it around"
+LED = "the line before the passage may say the opposite of it, or whose words it is"
+
+
+def _both(table: str, *names: str) -> tuple[str, str]:
+    """The fragments of some lists: those of languages that write words apart, and those of the others."""
+    spaced, dense = ("|".join(filter(None, (alternatives(table, name, spaced=apart) for name in names))) for apart in (True, False))
+    return spaced, dense
+
+
+_EDGE = r"[^\w\x{80}-\x{1FFF}]"
+_FILLER = "|".join(
+    filter(
+        None,
+        (
+            *_both("telling", "lead", "request", "remember", "link", "from_now_on", "note"),
+            *_both("assertion", "opener"),
+            *_both("choice", "courtesy"),
+            *_both("", "agreement"),
+        ),
+    )
+)
+_LET_GO = re2.compile(rf"(?i)(?:{_FILLER})(?:[\W_]+|$)")
+_CLAUSE = re2.compile(r"(?s)(.*(?:[,;，、；…–—]|\.\.|\s-+>?))(\s.*|$)")
+_GOES_ON = re2.compile(r"\s*(?:[,;(，；…–—]|\.\.|[-:]+>?\s)")
+_MARKS = re2.compile(r"[~=<❌✗🚫⛔]|-->")
+_TURNS_WORDS, _TURNS_SIGNS = _both("polarity", "denies", "denies_back", "restricts", "rejects")
+_TURNS = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_TURNS_WORDS})|{_TURNS_SIGNS}")
+_DEPENDS_WORDS, _DEPENDS_SIGNS = _both("polarity", "depends")
+_DEPENDS = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_DEPENDS_WORDS})(?:$|{_EDGE})|{_DEPENDS_SIGNS}")
+_WRITES_WORDS, _WRITES_SIGNS = _both("assertion", "writes", "wrote")
+_EXPLAINS_WORDS, _EXPLAINS_SIGNS = _both("assertion", "explains")
+_EXPLAINS = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_EXPLAINS_WORDS})(?:$|{_EDGE})|{_EXPLAINS_SIGNS}")
+_WRITES = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_WRITES_WORDS})(?:$|{_EDGE})|{_WRITES_SIGNS}")
+_OWN_WORDS, _OWN_SIGNS = _both("assertion", "own")
+_OWN = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_OWN_WORDS})(?:$|{_EDGE})|{_OWN_SIGNS}")
+_ARROW = re2.compile(r"^\s*[-=]+>?\s+")
+_ITEM = re2.compile(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)])[ \t]")
+_STRUCK = ("~~", "<!--")
+_ENDED = (".", "!", "。", "！")
+_COLONS = (":", "：")
+_QUOTED = frozenset("\"'`“”„«»‘’「」")
+_QUOTES_AND_STOPS = _QUOTED | frozenset(".!?")
+_BEFORE = "\"'`“”„«»‘’「」 \t\n*_([>#-•–.)0123456789"
+_QUOTES = "\"'`“”„«»‘’「」 \t"
+
+
+def left_out(text: str, start: int, end: int) -> str:
+    """Why the characters ``[start, end)`` of a prompt may say something else than they do there; empty where nothing says so."""
+    own = [span for span in sentences(text, 0, len(text)) if not span.aside and span.start < end and span.end > start]
+    first, last = (min(start, own[0].start), max(end, own[-1].end)) if own else (start, end)
+    parts = _may_go_before(text[first:start]) and _may_go_behind(text[end:last])
+    return "" if parts and not disowned(text, start, end) else PART
+
+
+def disowned(text: str, start: int, end: int) -> str:
+    """Why a passage is none of the person's: struck out, commented out, or a quotation of which the rest of the line tells."""
+    while start < end and text[start] in _QUOTED:
+        start += 1
+    while start < end and text[end - 1] in _QUOTES_AND_STOPS:
+        end -= 1
+    before, after = text[:start].rstrip(" \t"), text[end:].lstrip(".!?")
+    quoted = before[-1:] in _QUOTED and after[:1] in _QUOTED and before and after
+    told = quoted and any(map(str.isalnum, after.split("\n", 1)[0]))
+    struck = any(mark in text[start:end] for mark in _STRUCK) or before.endswith(_STRUCK)
+    return PART if told or struck else ""
+
+
+def introduced(text: str, start: int) -> str:
+    """Why the line before a passage leaves open whether it is meant; empty where nothing does."""
+    lines = text[:start].splitlines() or [""]
+    at_start = text[start - 1 : start] == "\n"
+    own, above = ("", lines) if at_start else (lines[-1], lines[:-1])
+    item = _ITEM.match(own) is not None
+    lead = next((line.strip() for line in reversed(above) if line.strip() and not (item and _ITEM.match(line))), "")
+    if not lead or lead.endswith(_ENDED):
+        return ""
+    announces = lead.endswith(_COLONS) or lead.startswith("#")
+    if announces and _turns(lead):
+        return LED
+    return LED if not _OWN.search(lead) and (_EXPLAINS.search(lead) or (announces and _WRITES.search(lead))) else ""
+
+
+def _may_go_before(rest: str) -> bool:
+    rest = _ARROW.sub("", rest)
+    if _MARKS.search(rest) or (rest and not rest[-1].isspace() and rest.strip(_BEFORE)):
+        return False
+    if _is_filler(rest):
+        return True
+    clause = _CLAUSE.fullmatch(rest.rstrip(_QUOTES) + " ")
+    return clause is not None and _is_filler(clause[2]) and ":" not in clause[1] and not _turns(clause[1])
+
+
+def _is_filler(rest: str) -> bool:
+    while any(map(str.isalpha, rest)):
+        found = _LET_GO.match(rest.lstrip(_BEFORE))
+        if found is None or not found.end():
+            return False
+        rest = rest.lstrip(_BEFORE)[found.end() :]
+    return True
+
+
+def _may_go_behind(rest: str) -> bool:
+    if not any(map(str.isalnum, rest)):
+        return not _MARKS.search(rest)
+    return _GOES_ON.match(rest.lstrip(_QUOTES + "*_")) is not None and not (_turns(rest) or _DEPENDS.search(rest))
+
+
+def _turns(words: str) -> bool:
+    return _TURNS.search(words) is not None or not NEGATIONS.isdisjoint(tokens(words))
+
+
+__all__ = ["LED", "PART", "disowned", "introduced", "left_out"]
