@@ -4,8 +4,8 @@ Every path kept writes to lies below one home; a trial run with ``--home`` touch
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import tzlocal
 
 from kept import profiles
-from kept.core.errors import RefusedPathError, StoreError, UsageError
+from kept.core.errors import ConfigError, DamagedError, RefusedPathError, StoreError, UsageError
 from kept.core.event import Event
 from kept.core.lexicon import Lexicon
 from kept.core.memory import USER_SCOPE, Memory
@@ -52,7 +52,7 @@ Clock = Callable[[], datetime]
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Workspace:
     """What a use case works with. ``zone`` decides which day an instant belongs to. ``profiles`` are those at work, the default
-    first.
+    first; ``writing`` are those whose memories the files show: others wrote there before.
 
     ``asking`` asks the language model of the settings; None where none is set.
     """
@@ -60,6 +60,7 @@ class Workspace:
     paths: Paths
     settings: Settings
     profiles: tuple[Profile, ...]
+    writing: tuple[Profile, ...]
     zone: ZoneInfo
     store: Store
     clock: Clock
@@ -270,10 +271,38 @@ def opened(
             day_start=lambda: datetime.combine(clock().astimezone(local).date(), time(), local).astimezone(UTC),
         )
         try:
-            yield Workspace(paths=home, settings=chosen, profiles=made, zone=local, store=store, clock=clock, env=given, llm=asking)
+            yield Workspace(
+                paths=home,
+                settings=chosen,
+                profiles=made,
+                writing=_writing(home, store, made, frozenset(named), chosen.profile),
+                zone=local,
+                store=store,
+                clock=clock,
+                env=given,
+                llm=asking,
+            )
         finally:
             if asking is not None:
                 asking.close()
+
+
+def _writing(home: Paths, store: Store, made: Sequence[Profile], named: Collection[str], default: str) -> tuple[Profile, ...]:
+    """The profiles at work and those whose lines stand in a memory file of theirs: one call's profile takes nobody's lines out."""
+    try:
+        lines = [line for path in _memory_files(home, made) for found in store.output(path) for line in found.lines]
+    except DamagedError:  # told by whoever reads the file
+        lines = []
+    wrote = dict.fromkeys(read_kind(line.key.rpartition(":")[2])[0] for line in lines if line.key.startswith("ids:"))
+    others = []
+    for name in (each for each in wrote if each and each not in named):
+        with suppress(ConfigError):  # one that is there no more
+            others.append(_made(home, name, default))
+    return (*(each for each in made if each.id not in {one.id for one in others}), *others)
+
+
+def _memory_files(home: Paths, made: Sequence[Profile]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(home.output(each.outputs.memory_file)) for each in made if each.outputs.memory_file))
 
 
 def _miss(home: Paths) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from kept.core.errors import UsageError
+from kept.core.memory import Status
 from kept.memories.person import add
 from kept.outputs.targets import bind, targets
 from kept.pipeline.run import Options, run
@@ -104,3 +105,43 @@ def test_another_default_profile_leaves_what_was_remembered_before(home, desk_at
     with desk_at(home) as workspace:
         run(workspace, [], Options())
         assert before < remembered(workspace)
+
+
+def test_a_profile_of_one_run_erases_nothing_that_others_wrote_nor_do_they(home, desk_at):
+    configure(home, 'profile = "coding"\n', notes=NOTES)
+    path = home / ".claude" / "rules" / "memory.md"
+    say(home, "s1", RULE, cwd="/x/harbor")
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+    say(home, "s2", OTHER, cwd="/x/harbor")
+    with desk_at(home, profile="notes") as workspace:
+        run(workspace, [], Options())
+        assert {each[0] for each in remembered(workspace)} == {"coding", "notes"}
+    both = {line for line in path.read_text().splitlines() if line.startswith("- ")}
+    assert len(both) == 2
+    with desk_at(home) as workspace:
+        assert [each.id for each in workspace.profiles] == ["coding"]
+        run(workspace, [], Options())
+        add(workspace, "Anchor before dusk, always.", "constraint")
+        run(workspace, [], Options())
+        assert both < {line for line in path.read_text().splitlines() if line.startswith("- ")}
+        path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if "pip" not in line))
+        run(workspace, [], Options())
+        assert {each.profile for each in workspace.store.log.memories() if each.status is Status.RETIRED} == {"notes"}
+        assert remembered(workspace)
+    with desk_at(home) as workspace:
+        assert run(workspace, [], Options()).written.files == []
+
+
+def test_a_profile_whose_file_is_gone_leaves_the_memory_file(home, desk_at):
+    configure(home, 'profile = "coding"\n', notes=NOTES)
+    path = home / ".claude" / "rules" / "memory.md"
+    with desk_at(home, profile="notes") as workspace:
+        add(workspace, "Gulls mean land is near.", "notes.idea")
+        add(workspace, "Anchor before dusk, always.", "coding.constraint")
+        run(workspace, [], Options())
+    (home / ".config" / "kept" / "profiles" / "notes.toml").unlink()
+    with desk_at(home) as workspace:
+        assert not run(workspace, [], Options()).partly
+    assert "Anchor before dusk" in path.read_text()
+    assert "Gulls" not in path.read_text()

@@ -21,12 +21,12 @@ def knowledge(workspace: Workspace, *, project: str = "", most: int = MOST) -> G
         memories = tuple(
             each for each in memories if each.scope != USER_SCOPE and wanted in names.get(each.scope, each.scope).casefold()
         )
-    return graph(memories, workspace.profiles, as_of=workspace.clock(), names=names, most=most, pages=_pages(workspace))
+    return graph(memories, workspace.writing, as_of=workspace.clock(), names=names, most=most, pages=_pages(workspace))
 
 
 def _pages(workspace: Workspace) -> dict[str, str]:
     """The knowledge pages that are written: the name of each one's file below the home, by the page's path."""
-    folders = [each.outputs.pages_folder.rstrip("/") for each in reversed(workspace.profiles) if each.outputs.pages_folder]
+    folders = [each.outputs.pages_folder.rstrip("/") for each in reversed(workspace.writing) if each.outputs.pages_folder]
     found: dict[str, str] = {}
     for written in workspace.store.outputs() if folders else ():
         name = written.removeprefix(f"{workspace.paths.root}/")

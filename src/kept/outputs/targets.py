@@ -79,13 +79,13 @@ def bind(workspace: Workspace, summaries: Summaries = note_lines) -> Book:
     StoreError.
     """
     memories, names = workspace.store.log.memories(), workspace.names()
-    noting = [each for each in workspace.profiles if each.outputs.daily_folder]
-    paging = [each for each in workspace.profiles if each.outputs.pages_folder]
+    noting = [each for each in workspace.writing if each.outputs.daily_folder]
+    paging = [each for each in workspace.writing if each.outputs.pages_folder]
     lines = summaries(workspace) if noting else {}
     return Book(
         memories=memories,
         names=names,
-        projects=_projects(workspace) if any(_in_projects(each) for each in workspace.profiles) else {},
+        projects=_projects(workspace) if any(_in_projects(each) for each in workspace.writing) else {},
         days={each.id: days(memories, (each,), names=names, zone=workspace.zone, summaries=lines) for each in noting},
         pages={each.id: pages(memories, each, as_of=workspace.clock(), names=names, zone=workspace.zone) for each in paging},
         injected=injected(workspace),
@@ -107,7 +107,7 @@ def targets(workspace: Workspace, book: Book) -> tuple[Target, ...]:
 
 def written_before(workspace: Workspace) -> tuple[Target, ...]:
     """The files that may hold edits: those that every run writes, and the notes, pages and rules that were written before."""
-    projects = _projects(workspace) if any(_in_projects(each) for each in workspace.profiles) else {}
+    projects = _projects(workspace) if any(_in_projects(each) for each in workspace.writing) else {}
     found = {each.path: each for each in _fixed(workspace, projects)}
     return tuple(found.values()) + tuple(each for each in _written_before(workspace) if each.path not in found)
 
@@ -115,12 +115,12 @@ def written_before(workspace: Workspace) -> tuple[Target, ...]:
 def _fixed(workspace: Workspace, projects: Mapping[Path, str]) -> list[Target]:
     found = []
     for form, name in ((Form.MEMORY, "memory_file"), (Form.CARD, "card_file")):
-        for path in dict.fromkeys(getattr(each.outputs, name) for each in workspace.profiles):
+        for path in dict.fromkeys(getattr(each.outputs, name) for each in workspace.writing):
             if path:
-                members = tuple(each for each in workspace.profiles if getattr(each.outputs, name) == path)
+                members = tuple(each for each in workspace.writing if getattr(each.outputs, name) == path)
                 found.append(Target(path=workspace.paths.output(path), profiles=members, form=form))
-    writing = tuple(each for each in workspace.profiles if each.outputs.project_section)
-    ruling = tuple(each for each in workspace.profiles if each.outputs.project_rules)
+    writing = tuple(each for each in workspace.writing if each.outputs.project_section)
+    ruling = tuple(each for each in workspace.writing if each.outputs.project_rules)
     readers = [each for each in READERS if each.name in workspace.settings.sections]
     found += [_instructions(workspace, each) for each in readers]
     for folder, scope in projects.items():
@@ -134,7 +134,7 @@ def _fixed(workspace: Workspace, projects: Mapping[Path, str]) -> list[Target]:
 
 def _instructions(workspace: Workspace, reader: Client, part: str = "") -> Target:
     """The section in the file of instructions that an agent reads in every session: what the memory file says, in half the room."""
-    writing = [each for each in workspace.profiles if each.outputs.memory_file] or [workspace.profile]
+    writing = [each for each in workspace.writing if each.outputs.memory_file] or [workspace.profile]
     half = tuple(
         replace(
             each,
@@ -151,7 +151,7 @@ _GONE = "gone"
 
 def _in_folders(workspace: Workspace, book: Book) -> list[Target]:
     found, root = [], workspace.paths.root
-    for profile in workspace.profiles:
+    for profile in workspace.writing:
         found += [_note_target(root, profile, day.isoformat()) for day in book.days.get(profile.id, {})]
         found += [_page(root, profile, page.path) for page in book.pages.get(profile.id, ())]
         for folder, scope in book.projects.items() if profile.outputs.project_rules else ():
@@ -178,7 +178,7 @@ def _written_before(workspace: Workspace) -> list[Target]:
     found, root = [], workspace.paths.root
     projects = (
         {str(folder): scope for folder, scope in _projects(workspace).items()}
-        if any(each.outputs.project_rules for each in workspace.profiles)
+        if any(each.outputs.project_rules for each in workspace.writing)
         else {}
     )
     sections = {str(workspace.paths.of(each) / each.instructions): each for each in READERS}
@@ -186,7 +186,7 @@ def _written_before(workspace: Workspace) -> list[Target]:
         path = Path(text)
         if text in sections:  # one that is wanted no more
             found.append(_instructions(workspace, sections[text], _GONE))
-        for profile in workspace.profiles:
+        for profile in workspace.writing:
             notes, leaves = root / profile.outputs.daily_folder, root / profile.outputs.pages_folder
             if profile.outputs.daily_folder and path.parent == notes and _is_day(path.stem):
                 found.append(_note_target(root, profile, path.stem))
@@ -252,7 +252,7 @@ def _settings_text(path: Path) -> str:
 def scopes_apart(workspace: Workspace) -> dict[tuple[str, str], str]:
     """The (scope, profile) whose memories stand in a project's own file rather than in the memory file, and that file."""
     found = {}
-    writing = [each for each in workspace.profiles if _in_projects(each)]
+    writing = [each for each in workspace.writing if _in_projects(each)]
     for folder, scope in _projects(workspace).items() if writing else ():
         for each in writing:
             file = "CLAUDE.md" if each.outputs.project_section else ".claude/rules/kept.md"
@@ -263,7 +263,7 @@ def scopes_apart(workspace: Workspace) -> dict[tuple[str, str], str]:
 def _memories_for(workspace: Workspace, book: Book, target: Target) -> list[Memory]:
     if target.scope:
         return [each for each in book.memories if each.scope == target.scope]
-    elsewhere = {(scope, one.id) for scope in set(book.projects.values()) for one in workspace.profiles if _in_projects(one)}
+    elsewhere = {(scope, one.id) for scope in set(book.projects.values()) for one in workspace.writing if _in_projects(one)}
     known = book.injected.get(_client_of(workspace, target), frozenset())
     return [
         memory

@@ -28,7 +28,7 @@ _QUESTION = "open_question"
 
 def views(workspace: Workspace) -> tuple[tuple[Path, Profile], ...]:
     """The views that the profiles at work write."""
-    found = {each.outputs.view_file: each for each in reversed(workspace.profiles) if each.outputs.view_file}
+    found = {each.outputs.view_file: each for each in reversed(workspace.writing) if each.outputs.view_file}
     return tuple((workspace.paths.root / name, each) for name, each in found.items())
 
 
