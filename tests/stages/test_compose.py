@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -117,6 +118,26 @@ def test_over_budget_the_least_relevant_are_left_out_and_pinned_ones_stay():
     memories = [memory(f"{n:02}", confidence=0.5 + n / 100) for n in range(30)] + [memory("pin", confidence=0.1, pinned=True)]
     kept = ids(shown(memories, profile=limited(memory_lines=5)))
     assert set(kept) == {"29", "28", "27", "26", "pin"}
+
+
+@pytest.mark.parametrize("category", ["rule", "fix"])
+@pytest.mark.parametrize("budget", ["lines", "bytes", "category"])
+def test_what_leaves_a_full_file_leaves_by_relevance_then_by_age_in_every_category(category, budget):
+    doubted = [memory("z0", category=category, confidence=0.3, day=9), memory("y1", category=category, confidence=0.4, day=9)]
+    old = [memory(name, category=category, day=day) for name, day in (("a2", 1), ("b3", 2), ("c4", 5), ("d5", 8))]
+    everything = [*old, *doubted]
+    left = []
+    for room in range(len(everything) - 1, 0, -1):
+        if budget == "category":
+            kinds = tuple(replace(each, budget=room) for each in PROFILE.categories)
+            profile = replace(PROFILE, categories=kinds)
+        elif budget == "lines":
+            profile = limited(memory_lines=room)
+        else:
+            profile = limited(memory_bytes=size(shown(everything, profile=limited(memory_lines=room))))
+        gone = {each.id for each in everything} - set(ids(shown(everything, profile=profile))) - set(left)
+        left += sorted(gone)
+    assert left == ["z0", "y1", "a2", "b3", "c4"]
 
 
 def test_ties_are_decided_by_id():

@@ -81,6 +81,13 @@ def test_what_speaks_of_the_assistant_is_refused_only_where_a_category_asks():
     )
 
 
+def test_a_persons_decision_about_software_that_remembers_is_kept_in_every_profile():
+    own = replace(PROFILE, categories=tuple(replace(each, self_reference=False) for each in PROFILE.categories))
+    content = "We decided that the memory store is written by the worker alone."
+    assert judge(replace(GOOD, content=content, trigger="decided"), own, lexicon=LEXICON) == Accepted()
+    assert judge(replace(GOOD, content=content, trigger="remember"), own, lexicon=LEXICON) == Refused(reason="self-reference")
+
+
 def test_a_journals_category_takes_only_what_names_something():
     journal = profile("journal")
     vague = replace(GOOD, profile="journal", category="insights", content="Be careful and always do good work.", artifacts=())

@@ -53,16 +53,20 @@ def grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
     return bool(candidate.evidence) and all(any(name in one_line(text).casefold() for text in texts.values()) for name in missing)
 
 
+_DECIDED = "decided"  # the trigger of a telling that says what was decided
+
+
 def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refused | None:
     text = candidate.content
     journal = not category.users_words or candidate.origin is not Origin.USER
+    decided = candidate.origin is Origin.USER and candidate.trigger == _DECIDED  # of software that happens to remember, perhaps
     checks = (
         ("no evidence", not any(each.quote.strip() for each in candidate.evidence)),
         ("untrusted author", _untrusted(candidate, category)),
         ("invisible text", any(_invisible(char) for char in text)),
         ("too long", len(text) > (LONGEST_PASSAGE if _is_passage(candidate) else LONGEST)),
         (SAID_ONCE, candidate.doubt == SAID_ONCE),
-        ("self-reference", not category.self_reference and _found(lexicon.agent_talk, text)),
+        ("self-reference", not category.self_reference and not decided and _found(lexicon.agent_talk, text)),
         ("status report", category.specific and journal and not candidate.fingerprint and is_status_report(text)),
         ("unspecific", category.specific and journal and not candidate.fingerprint and not _specific(text)),
     )

@@ -81,10 +81,15 @@ def is_shown(memory: Memory, profiles: Sequence[Profile], place: Place) -> bool:
 
 
 def ranked(memories: Sequence[Memory], profiles: Sequence[Profile]) -> list[Memory]:
-    """Memories in the order in which an output over its budget keeps them: pinned ones, then by relevance."""
+    """Memories in the order in which an output over its budget keeps them: pinned ones, then by relevance, then the newest."""
     newest = max((each.last_seen for each in memories if each.last_seen is not None), default=None)
     known = {each.id: each for each in profiles}
-    return sorted(memories, key=lambda each: (not each.pinned, -relevance(each, known[each.profile], newest), each.id))
+
+    def place(memory: Memory) -> tuple[bool, float, float, str]:
+        age = -memory.last_seen.timestamp() if memory.last_seen else 0.0
+        return not memory.pinned, -relevance(memory, known[memory.profile], newest), age, memory.id
+
+    return sorted(memories, key=place)
 
 
 def leading(memories: Sequence[Memory], profile: Profile) -> list[Memory]:
