@@ -14,6 +14,7 @@ from kept.memories import person
 from kept.pipeline.erase.forget import forget, request_of
 from kept.pipeline.run import Options, run
 from kept.recall.context import assemble
+from kept.recall.indexing import count_uses
 from kept.recall.nearby import Asked, Place
 from kept.store.values import Draft
 
@@ -178,3 +179,50 @@ def test_what_was_forgotten_does_not_come_back(workspace):
     key, thread = said_before(workspace, "Please hang the lanterns on the quay side.")
     forget(workspace, request_of(workspace, said=["Please hang the lanterns on the quay side."]))
     assert lines_said(workspace, key, thread) == []
+
+
+TWINS = ("The walnut press is oiled early by `press.py`.", "Rust on the walnut press: see `press.py` alone.")
+ASKED = "What does `press.py` do to the walnut press?"
+
+
+def twins(workspace):
+    """Two memories that differ in nothing that counts, in the order in which a session is offered them."""
+    for words in TWINS:
+        person.add(workspace, words, "project_fact")
+    return scores(workspace)
+
+
+def scores(workspace):
+    found = offered(workspace, ASKED)
+    return {piece.key: piece.score for piece in found if piece.text in TWINS}
+
+
+def change(workspace, number, **facts):
+    memory = workspace.store.log.memory(number)
+    said = Revise(memory=number, at=workspace.clock(), reason="", facts=replace(as_facts(memory), **facts))
+    workspace.store.log.commit(
+        Draft(run=1, stage="edit", subject="", actor=Actor.PERSON, recorded_at=workspace.clock(), operations=(said,))
+    )
+
+
+@pytest.mark.parametrize("boost", ["seen within seven days", "used often", "more certain"])
+def test_of_two_facts_alike_the_one_that_was_seen_lately_used_often_or_is_more_certain_comes_first(workspace, boost):
+    before = twins(workspace)
+    assert len(before) == 2
+    last, first = sorted(before, key=lambda key: (before[key], key))
+    long_ago = max(each.last_at for each in workspace.store.archive.threads()) - timedelta(days=30)
+    for number in before:
+        change(workspace, number, last_seen=long_ago, confidence=0.8)
+    level = scores(workspace)
+    assert level[last] == pytest.approx(level[first], abs=0.03)
+    match boost:
+        case "seen within seven days":
+            change(workspace, last, last_seen=long_ago + timedelta(days=29), confidence=0.8)
+        case "used often":
+            workspace.paths.used.write_text(f"{last}\n" * 20)
+            count_uses(workspace)
+        case _:
+            change(workspace, last, last_seen=long_ago, confidence=0.9)
+    after = scores(workspace)
+    assert after[last] > after[first] == level[first]
+    assert [piece.key for piece in offered(workspace, ASKED) if piece.key in after] == [last, first]
