@@ -12,6 +12,7 @@ from kept.core.memory import Status
 from kept.journal.narrate import edited, head_of
 from kept.llm.adapters.scripted import Scripted
 from kept.llm.client import LlmClient
+from kept.memories import person
 from kept.memories.browse import refused
 from kept.pipeline.erase.forget import forget, request_of
 from kept.pipeline.run import Options, run
@@ -568,3 +569,22 @@ def test_the_heads_of_all_entries_tell_their_shares_by_day(journal_at, home):
     with journal_at() as workspace:
         write_all(workspace, [day(1), day(0)])
         assert [each.first for each in heads(workspace)] == [day(0), day(1)]
+
+
+def test_what_an_entry_says_of_its_project_is_one_memory_with_the_projects_and_stays_retired_with_it(home, desk_at):
+    (home / ".config" / "kept").mkdir(parents=True)
+    (home / ".config" / "kept" / "config.toml").write_text('profile = "journal"\n')
+    days_of_work(home)
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        before = {each.id: each.content for each in journal_memories(workspace)}
+        assert before
+        write_all(workspace, [day(number) for number in range(3)])
+        run(workspace, [], Options())
+        assert {each.id: each.content for each in journal_memories(workspace)} == before
+        first = min(before)
+        person.retire(workspace, first)
+        run(workspace, [], Options(force=True))
+        assert before[first] not in {each.content for each in journal_memories(workspace)}
+        shown = json.loads((home / "kept" / "journal.json").read_text())
+        assert {one["id"] for several in shown.values() for one in several} == {each.id for each in journal_memories(workspace)}

@@ -7,22 +7,26 @@ from zoneinfo import ZoneInfo
 from kept.core.event import Event
 from kept.core.fingerprint import recognised
 from kept.core.lexicon import Lexicon
-from kept.core.memory import Accepted, Candidate, Evidence, Judged, Refused, Verdict
+from kept.core.memory import Accepted, Candidate, Evidence, Judged, Memory, Refused, Verdict
 from kept.core.redact import redact
+from kept.core.text import normal_form
 from kept.extraction.expiry import with_end
 from kept.extraction.gate import grounded, judge
 from kept.profiles.profile import Profile
+from kept.sources.entries import ENTRY
 from kept.store.values import Thread
 from kept.workspace import Workspace
 
 FORGOTTEN = Refused(reason="forgotten")
+TOLD = Refused(reason="an entry says what is or was remembered of its project")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rules:
     """What a thread's candidates are found and judged by; ``live``: only what is very sure counts, all else waits for the batch.
 
-    ``zone`` is where the person's days begin, ``handover`` says that what agents hand over counts.
+    ``zone`` is where the person's days begin, ``handover`` says that what agents hand over counts. ``told`` is what is or was
+    remembered elsewhere, in its normal form: an entry that kept wrote out of it says it once more.
     """
 
     profile: Profile
@@ -32,20 +36,32 @@ class Rules:
     zone: ZoneInfo
     live: bool = False
     handover: bool = True
+    told: frozenset[str] = frozenset()
 
 
 def rules_for(workspace: Workspace, thread: Thread, forgotten: frozenset[str], key: bytes) -> Rules:
     """The rules of a thread: those of its profile, for the scope it belongs to."""
     profile = workspace.profile_for(thread.source, thread.project, thread.path)
     scope = workspace.scope(thread.project, thread.path)
+    told = (
+        frozenset(normal_form(each.content) for each in workspace.store.log.memories() if _is_elsewhere(each, profile, scope))
+        if thread.source == ENTRY
+        else frozenset()
+    )
     handover = workspace.settings.handover != "off"
-    return Rules(profile=profile, scope=scope, forgotten=forgotten, key=key, zone=workspace.zone, handover=handover)
+    return Rules(profile=profile, scope=scope, forgotten=forgotten, key=key, zone=workspace.zone, handover=handover, told=told)
+
+
+def _is_elsewhere(memory: Memory, profile: Profile, scope: str) -> bool:
+    return bool(memory.content) and memory.profile == profile.id and memory.scope != scope
 
 
 def verdict_on(rules: Rules, candidate: Candidate, said: Mapping[str, str], words: Lexicon) -> Verdict:
     """The verdict on a candidate: the gate's, unless it was forgotten, or rests on words that are not there."""
     if rules.forgotten and recognised(candidate.content, rules.forgotten, rules.key):
         return FORGOTTEN
+    if normal_form(candidate.content) in rules.told:
+        return TOLD
     verdict = judge(candidate, rules.profile, lexicon=words)
     return Refused(reason="ungrounded") if isinstance(verdict, Accepted) and not grounded(candidate, said) else verdict
 
