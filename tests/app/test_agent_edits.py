@@ -1,8 +1,10 @@
 """What an agent's tool call did to memory.md waits in review, the file stays as it was; what nothing tells of is the person's."""
 
 import json
+from datetime import timedelta
 
 import pytest
+from test_outputs import agent_folder as agent_folder  # noqa: PLC0414
 
 from kept.core.event import Origin
 from kept.core.memory import Status
@@ -13,11 +15,12 @@ RULE = "Always format the reports with `walnut --wide` before sending them."
 OTHER = "The staging server is harbor-2."
 
 
-def call(home, name, number=1, **inputs):
+def call(home, name, number=1, at=None, **inputs):
     """A session in which the agent calls one tool."""
     path = home / ".claude" / "projects" / "p" / "agent.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    shared = {"parentUuid": None, "sessionId": "agent", "cwd": "/x/harbor", "timestamp": f"2026-09-30T10:0{number}:00.250Z"}
+    moment = at.isoformat().replace("+00:00", "Z") if at else f"2026-09-30T10:0{number}:00.250Z"
+    shared = {"parentUuid": None, "sessionId": "agent", "cwd": "/x/harbor", "timestamp": moment}
     block = {"type": "tool_use", "id": f"t{number}", "name": name, "input": inputs}
     records = [
         {"type": "user", "uuid": f"u{number}", "message": {"role": "user", "content": "Look at the reports, please."}},
@@ -100,3 +103,66 @@ def test_a_line_added_to_the_file_approves_nothing_that_a_person_rejected(desk_a
     with desk_at(home) as workspace:
         run(workspace, [], Options())
         assert states(workspace)["Skip the tests of the harbour."][0] is Status.REJECTED
+
+
+PLACES = {
+    "a page": "knowledge/entities/ana.md",
+    "the note of a day": "memory/2026-02-10.md",
+    "the card": "MEMORY.md",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("change", ["reworded", "deleted"])
+def test_what_an_agent_did_to_any_other_file_of_kepts_is_undone_as_well(agent_folder, desk_at, home, place, change):
+    path = agent_folder / PLACES[place]
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        before, known = path.read_bytes(), states(workspace)
+        (line, *_) = [each for each in before.decode().splitlines() if each.endswith(("(2026-02-10)", "(2026-02-11)"))]
+        words = line.removeprefix("- ").rpartition(" (")[0]
+        new = "" if change == "deleted" else f"{words} Ask the walrus."
+        call(home, "Edit", file_path=str(path), old_string=f"- {words}", new_string=f"- {new}" if new else "")
+        path.write_bytes(before.replace(f"{line}\n".encode(), f"- {new}\n".encode() if new else b""))
+        run(workspace, [], Options())
+        assert path.read_bytes() == before
+        assert {each: state for each, state in states(workspace).items() if each in known} == known
+        assert {state for each, state in states(workspace).items() if each not in known} <= {(Status.HELD, Origin.ASSISTANT)}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sed -i '5,9d' {}",
+        "head -n 3 {0} > x && tail -n 1 {0} >> x && mv x {0}",
+        "python3 -c 'import sys; trim(\"{}\")'",
+        "cd ~/notes && git checkout {}",
+    ],
+)
+def test_lines_that_an_agents_command_took_out_without_naming_them_come_back(desk_at, home, memory, clock, command):
+    call(home, "Bash", at=clock.moment, command=command.format(memory))
+    before = memory.read_bytes()
+    memory.write_bytes(b"".join(line for line in before.splitlines(keepends=True) if not line.startswith(b"- ")))
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert memory.read_bytes() == before
+        memory.write_bytes(before.replace(f"- {OTHER}".encode(), b"- Gone"))
+        clock.moment += timedelta(hours=1)
+        memory.write_bytes(b"".join(line for line in before.splitlines(keepends=True) if b"walnut" not in line))
+        run(workspace, [], Options())
+        assert states(workspace)[RULE][0] is Status.RETIRED
+
+
+def test_an_agents_change_of_the_view_is_undone(desk_at, home):
+    (home / ".config" / "kept").mkdir(parents=True)
+    (home / ".config" / "kept" / "config.toml").write_text('profile = "journal"\n')
+    view = home / "kept" / "journal.json"
+    with desk_at(home) as workspace:
+        add(workspace, RULE, "decisions")
+        add(workspace, "Does `walnut` keep the order?", "open_questions")
+        run(workspace, [], Options())
+        before, known = view.read_bytes(), states(workspace)
+        call(home, "Edit", file_path=str(view), old_string=RULE, new_string=RULE.replace("wide", "narrow"))
+        view.write_bytes(before.replace(b"--wide", b"--narrow"))
+        run(workspace, [], Options())
+        assert (view.read_bytes(), states(workspace)) == (before, known)

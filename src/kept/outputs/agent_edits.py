@@ -7,17 +7,25 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
+from pathlib import Path
 
 from kept.core.document import Added, Edits, Line
 from kept.core.event import Event, Kind
 from kept.core.markup import read_fact
 from kept.core.text import normal_form, tokens
 from kept.outputs.targets import Target
+from kept.outputs.view import Entry, ViewEdits
 from kept.workspace import Workspace
 
+_RUNS = 20
 _LATEST = 50  # sessions: an edit that was not absorbed yet is one of the last of them
 _DELETES = re.compile(r"/([^/\n]{3,200})/d\b|grep\s+(?:-\w+\s+)*-\w*v\w*\s+['\"]?([^'\"\n|>]{3,200})")
 _BECAME = "\n→\n"
+# What may rewrite a file without a word of what it says.
+_REWRITES = re.compile(
+    r"\b(?:sed\s+(?:-\S+\s+)*-\w*i|perl\s+(?:-\S+\s+)*-\w*i|tee|mv|cp|rm|truncate|dd|python\d?|node|ruby|git\s+(?:checkout|restore|stash|reset))\b"
+    r"|(?<![<>0-9&-])>(?!&)"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,9 +44,10 @@ class AgentEdits:
 def split_off_agents(workspace: Workspace, target: Target, base: Sequence[Line], edits: Edits) -> tuple[Edits, AgentEdits]:
     """The edits of a file that are the person's, and those that an agent made. The file is written as if the latter were not."""
     calls = tuple(_calls_on(workspace, target.path.name)) if edits.revised or edits.removed or edits.added else ()
+    rewritten = _was_rewritten(workspace, calls)
     lines = {line.key: read_fact(line.text)[0] for line in base if line.key}
     revised = {number: words for number, words in edits.revised.items() if _any(calls, _put_instead, lines.get(number, ""), words)}
-    removed = tuple(number for number in edits.removed if _any(calls, _took_out, lines.get(number, "")))
+    removed = tuple(number for number in edits.removed if rewritten or _any(calls, _took_out, lines.get(number, "")))
     trusted = any(profile.outputs.trust_added_lines for profile in target.profiles)
     added = tuple(each for each in edits.added if not trusted and each.fact and _any(calls, _put, each.fact))
     gone = {line.strip() for each in added for line in each.text.splitlines()}
@@ -51,6 +60,35 @@ def split_off_agents(workspace: Workspace, target: Target, base: Sequence[Line],
     )
     session = calls[0].session if calls else ""
     return persons, AgentEdits(revised=revised, removed=removed, added=added, session=session)
+
+
+def split_off_entries(workspace: Workspace, path: Path, base: Sequence[Entry], edits: ViewEdits) -> ViewEdits:
+    """The edits of a view that are the person's; what an agent added waits like what anybody added."""
+    calls = tuple(_calls_on(workspace, path.name)) if edits.revised or edits.moved or edits.removed else ()
+    rewritten = _was_rewritten(workspace, calls)
+    texts = {each.id: each.text for each in base}
+
+    def is_agents(number: str, words: str = "") -> bool:
+        put = bool(words) and _any(calls, _put_instead, texts[number], words)
+        return rewritten or put or _any(calls, _touches, texts[number])
+
+    return replace(
+        edits,
+        revised={number: words for number, words in edits.revised.items() if not is_agents(number, words)},
+        moved={number: category for number, category in edits.moved.items() if not is_agents(number)},
+        removed=tuple(number for number in edits.removed if not is_agents(number)),
+    )
+
+
+def _was_rewritten(workspace: Workspace, calls: Sequence[Event]) -> bool:
+    """Whether an agent's command rewrote the file, in a way that does not show what, since the last run wrote it."""
+    last = next((run.started_at for run in workspace.store.log.runs(_RUNS) if run.ended_at is not None), None)
+    since = (event for event in calls if last is not None and event.at is not None and event.at >= last)
+    return any(event.tool is not None and _REWRITES.search(event.tool.target) is not None for event in since)
+
+
+def _touches(target: str, detail: str, words: str) -> bool:
+    return normal_form(words) in normal_form(f"{target}\n{detail}")
 
 
 def _calls_on(workspace: Workspace, name: str) -> Iterator[Event]:

@@ -17,6 +17,7 @@ from kept.core.text import normal_form
 from kept.local import files
 from kept.local.files import Content
 from kept.memories.person import usable
+from kept.outputs.agent_edits import split_off_entries
 from kept.outputs.compose import is_shown, leading
 from kept.outputs.view import Entry, ViewEdits, compare, read_view, render_view, within
 from kept.profiles.profile import Place, Profile
@@ -53,7 +54,8 @@ def absorb_view(
     if isinstance(now, str):
         place = "" if dry else f" It is kept at {files.put_aside(path, into=workspace.paths.state / 'aside')} and written anew."
         return [], f"{path} was not taken as an edit: {now}.{place}"
-    operations = tuple(_operations(workspace, profile, compare(base, now)))
+    edits = split_off_entries(workspace, path, base, compare(base, now))
+    operations = tuple(_operations(workspace, profile, edits))
     if operations:
         with workspace.store.transaction():
             draft = Draft(
