@@ -38,6 +38,8 @@ COMMANDS = (
     f'env -u CLAUDECODE setsid kept --home ~ add "{RULE}" --type convention',
     f"python -m kept add '{RULE}' --type convention",
     'cd /tmp && bash x.sh; kept --quiet add "$(cat rule.txt)" --type convention',
+    f"~/.local/bin/kept \\\n  add '{RULE}'",
+    f"import_module('kept.cli').main(['add', '{RULE}'])",
     "python - <<'E'\nfrom kept.memories.person import add\nE",
 )
 

@@ -28,6 +28,7 @@ def test_a_decision_from_an_agents_shell_is_refused_in_one_line_and_changes_noth
     calls = (
         ("review", "--approve", held),
         ("review", f"--approve={held}"),
+        ("review", "--approve", held, "--reject", "-h"),
         ("review", "--admit", held),
         ("edit", active, RULE),
         ("merge", active, held),

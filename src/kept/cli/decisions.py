@@ -28,7 +28,7 @@ _DECISIONS: Mapping[str, frozenset[str]] = {
 def refuse_agents(name: str, arguments: Sequence[str], variables: Mapping[str, str]) -> None:
     """Raise UsageError where an agent's shell makes a call that is a person's decision."""
     words = _DECISIONS.get(name)
-    if words is None or {"--help", "-h"} & set(arguments):
+    if words is None or list(arguments) in (["--help"], ["-h"]):
         return
     sign = agents_sign(variables)
     if sign and (not words or words & {each.partition("=")[0] for each in arguments}):

@@ -15,7 +15,7 @@ from kept.store.values import Draft
 from kept.workspace import Workspace
 
 _DECIDES = re.compile(
-    r"\bkept\b[^\n;|&]{0,300}?\s(?:add|edit|review|merge|resolve|pin|undo|redo|import|suggest)\b|\b(?:from|import)\s+kept\b"
+    r"\bkept\b(?:[^\n;|&]|\\\n){0,300}?[\s\'\"](?:add|edit|review|merge|resolve|pin|undo|redo|import|suggest)\b|\b(?:from|import)\s+kept\b"
 )
 _STAGES = frozenset({"person", "undo", "redo", "import"})
 _SLACK = timedelta(seconds=2)
