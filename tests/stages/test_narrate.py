@@ -1,5 +1,6 @@
 """Entries as values: bounds, shares, self-reference, the page and back."""
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -207,6 +208,17 @@ def test_what_a_paragraph_recalls_stands_after_what_it_tells_in_a_block_of_kepts
         "- The reader in `tides.py` copes with missing gauges.\n<!-- kept:begin remembered -->\n"
         "- Tide tables are kept in `tides.sqlite`. ([2026-01-05](2026-01-05.md), m1)\n<!-- kept:end -->\n- The reader is done.\n"
     ) in body
+
+
+def test_a_question_says_what_each_memory_is_and_where_work_stood():
+    stood = replace(memory(3, "Split the reader of `tides.py`."), kind="last worked on", reference="")
+    chosen = choose(
+        [DID, replace(KNOWN, kind="decided", text="The reader stays in `tides.py`."), stood],
+        Bounds(whole=9_000, memory=9_000, outside=0.5),
+    )
+    asked = prose_question(chosen.told, TEMPLATE, span="2026-01-06", system="", version="").prompt
+    assert "(decided, 2026-01-05): The reader stays in `tides.py`." in asked
+    assert "(last worked on, 2026-01-05): Split the reader of `tides.py`." in asked
 
 
 def test_a_part_that_the_template_has_no_place_for_does_not_fit():

@@ -4,7 +4,7 @@ Nothing here looks past the last day, whatever was read since: neither a later a
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 
 import re2
@@ -14,7 +14,7 @@ from kept.core.memory import Accepted, Candidate, Memory, Status
 from kept.core.summary import Note, Part, Point
 from kept.core.text import likeness, normal_form, tokens
 from kept.days.day_notes import PARTS
-from kept.days.summaries import MOST, bullets_of, join_topics, notes, ordered, part_of
+from kept.days.summaries import MOST, bullets_of, join_topics, notes, ordered, part_of, worked
 from kept.extraction.questions import folded
 from kept.journal.entry import Grade, Slot, Told
 from kept.memories.history import memories_at
@@ -24,6 +24,7 @@ from kept.workspace import JOURNAL, Workspace
 
 _SLOTS = {Part.DECIDED: Slot.DECIDED, Part.LEARNT: Slot.LEARNT, Part.OPEN: Slot.OPEN}
 _REAL = (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED, Status.RETIRED)
+_LATELY = timedelta(days=14)
 _REPEATED = 0.6  # likeness from which two things of a project are one
 _STEPS = 3  # of what is told in one paragraph
 _FILES = 8  # names of a project
@@ -240,12 +241,34 @@ def recalled(workspace: Workspace, day: date) -> tuple[Told, ...]:
                 day=made,
                 scope=memory.scope,
                 weight=weight,
+                kind=part_of(memory.category).value,
             )
             found.append(((made.isoformat(), memory.profile == JOURNAL, words, memory.id), told))
     once: dict[str, Told] = {}
     for _, each in sorted(found, key=lambda one: one[0]):
         once.setdefault(normal_form(each.text), each)  # sessions and the entry about them say the same
     return tuple(once.values())
+
+
+def last_worked_on(workspace: Workspace, day: date, scopes: Collection[str]) -> Iterator[Told]:
+    """Where each project of a day stood before it: what was last worked on there, within two weeks. Raises StoreError."""
+    start = workspace.span(day)[0]
+    last: dict[str, Note] = {}
+    for noted in workspace.store.days.between(start - _LATELY, start):
+        scope = workspace.scope(noted.project, noted.path)
+        if scope in scopes:
+            last[scope] = noted.note
+    for scope, note in last.items():
+        yield Told(
+            slot=Slot.BEFORE,
+            text=worked(note, scope).text,
+            grade=Grade.MEMORY,
+            source=Grade.MEMORY.value,
+            day=note.at.astimezone(workspace.zone).date(),
+            scope=scope,
+            weight=_LEARNT_WEIGHT,
+            kind="last worked on",
+        )
 
 
 def _worded(memory: Memory, proposals: Mapping[str, Candidate], start: datetime) -> str:

@@ -49,7 +49,8 @@ class Item:
 class Told:
     """One thing an entry may tell: its words, where they come from, and what it weighs.
 
-    ``reference`` is a memory's id or an item's key; ``day`` the day it was made, where that is another than the entry's.
+    ``reference`` is a memory's id or an item's key; ``day`` the day it was made, where that is another than the entry's; ``kind``
+    what a memory is ("decided", "still open") or where work stood ("last worked on").
     """
 
     slot: Slot
@@ -60,6 +61,7 @@ class Told:
     day: date | None = None
     scope: str = ""
     weight: float = 1.0
+    kind: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -16,7 +16,7 @@ from kept.core.codec import canonical, digest, dump
 from kept.core.errors import UsageError
 from kept.extraction.questions import PURPOSE
 from kept.extraction.questions.form import SCHEMA
-from kept.journal.context import recalled, sessions_of, telling, worked_days
+from kept.journal.context import last_worked_on, recalled, sessions_of, telling, worked_days
 from kept.journal.entry import EXTRACTIVE, Grade, Head, Item, Slot, Template, Told
 from kept.journal.feed_reading import items_between
 from kept.journal.narrate import Bounds, Chosen, choose, edited, head_of, page, prose_of, prose_question, self_reference, slots_of
@@ -303,6 +303,8 @@ def _made(workspace: Workspace, work: Work, first: date, last: date) -> _Made:
     day = [each for each in telling(workspace, first, last, detailed=work.model) if each.slot in slots or work.model]
     items = [_from_outside(each) for each in items_between(workspace, start, stop)] if Slot.OUTSIDE in slots else []
     memory = recalled(workspace, first) if Slot.BEFORE in slots or work.model else ()
+    if work.model:
+        memory = (*memory, *last_worked_on(workspace, first, {each.scope for each in day}))
     parts = [work.template.text, work.template.instruction, _writer(workspace, work), [dump(each) for each in (*day, *items)]]
     return _Made(
         first=first,

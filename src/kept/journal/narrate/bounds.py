@@ -94,20 +94,21 @@ def _shared(told: Sequence[Told], bounds: Bounds, spent: int) -> list[Told]:
 
 
 def _related_memories(memories: Sequence[Told], day: Sequence[Told]) -> list[Told]:
-    """The memories that have something to do with the day: that name what it names, or share telling words with one thing of it."""
+    """The memories that have something to do with the day: that name what it names, or share telling words with one thing of it;
+    and where work stood, which is no memory.
+    """
     names = {each.casefold() for one in day for each in artifacts(one.text)}
     said = [(one.scope, statement(one.text).content) for one in day]
-    found = []
-    for each in memories:
+    found = [each for each in memories if not each.reference]
+    for each in (each for each in memories if each.reference):
         own = {one.casefold() for one in artifacts(each.text)}
         words = statement(each.text).content
         shared = max((len(words & other) for scope, other in said if scope == each.scope or len(words & other) > 3), default=0)
         if own & names or shared >= max(_LEAST_SHARED, len(words) // 3):
             found.append(replace(each, weight=each.weight + 3 * len(own & names) + shared))
     ranked = sorted(found, key=lambda one: -one.weight)
-    chosen = {one.reference: one for one in ranked}
-    originals = {each.reference: each for each in memories}
-    return [originals[name] for name in chosen]
+    originals = {(each.reference, each.text): each for each in memories}
+    return [originals[one.reference, one.text] for one in ranked]
 
 
 WRITTEN = frozenset({Slot.WORKED, Slot.SOLVED, Slot.DECIDED, Slot.LEARNT, Slot.OPEN, Slot.OUTSIDE})  # what a model may put in words

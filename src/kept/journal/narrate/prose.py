@@ -62,7 +62,7 @@ def prose_question(
         own = [(number, each) for number, each in enumerate(told, 1) if each.grade is grade]
         if own:
             lines += ["", f"{title}:"]
-            lines += [f"s{number} ({each.slot.value}{_since(each)}): {one_line(each.text)}" for number, each in own]
+            lines += [f"s{number} ({each.kind or each.slot.value}{_since(each)}): {one_line(each.text)}" for number, each in own]
     schema = schema_of(Prose, part=_written_slots(template))
     return Ask(
         purpose=PURPOSE,
