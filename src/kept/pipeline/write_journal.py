@@ -14,6 +14,7 @@ from statistics import fmean
 
 from kept.core.codec import canonical, digest, dump
 from kept.core.errors import UsageError
+from kept.core.text import likeness, tokens
 from kept.extraction.questions import PURPOSE
 from kept.extraction.questions.form import SCHEMA
 from kept.journal.context import last_worked_on, recalled, sessions_of, telling, worked_days
@@ -35,6 +36,7 @@ from kept.workspace import JOURNAL, Workspace
 
 _TOKEN = 3  # bytes, as the budget of a model counts them
 _ENTRY_CHARS = 1_500  # of an entry, and of what is asked about it
+_SAME = 0.6  # likeness from which a memory says what was last worked on
 _LATELY = 7  # entries whose self-reference raises the share of what comes from outside
 
 
@@ -304,7 +306,9 @@ def _made(workspace: Workspace, work: Work, first: date, last: date) -> _Made:
     items = [_from_outside(each) for each in items_between(workspace, start, stop)] if Slot.OUTSIDE in slots else []
     memory = recalled(workspace, first) if Slot.BEFORE in slots or work.model else ()
     if work.model:
-        memory = (*memory, *last_worked_on(workspace, first, {each.scope for each in day}))
+        known = [tokens(each.text) for each in memory]  # a memory says it with its day
+        stood = last_worked_on(workspace, first, {each.scope for each in day})
+        memory = (*memory, *(each for each in stood if not any(likeness(tokens(each.text), words) > _SAME for words in known)))
     parts = [work.template.text, work.template.instruction, _writer(workspace, work), [dump(each) for each in (*day, *items)]]
     return _Made(
         first=first,
