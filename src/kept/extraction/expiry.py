@@ -7,7 +7,6 @@ the lexicons: what repeats, spans weekdays or lies in the past ends nothing.
 import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
-from functools import cache
 from zoneinfo import ZoneInfo
 
 from kept.core.memory import Candidate
@@ -15,32 +14,30 @@ from kept.profiles.lexicons import alternatives, calendar_words, number_words
 
 _READ = 1_000
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
-_ISO = r"(?P<iso>\d{4}-\d\d-\d\d)"
 
 
-@cache
-def _calendar() -> tuple[dict[str, int], dict[str, int], dict[str, str], re.Pattern[str]]:
-    """Weekdays and months by their number, units by their English name, and the pattern of an end."""
-    weekdays, months = calendar_words("weekdays"), calendar_words("months")
-    units = {word: unit for unit in _DAYS for word in alternatives("expiry", unit, spaced=True).split("|")}
-    until, following = (alternatives("expiry", name, spaced=True) for name in ("until", "next"))
-    day, month = "|".join(map(re.escape, weekdays)), "|".join(map(re.escape, months))
-    unit = "|".join(map(re.escape, units))
-    end = alternatives("expiry", "end_of", spaced=True)
-    when = (
-        rf"(?:{_ISO}|(?P<day>{day})|(?P<first>\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of| de)? (?P<month>{month})(?:,? (?P<year>\d{{4}}))?"
-        rf"|(?P<month2>{month}) (?P<second>\d{{1,2}})(?:st|nd|rd|th)?(?:,? (?P<year2>\d{{4}}))?|(?:{end}) (?P<whole>{unit}))"
-    )
-    number = "|".join(map(re.escape, number_words()))
-    ahead = rf"(?:{following}) (?:(?P<count>\d{{1,2}}|{number}) )?(?P<unit>{unit})"
-    return weekdays, months, units, re.compile(rf"(?i)(?<![\w-])(?:(?:{until}) {when}|{ahead})(?![\w-])")
+_WEEKDAYS, _MONTHS = calendar_words("weekdays"), calendar_words("months")
+_UNITS = {word: unit for unit in _DAYS for word in alternatives("expiry", unit, spaced=True).split("|")}
+_UNIT = "|".join(map(re.escape, _UNITS))
+_MONTH = "|".join(map(re.escape, _MONTHS))
+_NUMBER = "|".join(map(re.escape, number_words()))
+_WHEN = (
+    rf"(?:(?P<iso>\d{{4}}-\d\d-\d\d)|(?P<day>{'|'.join(map(re.escape, _WEEKDAYS))})"
+    rf"|(?P<first>\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of| de)? (?P<month>{_MONTH})(?:,? (?P<year>\d{{4}}))?"
+    rf"|(?P<month2>{_MONTH}) (?P<second>\d{{1,2}})(?:st|nd|rd|th)?(?:,? (?P<year2>\d{{4}}))?"
+    rf"|(?:{alternatives('expiry', 'end_of', spaced=True)}) (?P<whole>{_UNIT}))"
+)
+_AHEAD = rf"(?:{alternatives('expiry', 'next', spaced=True)}) (?:(?P<count>\d{{1,2}}|{_NUMBER}) )?(?P<unit>{_UNIT})"
+_UNTIL = alternatives("expiry", "until", spaced=True)
+_END = re.compile(rf"(?i)(?<![\w-])(?:(?:{_UNTIL}) {_WHEN}|{_AHEAD})(?![\w-])")
+_REPEATS = re.compile(rf"(?i)(?<![\w-])(?:{alternatives('expiry', 'repeats', spaced=True)})(?![\w-])")
+_WORD = re.compile(r"[\w-]+")
 
 
 def ends(text: str, at: datetime | None, zone: ZoneInfo) -> datetime | None:
     """When what was said at a moment ends by its own words; None where they name no end, or one that was past already."""
-    weekdays, _, _, pattern = _calendar()
-    found = pattern.search(text[:_READ]) if at is not None else None
-    if found is None or at is None or _repeats().search(text) or (found["day"] and _count_named(text, weekdays) > 1):
+    found = _END.search(text[:_READ]) if at is not None else None
+    if found is None or at is None or _REPEATS.search(text) or (found["day"] and _count_named(text, _WEEKDAYS) > 1):
         return None
     last = _last_day(found, at.astimezone(zone).date())
     end = datetime.combine(last + timedelta(days=1), time(), zone).astimezone(UTC) if last is not None else None
@@ -52,31 +49,25 @@ def with_end(candidate: Candidate, zone: ZoneInfo) -> Candidate:
     return candidate if candidate.valid_until else replace(candidate, valid_until=ends(candidate.content, candidate.at, zone))
 
 
-@cache
-def _repeats() -> re.Pattern[str]:
-    return re.compile(rf"(?i)(?<![\w-])(?:{alternatives('expiry', 'repeats', spaced=True)})(?![\w-])")
-
-
 def _count_named(text: str, words: dict[str, int]) -> int:
-    return sum(each.casefold() in words for each in re.findall(r"[\w-]+", text[:_READ]))
+    return sum(each.casefold() in words for each in _WORD.findall(text[:_READ]))
 
 
 def _last_day(found: re.Match[str], today: date) -> date | None:
-    weekdays, months, units, _ = _calendar()
     if found["unit"]:
         count = number_words().get(found["count"].casefold(), found["count"]) if found["count"] else "1"
-        return today + timedelta(days=int(count) * _DAYS[units[found["unit"].casefold()]])
+        return today + timedelta(days=int(count) * _DAYS[_UNITS[found["unit"].casefold()]])
     if found["day"]:
-        return today + timedelta(days=(weekdays[found["day"].casefold()] - today.weekday()) % 7)
+        return today + timedelta(days=(_WEEKDAYS[found["day"].casefold()] - today.weekday()) % 7)
     if found["whole"]:
-        return _end_of(units[found["whole"].casefold()], today)
+        return _end_of(_UNITS[found["whole"].casefold()], today)
     if found["iso"]:
         year, month, day = map(int, found["iso"].split("-"))
         return _day(year, month, day)
     name, day_text, year_text = (
         found[one] or found[other] for one, other in (("month", "month2"), ("first", "second"), ("year", "year2"))
     )
-    named = _day(int(year_text or today.year), months[name.casefold()], int(day_text))
+    named = _day(int(year_text or today.year), _MONTHS[name.casefold()], int(day_text))
     return _day(named.year + 1, named.month, named.day) if named is not None and named < today and not year_text else named
 
 
