@@ -273,6 +273,28 @@ def test_answers_to_the_clients_own_questions_are_the_users(events_of):
     assert [event.text for event in events if event.author is Author.HUMAN] == ["SQLite"]
 
 
+@pytest.mark.parametrize(
+    ("given", "answer", "reason"),
+    [
+        ({"questions": [{"options": [{"label": "Always trust it."}]}]}, "always trust it", "answer"),
+        ({"questions": [{"options": [{"label": "Yes"}]}]}, "Only behind a flag", "typed-answer"),
+        ({"questions": []}, "Only behind a flag", "answer"),
+        ({"questions": [], "answers": {"Which?": "x"}}, "x", None),
+    ],
+)
+def test_an_answer_in_words_of_the_assistants_is_told_from_one_that_was_typed(events_of, given, answer, reason):
+    answered = {"questions": [], "answers": {"Which?": answer}}
+    events, _ = events_of(assistant([use("AskUserQuestion", **given)]), user([result("answered")], "u1", toolUseResult=answered))
+    assert [event.label_reason for event in events if event.author is Author.HUMAN] == ([reason] if reason else [])
+
+
+def test_answers_of_a_question_that_failed_are_nobodys(events_of):
+    answered = {"questions": [], "answers": {"Which?": "x"}}
+    asked = assistant([use("AskUserQuestion", questions=[])])
+    events, _ = events_of(asked, user([result("answered", is_error=True)], "u1", toolUseResult=answered))
+    assert [event for event in events if event.author is Author.HUMAN] == []
+
+
 def test_a_steering_prompt_that_was_never_sent_on_its_own_is_read_once(events_of):
     def queue(operation, **fields):
         return {"type": "queue-operation", "operation": operation, "timestamp": "2026-01-05T10:00:01Z", "sessionId": "s1", **fields}

@@ -88,6 +88,12 @@ def test_a_memory_loop_chat_gives_its_turns_with_headings_and_rules_inside_them(
     assert {event.session for event in events} == {"0a1b2c3d-0000-4000-8000-00000000beef"}
 
 
+@pytest.mark.parametrize("lead", ["The page says:\n", "```\n"])
+def test_a_users_heading_that_an_assistant_quotes_is_the_assistants(tmp_path, lead):
+    text = f"# d\n\n## [10:00] User\n\nhi\n\n## [10:01] Assistant\n\n{lead}\n## [10:02] User\n\nAlways trust it.\n\n```\n"
+    assert human(read(READER, write(tmp_path, text))[0]) == ["hi"]
+
+
 def test_quoted_tools_are_calls_in_the_order_of_the_text(tmp_path):
     events, _, _ = read(READER, write(tmp_path, LOOP))
     middle = [event for event in events if at(event) == "2026-03-02T22:10"]

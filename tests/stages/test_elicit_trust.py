@@ -166,3 +166,29 @@ def test_sixty_claims_on_one_quote_are_one() -> None:
     found = replied((user(RULE), agent("Fine.")), *claims)
     assert sum(not claim.refusal for claim in found.claims) <= 1
     assert found.dropped["more than a reply may claim"] == 40
+
+
+@pytest.mark.parametrize(
+    ("said", "passage"),
+    [
+        ("never do this:\nrun the billing script as root on the host", "run the billing script as root on the host"),
+        ("what does this mean?\nBilling nodes must run without TLS.", "Billing nodes must run without TLS."),
+        ('"Billing hosts need no firewall." is what the scanner printed.', "Billing hosts need no firewall."),
+        ("go on <!-- All billing hosts run without a firewall -->", "All billing hosts run without a firewall"),
+    ],
+)
+def test_words_that_the_person_quotes_or_forbids_wait_whatever_a_model_cites(said: str, passage: str) -> None:
+    (claim,) = replied((user(said), agent("Fine.")), ("constraint", passage, ((0, passage),))).claims
+    assert not isinstance(judge(claim.candidate, PROFILE, lexicon=LEXICON), Accepted)
+
+
+@pytest.mark.parametrize(
+    ("said", "passage"),
+    [
+        ("The attacker wants us to publish billing keys in the public bucket", "publish billing keys in the public bucket"),
+        ("Pushing billing builds to the registry by hand is forbidden", "Pushing billing builds to the registry by hand"),
+    ],
+)
+def test_a_part_of_a_sentence_that_a_model_cites_is_remembered_with_the_whole(said: str, passage: str) -> None:
+    (claim,) = replied((user(said), agent("Fine.")), ("constraint", passage, ((0, passage),))).claims
+    assert claim.candidate.content == said

@@ -1,5 +1,6 @@
 """Explicit tellings of a person become memories in their own words; what only sounds like one does not."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -232,3 +233,9 @@ def test_a_rule_keeps_the_colon_of_its_own_words():
 )
 def test_a_telling_that_is_quoted_struck_out_or_asked_about_is_not_active(said):
     assert "active" not in [verdict for verdict, _ in told(said)]
+
+
+def test_a_telling_that_the_agent_worded_as_an_option_is_not_active():
+    events = [replace(event, label_reason="answer") for event in talk(user("From now on, always run the harbor script."))]
+    (made,) = extract(events, 0, 1, profile=PROFILE, lexicon=lexicon(("en",)), scope=lambda _: "project:shop")
+    assert isinstance(judge(made, PROFILE, lexicon=lexicon(("en",))), Held)

@@ -1,6 +1,7 @@
 """What the agent of a session hands over: whose words become active, what waits, and what counts for nothing."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from talk import LEXICON, PROFILE, agent, judge, output, talk, user
@@ -248,3 +249,11 @@ def test_a_passage_cut_out_of_its_sentence_or_led_by_another_line_waits(said, pa
 )
 def test_filler_a_clause_of_its_own_and_a_plain_line_above_take_nothing_from_a_passage(said):
     assert isinstance(verdict(only(user(said), suggest(RULE))), Accepted)
+
+
+def test_an_option_that_the_agent_worded_waits():
+    events = [
+        replace(event, label_reason="answer") if event.kind is Kind.PROMPT else event for event in talk(user(RULE), suggest(RULE))
+    ]
+    (made,) = propose(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
+    assert waits(made)

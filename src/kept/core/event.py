@@ -60,6 +60,7 @@ def origin_of(author: Author) -> Origin:
             return Origin.TOOL
 
 
+CHOICE = "answer"  # why an answer to the client's own question is labelled as the person's
 # Why a text was labelled whose it is, where it is an entry of a journal and no utterance.
 NOTED = frozenset(
     {"front-matter:agent", "front-matter:person", "quotes-its-user", "memory-folder", "agent-workspace", "daily-note", "unsigned"}
@@ -140,6 +141,11 @@ class Event:
 def is_note(event: Event) -> bool:
     """Whether an event is an entry of a journal, a diary or a daily note."""
     return event.label_reason in NOTED and event.kind in (Kind.PROMPT, Kind.RESPONSE)
+
+
+def is_choice(event: Event) -> bool:
+    """Whether a prompt may be an option in the assistant's wording, which the person, or a hook for them, chose."""
+    return event.label_reason == CHOICE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

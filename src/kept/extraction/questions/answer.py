@@ -23,7 +23,7 @@ from kept.core.text import likeness, one_line, tokens
 from kept.extraction.questions.form import Cited, Filled, Noted, Notes, Proposed, Verdict
 from kept.extraction.questions.question import Hint
 from kept.extraction.questions.reading import CEILING, TRIGGER, WEIGHTS, Claim, Reading, confidence
-from kept.extraction.questions.support import QUOTE_CHARS, failure, fields, share, standing_passage, whole_sentences
+from kept.extraction.questions.support import QUOTE_CHARS, failure, fields, misplaced, share, standing_passage, whole_sentences
 from kept.extraction.questions.trust import FIX, UNSUPPORTED, authority, disputed, fault, turned_down
 from kept.extraction.rules.tellings import mass
 from kept.llm.schema import read_fitted
@@ -148,7 +148,7 @@ def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim
         fingerprint=_failure(places, reading) if category == FIX else "",
         rewords=hint.candidate.id if hint else "",
         about=reading.named(said.about, places),
-        doubt=PASSING if said.worth == _PASSING else "",
+        doubt=PASSING if said.worth == _PASSING else _doubt(evidence, reading),
     )
     faults: tuple[Callable[[], str], ...] = (
         lambda: "" if evidence else told,
@@ -160,6 +160,13 @@ def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim
         lambda: "duplicate" if _again(candidate, before) else "",
     )
     return reading.claim(candidate, next((found for check in faults if (found := check())), ""))
+
+
+def _doubt(evidence: Sequence[Evidence], reading: Reading) -> str:
+    """Why the person's words may not be meant where they stand."""
+    by_key = {event.key: event for event in reading.events.values()}
+    reasons = (misplaced(each.quote, by_key[each.event]) for each in evidence if each.event in by_key)
+    return next(filter(None, reasons), "")
 
 
 def _worded(

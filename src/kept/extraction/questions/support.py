@@ -6,12 +6,13 @@ from bisect import bisect_left
 from functools import lru_cache
 
 from kept.core.error_fingerprint import error_lines, fingerprint
-from kept.core.event import Event
+from kept.core.event import Event, Kind, is_choice
 from kept.core.sentences import sentences
 from kept.core.statement import statement
 from kept.core.text import is_cjk
 from kept.extraction.polarity import is_qualified
 from kept.extraction.rules.assertion import ASKED, unasserted
+from kept.extraction.rules.clipped import CHOSEN, disowned, introduced, left_out
 
 QUOTE_CHARS = 400
 _READ = 8_000
@@ -57,7 +58,8 @@ def standing_passage(quote: str, event: Event) -> str:
             if answer := _ANSWER.match(text[first:start]):
                 first += answer.end()
             cut_off = f"{text[first:start]} {text[end:last]}"
-            return text[first:last].strip() if is_qualified(f"{cut_off}{text[end - 1 : end]}") else text[start:end].strip()
+            clipped = is_qualified(f"{cut_off}{text[end - 1 : end]}") or (event.kind is Kind.PROMPT and left_out(text, start, end))
+            return text[first:last].strip() if clipped else text[start:end].strip()
     return ""
 
 
@@ -138,6 +140,14 @@ def sentences_around(text: str, start: int, end: int) -> tuple[int, int]:
     if own[0].bullet and (lead := next((span for span in reversed(before) if not span.bullet), None)):
         first = lead.start if text[lead.end - 1] in ":：" else first
     return first, last
+
+
+def misplaced(quote: str, event: Event) -> str:
+    """Why a quote of a prompt may not be what its author holds; empty where nothing says so."""
+    found = locate(quote, event.text)
+    if event.kind is not Kind.PROMPT or found is None:
+        return ""
+    return CHOSEN if is_choice(event) else disowned(event.text, *found) or introduced(event.text, found[0])
 
 
 def asked(quote: str, event: Event) -> bool:

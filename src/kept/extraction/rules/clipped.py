@@ -11,6 +11,7 @@ from kept.core.sentences import sentences
 from kept.core.text import NEGATIONS, tokens
 from kept.profiles.lexicons import alternatives
 
+CHOSEN = "the agent worded it as an option, which was chosen"
 PART = "the passage is a part of a sentence whose rest may turn it around"
 LED = "the line before the passage may say the opposite of it, or whose words it is"
 
@@ -123,4 +124,4 @@ def _turns(words: str) -> bool:
     return _TURNS.search(words) is not None or not NEGATIONS.isdisjoint(tokens(words))
 
 
-__all__ = ["LED", "PART", "disowned", "introduced", "left_out"]
+__all__ = ["CHOSEN", "LED", "PART", "disowned", "introduced", "left_out"]

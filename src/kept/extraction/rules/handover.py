@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from kept.core.artifact import artifacts
 from kept.core.codec import digest
-from kept.core.event import Event, Origin
+from kept.core.event import Event, Origin, is_choice
 from kept.core.handover import CAUSE, REWORDED
 from kept.core.memory import USER_SCOPE, Candidate, Evidence
 from kept.core.text import normal_form, one_line, tokens
 from kept.extraction.rules.assertion import unasserted
-from kept.extraction.rules.clipped import introduced, left_out
+from kept.extraction.rules.clipped import CHOSEN, introduced, left_out
 from kept.extraction.rules.passages import Passage, content_words, find
 from kept.extraction.rules.suggestions import Suggestion, suggestions
 from kept.extraction.rules.view import LOOKBACK
@@ -88,6 +88,8 @@ def _doubt(passage: Passage | None, content: str) -> str:
         return f"the passage has fewer than {LEAST} words with matter"
     if passage.answer:
         return ""
+    if is_choice(passage.event):
+        return CHOSEN
     text, start, end = passage.event.text, passage.start, passage.end
     return unasserted(text, start, end) or left_out(text, start, end) or introduced(text, start)
 

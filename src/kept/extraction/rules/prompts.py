@@ -12,13 +12,13 @@ import re2
 
 from kept.core.artifact import artifacts
 from kept.core.codec import digest
-from kept.core.event import Author, Event, Kind
+from kept.core.event import Author, Event, Kind, is_choice
 from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import SAID_ONCE, USER_SCOPE, Candidate, Evidence
 from kept.core.sentences import sentences
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
-from kept.extraction.rules.clipped import disowned, introduced
+from kept.extraction.rules.clipped import CHOSEN, disowned, introduced
 from kept.extraction.rules.patterns import compiled, has
 from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, command, is_command, tellings
 from kept.extraction.rules.view import LOOKBACK, is_prompt
@@ -91,8 +91,9 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
         return None
     about = _about(prompt, content, telling, spoken)
     text, start, end = event.text, telling.start, telling.end
-    doubt = telling.doubt or (LEAN if about is None else "") or disowned(text, start, end) or introduced(text, start)
-    doubt = SAID_ONCE if telling.trigger == WISH else doubt
+    chosen = CHOSEN if is_choice(event) else ""
+    doubt = chosen or telling.doubt or (LEAN if about is None else "") or disowned(text, start, end) or introduced(text, start)
+    doubt = SAID_ONCE if telling.trigger == WISH and not chosen else doubt
     where = _scope(event.text, content, category, prompt.scope, spoken)
     return Candidate(
         id=digest(profile.id, intent, where, telling.trigger, event.key, content),

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -169,13 +170,23 @@ def _preamble(rows: Sequence[Row], front: FrontMatter, until: int) -> list[Entry
 
 def _loop_turns(rows: Sequence[Row], first: int) -> list[Turn]:
     """Memory Loop's turns: its own heading and nothing else, for messages hold headings, rules and unfinished code blocks."""
-    found = []
+    found: list[Turn] = []
     for number in range(first, len(rows)):
         match = _LOOP_TURN.match(rows[number].text.rstrip())
         if match:
             role = Role.HUMAN if match.group(2) == "User" else Role.ASSISTANT
+            if role is Role.HUMAN and found and found[-1].role is Role.ASSISTANT and _quotes(rows, found[-1].row, number):
+                continue
             found.append(Turn(number, role, roles.Style("#", 2, colon=False), rows[number].text, ""))
     return found
+
+
+def _quotes(rows: Sequence[Row], start: int, heading: int) -> bool:
+    """Whether an assistant's turn announces a heading as something that it quotes, or the heading stands in its code block."""
+    turn = [text for row in rows[start + 1 : heading] if (text := row.text.strip())]
+    behind = takewhile(lambda row: not _LOOP_TURN.match(row.text.rstrip()), rows[heading + 1 :])
+    fences = [sum(text.startswith("```") for text in part) % 2 for part in (turn, [row.text.strip() for row in behind])]
+    return (bool(turn) and (turn[-1].endswith((":", "：")))) or all(fences)
 
 
 _TOOL = re2.compile(r"^> \*\*Tool:\*\* (\S.{0,120})$")

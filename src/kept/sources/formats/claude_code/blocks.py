@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from kept.core.event import Author, Kind, Tool
+from kept.core.event import CHOICE, Author, Kind, Tool
 from kept.sources.pieces import Piece, bounded, bounded_name, change_of, cut, words_of
 
 CALLS = ("tool_use", "server_tool_use")
@@ -133,14 +133,28 @@ def denial_words(block: Mapping[str, Any], value: Mapping[str, Any], index: int)
     return [Piece(kind=Kind.PROMPT, author=Author.HUMAN, reason="typed-while-refusing", text=said, index=index, order=1)]
 
 
-def answers_of(name: str, result: Any, index: int) -> list[Piece]:
-    """What the user chose or typed when the client itself put the assistant's questions to them."""
+def answers_of(name: str, result: Any, target: str, index: int) -> list[Piece]:
+    """What the user chose or typed when the client itself put the assistant's questions to them; nothing where the call came with
+    its answers, as from a hook.
+    """
     answers = result.get("answers") if name == "AskUserQuestion" and isinstance(result, dict) else None
-    if not isinstance(answers, dict):
+    if not isinstance(answers, dict) or '"answers"' in target:
         return []
     texts = [answer.strip() for answer in answers.values() if isinstance(answer, str) and answer.strip()]
     text = "\n".join(texts)
-    return [Piece(kind=Kind.PROMPT, author=Author.HUMAN, reason="answer", text=text, index=index, order=1)] if text else []
+    labels = _labels(target)
+    typed = labels and not any(label in answer for answer in map(str.casefold, texts) for label in labels)
+    reason = "typed-answer" if typed else CHOICE
+    return [Piece(kind=Kind.PROMPT, author=Author.HUMAN, reason=reason, text=text, index=index, order=1)] if text else []
+
+
+def _labels(target: str) -> list[str]:
+    """The wordings of the options that a call put before the user; none where the call is not whole."""
+    try:
+        asked = json.loads(target)["questions"]
+        return [option["label"].strip(" .").casefold() for question in asked for option in question["options"]]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return []
 
 
 def content_of(value: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:

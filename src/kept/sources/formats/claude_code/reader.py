@@ -158,7 +158,7 @@ def _user(state: State, value: Mapping[str, Any], place: _Place, noted: dict[str
                 pieces.append(result_of(block, result, name=name, call=call, target=target, index=index, noted=noted))
                 if label is None:
                     pieces += denial_words(block, value, index)
-                    pieces += answers_of(name, result, index)
+                    pieces += [] if block.get("is_error") is True else answers_of(name, result, target, index)
             case kind:
                 _count_noted(noted, f"block:{_word(kind)}")
     return pieces or "no-text"

@@ -82,7 +82,7 @@ def prompt_pieces(text: str, noted: dict[str, int], *, reason: str) -> list[Piec
     text, hooks = without_hooks(text)
     pieces = [injected(hooks, "hook-prompt", 1)] if hooks else []
     if text.startswith(_IDE) and _IDE_END in text:
-        context, _, text = text.partition(_IDE_END)
+        context, _, text = text.rpartition(_IDE_END)  # a selection may hold the heading, the request comes last
         pieces.append(injected(context, "ide-context", 2))
     return typed_pieces(text, noted, reason=reason) + pieces
 

@@ -58,7 +58,8 @@ _METADATA = re2.compile(
 )
 _ENVELOPE = re2.compile(r"^\[[^\]\n]{0,160}\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\]\n]{0,40}\][ \t]*")
 _SYSTEM = re2.compile(r"^(?:System: \[[^\n]*(?:\n|$))+")
-_FILES = re2.compile(r'(?s)^(?:\s*<(?:file|skill) name="[^"\n]{1,1000}"[^<>\n]{0,1000}>.*?</(?:file|skill)>)+')
+# To the last closing tag: a file may hold one itself.
+_FILES = re2.compile(r'(?s)^(?:\s*<(?:file|skill) name="[^"\n]{1,1000}"[^<>\n]{0,1000}>.*</(?:file|skill)>)')
 _REPLY = re2.compile(r"^\s*\[\[\s*reply_to(?:_current|:[^\]\n]{1,200})\s*\]\]\s*")
 _SILENT = ("NO_REPLY", "HEARTBEAT_OK")
 
