@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kept.core.event import Origin
 from kept.core.fold import apply
-from kept.core.memory import SAID_ONCE, Accepted, Actor, Candidate, Evidence, Held, Judged, Memory, Refused, Status
+from kept.core.memory import LASTING, SAID_ONCE, Accepted, Actor, Candidate, Evidence, Held, Judged, Memory, Refused, Status
 from kept.core.operation import WITHDRAWN, Add, Merge, Promote, Reaffirm, Retire, Revise, Supersede
 from kept.core.statement import replaces, statement
 from kept.curation.categories import Rules, rules_of
@@ -202,6 +202,12 @@ def test_a_profile_without_conventions_keeps_its_decisions() -> None:
 def test_a_convention_whose_evidence_shrinks_is_a_decision_again() -> None:
     judged = [proposal(DECIDED, day, category="decision") for day in range(OFTEN)]
     assert only(after(judged[:2], after(judged))).category == "decision"
+
+
+@pytest.mark.parametrize("reason", sorted(LASTING))
+def test_what_an_agent_can_repeat_waits_however_many_sessions_have_it(reason: str) -> None:
+    judged = [proposal(BUN, day, verdict=Held(reason=reason), confidence=0.5) for day in range(OFTEN)]
+    assert only(after(judged)).status is Status.HELD
 
 
 def test_what_was_held_becomes_active_once_three_sessions_said_it() -> None:

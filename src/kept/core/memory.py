@@ -18,6 +18,12 @@ SUGGESTED = "suggested"  # the trigger of a memory that an agent proposed by a c
 CLIENT_MEMORY = "client memory"  # and of one that stands in a client's own memory
 # Why a wish is refused until it was said in several sessions, in whatever words.
 SAID_ONCE = "said once"
+# Why words wait however often they are repeated: an agent repeats what it does and what it hands over.
+CHOSEN = "the agent worded it as an option, which was chosen"
+PART = "the passage is a part of a sentence whose rest may turn it around"
+LED = "the line before the passage may say the opposite of it, or whose words it is"
+DANGEROUS = "what helped is a command that could do harm"
+LASTING = frozenset((CHOSEN, PART, LED, DANGEROUS))
 
 
 class Status(StrEnum):

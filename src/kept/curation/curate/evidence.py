@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from kept.core.codec import digest
 from kept.core.event import Origin
-from kept.core.memory import CLIENT_MEMORY, SUGGESTED, Accepted, Candidate, Evidence, Judged, Memory, Status
+from kept.core.memory import CLIENT_MEMORY, LASTING, SUGGESTED, Accepted, Candidate, Evidence, Held, Judged, Memory, Status
 from kept.core.operation import Facts
 from kept.core.text import normal_form
 
@@ -38,7 +38,8 @@ def facts_of(members: Sequence[Judged]) -> tuple[Facts, Status]:
     evidence = _unique_evidence(candidates)
     times = [each.at for each in candidates if each.at is not None]
     sessions = sessions_of(candidates)
-    often = sessions >= OFTEN
+    lasting = [each for each in members if isinstance(each.verdict, Held) and each.verdict.reason in LASTING]
+    often = sessions_of([each.candidate for each in members if each not in lasting]) >= OFTEN
     subject = best.subject or next((each.subject for each in candidates if each.subject), "")
     facts = Facts(
         content=best.content,

@@ -7,13 +7,10 @@ be written counts.
 
 import re2
 
+from kept.core.memory import CHOSEN, LED, PART
 from kept.core.sentences import sentences
 from kept.core.text import NEGATIONS, tokens
 from kept.profiles.lexicons import alternatives
-
-CHOSEN = "the agent worded it as an option, which was chosen"
-PART = "the passage is a part of a sentence whose rest may turn it around"
-LED = "the line before the passage may say the opposite of it, or whose words it is"
 
 
 def _both(table: str, *names: str) -> tuple[str, str]:

@@ -6,12 +6,11 @@ command that destroys or opens something would be repeated. Decided by form: nam
 
 import re2
 
+from kept.core.memory import DANGEROUS
 from kept.core.text import NEGATIONS
 from kept.extraction.rules.commands import Step, steps_of, unquoted
 from kept.extraction.rules.toolwords import INTERPRETERS
 from kept.profiles.lexicons import word_list
-
-DANGEROUS = "what helped is a command that could do harm"
 
 # A quotation mark that opens, and behind it the one token and the mark that closes, where it names one thing.
 _QUOTED = re2.compile(
