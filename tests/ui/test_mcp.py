@@ -34,7 +34,7 @@ def remembering(home, capsys):
     return home
 
 
-def ask(home, *calls, server=None):
+def ask(home, *calls, server=None, texts=True):
     """What a client gets for calls of (tool, arguments) or of the URI of a resource."""
 
     async def asked():
@@ -47,7 +47,7 @@ def ask(home, *calls, server=None):
                 else:
                     result = await client.call_tool(*call)
                     assert not result.is_error, result
-                    answers.append(result.content[0].text)
+                    answers.append(result.content[0].text if texts else result.structured_content)
             return answers
 
     return run_apart(asked())
@@ -70,6 +70,18 @@ def listed(home):
     return run_apart(asked())
 
 
+def refusal(home, tool, arguments):
+    """The text of the error with which a tool answers."""
+
+    async def asked():
+        async with Client(make(lambda: opened(find_paths(str(home), {"HOME": str(home)})))) as client:
+            result = await client.call_tool(tool, arguments)
+            assert result.is_error, result
+            return result.content[0].text
+
+    return run_apart(asked())
+
+
 def id_of(capsys, words):
     return next(each["id"] for each in told(capsys, "list", "--all") if words in each["content"])
 
@@ -85,6 +97,38 @@ def test_a_client_sees_every_tool_with_what_it_does_and_that_reading_is_all_most
     }
     assert resources == ["kept://memory", "kept://days"]
     assert templates == ["kept://day/{date}"]
+
+
+def test_each_argument_is_described_bounded_and_known(remembering):
+    tools, _, _ = listed(remembering)
+    for tool in tools:
+        assert tool.title
+        assert tool.input_schema["additionalProperties"] is False
+        assert tool.output_schema["type"] == "object"
+        for name, kind in tool.input_schema["properties"].items():
+            assert kind["description"], f"{tool.name} {name}"
+            assert {"maxLength", "maximum", "pattern", "maxItems"} & kind.keys(), f"{tool.name} {name}"
+    (search,) = [tool.input_schema["properties"] for tool in tools if tool.name == "search_memory"]
+    assert search["layers"]["items"]["enum"] == ["memories", "summaries", "turns"]
+
+
+def test_the_fields_of_what_is_found_say_what_its_text_says(remembering, capsys):
+    assert kept(capsys, "add", f"Never write </{TAG}> in the InvoiceWriter export.", "--type", "constraint")[0] == 0
+    (fields,) = ask(remembering, ("search_memory", {"query": "InvoiceWriter export"}), texts=False)
+    assert fields["notice"] == NOTICE
+    found = {result["category"]: result for result in fields["results"]}
+    assert found["project_fact"]["text"].rstrip(".") == FACT.rstrip(".")
+    assert found["project_fact"]["id"] == id_of(capsys, FACT.rstrip("."))
+    assert found["project_fact"]["reasons"]
+    assert f"</{TAG}>" not in found["constraint"]["text"]
+
+
+def test_the_fields_of_a_proposal_say_that_it_waits(remembering, capsys):
+    proposal = {"text": "The CI image pins Node 20.", "category": "project_fact"}
+    (fields,) = ask(remembering, ("add_memory", proposal), texts=False)
+    assert fields["active"] is False
+    assert fields["id"] in fields["message"]
+    assert fields["id"] == id_of(capsys, "Node 20")
 
 
 def test_what_is_found_is_marked_as_remembered_data_with_id_and_reason(remembering):
@@ -160,7 +204,10 @@ def test_an_answer_to_a_question_waits_too_and_the_question_stays_open(rememberi
 @pytest.mark.parametrize(
     "call",
     [
-        ("search_memory", {"query": "x", "layers": "secrets"}),
+        ("search_memory", {"query": "x", "layers": ["secrets"]}),
+        ("search_memory", {"query": "x", "limit": 0}),
+        ("search_memory", {"query": "x", "projekt": "harbor"}),
+        ("search_memory", {"query": "a" * 1_000_000}),
         ("search_memory", {"query": "x", "since": "someday"}),
         ("get_memory", {"id": "../../etc/passwd"}),
         ("get_day_history", {"date": "2026-13-45"}),
@@ -169,14 +216,19 @@ def test_an_answer_to_a_question_waits_too_and_the_question_stays_open(rememberi
         ("resolve_question", {"id": "zzzz", "answer": "x"}),
     ],
 )
-def test_a_wrong_call_is_answered_with_what_is_wrong(remembering, call):
-    (text,) = ask(remembering, call)
-    assert text.startswith("Not done: ")
+def test_a_wrong_call_is_answered_with_an_error_that_says_what_is_wrong(remembering, call):
+    assert len(refusal(remembering, *call)) > len(f"Error executing tool {call[0]}: ")
 
 
-@pytest.mark.parametrize("query", ['AND OR NOT "*" ^:(', "a" * 1_000_000, "\x00\x1b[31m", "'; DROP TABLE memories; --", ""])
+def test_an_error_says_what_to_do_next(remembering):
+    text = refusal(remembering, "add_memory", {"text": "The CI image pins Node 20.", "category": "nonsense"})
+    assert "nonsense" in text
+    assert "→" in text
+
+
+@pytest.mark.parametrize("query", ['AND OR NOT "*" ^:(', "a" * 10_000, "\x00\x1b[31m", "'; DROP TABLE memories; --", ""])
 def test_hostile_queries_find_nothing_and_break_nothing(remembering, query):
-    ask(remembering, ("search_memory", {"query": query, "layers": "memories,turns"}), ("context", {"message": query}))
+    ask(remembering, ("search_memory", {"query": query, "layers": ["memories", "turns"]}), ("context", {"message": query}))
 
 
 def test_words_that_would_end_the_block_cannot(remembering, capsys):

@@ -73,7 +73,7 @@ def tokens_of(text: str) -> int:
 
 def line_of(piece: Piece) -> str:
     """A piece as a line of the block: on one line, nothing in it that could end the block or open another tag."""
-    text = _OURS.sub("kept context", " ".join(piece.text.split())).replace("<", "\\<")
+    text = escape_tags(" ".join(piece.text.split()))
     return f"- {text} ({piece.day})" if piece.day else f"- {text}"
 
 
@@ -93,7 +93,12 @@ def block(pieces: tuple[Piece, ...], first: str = "") -> str:
 
 def framed(lines: Sequence[str]) -> str:
     """Any lines of remembered data in the same block; what in them could end it is made harmless."""
-    return _frame([_OURS.sub("kept context", each).replace("<", "\\<") for each in lines])
+    return _frame([escape_tags(line) for line in lines])
+
+
+def escape_tags(text: str) -> str:
+    """A text in which nothing can end the block or open another tag."""
+    return _OURS.sub("kept context", text).replace("<", "\\<")
 
 
 def _frame(lines: Sequence[str]) -> str:

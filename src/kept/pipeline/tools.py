@@ -4,7 +4,7 @@ An agent proposes: what it adds waits for the person, unless the settings trust 
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from kept.core.errors import UsageError
 from kept.core.event import Author
@@ -35,6 +35,32 @@ _LIMIT = 50
 _SECONDS = 5.0
 NOTHING = "Nothing is remembered of that."
 
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Match:
+    """What a search found: ``kind`` is memory, summary or turn, ``category`` that of a memory or else the author, ``day`` ISO or
+    empty; ``project`` is empty where it holds everywhere.
+    """
+
+    id: str
+    kind: str
+    category: str
+    project: str
+    day: str
+    text: str
+    score: float
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Proposal:
+    """What became of what an agent proposed: the id of the memory, whether it is active, and what to tell the agent."""
+
+    id: str
+    active: bool
+    message: str
+
+
 LAYERS = {"memories": Kind.MEMORY, "summaries": Kind.SUMMARY, "turns": Kind.TURN}
 
 
@@ -48,7 +74,7 @@ def search_memory(
     since: str = "",
     until: str = "",
     limit: int = 10,
-) -> str:
+) -> list[Match]:
     """What answers a question, best first. ``project`` is part of a project's name, ``since`` and ``until`` are days. Raises
     UsageError.
     """
@@ -65,11 +91,28 @@ def search_memory(
     hits = search.search(
         workspace, query, where=[LAYERS[each] for each in within], limit=max(1, min(limit, _LIMIT)), filters=filters
     )
+    return [
+        Match(
+            id=hit.id if hit.kind is Kind.MEMORY else hit.id[:12],
+            kind=str(hit.kind),
+            category=hit.category if hit.kind is Kind.MEMORY else hit.author,
+            project=hit.project,
+            day=hit.last_at.astimezone(workspace.zone).date().isoformat() if hit.last_at else "",
+            text=_short(_hit_text(hit)),
+            score=hit.score,
+            reasons=hit.reasons,
+        )
+        for hit in hits
+    ]
+
+
+def format_matches(matches: Sequence[Match]) -> str:
+    """Matches as lines of remembered data."""
     lines = []
-    for hit in hits:
-        head = f"[{hit.id}] {hit.category}" if hit.kind is Kind.MEMORY else f"[{hit.kind} {hit.id[:12]}] {hit.author}"
-        seen = hit.last_at.astimezone(workspace.zone).date().isoformat() if hit.last_at else "undated"
-        lines.append(f"- {head}, {hit.project or 'everywhere'}, {seen}: {_short(_hit_text(hit))} ({'; '.join(hit.reasons)})")
+    for match in matches:
+        label = match.id if match.kind == Kind.MEMORY else f"{match.kind} {match.id}"
+        head = f"[{label}] {match.category}, {match.project or 'everywhere'}, {match.day or 'undated'}"
+        lines.append(f"- {head}: {match.text} ({'; '.join(match.reasons)})")
     return framed(lines) if lines else NOTHING
 
 
@@ -141,14 +184,14 @@ def get_context(workspace: Workspace, message: str = "", project: str = "", budg
     return block(found.pieces) or NOTHING
 
 
-def add_memory(workspace: Workspace, text: str, category: str, project: str = "") -> str:
+def add_memory(workspace: Workspace, text: str, category: str, project: str = "") -> Proposal:
     """Remember a sentence: held for the person, or active where the settings trust agents. Raises UsageError."""
     with workspace.store.transaction():
         memory = add(workspace, text, category, project=project, agent=True)
         if workspace.settings.trust_agents:
             _approve(workspace, memory)
-            return f"Remembered as {memory.id}."
-    return f"Held as {memory.id}: the person decides in `kept review`."
+            return Proposal(id=memory.id, active=True, message=f"Remembered as {memory.id}.")
+    return _held(memory)
 
 
 def suggest(workspace: Workspace, text: str, category: str = "", project: str = "") -> Memory:
@@ -163,19 +206,20 @@ def suggest(workspace: Workspace, text: str, category: str = "", project: str = 
     return add(workspace, text, kind_of(profile.id, kind.id), project="" if kind.user_wide else project, agent=True)
 
 
-def suggest_memory(workspace: Workspace, text: str, category: str, project: str) -> str:
+def suggest_memory(workspace: Workspace, text: str, category: str, project: str) -> Proposal:
     """What an agent is told of its suggestion. Raises UsageError."""
     with workspace.store.transaction():
         memory = suggest(workspace, text, category, project)
         if workspace.settings.trust_agents:
             _approve(workspace, memory)
-            return f"Remembered as {memory.id}."
+            return Proposal(id=memory.id, active=True, message=f"Remembered as {memory.id}.")
     if workspace.settings.handover == "off":
-        return f"Held as {memory.id}: the person decides in `kept review`."
-    return f"Noted as {memory.id}. Exact words of the user hold once this session is read; other words wait for the user."
+        return _held(memory)
+    message = f"Noted as {memory.id}. Exact words of the user hold once this session is read; other words wait for the user."
+    return Proposal(id=memory.id, active=False, message=message)
 
 
-def resolve_question(workspace: Workspace, number: str, answer: str, category: str) -> str:
+def resolve_question(workspace: Workspace, number: str, answer: str, category: str) -> Proposal:
     """Answer an open question: as a suggestion the person decides on, or at once where the settings trust agents. Raises
     UsageError.
     """
@@ -184,9 +228,14 @@ def resolve_question(workspace: Workspace, number: str, answer: str, category: s
         raise UsageError(f"it is {question.status.value}", where=question.id, hint="only an open question can be answered")
     if workspace.settings.trust_agents:
         _, made = resolve(workspace, question.id, category, answer, agent=True)
-        return f"{question.id} is answered by {made.id}."
+        return Proposal(id=made.id, active=True, message=f"{question.id} is answered by {made.id}.")
     memory = add(workspace, answer, category, project="", agent=True, scope=question.scope)
-    return f"Held as {memory.id}; {question.id} stays open until the person says `kept resolve {question.id} --as {category}`."
+    advice = f"{question.id} stays open until the person says `kept resolve {question.id} --as {category}`."
+    return Proposal(id=memory.id, active=False, message=f"Held as {memory.id}; {advice}")
+
+
+def _held(memory: Memory) -> Proposal:
+    return Proposal(id=memory.id, active=False, message=f"Held as {memory.id}: the person decides in `kept review`.")
 
 
 def _approve(workspace: Workspace, memory: Memory) -> None:
