@@ -28,7 +28,7 @@ from kept.memories import person
 from kept.memories.backups import backup, safeguard
 from kept.memories.history import undo
 from kept.pipeline.erase.forget import forget, places, request_of
-from kept.pipeline.erase.holders import holders, unclaimed
+from kept.pipeline.erase.holders import holders
 from kept.pipeline.erase.proof import remains
 from kept.pipeline.erase.words import words_of
 from kept.pipeline.nightly import nightly
@@ -352,6 +352,23 @@ def test_near_copies_are_looked_for_in_what_was_said_and_not_in_what_tools_print
         assert any(place.where.startswith("a conversation") for place in found)
         printed = places(workspace, request_of(workspace, said=[NEAR]))
         assert any(place.where.endswith("a tool") and not place.near for place in printed)
+
+
+def unclaimed(workspace):
+    """The files below the state folder that no holder answers for."""
+    claims = [claim for holder in holders(workspace) for claim in holder.claims]
+    state = workspace.paths.state
+    found = (path for path in sorted(state.rglob("*")) if not path.is_dir())
+    return tuple(path for path in found if not claimed(path.relative_to(state), claims))
+
+
+def claimed(path, claims):
+    return any(
+        path.as_posix().startswith(claim.removesuffix("**/*"))
+        if claim.endswith("**/*")
+        else len(path.parts) == len(PurePath(claim).parts) and path.match(claim)
+        for claim in claims
+    )
 
 
 def test_every_file_below_the_state_folder_has_a_holder(full, home):

@@ -11,7 +11,7 @@ from talk import LEXICON, PROFILE, agent, edit, output, talk, user
 
 from kept.extraction.rules import extract
 from kept.extraction.segment import segment
-from kept.pipeline.observe import LIVE, Engine, Watched, finish, observe
+from kept.pipeline.observe import LIVE, Engine, Watched, observe
 
 ENGINE = Engine(profile=PROFILE, scope=lambda _: "project:shop")
 TURNS = st.lists(
@@ -38,7 +38,8 @@ def watched(events):
         state, noticed = observe(state, event, ENGINE)
         live += noticed.live
         closed += noticed.closed
-    return live, closed + list(finish(state, ENGINE)[1])
+    open_episode = extract(state.events, state.start, len(state.events), profile=PROFILE, lexicon=LEXICON, scope=ENGINE.scope)
+    return live, closed + list(open_episode)
 
 
 @settings(max_examples=40)

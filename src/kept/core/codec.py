@@ -15,12 +15,10 @@ from functools import cache, partial
 from math import isfinite
 from operator import attrgetter
 from pathlib import PurePath
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, Union, get_args, get_origin
 
 from kept.core.digest import digest as digest  # noqa: PLC0414 - named here since before it had a module of its own
 from kept.core.times import from_text, to_text
-
-T = TypeVar("T")
 
 
 def dump(value: object) -> Any:

@@ -255,19 +255,6 @@ def changed_strings(value: object, change: Callable[[str], str]) -> object:
     return value
 
 
-def strings_in(value: object) -> Iterator[str]:
-    """Every string of a JSON value, keys included."""
-    match value:
-        case str():
-            yield value
-        case list():
-            for item in value:
-                yield from strings_in(item)
-        case dict():
-            yield from value
-            yield from strings_in(list(value.values()))
-
-
 def _runs(sentence: str) -> Iterator[str]:
     words = _split_words(sentence)
     for start in range(max(1, len(words) - RUN + 1)):

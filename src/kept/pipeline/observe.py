@@ -6,7 +6,7 @@ is stored here.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kept.core.event import Event
 from kept.core.lexicon import Lexicon
@@ -64,12 +64,6 @@ def observe(watched: Watched, event: Event, engine: Engine) -> tuple[Watched, No
     keep = max(0, start - LOOKBACK)
     shown = frozenset(each.id for each in sure) if closed else watched.shown | {each.id for each in live}
     return Watched(events=events[keep:], start=start - keep, shown=shown), Noticed(live=live, closed=tuple(closed))
-
-
-def finish(watched: Watched, engine: Engine) -> tuple[Watched, tuple[Candidate, ...]]:
-    """All candidates of the episode that is still open, when a conversation ends; nothing is open after it."""
-    found = _found(watched.events, watched.start, len(watched.events), engine)
-    return replace(watched, start=len(watched.events), shown=frozenset()), tuple(found)
 
 
 def _found(events: tuple[Event, ...], start: int, stop: int, engine: Engine) -> list[Candidate]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any
 
 from kept.core.codec import json_fields
 from kept.core.errors import ConfigError, StoreError
@@ -45,8 +45,6 @@ from kept.recall.indexing import UNMADE, bring_up_to_date, count_uses
 from kept.store.run_number import RunNumber
 from kept.store.values import Run
 from kept.workspace import Workspace
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

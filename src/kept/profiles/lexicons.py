@@ -25,10 +25,6 @@ _APOSTROPHE = r"[\x27’]"
 # Neither a letter nor a digit of the scripts that write words apart, so a name may stand between characters of the others: ranges
 # instead of classes keep the automata small.
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
-# A word that goes on behind a hyphen is a name or another word: "go-redis" is nothing to go for.
-_END = rf"(?:$|{_EDGE.replace('[^', '[^-')}|-+(?:$|[^-\w]))"
-
-
 _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|')*")
 _KANA = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
 _HAN = re.compile(r"[\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]")

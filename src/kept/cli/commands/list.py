@@ -14,15 +14,12 @@ from kept.cli.lists import grouped
 from kept.cli.show import Line, counted, entry, line
 from kept.cli.turns import show_session, turns_around, turns_body
 from kept.core.errors import UsageError
-from kept.core.event import Origin
 from kept.core.memory import Judged, Memory, Status
 from kept.memories.browse import Filter, chosen, exported, plain, refused
 from kept.memories.history import memories_at
 from kept.memories.person import find
 from kept.profiles.profile import kind_of
 from kept.workspace import Workspace
-
-TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
 
 
 def list_(

@@ -15,7 +15,7 @@ from kept.core.redact.disguises import disguised
 from kept.core.redact.places import Span, scan
 from kept.core.redact.shape import pattern
 
-__all__ = ["Found", "Redacted", "Rule", "Scan", "redact", "rules"]
+__all__ = ["Found", "Redacted", "Rule", "Scan", "redact"]
 
 _PASSES = 8  # redaction is repeated until nothing more is found, for a mark can bare what stood beside the secret
 _MARK = pattern(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
@@ -65,11 +65,6 @@ def redact(text: str, *, key: bytes, more: Scan | None = None) -> Redacted:
         found.append(Found(kind=kind, fingerprint=fingerprint, start=chars, end=chars + end - start))
         chars, at = chars + end - start, end
     return Redacted(text=data.decode("utf-8", "surrogatepass"), found=tuple(found))
-
-
-def rules() -> tuple[Rule, ...]:
-    """All shapes, most specific first."""
-    return book().rules
 
 
 def _secrets(data: bytes, more: Scan | None) -> list[Span]:

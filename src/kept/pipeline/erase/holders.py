@@ -6,7 +6,6 @@ that was cut short is simply made again.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
 
 from kept.core.erasure import Holder, Place, Words
 from kept.journal.feed_reading import erase_items, items_that
@@ -84,20 +83,4 @@ def holders(workspace: Workspace) -> tuple[Holder, ...]:
         Backups(workspace=workspace),
         StoreHolder(store=workspace.store, clock=workspace.clock, profile=main),
         Outputs(workspace=workspace),
-    )
-
-
-def unclaimed(workspace: Workspace) -> tuple[Path, ...]:
-    """The files below the state folder that no holder answers for: one that writes text is not registered."""
-    claims = [claim for holder in holders(workspace) for claim in holder.claims]
-    found = (path for path in sorted(workspace.paths.state.rglob("*")) if not path.is_dir())
-    return tuple(path for path in found if not _claimed(PurePosixPath(path.relative_to(workspace.paths.state).as_posix()), claims))
-
-
-def _claimed(path: PurePosixPath, claims: list[str]) -> bool:
-    return any(
-        path.as_posix().startswith(claim.removesuffix("**/*"))
-        if claim.endswith("**/*")
-        else len(path.parts) == len(PurePosixPath(claim).parts) and path.match(claim)
-        for claim in claims
     )

@@ -100,10 +100,6 @@ class ScheduleOut(BaseModel):
     entries: list[StandingOut]
 
 
-class Nothing(Body):
-    """An empty object."""
-
-
 @router.get("/settings", response_model=SettingsOut)
 def list_settings(request: Request) -> dict[str, Any]:
     """Every setting with its meaning, kind, default and value."""
