@@ -45,6 +45,10 @@ class Annotated:
     keep: tuple[Keep, ...]
     drop: tuple[tuple[str, str], ...]
 
+    def keeps(self, quote: str) -> bool:
+        """True if a quote is a passage worth keeping."""
+        return any(overlap(quote, item.quote) for item in self.keep)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgement:
