@@ -13,7 +13,7 @@ import pytest
 from kept.cli.door import main
 from kept.core.errors import UsageError
 from kept.evaluation.extraction import annotated
-from kept.evaluation.gold import standing
+from kept.evaluation.gold import compare_with_gold
 from kept.paths import Paths
 from kept.workspace import opened
 from talking import OTHER, RULE, say
@@ -127,15 +127,15 @@ def test_junk_is_counted_apart_among_the_active_and_the_held():
         {"content": words, "category": "decision", "status": status, "evidence": [{"quote": TEMPTING}]}
         for words, status in (("A b.", "active"), ("C d.", "held"), ("E f.", "superseded"))
     ]
-    found = standing([], [{"quote": TEMPTING}], rows)
+    found = compare_with_gold([], [{"quote": TEMPTING}], rows)
     assert (found.active, found.held, len(found.junk), found.held_junk) == (1, 1, 1, 1)
 
 
 def test_a_memory_is_credited_with_two_items_at_most_and_for_its_first_300_characters_only():
     items = [ITEM | {"text": str(number), "must_mention": [["uv"]], "importance": number} for number in (1, 2, 3)]
-    found = standing(items, [], [{"content": "Use `uv`.", "category": "decision"}])
+    found = compare_with_gold(items, [], [{"content": "Use `uv`.", "category": "decision"}])
     assert [each["text"] for each in found.missed] == ["1"]
-    assert standing(items, [], [{"content": f"{'x' * 300} uv", "category": "decision"}]).recall["all"] == (0, 3)
+    assert compare_with_gold(items, [], [{"content": f"{'x' * 300} uv", "category": "decision"}]).recall["all"] == (0, 3)
 
 
 @pytest.mark.parametrize("name", ["entireio", "others"])
@@ -163,7 +163,7 @@ def test_memories_stand_as_the_scorer_of_the_annotations_says(shared: Path, tmp_
         text=True,
         check=True,
     ).stdout
-    found = standing(gold, negatives, memories)
+    found = compare_with_gold(gold, negatives, memories)
     assert f"memories {found.active}  gold-matched {found.matched}  junk-marked {len(found.junk)} " in out
     assert f"held {found.held}\n" in out
     assert f"category agreement {found.agreeing}/{found.recall['all'][0]}\n" in out

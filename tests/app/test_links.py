@@ -7,7 +7,7 @@ import pytest
 from kept.changes import settle
 from kept.core.errors import RefusedPathError, StoreError
 from kept.memories.person import add
-from kept.outputs.write import Standing, standing
+from kept.outputs.write import FileState, file_states
 from talking import RULE
 
 KEYS = "ssh-ed25519 AAAA somebody@home\n"
@@ -42,7 +42,7 @@ def test_a_link_to_a_file_elsewhere_is_neither_read_nor_written_nor_told_as_writ
         place.rename(home / "mine.md")
         place.symlink_to(home / "mine.md")
         settle(workspace, lambda: None)
-        assert [state for path, state, _ in standing(workspace) if path == str(place)] == [Standing.DAMAGED]
+        assert [state for path, state, _ in file_states(workspace) if path == str(place)] == [FileState.DAMAGED]
         assert [each.id for each in workspace.store.log.memories() if each.content] == [memory.id]
 
 

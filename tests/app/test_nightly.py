@@ -9,7 +9,7 @@ from kept.cli.door import main
 from kept.core.errors import StoreError, UsageError
 from kept.core.memory import Status
 from kept.extraction import extract_threads
-from kept.install.schedule import install, standing, uninstall
+from kept.install.schedule import install, installed_entries, uninstall
 from kept.install.schedulers import Kind, Ran
 from kept.intake import reading
 from kept.local.files import locked
@@ -223,10 +223,10 @@ def test_an_entry_comes_and_goes_without_a_trace(home, kind):
     assert done.enabled
     assert done.places
     assert install(place, {}, at="03:15", kind=kind, run=quiet) == done
-    assert [each.kind for each in standing(place, {}, run=quiet)] == [kind]
+    assert [each.kind for each in installed_entries(place, {}, run=quiet)] == [kind]
     assert set(uninstall(place, {}, run=quiet)) == set(done.places)
     assert tree(home) == before
-    assert standing(place, {}, run=lambda *_: Ran(code=1, out="")) == ()
+    assert installed_entries(place, {}, run=lambda *_: Ran(code=1, out="")) == ()
 
 
 def test_a_trial_home_writes_below_itself_and_tells_the_system_nothing(home, tmp_path):

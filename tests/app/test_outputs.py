@@ -8,7 +8,7 @@ import pytest
 
 from kept.core.memory import Status
 from kept.memories.person import add, retire
-from kept.outputs.routing import extracted, routed
+from kept.outputs.routing import extracted_between, routed
 from kept.pipeline.run import Options, run
 from kept.profiles import source
 from kept.profiles.profile import Place
@@ -187,12 +187,12 @@ def test_everything_extracted_of_a_day_is_told_with_where_it_went_the_refused_to
     with desk_at(home) as workspace:
         run(workspace, [], Options())
         day = date(2026, 2, 10)
-        whole = extracted(workspace, day, day)
+        whole = extracted_between(workspace, day, day)
         here = [each for each in workspace.store.log.memories() if each.first_seen and each.first_seen.date() == day]
         assert {each.id for each in whole.memories} == {each.id for each in here}
         gone = here[0]
         retire(workspace, gone.id)
-        told = routed(workspace, extracted(workspace, day, day).memories)
+        told = routed(workspace, extracted_between(workspace, day, day).memories)
         assert {each.why for each in told[gone.id]} >= {"it is retired"}
         assert not any(each.where for each in told[gone.id])
         assert all(each.candidate.at and each.candidate.at.date() == day for each in whole.refused)

@@ -17,7 +17,7 @@ from kept.memories import person
 from kept.memories.backups import KEEP, backup, backups, safeguard
 from kept.memories.browse import exported
 from kept.memories.history import undo
-from kept.outputs.write import Standing
+from kept.outputs.write import FileState
 from kept.paths import Paths
 from kept.pipeline.run import Options, run
 from kept.pipeline.safety import check, export_archive, import_file, restore
@@ -352,16 +352,16 @@ def test_a_check_tells_edits_by_hand_from_damage(desk_at, home, transcripts):
         run(workspace, [], Options())
         path, text = memory_file(home), memory_file(home).read_text()
         for data, state in (
-            (text.encode(), Standing.WRITTEN),
-            (text.replace("ISO 8601", "ISO 8601, always").encode(), Standing.EDITED),
-            (b"\0\0\0", Standing.DAMAGED),
+            (text.encode(), FileState.WRITTEN),
+            (text.replace("ISO 8601", "ISO 8601, always").encode(), FileState.EDITED),
+            (b"\0\0\0", FileState.DAMAGED),
         ):
             path.write_bytes(data)
             found = check(workspace)
             assert [each[1] for each in found.outputs] == [state]
-            assert bool(found.damage) == (state is Standing.DAMAGED)
+            assert bool(found.damage) == (state is FileState.DAMAGED)
         os.unlink(path)  # noqa: PTH108
-        assert [each[1] for each in check(workspace).outputs] == [Standing.MISSING]
+        assert [each[1] for each in check(workspace).outputs] == [FileState.MISSING]
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n"])

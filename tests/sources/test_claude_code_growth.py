@@ -77,7 +77,7 @@ def test_slices_are_bounded_and_each_can_be_gone_on_from(tmp_path, monkeypatch, 
     path = tmp_path / "s1.jsonl"
     path.write_bytes(a_session())
     whole = read(path)
-    monkeypatch.setattr(f"kept.sources.folding.{limit}", most)
+    monkeypatch.setattr(f"kept.sources.json_lines.{limit}", most)
     slices = list(READER.read(path, Cursor()))
     assert len(slices) > 3
     assert read(path)[:2] == whole[:2]

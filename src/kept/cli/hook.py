@@ -83,7 +83,7 @@ def answer(words: list[str]) -> int:
 
 def _home(words: list[str]) -> str:
     given = words[words.index("--home") + 1] if "--home" in words[:-1] else ""
-    return os.path.expanduser(given or os.environ.get("KEPT_HOME") or os.environ.get("HOME") or "")  # noqa: PTH111 - see spooling
+    return os.path.expanduser(given or os.environ.get("KEPT_HOME") or os.environ.get("HOME") or "")  # noqa: PTH111 - as in local/queue.py
 
 
 def _client(words: list[str], payload: Mapping[str, Any]) -> str:
@@ -99,12 +99,12 @@ def _called_already(client: str, event: str) -> bool:
     name, variable, file = _SETTINGS.get(client, ("", "", ""))
     try:
         folder = os.environ.get(variable) or os.environ.get("HOME", "") + name
-        with open(f"{folder}/{file}", encoding="utf-8") as settings:  # noqa: PTH123 - see spooling
+        with open(f"{folder}/{file}", encoding="utf-8") as settings:  # noqa: PTH123 - as in local/queue.py
             called = re.search(rf'"([^"\n]{{0,300}}kept[^"\n]{{0,300}}) hook {event}\b', settings.read(_MOST))
     except (OSError, ValueError):
         return False
     program = called.group(1).partition(" -m kept")[0].partition(" --home")[0].replace("'", "") if called else ""
-    return bool(program) and (not program.startswith("/") or os.path.isfile(program))  # noqa: PTH113 - see spooling
+    return bool(program) and (not program.startswith("/") or os.path.isfile(program))  # noqa: PTH113 - as in local/queue.py
 
 
 _SETTINGS = {"claude": ("/.claude", "CLAUDE_CONFIG_DIR", "settings.json"), "codex": ("/.codex", "CODEX_HOME", "hooks.json")}
@@ -128,7 +128,7 @@ def _payload_text(payload: Mapping[str, Any], name: str) -> str:
 
 def _complain(root: str, event: str, what: str) -> None:
     try:
-        if root and os.path.isdir(queue.state_of(root)):  # noqa: PTH112 - see spooling
+        if root and os.path.isdir(queue.state_of(root)):  # noqa: PTH112 - as in local/queue.py
             queue.complain(queue.state_of(root), _now(), event[:40], what[:400])
     except OSError:
         return  # there is no place to complain
@@ -166,7 +166,7 @@ def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
 
 def _about_handover(root: str, tell: Callable[[], str]) -> str:
     """What the agent is told about handing over; nothing where the settings say so, kept was never run, or it cannot be noted."""
-    if not os.path.isfile(os.path.join(queue.state_of(root), "kept.db")):  # noqa: PTH113, PTH118 - see spooling
+    if not os.path.isfile(os.path.join(queue.state_of(root), "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
         return ""
     try:
         return "" if _settings(root).handover == reminders.OFF else tell()
@@ -179,9 +179,9 @@ def _inject(
     root: str, payload: Mapping[str, Any], client: str, name: str, *, message: str, first: str = "", reminder: str = ""
 ) -> str:
     state, session = queue.state_of(root), _payload_text(payload, "session_id")
-    store = os.path.join(state, "kept.db")  # noqa: PTH118 - see spooling
+    store = os.path.join(state, "kept.db")  # noqa: PTH118 - as in local/queue.py
     name = _payload_text(payload, "hook_event_name") if client == "gemini" else name
-    if not os.path.isfile(store):  # noqa: PTH113 - see spooling
+    if not os.path.isfile(store):  # noqa: PTH113 - as in local/queue.py
         return _output(name, block((), first)) if first else ""
     try:
         found = _find_context(root, payload, client, message)
@@ -236,7 +236,7 @@ def _by_meaning(state: str, settings: "_Settings", message: str, session: str) -
     # As for the queue: pathlib takes long to import.
     if not message or settings.recall.get("embeddings") == "off" or not os.path.isfile(f"{state}/vectors.bin"):  # noqa: PTH113
         return None, None
-    if os.path.exists(f"{state}/warm.sock"):  # noqa: PTH110 - see spooling
+    if os.path.exists(f"{state}/warm.sock"):  # noqa: PTH110 - as in local/queue.py
         from kept.recall.embed_server.client import ask, ask_said  # noqa: PLC0415 - only where somebody may answer
 
         return ask(state, message, _WARM), ask_said(state, message, session, _WARM)
@@ -287,12 +287,12 @@ class _Settings:
 
 @cache
 def _settings(root: str) -> _Settings:
-    path = os.path.join(root, ".config", "kept", "config.toml")  # noqa: PTH118 - see spooling
-    if not os.path.isfile(path):  # noqa: PTH113 - see spooling
+    path = os.path.join(root, ".config", "kept", "config.toml")  # noqa: PTH118 - as in local/queue.py
+    if not os.path.isfile(path):  # noqa: PTH113 - as in local/queue.py
         return _Settings({})
     import tomllib  # noqa: PLC0415 - most people have no settings file
 
-    with open(path, "rb") as file:  # noqa: PTH123 - see spooling
+    with open(path, "rb") as file:  # noqa: PTH123 - as in local/queue.py
         return _Settings(tomllib.load(file))
 
 
@@ -322,7 +322,7 @@ def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
     """The client is about to forget: what its transcript has more than the archive is archived, and the day's note written (A3)."""
     _enqueue(root, payload)
     path, state = _payload_text(payload, "transcript_path"), queue.state_of(root)
-    if path and os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - see spooling
+    if path and os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
         from kept.pipeline.flush import flush  # noqa: PLC0415 - reading a transcript needs everything; no other hook does
 
         problem = flush(root, path, most=_FLUSHED, session=_payload_text(payload, "session_id"))
@@ -358,7 +358,7 @@ def _allow(root: str, payload: Mapping[str, Any], _: str) -> str:
 
 def _enqueue(root: str, payload: Mapping[str, Any]) -> None:
     path, state = _payload_text(payload, "transcript_path"), queue.state_of(root)
-    if path and len(path) < 2_000 and path.isprintable() and os.path.isdir(state):  # noqa: PTH112 - see spooling
+    if path and len(path) < 2_000 and path.isprintable() and os.path.isdir(state):  # noqa: PTH112 - as in local/queue.py
         queue.enqueue(state, path, _now())
 
 

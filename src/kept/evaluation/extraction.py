@@ -16,7 +16,7 @@ from time import process_time
 from typing import Any
 
 from kept.core.errors import UsageError
-from kept.evaluation.gold import Standing, standing
+from kept.evaluation.gold import Comparison, compare_with_gold
 from kept.evaluation.turns import TurnScore, against, annotations
 from kept.local.progress import Progress, silent
 from kept.memories.browse import exported
@@ -39,7 +39,7 @@ class Judged:
     """
 
     name: str
-    standing: Standing
+    standing: Comparison
     memories: tuple[Mapping[str, Any], ...]
     files: int
     size: int
@@ -113,7 +113,7 @@ def _judge(open_desk: Opener, folder: Path, transcripts: Path | None, progress: 
         memories = tuple(exported(workspace, each) for each in workspace.store.log.memories())
     return Judged(
         name=folder.name,
-        standing=standing(rows[GOLD], rows[NEGATIVES], memories),
+        standing=compare_with_gold(rows[GOLD], rows[NEGATIVES], memories),
         memories=memories,
         files=len(paths),
         size=sum(each.stat().st_size for each in paths),

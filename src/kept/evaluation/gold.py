@@ -20,7 +20,7 @@ _LONG, _WORDS, _SHARE = 25, 6, 0.8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
+class Comparison:
     """How many memories are active and held, how many of each are marked as junk, how many active ones match an item, and what was
     found.
 
@@ -39,9 +39,9 @@ class Standing:
     junk: tuple[Mapping[str, Any], ...]
 
 
-def standing(
+def compare_with_gold(
     gold: Sequence[Mapping[str, Any]], negatives: Sequence[Mapping[str, Any]], memories: Iterable[Mapping[str, Any]]
-) -> Standing:
+) -> Comparison:
     """Compare memories (``content``, ``category``, ``status``, ``evidence`` with quotes) with annotations.
 
     An item of the gold has ``text``, ``category``, ``also_ok``, ``origin``, ``trigger``, ``importance`` and ``must_mention``,
@@ -59,7 +59,7 @@ def standing(
         for key in _keys(item):
             wanted[key] += 1
             found[key] += bool(places)
-    return Standing(
+    return Comparison(
         active=len(live),
         held=len(held),
         matched=len(matched),

@@ -22,7 +22,7 @@ def start_run(root: str, path: str) -> bool:
     if under_way(root):
         return False
     state = state_of(root)
-    with open(os.path.join(state, "hooks", "run.log"), "wb") as log:  # noqa: PTH118, PTH123 - as in spooling
+    with open(os.path.join(state, "hooks", "run.log"), "wb") as log:  # noqa: PTH118, PTH123 - as in local/queue.py
         subprocess.Popen(  # noqa: S603 - this interpreter, this program, a path as an argument of its own
             [sys.executable, "-m", "kept", "run", "--home", root, "--quiet", "--occasion", "session-end", "--", path],
             stdin=subprocess.DEVNULL,
@@ -53,7 +53,7 @@ def _bound() -> None:
 def under_way(root: str) -> bool:
     """Whether a run holds its lock."""
     try:
-        handle = os.open(os.path.join(state_of(root), "run.lock"), os.O_RDWR | os.O_CLOEXEC)  # noqa: PTH118 - as in spooling
+        handle = os.open(os.path.join(state_of(root), "run.lock"), os.O_RDWR | os.O_CLOEXEC)  # noqa: PTH118 - as in local/queue.py
     except OSError:
         return False
     try:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kept.core.errors import KeptError
-from kept.install.schedule import standing
+from kept.install.schedule import installed_entries
 from kept.install.schedulers import Kind
 from kept.install.setup import hooked, plugged, sectioned, used
 from kept.intake.discovery import survey
@@ -206,7 +206,7 @@ def _complaints(home: Paths) -> Iterator[Finding]:
 
 
 def _night(home: Paths) -> Iterator[Finding]:
-    there = standing(home, os.environ)
+    there = installed_entries(home, os.environ)
     for each in there:
         yield Finding(
             name="schedule",

@@ -71,7 +71,7 @@ def _tidy(folder: Path, root: Path) -> None:
         folder = folder.parent
 
 
-def standing(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> tuple[Installed, ...]:
+def installed_entries(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> tuple[Installed, ...]:
     """Which entries stand, and whether the system runs them."""
     found = []
     for kind in Kind:

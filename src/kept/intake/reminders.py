@@ -129,9 +129,9 @@ def _ancestors(process: int) -> Iterable[str]:
     """The command lines of a process and of those that started it, where the system tells them by files."""
     for _ in range(_GENERATIONS):
         try:
-            with open(f"/proc/{process}/cmdline", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - see spooling
+            with open(f"/proc/{process}/cmdline", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - as in local/queue.py
                 yield file.read(4_096)
-            with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - see spooling
+            with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - as in local/queue.py
                 process = int(file.read(4_096).rpartition(")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             return
@@ -189,7 +189,7 @@ def _handed_over(transcript: str, began: int, size: int) -> bool:
     if size <= began:
         return False
     try:
-        with open(transcript, "rb") as file:  # noqa: PTH123 - see spooling
+        with open(transcript, "rb") as file:  # noqa: PTH123 - as in local/queue.py
             file.seek(max(began, size - _TAIL))
             return _call_pattern().search(file.read(_TAIL)) is not None
     except OSError:
@@ -198,7 +198,7 @@ def _handed_over(transcript: str, began: int, size: int) -> bool:
 
 def _file_size(path: str) -> int:
     try:
-        return os.stat(path).st_size if path else 0  # noqa: PTH116 - see spooling
+        return os.stat(path).st_size if path else 0  # noqa: PTH116 - as in local/queue.py
     except (OSError, ValueError):
         return 0
 

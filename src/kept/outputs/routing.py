@@ -48,7 +48,7 @@ def _in_view(workspace: Workspace, profile: Profile, memory: Memory) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Extracted:
+class ExtractedMemories:
     """What was extracted of some days: the memories it became, whatever they are now, in the order of their times; and what was
     refused.
     """
@@ -57,7 +57,7 @@ class Extracted:
     refused: tuple[Judged, ...]
 
 
-def extracted(workspace: Workspace, first: date, last: date) -> Extracted:
+def extracted_between(workspace: Workspace, first: date, last: date) -> ExtractedMemories:
     """What was first said from ``first`` to ``last`` and extracted, wherever it went. Raises StoreError."""
     start, stop = workspace.span(first)[0], workspace.span(last)[1]
     found = [
@@ -66,7 +66,7 @@ def extracted(workspace: Workspace, first: date, last: date) -> Extracted:
         if each.content and each.first_seen is not None and start <= each.first_seen < stop
     ]
     refused = [each.judged for each in workspace.store.log.refused()]
-    return Extracted(
+    return ExtractedMemories(
         memories=tuple(sorted(found, key=lambda each: (each.first_seen or start, each.id))),
         refused=tuple(each for each in refused if each.candidate.at is not None and start <= each.candidate.at < stop),
     )

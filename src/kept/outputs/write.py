@@ -357,7 +357,7 @@ def _whole_file(target: Target, read: _Read, lines: tuple[Line, ...], data: byte
     return section.place_section(original, target.heading, texts, absorbed=read.inside, where=str(target.path))
 
 
-class Standing(StrEnum):
+class FileState(StrEnum):
     """How a file of kept's stands against what was last written to it."""
 
     WRITTEN = "as written"
@@ -366,7 +366,7 @@ class Standing(StrEnum):
     DAMAGED = "damaged"
 
 
-def standing(workspace: Workspace) -> Iterator[tuple[str, Standing, str]]:
+def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
     """How each file of kept's stands, and where it is damaged, in which way. Changes nothing."""
     for target in written_before(workspace):
         known = workspace.store.output(str(target.path))
@@ -376,19 +376,19 @@ def standing(workspace: Workspace) -> Iterator[tuple[str, Standing, str]]:
             workspace.refuse_links(target.path)
             inside = inside_of(target, files.read(target.path))
         except (RefusedPathError, ChangedError) as error:
-            yield str(target.path), Standing.DAMAGED, error.what
+            yield str(target.path), FileState.DAMAGED, error.what
             continue
         if inside is None:
-            yield str(target.path), Standing.MISSING, ""
+            yield str(target.path), FileState.MISSING, ""
             continue
         base = _base(known, inside) or known[0]
         result = absorb(base.lines, inside, bounded=bool(target.heading))
         if base.hash == _hash(inside):
-            yield str(target.path), Standing.WRITTEN, ""
+            yield str(target.path), FileState.WRITTEN, ""
         elif isinstance(result, Unsafe):
-            yield str(target.path), Standing.DAMAGED, result.reason
+            yield str(target.path), FileState.DAMAGED, result.reason
         else:
-            yield str(target.path), Standing.EDITED, ""
+            yield str(target.path), FileState.EDITED, ""
 
 
 def start_over(workspace: Workspace) -> list[str]:

@@ -25,7 +25,7 @@ from kept.local import files
 from kept.local.files import locked
 from kept.memories.backups import note_copy, noted_copies
 from kept.memories.person import usable
-from kept.outputs.write import Standing, Written, standing, start_over
+from kept.outputs.write import FileState, Written, file_states, start_over
 from kept.paths import Paths
 from kept.recall.indexing import discard
 from kept.store.backups import put_in_place
@@ -45,13 +45,13 @@ class Checked:
     """What a check found: damage in words, and how each file of kept's stands against what was last written to it."""
 
     damage: tuple[str, ...]
-    outputs: tuple[tuple[str, Standing, str], ...]
+    outputs: tuple[tuple[str, FileState, str], ...]
 
 
 def check(workspace: Workspace) -> Checked:
     """Everything that is wrong, and which files were edited by hand, which is not wrong. Mends nothing."""
-    outputs = tuple(standing(workspace))
-    damaged = tuple(f"file {path}: {reason}" for path, state, reason in outputs if state is Standing.DAMAGED)
+    outputs = tuple(file_states(workspace))
+    damaged = tuple(f"file {path}: {reason}" for path, state, reason in outputs if state is FileState.DAMAGED)
     return Checked(damage=(*workspace.store.damage(), *damaged), outputs=outputs)
 
 

@@ -28,7 +28,7 @@ _LONGEST_LOG = 2**20  # bytes of noted uses that are read
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
+class VectorStatus:
     """How search by meaning stands: the model (empty: none), units with a vector, units that wait for one, and what went wrong."""
 
     model: str
@@ -73,19 +73,19 @@ def discard(vectors: Path) -> None:
     vectors.unlink(missing_ok=True)
 
 
-def standing(workspace: Workspace) -> Standing:
+def vector_status(workspace: Workspace) -> VectorStatus:
     """How search by meaning stands."""
     with opened_queue(workspace.paths.store) as queue:
         waiting = sum(queue.waiting().values())
     try:
         model = _embedder(workspace)
     except KeptError as error:
-        return Standing(model="", embedded=0, waiting=waiting, problem=str(error))
+        return VectorStatus(model="", embedded=0, waiting=waiting, problem=str(error))
     if model is None:
-        return Standing(model="", embedded=0, waiting=waiting)
+        return VectorStatus(model="", embedded=0, waiting=waiting)
     from kept.recall.index.vectors import Vectors  # noqa: PLC0415 - numpy is heavy
 
-    return Standing(model=model.name, embedded=Vectors(workspace.paths.vectors, model.name).units(), waiting=waiting)
+    return VectorStatus(model=model.name, embedded=Vectors(workspace.paths.vectors, model.name).units(), waiting=waiting)
 
 
 def _embedder(workspace: Workspace) -> Embedder | None:

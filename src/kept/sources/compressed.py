@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from kept.core.errors import SourceError
 from kept.core.event import Account, Cursor, Slice
-from kept.sources.folding import Reader, fold, prefix_mark
+from kept.sources.json_lines import Reader, prefix_mark, read_slices
 from kept.sources.records import STRIDE, open_regular
 
 MAGIC = b"\x28\xb5\x2f\xfd"
@@ -27,7 +27,7 @@ S = TypeVar("S")
 
 
 def fold_compressed(path: Path, cursor: Cursor, reader: Reader[S]) -> Iterator[Slice]:
-    """Like :func:`kept.sources.folding.fold`, over what a zstd file holds.
+    """Like :func:`kept.sources.json_lines.read_slices`, over what a zstd file holds.
 
     The last cursor also marks the compressed file, so an unchanged one is not unpacked again. Pointers are places in the text
     inside.
@@ -50,7 +50,7 @@ def fold_compressed(path: Path, cursor: Cursor, reader: Reader[S]) -> Iterator[S
 
 def _fold_unpacked(path: Path, plain: BinaryIO, cursor: Cursor, reader: Reader[S]) -> Iterator[Slice]:
     # The temporary file has no name of its own; its descriptor has one.
-    for piece in fold(Path(f"/dev/fd/{plain.fileno()}"), cursor, reader):
+    for piece in read_slices(Path(f"/dev/fd/{plain.fileno()}"), cursor, reader):
         yield replace(piece, account=_at_path(piece.account, str(path)))
 
 

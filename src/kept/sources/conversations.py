@@ -13,7 +13,7 @@ from sqlite3 import Connection
 from kept.core.event import Cursor, Slice
 from kept.sources.databases import database_mark, open_copy
 from kept.sources.documents import Document, outcomes_of, settle
-from kept.sources.folding import Outcome
+from kept.sources.json_lines import Outcome
 from kept.sources.records import SLICE_BYTES, SLICE_EVENTS, Reject
 
 

@@ -20,7 +20,7 @@ from kept.core.errors import SourceError
 from kept.core.event import PROBLEMS_KEPT, Account, Author, Cursor, Event, Kind, Pointer, Precision, Problem, Slice, Tool
 from kept.core.text import one_line
 from kept.core.times import to_text
-from kept.sources.folding import Outcome
+from kept.sources.json_lines import Outcome
 from kept.sources.message_parts import split_text
 from kept.sources.pieces import bounded_name, hash_of
 from kept.sources.pieces import cut as cut_text

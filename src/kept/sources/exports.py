@@ -21,8 +21,8 @@ from kept.core.errors import SourceError
 from kept.core.event import Cursor, Slice
 from kept.sources.arrays import Readable, read_elements
 from kept.sources.documents import REWRITTEN, Document, Place, outcomes_of, settle, unreadable
-from kept.sources.folding import Outcome, prefix_mark
 from kept.sources.formats import chatgpt, claude_ai
+from kept.sources.json_lines import Outcome, prefix_mark
 from kept.sources.records import (
     HEAD_BYTES,
     SLICE_BYTES,

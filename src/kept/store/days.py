@@ -48,13 +48,13 @@ class SqliteDays:
                     body=zlib.compress(canonical([text, dump(note)]).encode()),
                 )
                 self._database.run("index_note", id=number, words=index_words(text))
-                self._database.run("unembed", kind="summary", item=number)
+                self._database.run("queue_embedding", kind="summary", item=number)
             self._database.run("put_noted", thread=thread, events=events)
 
     def _drop(self, thread: int, start: int) -> None:
         for row in self._database.run("notes_from", thread=thread, start=start).fetchall():
             self._database.run("unindex_note", id=row["id"], words=index_words(_unpack_note(row["body"])[0]))
-            self._database.run("unembed", kind="summary", item=row["id"])
+            self._database.run("queue_embedding", kind="summary", item=row["id"])
         self._database.run("drop_notes", thread=thread, start=start)
 
     def between(self, start: datetime, stop: datetime) -> tuple[Noted, ...]:
@@ -178,13 +178,13 @@ class SqliteDays:
         """Points are the detail of what lines tell: they are read by day, not found by words."""
         if passage.form is not Form.POINT and passage.text:
             self._database.run("index_note", id=_passage_row(passage), words=index_words(passage.text))
-            self._database.run("unembed", kind="summary", item=_passage_row(passage))
+            self._database.run("queue_embedding", kind="summary", item=_passage_row(passage))
 
     def _take_away(self, row: Any) -> None:
         passage = _passage(row["body"])
         if passage.form is not Form.POINT and passage.text:
             self._database.run("unindex_note", id=row["row"], words=index_words(passage.text))
-            self._database.run("unembed", kind="summary", item=row["row"])
+            self._database.run("queue_embedding", kind="summary", item=row["row"])
         self._database.run("drop_passage", row=row["row"])
 
 

@@ -87,7 +87,7 @@ class SqliteMemories:
             self._database.many(name, rows)
         # A memory whose words stay has a vector already; but its row may be another's since, so what went is told as well.
         changed = {each["rowid"] for rows in (stale, drops, entries) for each in rows}
-        self._database.many("unembed", ({"kind": "memory", "item": each} for each in sorted(changed)))
+        self._database.many("queue_embedding", ({"kind": "memory", "item": each} for each in sorted(changed)))
 
     def _is_there(self, memory_id: str, body: str) -> bool:
         row = self._database.one("memory", id=memory_id)

@@ -816,10 +816,10 @@ SELECT n.body, n.thread, t.session, t.project, f.path
 FROM notes AS n JOIN threads AS t ON t.id = n.thread JOIN files AS f ON f.id = t.file
 WHERE n.at >= :start AND n.at < :stop ORDER BY n.at, n.thread, n.ordinal;
 
--- name: unembed
+-- name: queue_embedding
 INSERT OR IGNORE INTO unembedded (kind, item) VALUES (:kind, :item);
 
--- name: unembed_turns
+-- name: queue_embedding_turns
 INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE kind = 'prompt' AND author = 'human';
 
 -- name: put_passage

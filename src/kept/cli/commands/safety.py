@@ -18,7 +18,7 @@ from kept.core.markup import fact_line, sentence
 from kept.core.memory import Memory
 from kept.memories.backups import backup as make_backup
 from kept.memories.browse import Filter, chosen, exported
-from kept.outputs.write import Standing
+from kept.outputs.write import FileState
 from kept.pipeline.importing import adopt
 from kept.pipeline.safety import check as prove
 from kept.pipeline.safety import export_archive, import_file, note_export, put
@@ -45,7 +45,7 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
             show.write_json({"ok": not found.damage, "damage": list(found.damage), "outputs": outputs})
             return 2 if found.damage else 0
         show.write(line(("damaged  ", "red"), each) for each in found.damage)
-        notes = [(path, state) for path, state, _ in found.outputs if state in (Standing.EDITED, Standing.MISSING)]
+        notes = [(path, state) for path, state, _ in found.outputs if state in (FileState.EDITED, FileState.MISSING)]
         if not asked(context).quiet:
             show.write(
                 line((f"{state.value}  ", "yellow"), show.format_path(path), (" → kept run", "dim")) for path, state in notes

@@ -11,7 +11,7 @@ from kept.cli.front import asked, at_desk, home_of, one_of
 from kept.cli.show import Line, entry, line
 from kept.core.codec import dump
 from kept.core.errors import KeptError
-from kept.install.schedule import install, standing, uninstall
+from kept.install.schedule import install, installed_entries, uninstall
 from kept.install.schedulers import Installed
 from kept.pipeline.nightly import Night, last_night, nightly, not_begun
 from kept.workspace import now
@@ -57,7 +57,7 @@ def schedule(
                 show.write(_night_lines(night))
             return int(bool(night.failed))
         case "status":
-            found, night_before = standing(home, os.environ), last_night(home)
+            found, night_before = installed_entries(home, os.environ), last_night(home)
             if as_json:
                 show.write_json(
                     {"installed": [dump(each) for each in found], "last_night": dump(night_before) if night_before else None}

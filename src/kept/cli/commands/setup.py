@@ -12,7 +12,7 @@ from kept.cli.commands.run import run_and_tell
 from kept.cli.front import asked, at_desk, home_of, key, on_terminal
 from kept.cli.show import Line, counted, entry, line
 from kept.core.errors import KeptError, UsageError
-from kept.install.schedule import install, standing
+from kept.install.schedule import install, installed_entries
 from kept.install.setup import (
     Change,
     Left,
@@ -69,7 +69,7 @@ def setup(
             return 0
     if readers:
         change_setting(home, "sections", ",".join([*setting(home, "sections"), *(each.name for each in readers)]))
-    return _done(context, home, changes, nightly=nightly and not standing(home, os.environ), at=at, ask=not yes)
+    return _done(context, home, changes, nightly=nightly and not installed_entries(home, os.environ), at=at, ask=not yes)
 
 
 def _done(context: typer.Context, home: Paths, changes: tuple[Change, ...], *, nightly: bool, at: str, ask: bool) -> int:
@@ -132,7 +132,7 @@ def _planned_lines(
     if any(each.name == "codex" for each in used(home)) and changes:
         yield line(("  Codex asks you once whether it may call these hooks", "dim"))
     if nightly:
-        there = standing(home, os.environ)
+        there = installed_entries(home, os.environ)
         yield line(
             f"  the night's job, at {at or '02:30'}" if not there else f"  {there[0].kind} runs kept already",
             (" → kept schedule", "dim"),

@@ -32,11 +32,11 @@ from kept.memories import waiting
 from kept.memories.browse import Day, State, days, exported, plain, state
 from kept.memories.browse import day as look_at
 from kept.outputs.compose import Route
-from kept.outputs.routing import Extracted, extracted, routed
+from kept.outputs.routing import ExtractedMemories, extracted_between, routed
 from kept.pipeline.nightly import NIGHT, last_night
 from kept.pipeline.usage import costs, set_aside
 from kept.profiles.profile import title_of
-from kept.recall.indexing import Standing, standing
+from kept.recall.indexing import VectorStatus, vector_status
 from kept.store.values import Run
 from kept.workspace import Workspace
 
@@ -100,7 +100,7 @@ def _state_lines(workspace: Workspace, found: State, due: Sequence[Doomed], miss
         if each.overridden or workspace.llm is not None:
             yield origin_line(each)
     yield from standing_lines(workspace.settings.llm, costs(workspace))
-    yield _meaning_line(standing(workspace))
+    yield _meaning_line(vector_status(workspace))
     yield _handover_line(workspace)
     night = last_night(workspace.paths)
     for step in night.failed if night else ():
@@ -137,7 +137,7 @@ def _due_lines(workspace: Workspace, due: Sequence[Doomed]) -> Iterator[Line]:
         yield line((f"{what} not archived will be deleted by {each.source} itself, {when}", "red"), (" → kept run", "dim"))
 
 
-def _meaning_line(found: Standing) -> Line:
+def _meaning_line(found: VectorStatus) -> Line:
     """How search stands: by words always, by meaning where there is a model."""
     if found.problem:
         return line("Search by words only", (f": {found.problem}", "yellow"))
@@ -172,7 +172,7 @@ def _state_body(workspace: Workspace, found: State, due: Sequence[Doomed]) -> di
         "prompts": [json_fields(prompt, "profile", "origin", "overridden", "version") for prompt in found.prompts],
         "deleted_soon": [{"source": each.source, "files": each.files, "from": to_text(each.since)} for each in due],
         "outputs": list(found.outputs),
-        "meaning": json_fields(standing(workspace), "model", "waiting", "problem", vectors="embedded"),
+        "meaning": json_fields(vector_status(workspace), "model", "waiting", "problem", vectors="embedded"),
         "handover": {
             "setting": workspace.settings.handover,
             **{
@@ -232,7 +232,7 @@ def day(
             return
         found = look_at(workspace, *(week(chosen) if whole_week else (chosen,)))
         if routing:
-            whole = extracted(workspace, found.day, found.last)
+            whole = extracted_between(workspace, found.day, found.last)
             told = routed(workspace, whole.memories)
             if as_json:
                 show.write_json(
@@ -280,7 +280,9 @@ def _month_lines(found: Month) -> Iterator[Line]:
         yield line((f"  {';  '.join(others)}", "dim"))
 
 
-def _routing_lines(workspace: Workspace, found: Day, whole: Extracted, told: Mapping[str, Sequence[Route]]) -> Iterator[Line]:
+def _routing_lines(
+    workspace: Workspace, found: Day, whole: ExtractedMemories, told: Mapping[str, Sequence[Route]]
+) -> Iterator[Line]:
     """Where each thing extracted of a day went: every memory output by output, and what was refused by its reason."""
     what = f"{counted(len(whole.memories), 'memory', 'memories')}, {len(whole.refused):,} refused"
     yield line((show.weekday(found.day), "bold"), (f"  {what}", "dim"))

@@ -32,7 +32,7 @@ from kept.sources.documents import (
     unreadable,
     word_of,
 )
-from kept.sources.folding import Fetch, Outcome, Reader, fold
+from kept.sources.json_lines import Fetch, Outcome, Reader, read_slices
 from kept.sources.pieces import PATH_LIMIT, bounded, bounded_name, detail_of, object_of, target_of, words_of
 from kept.sources.records import Line, Record, Reject, Stop, open_regular, parse_line, read_records, refuse_wide_text, sample
 
@@ -62,7 +62,7 @@ class CopilotCli:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. Raises SourceError."""
-        return fold(path, cursor, Reader(start=partial(_load, path), step=partial(_read_event, path=path), save=_save))
+        return read_slices(path, cursor, Reader(start=partial(_load, path), step=partial(_read_event, path=path), save=_save))
 
 
 @dataclass(kw_only=True, slots=True)

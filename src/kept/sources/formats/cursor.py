@@ -17,7 +17,7 @@ from kept.core.times import parse_instant
 from kept.sources.conversations import Conversation, read_conversations
 from kept.sources.databases import MAGIC, table_names, tables_of
 from kept.sources.documents import Document, Entry, Place, Said, cut, mapping_of, outcomes_of, split_prompt, word_of
-from kept.sources.folding import Outcome, Reader, fold
+from kept.sources.json_lines import Outcome, Reader, read_slices
 from kept.sources.pieces import bounded_name, detail_of, object_of, target_of, words_of
 from kept.sources.records import Fault, Line, Record, Reject, parse_line, sample
 
@@ -200,7 +200,7 @@ class CursorAgent:
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. Raises SourceError."""
         step = partial(_read_line, path=path)
-        return fold(path, cursor, Reader(start=lambda _carry, _fetch: None, step=step, save=lambda _state: "{}"))
+        return read_slices(path, cursor, Reader(start=lambda _carry, _fetch: None, step=step, save=lambda _state: "{}"))
 
 
 def _read_line(_state: None, record: Record, *, path: Path) -> Outcome:

@@ -24,7 +24,7 @@ from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice, Tool
 from kept.core.times import parse_instant
 from kept.sources.documents import DOCUMENT_LIMIT, REWRITTEN, settle, unreadable, word_of
-from kept.sources.folding import Fetch, Outcome, Reader, fold
+from kept.sources.json_lines import Fetch, Outcome, Reader, read_slices
 from kept.sources.pieces import (
     PATH_LIMIT,
     Piece,
@@ -80,7 +80,7 @@ class Gemini:
         if path.suffix == ".json":
             return _read_document(path, cursor)
         reader = Reader(start=partial(_load, path=path), step=partial(_read_line, path=str(path)), save=_save)
-        return fold(path, cursor, reader)
+        return read_slices(path, cursor, reader)
 
 
 @dataclass(kw_only=True, slots=True)

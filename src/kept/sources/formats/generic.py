@@ -38,9 +38,9 @@ from kept.sources.documents import (
     split_prompt,
     word_of,
 )
-from kept.sources.folding import Outcome, Reader, fold
 from kept.sources.formats.vault import SUFFIXES, UTC, project_of, session_of, stamp_of, unsigned
 from kept.sources.frontmatter import read_front_matter
+from kept.sources.json_lines import Outcome, Reader, read_slices
 from kept.sources.markdown import strip_edges
 from kept.sources.pieces import bounded_name, detail_of, object_of, target_of, words_of
 from kept.sources.records import Record, sample
@@ -88,7 +88,7 @@ class Generic:
         """The events after the cursor, or of a text that is new or has changed. Raises SourceError."""
         if path.suffix.lower() in _LINES:
             step = partial(_read_record, path=path, zone=self.zone)
-            return fold(path, cursor, Reader(start=lambda _carry, _fetch: None, step=step, save=lambda _state: "{}"))
+            return read_slices(path, cursor, Reader(start=lambda _carry, _fetch: None, step=step, save=lambda _state: "{}"))
         return read_document(path, cursor, partial(_parse_text, path=path, zone=self.zone))
 
 

@@ -126,7 +126,7 @@ def reindex(database: Database, blocks: Blocks) -> None:
         database.run("clear_turn_index")
         database.run("clear_reply_index")
         database.run("clear_passage_hashes")
-        database.run("unembed_turns")
+        database.run("queue_embedding_turns")
         for row in database.run("places_all").fetchall():
             index(database, row["id"], blocks.event(row))
 

@@ -143,14 +143,14 @@ class SqliteArchive:
                 self._database.run("put_event", id=number, **columns(event))
                 unindex(self._database, number, before)
                 index(self._database, number, event)
-                self._database.run("unembed", kind="turn", item=number)
+                self._database.run("queue_embedding", kind="turn", item=number)
             self._blocks.put(block, events)
 
     def _add_event(self, event: Event, block: int, place: int) -> None:
         (number,) = self._database.one("add_event", key=event.key, block=block, place=place, **columns(event))
         index(self._database, number, event)
         if event.kind is Kind.PROMPT and event.author is Author.HUMAN:
-            self._database.run("unembed", kind="turn", item=number)
+            self._database.run("queue_embedding", kind="turn", item=number)
         if mark := likeness_of(event):
             self._database.run("add_likeness", mark=mark, event=number, path=event.pointer.path)
 

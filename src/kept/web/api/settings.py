@@ -175,7 +175,7 @@ def switch_source(request: Request, answer: Response, name: Named, body: Switch)
 @router.get("/schedule", response_model=ScheduleOut)
 def schedule(request: Request) -> dict[str, Any]:
     """The entries of the night's job with the system's schedulers. They name a program: only the terminal changes them."""
-    return {"entries": [dump(each) for each in scheduling.standing(home_of(request), os.environ)]}
+    return {"entries": [dump(each) for each in scheduling.installed_entries(home_of(request), os.environ)]}
 
 
 def _require_setting(name: str) -> str:

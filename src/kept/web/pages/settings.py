@@ -89,7 +89,7 @@ def _around(workspace: Workspace) -> dict[str, Any]:
 
 
 def _night(home: Paths) -> dict[str, Any]:
-    return {"entries": schedule.standing(home, os.environ), "last": last_night(home), "trial_home": home.root != home.user}
+    return {"entries": schedule.installed_entries(home, os.environ), "last": last_night(home), "trial_home": home.root != home.user}
 
 
 def _file(home: Paths) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from typing import Any
 from kept.core.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice
 from kept.core.text import one_line
 from kept.core.times import parse_instant, to_text
-from kept.sources.folding import Outcome, Reader, fold
 from kept.sources.formats.claude_code.blocks import CALLS, answers_of, call_of, content_of, denial_words, result_of
 from kept.sources.formats.claude_code.labels import label_record
 from kept.sources.formats.claude_code.state import State, enqueue, first_time, link, load, open_call, save, unqueue
+from kept.sources.json_lines import Outcome, Reader, read_slices
 from kept.sources.message_parts import opens_machine_session, split_text
 from kept.sources.pieces import Piece, bounded_name, cut, hash_of, words_of
 from kept.sources.records import Record, sample
@@ -78,7 +78,7 @@ class ClaudeCode:
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""
         step = partial(_read_record, place=_Place(path=str(path), stem=path.stem, subagent=_is_subagent(path)))
-        return fold(path, cursor, Reader(start=load, step=step, save=save))
+        return read_slices(path, cursor, Reader(start=load, step=step, save=save))
 
 
 def _recognise(value: Mapping[str, Any], path: Path) -> bool | None:

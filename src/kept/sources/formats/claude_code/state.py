@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kept.core.event import Author
-from kept.sources.folding import Fetch
 from kept.sources.formats.claude_code.blocks import CALLS, call_of, content_of
+from kept.sources.json_lines import Fetch
 from kept.sources.pieces import Piece, hash_of, words_of
 
 _OPEN_CALLS = 64

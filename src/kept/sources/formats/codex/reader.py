@@ -26,7 +26,6 @@ from kept.core.text import one_line
 from kept.core.times import parse_instant
 from kept.sources.compressed import MAGIC, fold_compressed
 from kept.sources.documents import word_of
-from kept.sources.folding import Outcome, Reader, fold
 from kept.sources.formats.attended import is_sdk, is_unattended
 from kept.sources.formats.codex.labels import CALLS, OUTPUTS, call_of, injected, own_reason, prompt_pieces, result_of, without_hooks
 from kept.sources.formats.codex.state import (
@@ -46,6 +45,7 @@ from kept.sources.formats.codex.state import (
     take_prompt,
     typed_of,
 )
+from kept.sources.json_lines import Outcome, Reader, read_slices
 from kept.sources.message_parts import opens_machine_session
 from kept.sources.pieces import (
     PATH_LIMIT,
@@ -100,7 +100,7 @@ class Codex:
         """The events after the cursor. A compressed file beside its plain one is not read. Raises SourceError."""
         reader = Reader(start=load, step=partial(_read_record, path=str(path)), save=save)
         if path.suffix != ".zst":
-            return fold(path, cursor, reader)
+            return read_slices(path, cursor, reader)
         return iter(()) if path.with_suffix("").exists() else fold_compressed(path, cursor, reader)
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from kept.core.event import Tool
 from kept.core.text import one_line
-from kept.sources.folding import Fetch
 from kept.sources.formats.codex.labels import CALLS, call_of, own_reason, without_hooks
+from kept.sources.json_lines import Fetch
 from kept.sources.pieces import bounded_name, hash_of, words_of
 from kept.sources.records import Record
 

@@ -13,12 +13,12 @@ from zoneinfo import ZoneInfo
 
 from kept.core.event import Cursor, Slice
 from kept.sources.documents import Document, Entry, Repetitions, Row, outcomes_of, place_of, slices_of, unreadable
-from kept.sources.folding import Outcome
 from kept.sources.formats.console.blocks import SAID, Block, Form, blocks_of, is_blank, opens_turn
 from kept.sources.formats.console.events import Reading, entries_of
 from kept.sources.formats.console.screen import head_rows, screen_rows, snapshot_of
 from kept.sources.formats.vault import UTC, project_of, stamp_of
 from kept.sources.frontmatter import FrontMatter, read_front_matter
+from kept.sources.json_lines import Outcome
 from kept.sources.records import open_regular
 from kept.sources.roles import find_turns
 from kept.sources.stamps import Stamp, find_stamp

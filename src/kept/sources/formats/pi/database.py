@@ -17,7 +17,7 @@ from kept.core.errors import SourceError
 from kept.core.event import Cursor, Slice
 from kept.sources.databases import MAGIC, database_mark, open_copy, table_names, tables_of
 from kept.sources.documents import settle
-from kept.sources.folding import Outcome, Reader
+from kept.sources.json_lines import Outcome, Reader
 from kept.sources.pieces import hash_of
 from kept.sources.records import LINE_LIMIT, SLICE_BYTES, SLICE_EVENTS, Fault, Line, Reject, parse_line
 

@@ -21,9 +21,9 @@ from kept.core.text import one_line
 from kept.core.times import parse_instant, to_text
 from kept.sources.compressed import MAGIC, fold_compressed
 from kept.sources.documents import word_of
-from kept.sources.folding import Fetch, Outcome, Reader, fold
 from kept.sources.formats.pi.database import DATABASE, DATABASES, claims_database, read_database
 from kept.sources.formats.pi.labels import EXCLUDED, Runner, prompt_pieces, runner_of, spoken
+from kept.sources.json_lines import Fetch, Outcome, Reader, read_slices
 from kept.sources.message_parts import opens_machine_session
 from kept.sources.pieces import (
     PATH_LIMIT,
@@ -83,7 +83,7 @@ class Pi:
         if path.suffix in DATABASES:
             return read_database(path, cursor, _database_reader)
         reader = Reader(start=partial(_load, path=path), step=partial(_read_entry, path=str(path)), save=_save)
-        return fold_compressed(path, cursor, reader) if path.suffix == ".zst" else fold(path, cursor, reader)
+        return fold_compressed(path, cursor, reader) if path.suffix == ".zst" else read_slices(path, cursor, reader)
 
 
 def _opens_session(value: Mapping[str, Any]) -> bool:

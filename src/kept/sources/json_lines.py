@@ -58,7 +58,7 @@ class Reader(Generic[S]):
     save: Callable[[S], str]
 
 
-def fold(
+def read_slices(
     path: Path,
     cursor: Cursor,
     reader: Reader[S],
