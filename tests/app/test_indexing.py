@@ -11,7 +11,7 @@ from kept.recall import indexing
 from kept.recall.index import Kind, opened
 from kept.recall.index.head import model_of
 from kept.recall.index.vectors import Vectors
-from kept.recall.indexing import bring_up_to_date, standing
+from kept.recall.indexing import bring_up_to_date, vector_status
 from kept.recall.search import cosines, search
 from talking import forget_ids
 
@@ -32,7 +32,7 @@ def vectors(workspace):
 
 
 def test_a_run_makes_the_vectors_of_memories_and_of_what_the_user_said(workspace):
-    state = standing(workspace)
+    state = vector_status(workspace)
     assert (state.model, state.waiting) == ("hashing/1", 0)
     assert state.embedded > len(workspace.store.log.memories())
     hits = search(workspace, "storing predictions in parquet")
@@ -46,13 +46,13 @@ def test_a_dry_run_makes_none(desk_at, home, transcripts):
 
 
 def test_what_was_not_reached_in_time_is_made_by_the_next_run(workspace, monkeypatch):
-    whole = standing(workspace).embedded
+    whole = vector_status(workspace).embedded
     monkeypatch.setattr(indexing, "_AT_ONCE", 2)
     rebuild_with_no_time(workspace)
-    assert standing(workspace).waiting > 0
-    before = standing(workspace)
+    assert vector_status(workspace).waiting > 0
+    before = vector_status(workspace)
     assert bring_up_to_date(workspace, 60) == before.waiting
-    assert (standing(workspace).embedded, standing(workspace).waiting) == (whole, 0)
+    assert (vector_status(workspace).embedded, vector_status(workspace).waiting) == (whole, 0)
 
 
 def rebuild_with_no_time(workspace):
@@ -123,9 +123,9 @@ def test_where_there_is_no_model_nothing_is_near_by_meaning_and_words_find_it(wo
 
 
 def test_a_rebuild_makes_all_vectors_anew(workspace):
-    before = standing(workspace).embedded
+    before = vector_status(workspace).embedded
     rebuild(workspace)
-    assert standing(workspace).embedded == before
+    assert vector_status(workspace).embedded == before
     assert search(workspace, "parquet predictions", where=(Kind.MEMORY,))[0].similarity
 
 
