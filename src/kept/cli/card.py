@@ -4,13 +4,11 @@ from collections.abc import Iterator
 
 from kept.cli.lists import FORGOTTEN, scope_name
 from kept.cli.show import Line, counted, line
-from kept.core.event import Origin
 from kept.core.memory import Memory, Status
 from kept.core.times import day_text, minute_text
+from kept.memories.browse import TRUST
 from kept.profiles.profile import title_of
 from kept.workspace import Workspace
-
-TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
 
 
 def card(workspace: Workspace, memory: Memory) -> Iterator[Line]:

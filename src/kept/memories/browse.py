@@ -21,6 +21,7 @@ from kept.profiles.prompts import Prompt
 from kept.store.values import Run, Sitting
 from kept.workspace import Workspace
 
+TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
 WHOSE = {
     Author.HUMAN.value: "you",
     Author.ASSISTANT.value: "the assistant",

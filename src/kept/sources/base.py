@@ -50,3 +50,13 @@ class FolderSource(Source, Protocol):
     def owns(self, path: Path) -> bool:
         """Whether a file in one of the tool's own folders is a transcript, whatever its first bytes look like."""
         ...
+
+
+def settings_folders(home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
+    """Where programs with a window keep their data on Linux (``$XDG_CONFIG_HOME`` counts), macOS and Windows."""
+    config = env.get("XDG_CONFIG_HOME", "")
+    return (
+        Path(config).expanduser() if config else home / ".config",
+        home / "Library" / "Application Support",
+        home / "AppData" / "Roaming",
+    )

@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Kind, Precision, Slice, Tool
 from kept.core.times import parse_instant
+from kept.sources.base import settings_folders
 from kept.sources.documents import (
     REWRITTEN,
     Document,
@@ -198,13 +199,9 @@ class CopilotChat:
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
         """The workspace and window storage of VS Code on Linux, macOS and Windows; ``$XDG_CONFIG_HOME`` counts."""
-        config = env.get("XDG_CONFIG_HOME", "")
-        bases = (
-            Path(config).expanduser() if config else home / ".config",
-            home / "Library" / "Application Support",
-            home / "AppData" / "Roaming",
-        )
-        users = [base / product / "User" for base in bases for product in ("Code", "Code - Insiders", "VSCodium")]
+        users = [
+            base / product / "User" for base in settings_folders(home, env) for product in ("Code", "Code - Insiders", "VSCodium")
+        ]
         return tuple(user / folder for user in users for folder in ("workspaceStorage", "globalStorage/emptyWindowChatSessions"))
 
     def claims(self, path: Path, head: bytes) -> bool:

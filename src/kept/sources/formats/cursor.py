@@ -14,6 +14,7 @@ from typing import Any
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Kind, Precision, Slice, Tool
 from kept.core.times import parse_instant
+from kept.sources.base import settings_folders
 from kept.sources.conversations import Conversation, read_conversations
 from kept.sources.databases import MAGIC, table_names, tables_of
 from kept.sources.documents import Document, Entry, Place, Said, cut, mapping_of, outcomes_of, split_prompt, word_of
@@ -33,13 +34,7 @@ class CursorEditor:
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
         """The global storage on Linux, macOS and Windows; ``$XDG_CONFIG_HOME`` counts."""
-        config = env.get("XDG_CONFIG_HOME", "")
-        bases = (
-            Path(config).expanduser() if config else home / ".config",
-            home / "Library" / "Application Support",
-            home / "AppData" / "Roaming",
-        )
-        return tuple(base / "Cursor" / "User" / "globalStorage" / "state.vscdb" for base in bases)
+        return tuple(base / "Cursor" / "User" / "globalStorage" / "state.vscdb" for base in settings_folders(home, env))
 
     def claims(self, path: Path, head: bytes) -> bool:
         """Whether a database has Cursor's table, or the name of Cursor's."""

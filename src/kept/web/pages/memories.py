@@ -14,7 +14,7 @@ from starlette.responses import Response
 from kept.core.event import Origin
 from kept.core.memory import Memory, Status
 from kept.intake.discovery import survey
-from kept.memories.browse import Filter, chosen
+from kept.memories.browse import TRUST, Filter, chosen
 from kept.memories.person import MOST, find, revision
 from kept.pipeline.erase.forget import places, request_of
 from kept.profiles.profile import kind_of, title_of
@@ -35,7 +35,6 @@ AGES: Mapping[str, tuple[str, int, int]] = {  # label, seen within so many days,
     "90": ("the last 90 days", 90, 0),
     "old": ("longer than 90 days ago", 0, 90),
 }
-TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
 Ids = Annotated[list[str], Query(alias="id", min_length=1, max_length=1_000)]
 
 
