@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kept.core.text import NEGATIONS, likeness, normal_form, numbers, tokens_of
+from kept.core.text import NEGATIONS, likeness, normal_form, numbers, tokens_of, word_set
 
 NEAR = 0.82  # likeness of their content words from which two statements are one in other words
 CLOSE = 0.67  # the same where both name the same artifacts and one only says more than the other
@@ -17,12 +17,8 @@ _WHOLE = 4  # content words of a statement that another one may go on from
 _LEAST = 2  # with fewer content words only the same words are the same statement
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
 # Words that carry no matter of their own: a statement is the same with and without them.
-_EMPTY = _set(
+_EMPTY = word_set(
     "a an the this that these those it its is are be been being was were do does did to of in on at by for from with as and "
     "or so then than we i you our my your us they them there here if please always should must shall will would can could "
     "may have has had want wants need needs like ensure make sure just also really actually simply again now anymore longer "
@@ -32,12 +28,12 @@ _EMPTY = _set(
     "del en por para con se siempre debe deben hay usa usar le les du des et ou dans sur pour avec toujours doit doivent il "
     "faut utilise utiliser os as um uma e do da em no na sempre deve devem"
 )
-_DENIALS = NEGATIONS | _set(
+_DENIALS = NEGATIONS | word_set(
     "nobody nothing none neither nor without keine keinen keinem niemals ohne ne aucun aucune tampoco ningún nem sem"
 )
 _UNSPACED = ("不", "没", "沒", "别", "別", "勿", "ない", "ません", "しない", "없", "않")
 # Pairs of which one says the reverse of the other: two statements that differ in them are never the same.
-_OPPOSED = _set(
+_OPPOSED = word_set(
     "before/after enable/disable add/remove first/last on/off more/less public/private sync/async left/right top/bottom "
     "top/lower upper/lower start/stop start/end open/close allow/forbid allow/deny show/hide include/exclude "
     "minimum/maximum min/max most/least true/false local/remote input/output read/write always/sometimes old/new "
@@ -45,26 +41,28 @@ _OPPOSED = _set(
     "tabs/spaces above/below increase/decrease lock/unlock upload/download import/export push/pull encode/decode "
     "major/minor patch/major patch/minor required/optional internal/external"
 )
-_CHOOSING = _set("use uses using prefer choose adopt benutze verwende usa utilise")
-_LEAVING = _set("switch switched move moved migrate migrated change changed wechsel")
-_REFUSING = _set("not never don't dont stop avoid no statt anstatt nicht nie nunca jamais")
-_SKIPPED = _set("the a an any longer ever to use using uses more of for der die das den le la el")
+_CHOOSING = word_set("use uses using prefer choose adopt benutze verwende usa utilise")
+_LEAVING = word_set("switch switched move moved migrate migrated change changed wechsel")
+_REFUSING = word_set("not never don't dont stop avoid no statt anstatt nicht nie nunca jamais")
+_SKIPPED = word_set("the a an any longer ever to use using uses more of for der die das den le la el")
 # Attributes that have one value at a time, and words before a number that make it one.
-_SINGULAR = _set(
+_SINGULAR = word_set(
     "branch version port path url host hostname address default format manager database language license owner directory "
     "folder limit timeout threshold width height size name registry region endpoint indentation maximum minimum budget "
     "interval deadline"
 )
-_MEASURED = (_SINGULAR - {"port"}) | _set("least most max min exactly than to is are under above below go node python java rust")
+_MEASURED = (_SINGULAR - {"port"}) | word_set(
+    "least most max min exactly than to is are under above below go node python java rust"
+)
 # What has one wording at a time, and how it is told which.
-_TEXTS = _set("message text label title heading placeholder tooltip caption prompt wording button error name banner")
-_SAYING, _ORDERING = _set("say read be"), _set("should must shall to")
-COUNTED = _set(
+_TEXTS = word_set("message text label title heading placeholder tooltip caption prompt wording button error name banner")
+_SAYING, _ORDERING = word_set("say read be"), word_set("should must shall to")
+COUNTED = word_set(
     "issue issues pr prs step phase task test tests line lines option item chapter rule round case day week part section "
     "ticket bug migration number no nr session level story page figure row column"
 )
 # What is said of one version is not taken back by the same of another.
-VERSIONED = _set(
+VERSIONED = word_set(
     "support test match matrix fail bug broken break work releas tag since introduc add fix changelog also both run "
     "built exist remov deprecat"
 )
@@ -94,7 +92,7 @@ _OPENINGS = tuple(
     )
 )
 _OPENING = frozenset(each[0] for each in _OPENINGS)
-_REASONS = _set("because since otherwise weil denn sonst porque parce puisque pois senão")
+_REASONS = word_set("because since otherwise weil denn sonst porque parce puisque pois senão")
 _COPULAS = frozenset(("is", "are", "ist", "est", "es"))
 _WORDS_READ = 60
 

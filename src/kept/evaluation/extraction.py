@@ -140,14 +140,15 @@ def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     try:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             if line.strip():
-                yield _row(line, number, needed)
+                yield parse_row(line, number, needed)
     except OSError as error:
         raise UsageError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
     except (ValueError, RecursionError) as error:
         raise UsageError(f"these are no annotations: {error}", where=str(path), hint="one JSON object a line") from error
 
 
-def _row(line: str, number: int, needed: tuple[str, ...]) -> dict[str, Any]:
+def parse_row(line: str, number: int, needed: Sequence[str]) -> dict[str, Any]:
+    """A row of a JSON Lines file with all the fields needed. Raises ValueError."""
     row = json.loads(line)
     if not isinstance(row, dict) or not all(each in row for each in needed):
         raise ValueError(f"line {number} has not all of {', '.join(needed)}")

@@ -5,7 +5,6 @@ Sets are JSON Lines: a corpus of ``{ns, id, session, role, date, text}``, questi
 facts ``{ns, fid, text, sources}``. Everything happens in a temporary home; what is remembered here is neither read nor changed.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -23,6 +22,7 @@ from kept.core.event import Account, Author, Cursor, Event, Pointer, Precision
 from kept.core.event import Kind as What
 from kept.core.times import parse_instant
 from kept.curation.passes import curate_dirty
+from kept.evaluation.extraction import parse_row
 from kept.evaluation.measures import content_words, covered_share, mean, ranking_measures
 from kept.extraction.extract_threads import extract_pending
 from kept.local.progress import Progress, silent
@@ -234,17 +234,10 @@ def _spaces(path: Path, needed: Sequence[str]) -> dict[str, list[dict[str, Any]]
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
-                    row = _row(line, number, needed)
+                    row = parse_row(line, number, needed)
                     found.setdefault(str(row["ns"]), []).append(row)
     except OSError as error:
         raise UsageError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
     except (ValueError, RecursionError) as error:
         raise UsageError(f"this is no file of a set: {error}", where=str(path), hint="one JSON object a line") from error
     return found
-
-
-def _row(line: str, number: int, needed: Sequence[str]) -> dict[str, Any]:
-    row = json.loads(line)
-    if not isinstance(row, dict) or not all(each in row for each in needed):
-        raise ValueError(f"line {number} has not all of {', '.join(needed)}")
-    return row
