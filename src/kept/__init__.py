@@ -3,15 +3,19 @@
 For those who build an agent: ``with kept.Memory.open(project=".") as memory`` (see :class:`kept.api.Memory`).
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from kept.api import Memory, Recalled
+
+__all__ = ["Memory", "Recalled", "__version__"]
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> Any:
-    """``kept.Memory``, imported when it is first asked for: the commands need none of it to start."""
-    if name == "Memory":
-        from kept.api import Memory  # noqa: PLC0415 - as above
+def __getattr__(name: str) -> object:
+    """The classes of :mod:`kept.api`, imported when they are first asked for: the commands need none of it to start."""
+    if name in ("Memory", "Recalled"):
+        from kept import api  # noqa: PLC0415 - as above
 
-        return Memory
+        return getattr(api, name)
     raise AttributeError(name)

@@ -72,7 +72,7 @@ def test_the_texts_are_counted_without_reading_them(store):
 @pytest.mark.parametrize("name", ["core", "fixes", "rows"])
 def test_what_always_holds_is_looked_up_and_not_sought_among_all_that_is_active(store, name):
     with closing(sqlite3.connect(store)) as connection:
-        values = dict.fromkeys(("profiles", "scopes", "categories", "marks", "ids"), "[]")
+        values = dict.fromkeys(("profiles", "scopes", "categories", "rules", "marks", "ids"), "[]")
         plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {_statements()[name]}", values)]
     assert any("memories" in step for step in plan)
     assert not any("memories_status" in step or step == "SCAN memories" for step in plan)

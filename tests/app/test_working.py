@@ -1,5 +1,8 @@
 """Memory for whoever builds an agent."""
 
+import inspect
+import typing
+
 import pytest
 
 import kept
@@ -77,6 +80,93 @@ def test_an_entry_without_a_speaker_and_a_session_with_a_path_for_a_name_are_ref
         memory.observe({"role": "nobody", "content": "x"})
     with pytest.raises(UsageError), opened(home, "../x"):
         pass
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "uv sync"}'}}
+SHAPES = {
+    "anthropic": [
+        {"role": "user", "content": [{"type": "text", "text": OTHER}, {"type": "image", "source": {"data": "aGk="}}]},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "hm", "signature": "x"},
+                {"type": "text", "text": "I will."},
+                {"type": "tool_use", "id": "c1", "name": "bash", "input": {"command": "uv sync"}},
+            ],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "ok"}]}]},
+    ],
+    "openai chat": [
+        {"role": "developer", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": OTHER}]},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "c1", "content": "ok"},
+    ],
+    "openai responses": [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": OTHER}]},
+        {"type": "reasoning", "id": "r1", "summary": []},
+        {"type": "function_call", "call_id": "c1", "name": "bash", "arguments": '{"command": "uv sync"}'},
+        {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+    ],
+    "plain": [
+        {"role": "user", "content": OTHER},
+        {"role": "assistant", "content": "", "tool_calls": [CALL]},
+        {"role": "tool", "content": "ok"},
+    ],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_messages_of_every_model_api_teach_the_same_and_show_call_and_result(home, shape):
+    with opened(home) as memory:
+        memory.observe(SHAPES[shape])
+        entries = memory.recent().entries
+        assert [entry.text for entry in entries if entry.tool] == ["uv sync", "ok"]
+        assert {entry.tool.call for entry in entries if entry.tool} <= {"c1", ""}
+        assert [made.content for made in memory.end_session().new] == [OTHER]
+
+
+def test_objects_of_an_sdk_are_taken_as_they_are(home):
+    anthropic = pytest.importorskip("anthropic.types")
+    call = anthropic.ToolUseBlock(id="c1", name="bash", input={"command": "uv sync"}, type="tool_use")
+    with opened(home) as memory:
+        memory.observe({"role": "assistant", "content": [anthropic.TextBlock(text="I will.", type="text"), call]})
+        assert [entry.text for entry in memory.recent().entries] == ["I will.", "uv sync"]
+
+
+def test_a_rule_of_the_project_comes_with_every_context_and_in_no_other_project(home):
+    with opened(home) as memory:
+        memory.add("Never use npm here, pnpm only.", "constraint")
+        assert "pnpm" in memory.context("which package manager do we use?")
+        assert "pnpm" in memory.context("banana bread")
+    with kept.Memory.open(str(home), project=str(home / "other")) as memory:
+        assert memory.context("which package manager do we use?") == ""
+        assert memory.search("pnpm") == ()
+
+
+def test_what_is_added_is_found_until_it_is_deleted(home):
+    with opened(home) as memory:
+        number = memory.add("The staging server is db2.internal.")
+        (found,) = memory.search("which staging server?")
+        assert (found.id, found.text) == (number, "The staging server is db2.internal.")
+        assert found.reasons
+    with kept.Memory.open(str(home), project=str(home / "other")) as memory, pytest.raises(UsageError):
+        memory.delete(number)
+    with opened(home) as memory:
+        memory.delete(number)
+        assert memory.search("which staging server?") == ()
+        with pytest.raises(UsageError):
+            memory.add("The staging server is db2.internal.", "nonsense")
+
+
+def test_no_public_signature_of_memory_is_untyped():
+    for name in ("open", "observe", "recent", "context", "search", "add", "delete", "end_session"):
+        method = inspect.unwrap(
+            inspect.getattr_static(kept.Memory, name).__func__ if name == "open" else getattr(kept.Memory, name)
+        )
+        hints = typing.get_type_hints(method)
+        assert "return" in hints, name
+        assert "Any" not in str(hints), name
 
 
 def test_a_session_without_entries_ends_quietly(home):

@@ -42,7 +42,7 @@ class _Later:
     days: Counter[tuple[date, str]] = field(default_factory=Counter)
     scopes: Counter[str] = field(default_factory=Counter)
 
-    def add(self, workspace: Workspace, part: Part) -> None:
+    def count_part(self, workspace: Workspace, part: Part) -> None:
         chunk, scope, weight = part.reading.chunk, part.reading.scope, part.excerpt.weight
         self.scopes[scope] += weight
         for place in range(chunk.start, chunk.stop):
@@ -67,7 +67,7 @@ def foresee(
     found = Estimate()
     while some := list(islice(planned, _TOGETHER)):
         for part in (part for each in some for part in each.parts if part.told):
-            later.add(workspace, part)
+            later.count_part(workspace, part)
         found += asking.estimate([each.ask for each in some if each.ask is not None])
     if occasion is Occasion.NIGHTLY:
         found += asking.estimate([*_days(workspace, later), *_tables(later, asking.room.part)])

@@ -162,14 +162,15 @@ def get_day_history(workspace: Workspace, when: str) -> str:
     return framed(lines) if found.sittings or found.learnt or found.confirmed else f"Nothing is archived of {which.isoformat()}."
 
 
-def get_context(workspace: Workspace, message: str = "", project: str = "", budget: int = 0) -> str:
-    """What would be put before a message said in a directory."""
+def get_context(workspace: Workspace, message: str = "", project: str = "", budget: int = 0, *, rules: bool = False) -> str:
+    """What would be put before a message said in a directory; with the ``rules`` of its project where no file holds them."""
     asked = Asked(
         message=message,
         directory=project,
         marks=marks_of(message),
         budget=budget or workspace.settings.context_tokens,
         client="none",
+        rules=rules,
     )
     place = Place(
         store=str(workspace.paths.store),

@@ -17,6 +17,7 @@ from kept.recall.relevance import of_late
 from kept.store.reader import Known, StoreReader
 
 CORE_CATEGORIES = ("identity", "person", "preference", "preferences", "constraint")  # those of the user's scope are always shown
+RULE_CATEGORIES = ("constraint", "convention", "preference", "preferences")  # of a project, for who reads no file of kept's
 Said = Callable[[str], Mapping[str, float]]  # turns of a project that a message may mean, by key, and how near each is
 NOTHING = Context((), 0, {})
 _WRITTEN = 30.0  # the weight of a line of the daybook
@@ -78,7 +79,9 @@ def _said(look: Look, near: Mapping[str, float]) -> list[Piece]:
 
 
 def _core(look: Look) -> list[Piece]:
-    found = look.glance.core(look.scopes, list(CORE_CATEGORIES), list(look.place.profiles))
+    found = look.glance.core(
+        look.scopes, list(CORE_CATEGORIES), list(look.place.profiles), RULE_CATEGORIES if look.asked.rules else ()
+    )
     return [
         Piece(
             CORE,
@@ -87,7 +90,7 @@ def _core(look: Look) -> list[Piece]:
             look.local_day(each.last_seen),
             1.0,
             each.pinned + each.confidence * min(1.0, 0.8 + each.observations / 50),
-            "pinned" if each.pinned else f"a {each.category} that holds everywhere",
+            "pinned" if each.pinned else f"a {each.category} that holds {'everywhere' if each.scope == 'user' else 'here'}",
         )
         for each in found
         if look.alive(each)

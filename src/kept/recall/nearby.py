@@ -55,7 +55,8 @@ class Asked(NamedTuple):
     ``message`` is what the user said (empty at the start of a session), ``directory`` where, ``session`` whose archived turns are
     before the model anyway. ``marks`` are the fingerprints of failures the message tells of. ``core`` asks for what always holds,
     ``days`` for what was worked on in the last days (of that, what a message is about, where there is one). ``told`` are the keys
-    of what was shown in the session before. ``client`` decides which files the session has read by itself.
+    of what was shown in the session before. ``client`` decides which files the session has read by itself; ``rules`` asks for the
+    rules of the project, which such files would hold.
     """
 
     message: str = ""
@@ -67,6 +68,7 @@ class Asked(NamedTuple):
     days: bool = True
     told: frozenset[str] = frozenset()
     client: str = "claude"
+    rules: bool = False
 
 
 class Place(NamedTuple):

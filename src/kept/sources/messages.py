@@ -1,0 +1,91 @@
+"""Messages as model APIs write them, as records of the generic format: one speaker and a text each, and the calls it made.
+
+Anthropic's blocks, OpenAI's chat messages and items of its responses, plain messages, and the objects of their SDKs. Reasoning,
+images and anything else without words is left out.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from kept.core.errors import UsageError
+
+
+@runtime_checkable
+class Dumpable(Protocol):
+    """An object of an SDK (pydantic) that can be had as a mapping."""
+
+    def model_dump(self) -> Mapping[str, object]:
+        """Return its fields."""
+        ...
+
+
+Message = Mapping[str, object] | Dumpable
+_ROLES = {role: role for role in ("user", "assistant", "tool", "system")} | {
+    "human": "user",
+    "ai": "assistant",
+    "model": "assistant",
+    "developer": "system",
+    "function": "tool",
+}
+_KEPT = ("timestamp", "id", "name", "tool_call_id")
+_TEXTS = frozenset({"text", "input_text", "output_text", "refusal"})
+
+
+def records_of(message: Message) -> Iterator[dict[str, object]]:
+    """The records of a message, in its order. Raises UsageError for one without a known role."""
+    fields = _fields_of(message)
+    match fields.get("type"):
+        case "function_call" | "custom_tool_call":
+            call = _call(fields.get("call_id"), fields.get("name"), fields.get("arguments", fields.get("input")))
+            yield {"role": "assistant", "content": "", "tool_calls": [call]}
+            return
+        case "function_call_output" | "custom_tool_call_output":
+            yield {"role": "tool", "content": _text_of(fields.get("output")), "tool_call_id": fields.get("call_id")}
+            return
+        case "reasoning":
+            return
+    role = _ROLES.get(str(fields.get("role")))
+    if role is None:
+        raise UsageError("a message needs a role: user, assistant, tool or system")
+    content, calls = fields.get("content"), [_fields_of(call) for call in _items(fields.get("tool_calls"))]
+    for block in map(_fields_of, _items(content)):
+        match block.get("type"):
+            case "tool_use":
+                calls.append(_call(block.get("id"), block.get("name"), block.get("input")))
+            case "tool_result":
+                yield {"role": "tool", "content": _text_of(block.get("content")), "tool_call_id": block.get("tool_use_id")}
+    text = _text_of(content)
+    if text or calls:
+        kept = {name: fields[name] for name in _KEPT if fields.get(name) is not None}
+        yield kept | {"role": role, "content": text} | ({"tool_calls": calls} if calls else {})
+
+
+def _fields_of(value: object) -> Mapping[str, object]:
+    if isinstance(value, Mapping):
+        return value
+    if isinstance(value, Dumpable):
+        return value.model_dump()
+    return {"type": "text", "text": value} if isinstance(value, str) else {}
+
+
+def _items(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _text_of(content: object) -> str:
+    """The words of a string or of blocks; a tool's mapping as JSON."""
+    match content:
+        case None:
+            return ""
+        case str():
+            return content
+        case list() | tuple():
+            blocks = [_fields_of(item) for item in content]
+            texts = [block.get("text", block.get("refusal")) for block in blocks if block.get("type", "text") in _TEXTS]
+            return "\n".join(text for text in texts if isinstance(text, str))
+    return json.dumps(content, ensure_ascii=False, default=str)
+
+
+def _call(number: object, name: object, arguments: object) -> dict[str, object]:
+    return {"id": number, "type": "function", "function": {"name": name, "arguments": arguments}}
