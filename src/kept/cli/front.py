@@ -5,7 +5,7 @@ import sys
 import termios
 import tty
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import typer
 
@@ -14,6 +14,7 @@ from kept.cli.show import safe
 from kept.core.errors import UsageError
 from kept.install.leftovers import sweep
 from kept.local.agents_shell import agents_sign
+from kept.local.progress import Progress, silent
 from kept.paths import Paths, find_paths
 from kept.workspace import Workspace, opened
 
@@ -96,3 +97,12 @@ def one_of(value: str, allowed: tuple[str, ...], option: str) -> str:
     if value not in allowed:
         raise UsageError(f"{option} cannot be {value!r}", hint=f"one of: {', '.join(allowed)}")
     return value
+
+
+def progress_when(*, shown: bool) -> AbstractContextManager[Progress]:
+    """A progress bar where it is to be shown, else nothing."""
+    if not shown:
+        return nullcontext(silent)
+    from kept.cli import progress_bar  # noqa: PLC0415 - only a terminal needs it
+
+    return progress_bar.show_progress()

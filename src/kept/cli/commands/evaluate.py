@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
 from statistics import quantiles
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from kept.cli import show
-from kept.cli.front import asked, one_of
+from kept.cli.front import asked, one_of, progress_when
 from kept.cli.show import Line, counted, line
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
@@ -21,7 +21,6 @@ from kept.evaluation.extraction import Judged, annotated, scored, worths
 from kept.evaluation.replies import ACTIVE, UNPROPOSED, UNSHOWN, Replayed, replayed
 from kept.evaluation.retrieval import Learnt, Retrieved, extraction, retrieval
 from kept.evaluation.turns import LEVELS, TurnScore
-from kept.local.progress import Progress, silent
 from kept.paths import Paths
 from kept.pipeline.safety import put
 from kept.workspace import Workspace, opened
@@ -88,7 +87,7 @@ def eval_(
 
     one_of(level, ("turn", "session"), "--level")
     one_of(what, ("retrieval", "extraction"), "WHAT")
-    with _progress(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
+    with progress_when(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
         match what, gold:
             case "retrieval", _:
                 ranked = retrieval(
@@ -141,14 +140,6 @@ def _given(path: Path | None, name: str, what: str) -> Path:
     if path is None:
         raise UsageError(f"{what} needs {name}", hint="see `kept eval --help`")
     return path
-
-
-def _progress(*, shown: bool) -> AbstractContextManager[Progress]:
-    if not shown:
-        return nullcontext(silent)
-    from kept.cli import progress_bar  # noqa: PLC0415 - only a terminal needs it
-
-    return progress_bar.show_progress()
 
 
 def _write_rows(out: Path | None, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -5,7 +5,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -14,13 +14,12 @@ import typer
 
 from kept.cli import show
 from kept.cli.call import Call
-from kept.cli.front import asked, at_desk, home_of, key, on_terminal, one_of
+from kept.cli.front import asked, at_desk, home_of, key, on_terminal, one_of, progress_when
 from kept.cli.model_offer import offer_model, searchable_line, without_model_line
 from kept.cli.report import idle, idle_line, outdated_lines, report_lines, troubles, waiting_lines
 from kept.cli.show import counted, entry, line
 from kept.core.errors import BusyError, KeptError
 from kept.install.setup import note_program
-from kept.local.progress import Progress, silent
 from kept.paths import Paths
 from kept.pipeline.follow_roots import follow as follow_root
 from kept.pipeline.follow_roots import unfollowed
@@ -141,7 +140,7 @@ def _run_with_progress(
 ) -> Report:
     if workspace.llm is not None and not (call.quiet or as_json):
         workspace.llm.tell = lambda sentence: show.write([line((sentence, "yellow"))], sys.stderr)
-    with _progress(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
+    with progress_when(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
         return run_all(workspace, paths, options, sample=sample, progress=progress)
 
 
@@ -194,14 +193,6 @@ def _tell(workspace: Workspace, report: Report, options: Options, call: Call, *,
         show.write([*lines, *waiting_lines(workspace), searchable_line(workspace)])
         show.write(filter(None, [without_model_line(workspace)]))
     return int(report.partly)
-
-
-def _progress(*, shown: bool) -> AbstractContextManager[Progress]:
-    if not shown:
-        return nullcontext(silent)
-    from kept.cli import progress_bar  # noqa: PLC0415 - only a terminal needs it
-
-    return progress_bar.show_progress()
 
 
 def sleep(
