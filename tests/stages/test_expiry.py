@@ -46,6 +46,8 @@ def test_an_end_in_plain_words_is_that_day_in_the_persons_zone(text, last):
         "The launch is on Friday.",
         "The plan for the next version is in `plan.md`.",
         "Valid until 2027-13-40.",
+        "Remember that the licence is valid until 9999-12-31.",
+        "Valid until December 31, 9999.",
     ],
 )
 def test_what_repeats_is_past_or_names_no_day_ends_nothing(text):

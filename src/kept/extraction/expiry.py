@@ -39,8 +39,11 @@ def ends(text: str, at: datetime | None, zone: ZoneInfo) -> datetime | None:
     found = _END.search(text[:_READ]) if at is not None else None
     if found is None or at is None or _REPEATS.search(text) or (found["day"] and _count_named(text, _WEEKDAYS) > 1):
         return None
-    last = _last_day(found, at.astimezone(zone).date())
-    end = datetime.combine(last + timedelta(days=1), time(), zone).astimezone(UTC) if last is not None else None
+    try:
+        last = _last_day(found, at.astimezone(zone).date())
+        end = datetime.combine(last + timedelta(days=1), time(), zone).astimezone(UTC) if last is not None else None
+    except OverflowError:  # "until 9999-12-31": no end
+        return None
     return end if end is not None and end > at else None
 
 
