@@ -9,7 +9,7 @@ from typing import Any
 
 from kept.core.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice
 from kept.core.times import parse_instant, to_text
-from kept.sources.folding import Fetch, Outcome, Reader, fold
+from kept.sources.json_lines import Fetch, Outcome, Reader, read_slices
 from kept.sources.records import Record, sample
 
 SPEAKERS = {"me": (Kind.PROMPT, Author.HUMAN), "machine": (Kind.RESPONSE, Author.ASSISTANT)}
@@ -31,7 +31,7 @@ class TapeLog:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. Raises SourceError."""
-        return fold(path, cursor, Reader(start=start, step=partial(step, path=path), save=save))
+        return read_slices(path, cursor, Reader(start=start, step=partial(step, path=path), save=save))
 
 
 def start(_carry: str, _fetch: Fetch) -> None:
