@@ -12,7 +12,7 @@ from test_hearing import NOTHING, Obedient, with_model
 from kept.changes import settle
 from kept.core.memory import Actor
 from kept.core.summary import Form, Part
-from kept.days.llm_summaries import pages, write_days
+from kept.days.llm_summaries import pages, reword, write_days
 from kept.memories.browse import day
 from kept.memories.history import redo, undo
 from kept.pipeline.erase.forget import forget, request_of
@@ -230,6 +230,29 @@ def test_putting_a_line_otherwise_is_an_operation_that_can_be_undone_and_redone(
         forget_words = request_of(workspace, said=["The parser takes empty rows."])
         forget(workspace, forget_words)
         assert "takes empty rows" not in str([*workspace.store.log.passes(), *workspace.store.days.passages()])
+
+
+def test_undo_brings_back_a_persons_words_that_are_older_than_the_operations_of_lines(desk_at, home):
+    say(home, "one", *FOUR)
+    with desk_at(home, profile="workspace") as workspace:
+        run(with_model(workspace, Obedient(answers)), [], Options())
+        note = next(path for path in home.rglob(f"{DAY}.md"))
+        (line,) = (each for each in workspace.store.days.passages() if each.form is Form.LINE and each.text == SUM)
+        older = reword(line, "Ana keeps rates.csv.", workspace.clock())
+        settle(workspace, lambda: workspace.store.days.own(replace(older.line, text=older.content)))
+        for earlier, words in (("Ana keeps rates.csv.", "Ben keeps rates.csv."), ("Ben keeps rates.csv.", "Cleo keeps rates.csv.")):
+            note.write_text(note.read_text().replace(f"- {earlier}", f"- {words}"))
+            run(workspace, [], Options())
+        assert of(workspace, Form.OWN) == ["Cleo keeps rates.csv."]
+        for _ in range(2):
+            settle(workspace, lambda: undo(workspace))
+        assert of(workspace, Form.OWN) == ["Ana keeps rates.csv."]
+        assert SUM not in note.read_text()
+        settle(workspace, lambda: redo(workspace))
+        assert of(workspace, Form.OWN) == ["Ben keeps rates.csv."]
+        forget(workspace, request_of(workspace, said=["Ana keeps rates.csv."]))
+        assert "Ana keeps" not in str([*workspace.store.log.passes(), *workspace.store.days.passages()])
+        assert check(workspace).damage == ()
 
 
 def test_what_is_forgotten_is_forgotten_in_the_daybook_as_well(desk_at, home):

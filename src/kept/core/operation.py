@@ -197,7 +197,8 @@ class Forget:
 class Reword:
     """A person's words (none: they deleted it) take the place of a line of a day's summary. No memory changes.
 
-    ``memory`` is the id of their passage, ``line`` that passage without its words, which are the ``content``.
+    ``memory`` is the id of their passage, ``line`` that passage, ``content`` its words. The text of ``line`` is what a person had
+    written there before the log had such operations; otherwise it is empty.
     """
 
     memory: str

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 
 from kept.core.document import DAY_LINE, Edits
@@ -21,6 +22,8 @@ def reword_lines(workspace: Workspace, day: date, edits: Edits) -> Iterator[Rewo
     for key, words in made.items():
         line = _find_line(workspace, day, key.removeprefix(DAY_LINE)) if key.startswith(DAY_LINE) else None
         if line is not None:
+            if line.form is Form.OWN and workspace.store.log.operations_on(line.id):
+                line = replace(line, text="")  # the log has these words already
             with suppress(UsageError):
                 operation = reword(line, usable(workspace, words) if words else "", workspace.clock())
                 if own.get(operation.memory) != operation.content:
