@@ -38,6 +38,9 @@ REPLACED = [
     ("The cache of the search page is kept in Redis.", "The Redis cache of the search page was removed."),
     ("Reviews are done on Gerrit.", "We switched from Gerrit to GitHub, reviews are done there."),
     ("We first used a cron job for the nightly export of paid orders.", "The nightly export of paid orders runs as a job."),
+    ("Module Parser is owned by Anna.", "Module Parser is now owned by Bob."),
+    ("The server Alpha is in Frankfurt.", "The server Alpha is now in Paris."),
+    ("Der Server Alpha steht in Frankfurt.", "Der Server Alpha steht jetzt in Paris."),
     ("Wir speichern die Rechnungen als CSV.", "Wir speichern die Rechnungen als Parquet, nicht mehr als CSV."),
 ]
 BOTH_STAND = [
@@ -53,6 +56,11 @@ BOTH_STAND = [
     ("I live in Berlin.", "Ana moved to Lisbon."),
     ("I live in Berlin.", "I moved to Neovim."),
     ("Migration 41 is now done.", "Migration 42 is now done."),
+    ("Module Parser is owned by Anna.", "Module Lexer is now owned by Anna."),
+    ("The server Alpha is in Frankfurt.", "The server Beta is now in Frankfurt."),
+    ("Le serveur Alpha est à Lyon.", "Le serveur Beta est maintenant à Lyon."),
+    ("Anna owns the Parser module.", "Anna now owns the Lexer module."),
+    ("We deploy the Parser to Heroku.", "We now deploy the Lexer to Heroku."),
     # One thing, several values at once.
     ("The api listens on port 80.", "The api listens on port 443."),
     ("The api listens on port 80.", "The api also listens on port 443 now."),

@@ -51,6 +51,7 @@ class _Forms:
     states: frozenset[str]
     between: frozenset[str]
     narrow: frozenset[str]
+    toward: frozenset[str]
     empty: frozenset[str]
     gone: re.Pattern[str]
     instead: re.Pattern[str]
@@ -71,6 +72,7 @@ def _forms() -> _Forms:
         states=_word_set("states"),
         between=_word_set("between"),
         narrow=_word_set("narrow"),
+        toward=_word_set("toward"),
         empty=_word_set("empty"),
         gone=_form_pattern("gone"),
         instead=_form_pattern("instead"),
@@ -153,7 +155,12 @@ def _frames(text: str, forms: _Forms) -> Iterator[Frame]:
         if not kinds[at] or (at and plain[at - 1] in COUNTED):
             continue
         words = tuple(f"<{kinds[at]}>" if place == at else stem(plain[place]) for place in kept if place != verb)
-        near = at > verb and kinds[at] != "name" and all(plain[place] in forms.between for place in range(verb + 1, at))
+        near = at > verb and all(plain[place] in forms.between for place in range(verb + 1, at))
+        if kinds[at] == "name":
+            # One before the verb names the subject, and any other may be one of several that somebody owns or uses.
+            if at < verb < len(plain) or not (near or plain[at - 1] in forms.narrow | forms.toward):
+                continue
+            near = False
         if len(words) > _FRAME or (is_state and near and len(words) == _FRAME and kinds[at] != "number"):
             yield Frame(words=words, value=plain[at], is_state=is_state and near)
 
