@@ -9,18 +9,19 @@ from kept.changes import settle
 from kept.core.event import Origin
 from kept.core.memory import Status
 from kept.memories.history import undo
-from kept.memories.person import add, approve, retire
+from kept.memories.person import add, approve, edit, retire
 from kept.pipeline.run import Options, run
 
 RULE = "Always format the reports with `walnut --wide` before sending them."
+OTHER = "Format the reports with `walnut --narrow`."
 
 
-def ran(home, command, start, end):
+def ran(home, command, start, end, printed="done"):
     """A session in which the agent runs a command."""
     path = home / ".claude" / "projects" / "p" / "agent.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": command}}
-    output = {"type": "tool_result", "tool_use_id": "t1", "content": "done"}
+    output = {"type": "tool_result", "tool_use_id": "t1", "content": printed}
     talk = [("user", "Look at the reports, please.", start), ("assistant", [call], start), ("user", [output], end)]
     with path.open("a") as file:
         for number, (role, content, moment) in enumerate(talk):
@@ -39,8 +40,8 @@ COMMANDS = (
     f"python -m kept add '{RULE}' --type convention",
     'cd /tmp && bash x.sh; kept --quiet add "$(cat rule.txt)" --type convention',
     f"~/.local/bin/kept \\\n  add '{RULE}'",
-    f"import_module('kept.cli').main(['add', '{RULE}'])",
-    "python - <<'E'\nfrom kept.memories.person import add\nE",
+    f"python3 -c \"from kept.cli import main; main(['add', '{RULE}'])\"",
+    f"out=$(kept add '{RULE}')",
 )
 
 
@@ -49,7 +50,7 @@ def test_what_an_agent_added_in_its_shell_waits_in_the_agents_voice(desk_at, hom
     with desk_at(home) as workspace:
         start = clock.moment
         settle(workspace, lambda: add(workspace, RULE, "convention"))
-        ran(home, command, start, clock.moment)
+        ran(home, command, start, clock.moment, printed=f"Remembered:\n{RULE}")
         run(workspace, [], Options())
         (memory,) = workspace.store.log.memories()
         assert (memory.status, memory.origin, memory.owned) == (Status.HELD, Origin.ASSISTANT, False)
@@ -91,6 +92,9 @@ def test_a_persons_deletion_that_an_agent_undid_is_a_deletion_again(desk_at, hom
         ("kept search walnut", timedelta(0)),
         ("cat kept.txt; git add -A", timedelta(0)),
         (f"kept add '{RULE}'", timedelta(hours=1)),
+        (f"grep -rn 'kept add {RULE}' docs/", timedelta(0)),
+        ("python -m pytest; python -c 'from kept import Memory'", timedelta(0)),
+        ("kept add 'The staging server is harbor-2.' --type convention", timedelta(0)),
     ],
 )
 def test_what_a_person_does_at_another_time_or_beside_another_command_stays(desk_at, home, clock, command, before):
@@ -100,6 +104,32 @@ def test_what_a_person_does_at_another_time_or_beside_another_command_stays(desk
         ran(home, command, start, clock.moment - before)
         run(workspace, [], Options())
         assert told(workspace) == {RULE: Status.ACTIVE}
+
+
+def test_what_the_person_changed_since_stays_as_they_left_it(desk_at, home, clock):
+    with desk_at(home) as workspace:
+        start = clock.moment
+        number = add(workspace, RULE, "convention").id
+        ran(home, COMMANDS[0], start, clock.moment)
+        clock.moment += timedelta(seconds=5)
+        edit(workspace, number, OTHER)
+        run(workspace, [], Options())
+        assert told(workspace) == {OTHER: Status.ACTIVE}
+
+
+def test_what_an_agent_undid_is_brought_back_once_and_then_the_person_decides(desk_at, home, clock):
+    with desk_at(home) as workspace:
+        add(workspace, RULE, "convention")
+        clock.moment += timedelta(seconds=5)
+        start = clock.moment
+        undo(workspace)
+        ran(home, "kept undo", start, clock.moment)
+        clock.moment += timedelta(seconds=5)
+        run(workspace, [], Options())
+        assert told(workspace) == {RULE: Status.ACTIVE}
+        undo(workspace, "1")
+        run(workspace, [], Options(force=True))
+        assert told(workspace) == {}
 
 
 def test_where_the_settings_trust_agents_nothing_is_taken_back(desk_at, home, clock):

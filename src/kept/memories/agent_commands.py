@@ -1,28 +1,53 @@
 """What agents decided by running kept's own commands, as tool calls in archived transcripts show: it is taken back, and waits.
 
-A command is an agent's where a person's pass was recorded between a tool call that names such a command and its output.
+A pass of a person's is an agent's where it was recorded between a tool call that runs such a command and its output, and the two
+name what it is about. What the person decided later on the same memory stays.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from kept.core.event import Event, Kind, Origin
 from kept.core.memory import SUGGESTED, Actor, Memory, Status
 from kept.core.operation import Add, Pass
+from kept.core.text import normal_form
+from kept.extraction.rules.commands import steps_of
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-_DECIDES = re.compile(
-    r"\bkept\b(?:[^\n;|&]|\\\n){0,300}?[\s\'\"](?:add|edit|review|merge|resolve|pin|undo|redo|import|suggest)\b|\b(?:from|import)\s+kept\b"
+_DECIDES = re.compile(r"\bkept\b[^\n;|&]{0,300}?[\s\'\"](add|edit|review|merge|resolve|pin|undo|redo|import|suggest)\b")
+# The programs of steps that run kept: itself, what runs another program, and `x=$(kept …)`, which has none. A search runs nothing.
+_RUNS_KEPT = re.compile(
+    r"(?:kept|-.*|(?:ba|z|da|k)?sh|python[\d.]*|setsid|script|timeout|nice|ionice|stdbuf|xargs|uvx?|pipx|poetry|doas|watch)?"
 )
+_ID = re.compile(r"\b[0-9a-f]{4,10}\b")
 _STAGES = frozenset({"person", "undo", "redo", "import"})
 _SLACK = timedelta(seconds=2)
 _UNENDED = timedelta(seconds=30)  # a call whose output the transcript does not hold
 _NOTE = "an agent ran it in its shell, as its transcript shows"
 
-Window = tuple[datetime, datetime]
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Call:
+    """A tool call that ran commands of kept's: when, which ones, and its command line with what it printed."""
+
+    start: datetime
+    end: datetime
+    verbs: frozenset[str]
+    text: str
+
+    def did(self, made: Pass) -> bool:
+        if not self.start <= made.recorded_at <= self.end:
+            return False
+        if made.stage in self.verbs:
+            return True
+        named = _ID.findall(self.text)
+        words = (getattr(each, "value", None) or getattr(each, "facts", None) for each in made.operations)
+        return any(each.memory.startswith(number) for each in made.operations for number in named) or any(
+            normal_form(each.content) in normal_form(self.text) for each in words if each is not None
+        )
 
 
 def take_back(workspace: Workspace, grown: Mapping[int, int]) -> int:
@@ -32,39 +57,57 @@ def take_back(workspace: Workspace, grown: Mapping[int, int]) -> int:
     """
     if workspace.settings.trust_agents:
         return 0
-    windows = tuple(each for thread, start in grown.items() for each in _windows(workspace, thread, start))
-    if not windows:
+    calls = tuple(each for thread, start in grown.items() for each in _calls(workspace, thread, start))
+    if not calls:
         return 0
     heads = tuple(workspace.store.log.heads())
     switched = {number for each in heads for number in (*each.undoes, *each.redoes)}
-    found = [
+    switched |= {int(each.subject) for each in heads if each.note == _NOTE and each.subject.isdigit()}  # taken back before
+    near = [
         each.id
         for each in heads
         if each.actor is Actor.PERSON
         and each.stage in _STAGES
         and each.id not in switched
-        and any(start <= each.recorded_at <= end for start, end in windows)
+        and any(call.start <= each.recorded_at <= call.end for call in calls)
     ]
-    for made in tuple(workspace.store.log.passes(found)) if found else ():
+    found = [made for made in workspace.store.log.passes(near) if any(call.did(made) for call in calls)] if near else []
+    numbers = frozenset(each.id for each in found)
+    alone = [each for each in found if not _is_decided_since(workspace, each, heads, numbers)]
+    for made in alone:
         _take_back(workspace, made)
-    return len(found)
+    return len(alone)
 
 
-def _windows(workspace: Workspace, thread: int, start: int) -> Iterator[Window]:
-    """When commands of kept's that decide something ran in a thread."""
+def _is_decided_since(workspace: Workspace, made: Pass, heads: Sequence[Pass], agents: frozenset[int]) -> bool:
+    """Whether the person decided something later about what a pass is about."""
+    about = {*made.undoes, *made.redoes}
+    later = [each for each in heads if about.intersection((*each.undoes, *each.redoes))]
+    later += [each for operation in made.operations for each, _ in workspace.store.log.operations_on(operation.memory)]
+    return any(each.id > made.id and each.actor is Actor.PERSON and each.id not in agents for each in later)
+
+
+def _calls(workspace: Workspace, thread: int, start: int) -> Iterator[_Call]:
+    """The calls in a thread that ran commands of kept's which decide something."""
     (known,) = workspace.store.archive.each([thread])
     events = workspace.store.archive.events(thread, start, known.events)
     for number, event in enumerate(events):
-        if event.at is not None and event.kind is Kind.TOOL_CALL and event.tool and _DECIDES.search(event.tool.target):
-            yield event.at - _SLACK, _end(event, events[number + 1 :]) + _SLACK
+        if event.at is None or event.kind is not Kind.TOOL_CALL or not event.tool or "kept" not in event.tool.target:
+            continue
+        steps = (each.text for each in steps_of(event.tool.target) if _RUNS_KEPT.fullmatch(each.program))
+        verbs = frozenset(verb for text in steps for verb in _DECIDES.findall(text))
+        if verbs:
+            output = _output_of(event, events[number + 1 :])
+            end = (output.at if output else None) or event.at + _UNENDED
+            text = f"{event.tool.target}\n{output.text if output else ''}"
+            yield _Call(start=event.at - _SLACK, end=end + _SLACK, verbs=verbs, text=text)
 
 
-def _end(call: Event, later: tuple[Event, ...]) -> datetime:
-    assert call.at is not None
-    mine = (
-        each.at for each in later if each.kind is Kind.TOOL_OUTPUT and each.tool and call.tool and each.tool.call == call.tool.call
+def _output_of(call: Event, later: Sequence[Event]) -> Event | None:
+    return next(
+        (each for each in later if each.kind is Kind.TOOL_OUTPUT and each.tool and call.tool and each.tool.call == call.tool.call),
+        None,
     )
-    return next((at for at in mine if at is not None), call.at + _UNENDED)
 
 
 def _take_back(workspace: Workspace, made: Pass) -> None:
