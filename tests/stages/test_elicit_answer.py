@@ -7,7 +7,7 @@ import pytest
 from talk import LEXICON, PROFILE, agent, found, output, talk, user
 
 from kept.core.event import Author, Kind, Origin, Tool
-from kept.core.memory import DISMISSED, DOUBTED, PASSING, Accepted, Held, Refused
+from kept.core.memory import DISMISSED, DOUBTED, HELPFUL, PASSING, Accepted, Held, Refused
 from kept.extraction.gate import judge
 from kept.extraction.questions import Excerpt, Reading, answer, chunks, divided, hints, question
 from kept.extraction.questions.support import verbatim
@@ -411,9 +411,15 @@ def test_small_conversations_travel_together_and_each_gets_its_own_part_of_the_r
 
 @pytest.mark.parametrize(
     ("more", "refusal", "doubt"),
-    [({"category": "task"}, PASSING, ""), ({"worth": 1}, "", PASSING), ({"worth": 3}, "", ""), ({}, "", "")],
+    [
+        ({"category": "task"}, PASSING, ""),
+        ({"worth": 1}, "", PASSING),
+        ({"worth": 2}, "", HELPFUL),
+        ({"worth": 3}, "", ""),
+        ({}, "", ""),
+    ],
 )
-def test_what_a_model_calls_over_with_the_task_is_refused_or_waits(more, refusal, doubt):
+def test_what_a_model_calls_over_with_the_task_is_refused_or_waits_and_what_may_help_waits(more, refusal, doubt):
     said = {"category": "constraint", "event": "e2", "passage": RULE} | more
     made = one(NOTHING | {"memories": [said]})
     assert (made.refusal, made.candidate.doubt) == (refusal, doubt)

@@ -13,6 +13,7 @@ USER_SCOPE = "user"
 # Why a candidate of the rules is refused, or held, although they would have it: a model that read the same words says otherwise.
 DISMISSED = "turned down by the model"
 DOUBTED = "doubted by the model"
+HELPFUL = "may help, but nothing goes wrong without it"  # why what a model grades so waits
 PASSING = "for the task at hand"  # why what a model calls so waits, or is refused
 SUGGESTED = "suggested"  # the trigger of a memory that an agent proposed by a call
 CLIENT_MEMORY = "client memory"  # and of one that stands in a client's own memory

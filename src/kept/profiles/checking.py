@@ -109,6 +109,8 @@ def _sense(body: Mapping[str, Any]) -> Iterator[Mistake]:
     buffer = {"least": 5, "most": 20, "seconds": 60} | body.get("buffer", {})
     if not 2 <= buffer["least"] <= buffer["most"] or buffer["seconds"] < 1:
         yield Mistake("buffer", "its numbers do not fit together", "2 ≤ least ≤ most, seconds ≥ 1")
+    if not 1 <= body.get("worth", 2) <= 3:
+        yield Mistake("worth", "a grade is 1, 2 or 3", "3")
     if not body.get("when", {}).get("nightly", True):
         yield Mistake("when.nightly", "the night is when everything left over is done; it cannot be turned off", "true")
     yield from _outputs(body.get("outputs", {}))

@@ -165,7 +165,7 @@ class Outputs:
 class Profile:
     """A way of remembering. ``languages`` name the lexicons among which the words of a conversation choose, the first of them where
     nothing tells; ``intents`` say which category what extraction finds belongs to, where that is not the one of the same name
-    (empty: it is not remembered).
+    (empty: it is not remembered); ``worth`` is the grade (1 to 3) from which what a model proposes need not wait.
     """
 
     id: str
@@ -174,6 +174,7 @@ class Profile:
     categories: tuple[Category, ...]
     languages: tuple[str, ...] = ("en",)
     intents: Mapping[str, str] = field(default_factory=dict)
+    worth: int = 2
     buffer: Buffer = Buffer()
     when: When = When()
     outputs: Outputs = Outputs()

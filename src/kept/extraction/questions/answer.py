@@ -15,7 +15,7 @@ import re2
 
 from kept.core.artifact import artifacts
 from kept.core.event import Event, Kind, Origin
-from kept.core.memory import DISMISSED, DOUBTED, PASSING, USER_SCOPE, Candidate, Evidence, Held, Judged, Refused
+from kept.core.memory import DISMISSED, DOUBTED, HELPFUL, PASSING, USER_SCOPE, Candidate, Evidence, Held, Judged, Refused
 from kept.core.spans import origin_of_quote
 from kept.core.statement import same, statement
 from kept.core.summary import Point
@@ -27,6 +27,7 @@ from kept.extraction.questions.support import QUOTE_CHARS, failure, fields, misp
 from kept.extraction.questions.trust import FIX, UNSUPPORTED, authority, disputed, fault, turned_down
 from kept.extraction.rules.tellings import mass
 from kept.llm.schema import read_fitted
+from kept.profiles.profile import Profile
 
 KINDS = ("problems", "solutions", "decisions", "questions")
 MOST = 20  # claims a reply may make: more is a flood
@@ -148,7 +149,7 @@ def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim
         fingerprint=_failure(places, reading) if category == FIX else "",
         rewords=hint.candidate.id if hint else "",
         about=reading.named(said.about, places),
-        doubt=PASSING if said.worth == _PASSING else _doubt(evidence, reading),
+        doubt=_grade(said.worth, reading.profile) or _doubt(evidence, reading),
     )
     faults: tuple[Callable[[], str], ...] = (
         lambda: "" if evidence else told,
@@ -160,6 +161,13 @@ def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim
         lambda: "duplicate" if _again(candidate, before) else "",
     )
     return reading.claim(candidate, next((found for check in faults if (found := check())), ""))
+
+
+def _grade(worth: int, profile: Profile) -> str:
+    """Why a claim of this grade waits; a reply that does not grade is taken at its word."""
+    if not worth or worth >= profile.worth:
+        return ""
+    return PASSING if worth == _PASSING else HELPFUL
 
 
 def _doubt(evidence: Sequence[Evidence], reading: Reading) -> str:
