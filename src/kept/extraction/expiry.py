@@ -29,14 +29,14 @@ _WHEN = (
 )
 _AHEAD = rf"(?:{alternatives('expiry', 'next', spaced=True)}) (?:(?P<count>\d{{1,2}}|{_NUMBER}) )?(?P<unit>{_UNIT})"
 _UNTIL = alternatives("expiry", "until", spaced=True)
-_END = re.compile(rf"(?i)(?<![\w-])(?:(?:{_UNTIL}) {_WHEN}|{_AHEAD})(?![\w-])")
+_END = re.compile(rf"(?<![\w-])(?:(?:{_UNTIL}) {_WHEN}|{_AHEAD})(?![\w-])")
 _REPEATS = re.compile(rf"(?i)(?<![\w-])(?:{alternatives('expiry', 'repeats', spaced=True)})(?![\w-])")
 _WORD = re.compile(r"[\w-]+")
 
 
 def ends(text: str, at: datetime | None, zone: ZoneInfo) -> datetime | None:
     """When what was said at a moment ends by its own words; None where they name no end, or one that was past already."""
-    found = _END.search(text[:_READ]) if at is not None else None
+    found = _END.search(text[:_READ].lower()) if at is not None else None
     if found is None or at is None or _REPEATS.search(text) or (found["day"] and _count_named(text, _WEEKDAYS) > 1):
         return None
     try:
@@ -58,19 +58,19 @@ def _count_named(text: str, words: dict[str, int]) -> int:
 
 def _last_day(found: re.Match[str], today: date) -> date | None:
     if found["unit"]:
-        count = number_words().get(found["count"].casefold(), found["count"]) if found["count"] else "1"
-        return today + timedelta(days=int(count) * _DAYS[_UNITS[found["unit"].casefold()]])
+        count = number_words().get(found["count"], found["count"]) if found["count"] else "1"
+        return today + timedelta(days=int(count) * _DAYS[_UNITS[found["unit"]]])
     if found["day"]:
-        return today + timedelta(days=(_WEEKDAYS[found["day"].casefold()] - today.weekday()) % 7)
+        return today + timedelta(days=(_WEEKDAYS[found["day"]] - today.weekday()) % 7)
     if found["whole"]:
-        return _end_of(_UNITS[found["whole"].casefold()], today)
+        return _end_of(_UNITS[found["whole"]], today)
     if found["iso"]:
         year, month, day = map(int, found["iso"].split("-"))
         return _day(year, month, day)
     name, day_text, year_text = (
         found[one] or found[other] for one, other in (("month", "month2"), ("first", "second"), ("year", "year2"))
     )
-    named = _day(int(year_text or today.year), _MONTHS[name.casefold()], int(day_text))
+    named = _day(int(year_text or today.year), _MONTHS[name], int(day_text))
     return _day(named.year + 1, named.month, named.day) if named is not None and named < today and not year_text else named
 
 
