@@ -186,6 +186,17 @@ def test_who_asks_wrongly_gets_nothing_and_the_next_is_answered(tmp_path, questi
         assert ask(tmp_path / embed_server.NAME) == {"a": 0.9}
 
 
+def test_a_question_that_fails_unexpectedly_gets_nothing_and_the_next_is_answered(tmp_path):
+    def answer(message, scopes, session):
+        if message == "odd":
+            raise OverflowError
+        return {message: 1.0}
+
+    with serving(tmp_path, answer):
+        assert ask(tmp_path / embed_server.NAME, QUESTION | {"message": "odd"}) == {}
+        assert ask(tmp_path / embed_server.NAME) == {QUESTION["message"]: 1.0}
+
+
 def test_a_question_longer_than_a_message_may_be_is_not_asked(tmp_path):
     with serving(tmp_path, lambda *_: {"a": 0.9}):
         assert ask(tmp_path / embed_server.NAME, {"message": "x" * embed_server.MOST}) == {}

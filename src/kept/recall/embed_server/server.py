@@ -71,7 +71,7 @@ def _private(path: str, flags: int) -> int:
 def _answer_one(door: socket, answer: Answer) -> None:
     """Answer the next who asks; who asks wrongly, slowly or as somebody else gets nothing."""
     connection, _ = door.accept()
-    with closing(connection), suppress(OSError, ValueError, RecursionError, KeptError):
+    with closing(connection), suppress(Exception):  # one question must not end the thread that answers the next
         until = time.monotonic() + _SECONDS
         if user_of(connection) != os.geteuid():
             return

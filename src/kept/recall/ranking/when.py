@@ -6,7 +6,7 @@ cost is that of splitting the text. A weekday or month without more is the last 
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -284,7 +284,7 @@ def _numeric_date(word: str, *, month_first: bool) -> tuple[tuple[date, date], i
 def _day_of(year: int, month: int, day: int) -> tuple[tuple[date, date], int] | None:
     try:
         found = date(year, month, day)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return ((found, found), 1) if 2000 <= year < 2100 else None
 
@@ -308,9 +308,10 @@ def _ago(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date],
 
 def _iso(word: str) -> date | None:
     try:
-        return date.fromisoformat(word) if len(word) == 10 and word[4] == "-" else None
+        found = date.fromisoformat(word) if len(word) == 10 and word[4] == "-" else None
     except ValueError:
         return None
+    return found if found and MINYEAR < found.year < MAXYEAR else None  # there is a day before it and one after it
 
 
 def _month(words: Sequence[str], at: int, today: date, *, sure: bool = False) -> tuple[tuple[date, date], int] | None:
