@@ -110,7 +110,8 @@ def dense_times(text: str) -> Iterator[Dense]:
         return
     for found in re.finditer(r"(?:(20\d\d)\s*[年년]\s*)?(\d{1,2})\s*[月월](?:\s*(\d{1,2})\s*[日号號일])?(?!\s*[前전])", text):
         year, month, day = (int(part or 0) for part in found.groups())
-        yield Dense(found.start(), found.end(), "", (year, month, day))
+        if month:
+            yield Dense(found.start(), found.end(), "", (year, month, day))
     for found in re.finditer(r"(20\d\d)\s*[年년]", text):
         yield Dense(found.start(), found.end(), "", (int(found[1]), 0, 0))
     ago = r"(\d{1,3}|[一二两兩三四五六七八九])\s*[个個ヶか개]?\s*([天日일周週주月월年년])[間间]?\s*(?:前|之前|以前|전)"
