@@ -347,9 +347,10 @@ def _month_number(word: str) -> int:
 
 
 def _is_name(words: Sequence[str], at: int) -> bool:
-    """Whether ``may`` or ``march`` is a month here: a preposition before it, or a number after it."""
-    before, after = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
-    return before in ("in", "during", "of", "last", "this", "since", "until", "before", "after", "by") or after[:1].isdigit()
+    """Whether ``may`` or ``march`` is a month here: a preposition before it, or a number or "of" and a year after it."""
+    before, after, third = (words[at + n] if 0 <= at + n < len(words) else "" for n in (-1, 1, 2))
+    led = before in ("in", "during", "of", "last", "this", "since", "until", "before", "after", "by")
+    return led or after[:1].isdigit() or (after == "of" and _year(third) > 0)
 
 
 def _ordinal(word: str) -> int:
