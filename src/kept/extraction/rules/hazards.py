@@ -4,6 +4,8 @@ What a tool printed and what an agent ran are shown to later sessions as they st
 command that destroys or opens something would be repeated. Decided by form: names are one token, and words in a row are prose.
 """
 
+from itertools import pairwise
+
 import re2
 
 from kept.core.memory import DANGEROUS
@@ -26,14 +28,26 @@ _ARGUMENT = re2.compile(r"\"[^\"]*\"?|'[^']*'?")
 _SPOKEN = re2.compile(r"[^\W\d_]{2,}[,.:;]?\s+[^\W\d_]{2,}[,.:;]?\s+[^\W\d_]{2,}")
 _REMARK = re2.compile(r"(?:^|\s)(?:#|//|/\*|<!--)")
 
-_HERE = re2.compile(r"^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?:[:/]|$)")
+_HERE = re2.compile(r"^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?(?:/|$)")
 _ADDRESS = re2.compile(r"(?:\w+\+)?\w+://[^\s'\"]+")
 _INNER = re2.compile(r"(?:[$<]\(|`)([^()`]+)")
 _LOADERS = frozenset(
     {"curl", "wget", "nc", "ncat", "scp", "rsync", "ssh", "ftp", "sftp", "telnet", "iwr", "ssh-copy-id", "eval", "iex"}
 )
+_REMOVERS = frozenset({"rm", "rmdir", "unlink", "shred", "mv", "del"})
+# Programs that run the command in their arguments.
+_WRAPPERS = frozenset(
+    {"xargs", "timeout", "watch", "nice", "ionice", "setsid", "stdbuf", "flock", "parallel", "entr", "busybox", "chroot", "strace"}
+)
+_ACTS = frozenset({"-delete", "-exec", "-execdir", "-ok", "-okdir"})  # of find
+_PICKS = frozenset({"-name", "-iname", "-path", "-ipath"})
+_INLINE = re2.compile(r"-[A-Za-z]{0,3}[ceE]|-[ce]\w*\W.*|--eval.*|--print.*")
+_ALSO_INLINE = {"php": "-r", "node": "-p"}
+_INLINE_SHELL = re2.compile(r"-[A-Za-z]{0,3}c")
 _OUTSIDE = re2.compile(r"^(?:/|~|\$|\.\.|\.$|\./?\*?$|\*|[A-Za-z]:\\)")
-_OPENED = re2.compile(r"[0-7]?[0-7]{2}[2367]|[augo]*[ao][augo]*[+=][rx]*w[rx]*|[+=][rx]*w[rx]*")
+_OPENED = re2.compile(
+    r"[0-7]?[0-7]{2}[2367]|[augo]*[ao][augo]*[+=][rx]*w[rx]*|[+=][rx]*w[rx]*|0?[2-7][0-7]{3}|[ugoa]*[+=][rwxX]*s[rwxXst]*"
+)
 _WEAKENS = re2.compile(
     r"(?i)(?:^|[^a-z])(?:no[-_.]|(?:skip|disable|without|ignore|allow)[-_.]?)(?:\w+[-_])?"
     r"(?:ssl|tls|https|cert|verif|check|sign|gpg|hash|auth|sandbox|secur|protect|firewall)"
@@ -44,8 +58,9 @@ _WEAKENS = re2.compile(
     r"|index-url|find-links|index_url|npm_config_registry|goproxy|gonosum|goinsecure"
 )
 _DESTROYS = re2.compile(
-    r"(?i)\b(?:drop|truncate)\s+(?:table|database|schema)|\bpush\b.*(?:\s-f\b|--force)|\breset\s+--hard|\bclean\s+-\w*[dfx]"
-    r"|\bmkfs|\bdd\s+if=|\bterraform\s+destroy|\bkubectl\s+delete|system\s+prune|\bhistory\s+-c|authorized_keys"
+    r"(?i)\b(?:drop|truncate)\s+(?:table|database|schema)|\bpush\b.*(?:\s-[fd]\b|--force|--delete|--mirror|\s['\"]?[+:]\S)|\breset\s+--hard|\bclean\s+-\w*[dfx]"
+    r"|\bmkfs|\bdd\s+\w+=|\bterraform\s+destroy|\bkubectl\s+delete|system\s+prune|\bhistory\s+-c|authorized_keys"
+    r"|\s(?:-v|--volume)[\s=]*['\"]?(?:/|~|\$\{?HOME)[^:\s]*:|\b(?:source|src)=(?:/|~|\$\{?HOME)"
     r"|>{1,2}\s*['\"]?(?:/[^d]|~|\$)"
 )
 
@@ -84,17 +99,39 @@ def harms(command: str) -> bool:
 
 def _is_harmful(step: Step) -> bool:
     words = [unquoted(word) for word in step.words]
-    operands = [word for word in words[1:] if not word.startswith("-")]
-    program = step.program
     if "sudo" in (*step.settings, *words) or "doas" in words:
         return True
-    if program in ("rm", "rmdir", "unlink", "shred", "mv", "del"):
+    if step.program == "find" and _ACTS & set(words):
+        return _deletes_widely(words) or any(_runs_harm(words[place:], "") for place in range(1, len(words)))
+    if step.program in _WRAPPERS:
+        reads_names = step.program in ("xargs", "parallel")
+        return (reads_names and bool(_REMOVERS & set(words))) or any(
+            _runs_harm(words[place:], "" if reads_names else step.joint) for place in range(1, len(words))
+        )
+    return _runs_harm(words, step.joint)
+
+
+def _deletes_widely(words: list[str]) -> bool:
+    """Whether a ``find`` that acts on what it finds looks outside of the current folder or for files of any name."""
+    first = next(place for place, word in enumerate(words) if place and word[:1] in ("-", "(", "!"))
+    picked = any(word in _PICKS and name.strip("*?./") for word, name in pairwise(words))
+    return not picked or any(_OUTSIDE.match(root) and root not in (".", "./") for root in words[1:first])
+
+
+def _runs_harm(words: list[str], joint: str) -> bool:
+    """Whether a command of some words, behind an operator, does harm by itself."""
+    if not words:
+        return False
+    program, operands = words[0].rsplit("/", 1)[-1], [word for word in words[1:] if not word.startswith("-")]
+    if program in _REMOVERS:
         return any(_OUTSIDE.match(word) for word in operands)
     if program == "chmod":
         return any(_OPENED.fullmatch(word) for word in operands)
-    if INTERPRETERS.fullmatch(program) and (step.joint == "|" or (program.endswith("sh") and "-c" in words)):
-        return True
-    return program in _LOADERS and not any(_HERE.match(word) for word in operands)
+    if INTERPRETERS.fullmatch(program):
+        inline = _INLINE_SHELL if program.endswith("sh") else _INLINE
+        options = words[1 : words.index("-m")] if "-m" in words else words[1:]
+        return joint == "|" or any(inline.fullmatch(word) for word in options) or _ALSO_INLINE.get(program) in options
+    return program in _LOADERS and not (operands and all(_HERE.match(word) for word in operands))
 
 
 __all__ = ["DANGEROUS", "harms", "is_spoken", "named_error", "plain_command"]
