@@ -16,10 +16,11 @@ T = TypeVar("T")
 
 
 def settle(
-    workspace: Workspace, change: Callable[[], T], *, accepted: Mapping[Path, str] = MappingProxyType({})
+    workspace: Workspace, change: Callable[[], T], *, accepted: Mapping[Path, str] = MappingProxyType({}), with_files: bool = True
 ) -> tuple[T, Written]:
     """Do a person's change between absorbing hand edits and writing the outputs, so that neither undoes the other.
 
+    Without ``with_files`` the files are left to the next run, which reads first which of their edits are an agent's.
     ``accepted`` are files whose bytes (by their hash) are an edit even where they look like damage. Returns what the change
     returned, and what was written. Where another process is writing the outputs for long, the change stands and the next run writes
     them: a problem told. Raises StoreError, and what the change raises.
@@ -27,11 +28,13 @@ def settle(
     written = Written(accepted=dict(accepted))
     number = RunNumber(workspace.store.log, workspace.clock, "absorb")
     try:
-        with _unless_busy(written):
-            absorb_edits(workspace, number, written)
+        if with_files:
+            with _unless_busy(written):
+                absorb_edits(workspace, number, written)
         result = change()
-        with _unless_busy(written):
-            write_outputs(workspace, number, written)
+        if with_files:
+            with _unless_busy(written):
+                write_outputs(workspace, number, written)
         with suppress(*UNMADE):  # found by its words until the next run, which tells what is wrong
             bring_up_to_date(workspace, CHANGE_SECONDS)
     finally:

@@ -30,6 +30,9 @@ def test_a_decision_from_an_agents_shell_is_refused_in_one_line_and_changes_noth
         ("review", f"--approve={held}"),
         ("review", "--approve", held, "--reject", "-h"),
         ("review", "--admit", held),
+        ("review", "--reject", held),
+        ("retire", active),
+        ("forget", active, "--yes"),
         ("edit", active, RULE),
         ("merge", active, held),
         ("pin", active),
@@ -55,8 +58,25 @@ def test_a_decision_from_an_agents_shell_is_refused_in_one_line_and_changes_noth
     assert kept(capsys, "review", "--approve", held)[0] == 0
 
 
-def test_an_agent_may_look_at_everything_and_retire_and_suggest(capsys, home, monkeypatch):
-    active = told(capsys, "add", OTHER, "--type", "constraint")["id"]
+def test_an_agent_may_look_at_everything_and_suggest(capsys, home, monkeypatch):
     monkeypatch.setenv("GEMINI_CLI", "1")
-    for call in (("review", "--list"), ("config", "list"), ("prompt",), ("suggest", RULE), ("edit", "--help"), ("retire", active)):
+    for call in (("review", "--list"), ("config", "list"), ("prompt",), ("suggest", RULE), ("edit", "--help")):
         assert kept(capsys, *call)[0] == 0, call
+
+
+def test_what_the_settings_trust_agents_with_is_told_as_remembered(capsys, home, monkeypatch):
+    assert kept(capsys, "config", "set", "trust_agents", "true")[0] == 0
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert kept(capsys, "add", RULE, "--type", "constraint")[1].startswith("Remembered:")
+    assert RULE in memory_file(home).read_text()
+
+
+@pytest.mark.parametrize("call", [("add", RULE, "--type", "constraint"), ("suggest", RULE)])
+def test_an_agents_deletion_in_a_file_becomes_nobodys_decision_by_a_command_of_the_agents(capsys, home, monkeypatch, call):
+    told(capsys, "add", OTHER, "--type", "constraint")
+    memory_file(home).write_text(
+        "".join(each for each in memory_file(home).read_text().splitlines(keepends=True) if OTHER not in each)
+    )
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert kept(capsys, *call)[0] == 0
+    assert [each["status"] for each in told(capsys, "list") if each["content"] == OTHER] == ["active"]

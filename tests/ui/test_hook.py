@@ -193,8 +193,13 @@ def test_before_a_compaction_the_transcript_goes_into_the_archive(remembering, c
 def test_before_a_compaction_the_note_of_the_day_is_written(remembering, capsys):
     assert kept(capsys, "config", "set", "profile", "workspace")[0] == 0
     path = transcript(remembering / "elsewhere" / "s9.jsonl", "Make the export of invoices skip empty rows.")
+    deleted = "".join(each for each in memory_file(remembering).read_text().splitlines(keepends=True) if PREFERENCE not in each)
+    memory_file(remembering).write_text(deleted)
     assert hook("pre-compact", payload("PreCompact", trigger="auto", transcript_path=str(path))) == (0, "", "")
     assert log_of(remembering) == []
+    assert memory_file(remembering).read_text() == deleted
+    assert kept(capsys, "config", "set", "profile", "coding")[0] == 0
+    assert PREFERENCE in [each["content"] for each in told(capsys, "list")]
     (note,) = (
         each for each in remembering.rglob("*.md") if each.parent.name == "memory" and "export of invoices" in each.read_text()
     )

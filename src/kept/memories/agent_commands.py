@@ -17,7 +17,7 @@ from kept.extraction.rules.commands import steps_of
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-_DECIDES = re.compile(r"\bkept\b[^\n;|&]{0,300}?[\s\'\"](add|edit|review|merge|resolve|pin|undo|redo|import|suggest)\b")
+_DECIDES = re.compile(r"\bkept\b[^\n;|&]{0,300}?[\s\'\"](add|edit|review|merge|resolve|retire|pin|undo|redo|import|suggest)\b")
 # The programs of steps that run kept: itself, what runs another program, and `x=$(kept …)`, which has none. A search runs nothing.
 _RUNS_KEPT = re.compile(
     r"(?:kept|-.*|(?:ba|z|da|k)?sh|python[\d.]*|setsid|script|timeout|nice|ionice|stdbuf|xargs|uvx?|pipx|poetry|doas|watch)?"

@@ -98,6 +98,30 @@ def write_outputs(workspace: Workspace, run: RunNumber, written: Written) -> Non
         _write_views(workspace, run, written)
 
 
+def write_day_notes(workspace: Workspace, run: RunNumber, written: Written) -> None:
+    """Bring the notes of days up to date that are as they were last written; an edited one waits for a run, which reads first whose
+    edits they are. Raises StoreError.
+    """
+    with _alone(workspace):
+        written.book = bind(workspace)
+        for target in targets(workspace, written.book):
+            if target.form is not Form.DAILY:
+                continue
+            try:
+                if _is_as_written(workspace, target, written):
+                    _write_with_retries(workspace, target, run, written)
+            except KeptError as error:
+                if error.exit_code == 0:
+                    raise
+                written.problems.append(str(error))
+
+
+def _is_as_written(workspace: Workspace, target: Target, written: Written) -> bool:
+    workspace.refuse_links(target.path)
+    inside, known = inside_of(target, written.read(target.path)), workspace.store.output(str(target.path))
+    return any(each.hash == _hash(inside) for each in known) if inside is not None and known else not known
+
+
 def _absorb_views(workspace: Workspace, run: RunNumber, written: Written) -> None:
     for path, profile in views(workspace):
         if _is_refused(workspace, path, written):

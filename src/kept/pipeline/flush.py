@@ -12,7 +12,7 @@ from kept.intake.projects import record
 from kept.intake.reading import archive_files, discover
 from kept.intake.unanswered import open_prompts
 from kept.local.files import locked
-from kept.outputs.write import Written, write_outputs
+from kept.outputs.write import Written, write_day_notes
 from kept.paths import find_paths
 from kept.store.run_number import RunNumber
 from kept.workspace import Workspace, opened
@@ -47,10 +47,8 @@ def flush(root: str, path: str, *, most: int, session: str = "") -> str:
 
 
 def _write_day_notes(workspace: Workspace) -> Written:
-    """Write the files of kept's where one of them is the note of a day."""
+    """Write the notes of days; no edit of a file is taken over, for only one transcript was read."""
     written, number = Written(), RunNumber(workspace.store.log, workspace.clock, "flush")
     if any(profile.outputs.daily_folder for profile in workspace.profiles):
-        write_outputs(workspace, number, written)
-        if number.started:  # a person's edit was taken over
-            workspace.store.log.end_run(number(), workspace.clock(), {})
+        write_day_notes(workspace, number, written)
     return written

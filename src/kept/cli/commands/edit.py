@@ -14,7 +14,7 @@ from kept.cli.front import asked, at_desk, key, on_terminal, revised
 from kept.cli.lists import memory_line
 from kept.cli.show import line
 from kept.core.errors import UsageError
-from kept.core.memory import Memory
+from kept.core.memory import Memory, Status
 from kept.local.agents_shell import agents_sign
 from kept.memories import person
 from kept.memories.browse import exported
@@ -52,8 +52,8 @@ def add(
         agent = bool(sign) and not workspace.settings.trust_agents
         return [person.add(workspace, text, kind, project=_folder(project), until=ends, agent=agent)]
 
-    told = f"An agent runs this ({sign} is set): it waits for you in `kept review`:" if sign else "Remembered:"
-    return _apply_change(context, told, apply, as_json=as_json)
+    waits = f"An agent runs this ({sign} is set): it waits for you in `kept review`:"
+    return _apply_change(context, "Remembered:", apply, waits=waits, as_json=as_json)
 
 
 def suggest(
@@ -191,9 +191,14 @@ def pin(
     )
 
 
-def _apply_change(context: typer.Context, told: str, act: Callable[[Workspace], list[Memory]], *, as_json: bool) -> int:
+def _apply_change(
+    context: typer.Context, told: str, act: Callable[[Workspace], list[Memory]], *, waits: str = "", as_json: bool
+) -> int:
+    """Make a change and tell what came of it; ``waits`` says so of what is held."""
     with at_desk(context) as workspace:
-        memories, written = settle(workspace, lambda: act(workspace))
+        agents = bool(agents_sign(os.environ)) and not workspace.settings.trust_agents
+        memories, written = settle(workspace, lambda: act(workspace), with_files=not agents)
+        told = waits if waits and all(each.status is Status.HELD for each in memories) else told
         if as_json:
             bodies = [exported(workspace, each) for each in memories]
             show.write_json(bodies[0] if len(bodies) == 1 else bodies)
