@@ -16,6 +16,7 @@ from kept.pipeline.run import Options, run
 from kept.recall.context import assemble
 from kept.recall.indexing import count_uses
 from kept.recall.nearby import Asked, Place
+from kept.store.reader import StoreReader
 from kept.store.values import Draft
 
 UNRELATED = (
@@ -142,10 +143,10 @@ def said_before(workspace, passage, reply=""):
     return event.key, thread
 
 
-def lines_said(workspace, key, thread, message="where do the lanterns hang?", session="another"):
+def lines_said(workspace, key, thread, message="where do the lanterns hang?", session="another", *, said=None):
     asked = Asked(message=message, directory=thread.project, session=session, core=False, days=False)
     place = Place(str(workspace.paths.store), "/", seconds=30.0, zone=UTC)
-    pieces = assemble(place, asked, now=thread.last_at + timedelta(days=9), said=lambda _: {key: 0.6}).pieces
+    pieces = assemble(place, asked, now=thread.last_at + timedelta(days=9), said=said or (lambda _: {key: 0.6})).pieces
     return [each.text for each in pieces if each.layer == SAID]
 
 
@@ -179,6 +180,43 @@ def test_what_was_forgotten_does_not_come_back(workspace):
     key, thread = said_before(workspace, "Please hang the lanterns on the quay side.")
     forget(workspace, request_of(workspace, said=["Please hang the lanterns on the quay side."]))
     assert lines_said(workspace, key, thread) == []
+
+
+@pytest.fixture
+def deadline_clock(monkeypatch):
+    """A monotonic clock that moves only when it is set, and a store reader that looks at it at every step."""
+    passed = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: passed[0])
+    monkeypatch.setattr("kept.store.reader._STEPS", 1)
+    return passed
+
+
+def test_waiting_for_what_was_said_takes_no_time_from_reading_it(workspace, deadline_clock):
+    key, thread = said_before(workspace, "Please hang the lanterns on the quay side.")
+
+    def said(_):
+        deadline_clock[0] += 60.0
+        return {key: 0.6}
+
+    (line,) = lines_said(workspace, key, thread, said=said)
+    assert "lanterns" in line
+
+
+def test_what_always_holds_is_shown_where_what_was_said_cannot_be_read_in_time(workspace, deadline_clock, monkeypatch):
+    key, thread = said_before(workspace, "Please hang the lanterns on the quay side.")
+    memory = person.add(workspace, "I am addressed as Nerida.", "preference")
+    read = StoreReader.turn
+
+    def read_late(reader, key):
+        deadline_clock[0] += 60.0
+        return read(reader, key)
+
+    monkeypatch.setattr(StoreReader, "turn", read_late)
+    asked = Asked(message="where do the lanterns hang?", directory=thread.project, session="another", days=False)
+    place = Place(str(workspace.paths.store), "/", seconds=30.0, zone=UTC)
+    pieces = assemble(place, asked, now=thread.last_at + timedelta(days=9), said=lambda _: {key: 0.6}).pieces
+    assert memory.content in [each.text for each in pieces]
+    assert [each for each in pieces if each.layer == SAID] == []
 
 
 TWINS = ("The walnut press is oiled early by `press.py`.", "Rust on the walnut press: see `press.py` alone.")

@@ -5,10 +5,12 @@ failure fingerprints alone; who has vectors gives them as ``nearest``.
 """
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
+from kept.core.errors import StoreError
 from kept.core.fence import CORE, DAYS, FACTS, FIXES, SAID, Context, Piece
 from kept.core.text import label_of
 from kept.recall.context_budget import sandwich
@@ -54,10 +56,10 @@ def assemble(
             DAYS: _days(look, message) if asked.core or asked.days or message.intent.recent else [],
             **near(look, message, meant),
         }
+        keys, texts = _present(glance, asked, place.user)
         project = look.scopes[1:]
         if said is not None and project and asked.message and not (offered[FIXES] or offered[FACTS] or offered[DAYS]):
-            offered[SAID] = _said(look, said(project[0]))
-        keys, texts = _present(glance, asked, place.user)
+            offered[SAID] = _said(look, said, project[0])
     return sandwich(offered, budget=asked.budget, present=texts, told=asked.told | keys)
 
 
@@ -70,12 +72,19 @@ def _fix(look: Look, memory: Known) -> Piece:
     )
 
 
-def _said(look: Look, near: Mapping[str, float]) -> list[Piece]:
+def _said(look: Look, said: Said, scope: str) -> list[Piece]:
+    """What was said; nothing where it cannot be read in time, for everything else is read by then."""
+    began = time.monotonic()
+    near = said(scope)
+    look.glance.spare(time.monotonic() - began)
     if not near:
         return []
     from kept.recall.passages import said_pieces  # noqa: PLC0415 - telling whose words a text is takes longer than a search
 
-    return said_pieces(look, near)
+    try:
+        return said_pieces(look, near)
+    except StoreError:
+        return []
 
 
 def _core(look: Look) -> list[Piece]:
