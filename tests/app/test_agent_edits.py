@@ -153,7 +153,7 @@ def test_lines_that_an_agents_command_took_out_without_naming_them_come_back(des
         assert states(workspace)[RULE][0] is Status.RETIRED
 
 
-def test_an_agents_change_of_the_view_is_undone(desk_at, home):
+def test_an_agents_change_of_the_view_is_undone_and_the_file_put_aside(desk_at, home, clock):
     (home / ".config" / "kept").mkdir(parents=True)
     (home / ".config" / "kept" / "config.toml").write_text('profile = "journal"\n')
     view = home / "kept" / "journal.json"
@@ -162,7 +162,48 @@ def test_an_agents_change_of_the_view_is_undone(desk_at, home):
         add(workspace, "Does `walnut` keep the order?", "open_questions")
         run(workspace, [], Options())
         before, known = view.read_bytes(), states(workspace)
-        call(home, "Edit", file_path=str(view), old_string=RULE, new_string=RULE.replace("wide", "narrow"))
+        call(home, "Edit", at=clock.moment, file_path=str(view), old_string=RULE, new_string=RULE.replace("wide", "narrow"))
         view.write_bytes(before.replace(b"--wide", b"--narrow"))
-        run(workspace, [], Options())
+        (problem,) = run(workspace, [], Options()).written.problems
         assert (view.read_bytes(), states(workspace)) == (before, known)
+        (copy,) = (workspace.paths.state / "aside").iterdir()
+        assert str(copy) in problem
+        assert b"--narrow" in copy.read_bytes()
+
+
+def test_an_agent_that_only_searched_the_view_for_words_has_not_changed_them(desk_at, home, clock):
+    (home / ".config" / "kept").mkdir(parents=True)
+    (home / ".config" / "kept" / "config.toml").write_text('profile = "journal"\n')
+    view = home / "kept" / "journal.json"
+    with desk_at(home) as workspace:
+        add(workspace, RULE, "decisions")
+        run(workspace, [], Options())
+        call(home, "Bash", at=clock.moment, command=f"grep '{RULE}' {view}")
+        view.write_bytes(view.read_bytes().replace(b"--wide", b"--narrow"))
+        run(workspace, [], Options())
+        assert list(states(workspace)) == [RULE.replace("wide", "narrow")]
+
+
+@pytest.mark.parametrize(
+    "command", ["cp {} /tmp/backup/", "cat {} | python3 -m json.tool", "grep walnut {} > /tmp/found", "cp {0} {0}.bak"]
+)
+def test_a_line_that_the_person_deleted_is_gone_where_an_agent_only_read_the_file(desk_at, home, memory, clock, command):
+    call(home, "Bash", at=clock.moment, command=command.format(memory))
+    memory.write_bytes(b"".join(line for line in memory.read_bytes().splitlines(keepends=True) if b"walnut" not in line))
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        assert states(workspace)[RULE][0] is Status.RETIRED
+
+
+def test_what_an_agents_command_took_out_before_a_backup_comes_back_and_is_told(desk_at, home, memory, clock):
+    clock.moment += timedelta(minutes=1)
+    call(home, "Bash", at=clock.moment, command=f"python fix.py {memory}")
+    before = memory.read_bytes()
+    memory.write_bytes(b"".join(line for line in before.splitlines(keepends=True) if b"walnut" not in line))
+    with desk_at(home) as workspace:
+        clock.moment += timedelta(minutes=1)
+        workspace.store.log.end_run(workspace.store.log.start_run("backup", clock.moment), clock.moment, {})
+        clock.moment += timedelta(minutes=1)
+        (problem,) = run(workspace, [], Options()).written.problems
+        assert problem.startswith(f"{memory}: 1 lines that an agent's command took out are there again")
+        assert memory.read_bytes() == before

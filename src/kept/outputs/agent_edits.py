@@ -13,19 +13,21 @@ from kept.core.document import Added, Edits, Line
 from kept.core.event import Event, Kind
 from kept.core.markup import read_fact
 from kept.core.text import normal_form, tokens
+from kept.extraction.rules.commands import steps_of, unquoted
 from kept.outputs.targets import Target
 from kept.outputs.view import Entry, ViewEdits
 from kept.workspace import Workspace
 
-_RUNS = 20
+_RUNS = 100
+_WRITING = frozenset({"run", "sleep", "jobs", "absorb"})  # commands that take over edits of files and write them
 _LATEST = 50  # sessions: an edit that was not absorbed yet is one of the last of them
 _DELETES = re.compile(r"/([^/\n]{3,200})/d\b|grep\s+(?:-\w+\s+)*-\w*v\w*\s+['\"]?([^'\"\n|>]{3,200})")
 _BECAME = "\n→\n"
-# What may rewrite a file without a word of what it says.
+# Steps that may rewrite a file they name without a word of what it says, and what names the file a step writes.
 _REWRITES = re.compile(
-    r"\b(?:sed\s+(?:-\S+\s+)*-\w*i|perl\s+(?:-\S+\s+)*-\w*i|tee|mv|cp|rm|truncate|dd|python\d?|node|ruby|git\s+(?:checkout|restore|stash|reset))\b"
-    r"|(?<![<>0-9&-])>(?!&)"
+    r"(?:sed\s+(?:-\S+\s+)*-\w*i|perl\s+(?:-\S+\s+)*-\w*i|tee|mv|rm|truncate|python[\d.]*|node|ruby|git\s+(?:checkout|restore|stash|reset))\b"
 )
+_INTO = re.compile(r"""(?:(?<![<>0-9&-])>{1,2}\|?(?!&)\s*|\bof=)['"]?([^\s'"|;&()]+)""")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +46,7 @@ class AgentEdits:
 def split_off_agents(workspace: Workspace, target: Target, base: Sequence[Line], edits: Edits) -> tuple[Edits, AgentEdits]:
     """The edits of a file that are the person's, and those that an agent made. The file is written as if the latter were not."""
     calls = tuple(_calls_on(workspace, target.path.name)) if edits.revised or edits.removed or edits.added else ()
-    rewritten = _was_rewritten(workspace, calls)
+    rewritten = any(_rewrites(each, target.path) for each in _since_written(workspace, calls))
     lines = {line.key: read_fact(line.text)[0] for line in base if line.key}
     revised = {number: words for number, words in edits.revised.items() if _any(calls, _put_instead, lines.get(number, ""), words)}
     removed = tuple(number for number in edits.removed if rewritten or _any(calls, _took_out, lines.get(number, "")))
@@ -64,8 +66,10 @@ def split_off_agents(workspace: Workspace, target: Target, base: Sequence[Line],
 
 def split_off_entries(workspace: Workspace, path: Path, base: Sequence[Entry], edits: ViewEdits) -> ViewEdits:
     """The edits of a view that are the person's; what an agent added waits like what anybody added."""
-    calls = tuple(_calls_on(workspace, path.name)) if edits.revised or edits.moved or edits.removed else ()
-    rewritten = _was_rewritten(workspace, calls)
+    named = tuple(_calls_on(workspace, path.name)) if edits.revised or edits.moved or edits.removed else ()
+    since = _since_written(workspace, named)
+    rewritten = any(_rewrites(each, path) for each in since)
+    calls = tuple(each for each in since if rewritten or (each.tool and each.tool.detail))
     texts = {each.id: each.text for each in base}
 
     def is_agents(number: str, words: str = "") -> bool:
@@ -80,11 +84,30 @@ def split_off_entries(workspace: Workspace, path: Path, base: Sequence[Entry], e
     )
 
 
-def _was_rewritten(workspace: Workspace, calls: Sequence[Event]) -> bool:
-    """Whether an agent's command rewrote the file, in a way that does not show what, since the last run wrote it."""
-    last = next((run.started_at for run in workspace.store.log.runs(_RUNS) if run.ended_at is not None), None)
-    since = (event for event in calls if last is not None and event.at is not None and event.at >= last)
-    return any(event.tool is not None and _REWRITES.search(event.tool.target) is not None for event in since)
+def _since_written(workspace: Workspace, calls: Sequence[Event]) -> tuple[Event, ...]:
+    """The calls since kept wrote its files last."""
+    runs = (run for run in workspace.store.log.runs(_RUNS) if run.ended_at is not None and run.command in _WRITING)
+    last = next((run.started_at for run in runs), None)
+    return tuple(each for each in calls if each.at is not None and (last is None or each.at >= last))
+
+
+def _rewrites(call: Event, path: Path) -> bool:
+    """Whether a call's command writes a file in a way that does not show what."""
+    command = call.tool.target if call.tool else ""
+    script = command.partition("<<")[2]
+    for step in steps_of(command):
+        words = [unquoted(each) for each in step.words]
+        if any(_is_at(found, path) for found in _INTO.findall(step.text)):
+            return True
+        if step.program == "cp" and path.name in step.text and (_is_at(words[-1], path) or _is_at(words[-1], path.parent)):
+            return True
+        if path.name in f"{step.text}\n{script}" and _REWRITES.match(" ".join((step.program, *words[1:]))):
+            return True
+    return False
+
+
+def _is_at(word: str, path: Path) -> bool:
+    return Path(word) == path if word.startswith("/") else Path(word).name == path.name
 
 
 def _touches(target: str, detail: str, words: str) -> bool:

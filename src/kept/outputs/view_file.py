@@ -54,7 +54,12 @@ def absorb_view(
     if isinstance(now, str):
         place = "" if dry else f" It is kept at {files.put_aside(path, into=workspace.paths.state / 'aside')} and written anew."
         return [], f"{path} was not taken as an edit: {now}.{place}"
-    edits = split_off_entries(workspace, path, base, compare(base, now))
+    found = compare(base, now)
+    edits = split_off_entries(workspace, path, base, found)
+    problem = ""
+    if edits != found:
+        place = "" if dry else f" It is kept at {files.put_aside(path, into=workspace.paths.state / 'aside')}."
+        problem = f"{path}: what an agent's command may have changed was not taken over.{place} If it was you, change it once more"
     operations = tuple(_operations(workspace, profile, edits))
     if operations:
         with workspace.store.transaction():
@@ -67,7 +72,7 @@ def absorb_view(
                 operations=operations,
             )
             workspace.store.log.commit(draft)
-    return [type(each).__name__.lower() for each in operations], ""
+    return [type(each).__name__.lower() for each in operations], problem
 
 
 def write_view(workspace: Workspace, path: Path, content: Content, profile: Profile, *, dry: bool) -> bytes | None:

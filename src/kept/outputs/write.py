@@ -230,6 +230,9 @@ def _take_over(workspace: Workspace, target: Target, lines: Sequence[Line], edit
             _commit(workspace, target, run, held, actor=Actor.AGENT)
             written.operations.update(type(each).__name__.lower() for each in held)
         written.changed.append(f"{target.path}: what an agent wrote there waits for review; the file is as it was before")
+    if of_agents.removed:
+        again = f"{target.path}: {len(of_agents.removed)} lines that an agent's command took out are there again"
+        written.problems += [f"{again}; if it was you, take them out once more"][: again not in "\n".join(written.problems)]
     if target.form is Form.DAILY and (told := tuple(reword_lines(workspace, date.fromisoformat(target.part), result))):
         _commit(workspace, target, run, told)
         restore_lines(workspace, [each.memory for each in told])
