@@ -17,7 +17,7 @@ from kept.core.lexicon import TellingPatterns
 from kept.core.memory import Memory
 from kept.core.spans import typed_text
 from kept.core.summary import Bullet, Note, Part
-from kept.core.text import likeness, one_line, tokens
+from kept.core.text import likeness, numbers, one_line, tokens
 from kept.days.gist import cut_line, find_open_question, find_outcome, find_request, telling_words
 
 MOST = 15  # lines of a condensed day (K10: 30 to 50 become 10 to 15)
@@ -228,6 +228,10 @@ def _weightiest(bullets: Sequence[Bullet], most: int) -> list[Bullet]:
     """At most so many bullets, the weightiest first, none like another."""
     chosen: list[Bullet] = []
     for bullet in sorted(bullets, key=lambda one: (-one.weight, one.source)):
-        if len(chosen) < most and not any(likeness(tokens(bullet.text), tokens(one.text)) > _LIKE for one in chosen):
+        if len(chosen) < most and not any(_says_the_same(tokens(bullet.text), tokens(one.text)) for one in chosen):
             chosen.append(bullet)
     return chosen
+
+
+def _says_the_same(one: frozenset[str], other: frozenset[str]) -> bool:
+    return likeness(one, other) > _LIKE and numbers(one) == numbers(other)

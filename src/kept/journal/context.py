@@ -12,7 +12,7 @@ import re2
 from kept.core.event import is_note
 from kept.core.memory import Accepted, Candidate, Memory, Status
 from kept.core.summary import Note, Part, Point
-from kept.core.text import likeness, normal_form, tokens
+from kept.core.text import likeness, normal_form, numbers, tokens
 from kept.days.day_notes import PARTS
 from kept.days.summaries import MOST, bullets_of, join_topics, notes, ordered, part_of, worked
 from kept.extraction.questions import folded
@@ -70,7 +70,8 @@ def _without_repeats(told: Sequence[Told]) -> tuple[Told, ...]:
     for place, thing in sorted(enumerate(told), key=lambda pair: -pair[1].weight):
         words = tokens(thing.text)
         if thing.slot not in (Slot.COMMITS, Slot.FILES) and any(
-            (slot, scope) == (thing.slot, thing.scope) and likeness(words, other) > _REPEATED for slot, scope, other in known
+            (slot, scope) == (thing.slot, thing.scope) and likeness(words, other) > _REPEATED and numbers(words) == numbers(other)
+            for slot, scope, other in known
         ):
             continue
         known.append((thing.slot, thing.scope, words))
