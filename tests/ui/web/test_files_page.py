@@ -7,6 +7,7 @@ import pytest
 from kept.core.memory import Status
 from kept.pipeline.run import Options, run
 from kept.profiles import source
+from waiting import until
 
 MEMORY = ".claude/rules/memory.md"
 EDIT = f"/files/edit?name={MEMORY}"
@@ -98,7 +99,7 @@ def test_one_entry_is_deleted_and_taken_back(browse, written):
     row.get_by_role("button", name="Delete").click()
     page.get_by_text("Deleted from the file").wait_for()
     row.wait_for(state="detached")
-    page.wait_for_function("!document.querySelector('#text').value.includes('ISO 8601')")
+    until(lambda: "ISO 8601" not in page.locator("#text").input_value())
     assert written.memory("ISO").status is Status.RETIRED
 
 

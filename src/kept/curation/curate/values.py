@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+import re2
+
 from kept.core.statement import COUNTED, VERSIONED, Statement, statement, stem
 from kept.profiles.lexicons import alternatives, word_list
 
@@ -25,11 +27,11 @@ _FRAME = 2  # telling words around a value
 _TOKEN = re.compile(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
 _NUMBER = re.compile(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
 _DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
-_PLACE = re.compile(r"\W*([^\W\d_][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]+)?)\s*(?:$|[.;,!。，])")
+_PLACE = re2.compile(r"[^\pL\pN_]*(\pL[\pL\pM\pN_'’-]*(?: [A-ZÀ-Þ][\pL\pM\pN_'’-]+)?)\s*(?:$|[.;,!。，])")
 _BOTH_MONTH_AND_WORD = frozenset(("may", "march", "mars", "mai", "marzo"))
 _EDGE = re.compile(r"[,;:()\[\]\n。，；、：（）]|[.!?](?:\s|$)|\s[—–-]\s")
 _SENTENCE = re.compile(r"[.!?](?:\s|$)|[\n。！？]")
-_IDENTIFIER = re.compile(r"[\w]*[\d/_.-][\w/_.-]*\w")
+_IDENTIFIER = re2.compile(r"[\pL\pM\pN_]*[\d/_.-][\pL\pM\pN_/.-]*[\pL\pM\pN_]")
 
 
 def _word_set(name: str) -> frozenset[str]:

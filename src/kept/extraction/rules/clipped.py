@@ -20,18 +20,12 @@ def _both(table: str, *names: str) -> tuple[str, str]:
 
 
 _EDGE = r"[^\w\x{80}-\x{1FFF}]"
-_FILLER = "|".join(
-    filter(
-        None,
-        (
-            *_both("telling", "lead", "request", "remember", "link", "from_now_on", "note"),
-            *_both("assertion", "opener"),
-            *_both("choice", "courtesy"),
-            *_both("", "agreement"),
-        ),
-    )
+# Two patterns: the automaton of one would be too large for its memory.
+_FILLERS = (
+    _both("telling", "lead", "request", "remember", "link", "from_now_on", "note"),
+    (*_both("assertion", "opener"), *_both("choice", "courtesy"), *_both("", "agreement")),
 )
-_LET_GO = re2.compile(rf"(?i)(?:{_FILLER})(?:[\W_]+|$)")
+_LET_GO = tuple(re2.compile(rf"(?i)(?:{'|'.join(filter(None, fillers))})(?:[\W_]+|$)") for fillers in _FILLERS)
 _CLAUSE = re2.compile(r"(?s)(.*(?:[,;，、；…–—]|\.\.|\s-+>?))(\s.*|$)")
 _GOES_ON = re2.compile(r"\s*(?:[,;(，；…–—]|\.\.|[-:]+>?\s)")
 _MARKS = re2.compile(r"[~=<❌✗🚫⛔]|-->")
@@ -104,10 +98,11 @@ def _may_go_before(rest: str) -> bool:
 
 def _is_filler(rest: str) -> bool:
     while any(map(str.isalpha, rest)):
-        found = _LET_GO.match(rest.lstrip(_BEFORE))
-        if found is None or not found.end():
+        rest = rest.lstrip(_BEFORE)
+        ends = [found.end() for pattern in _LET_GO if (found := pattern.match(rest))]
+        if not any(ends):
             return False
-        rest = rest.lstrip(_BEFORE)[found.end() :]
+        rest = rest[max(ends) :]
     return True
 
 
