@@ -519,3 +519,34 @@ def test_an_earlier_prompt_that_the_person_brings_again_is_theirs():
 )
 def test_labels_of_dumped_data_and_banners_of_servers_are_no_speech(output):
     assert typed(f"the chart stays empty\n{output}") == "the chart stays empty"
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        (
+            (
+                "can you fix these:\n\n  1. Unchecked error in loadUser (line 12)\n  2. The retry loop has no upper bound\n\n"
+                "  Optional: rename fetchAll"
+            ),
+            "can you fix these:",
+        ),
+        ('do 3 and 7\n\n" A run of grep -n "old_name" over lib/ is enough to be sure."', "do 3 and 7"),
+        ("page:44  Error in drawTable: TypeError: x is not a function\n    at page:44:3", ""),
+        ("Fetching notes from origin...\nNo new notes found on origin. Nothing to merge.", ""),
+    ],
+)
+def test_what_was_copied_off_a_screen_is_foreign_with_its_margin_and_its_labels(text, own):
+    assert typed(text) == own
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Plan:\n- when it matches:\n  1. Go on\n  2. Add the session",
+        "steps:\n  1. first build it\n  2. then I test it",
+        "Now here is the prompt I mentioned above:\n\n## Look\n\n1) Ensure it is blue.\n\n## Sound\n\n2) Add a click.",
+    ],
+)
+def test_a_list_of_the_persons_own_is_theirs_whatever_its_margin(text):
+    assert typed(text).replace("|", "") == text

@@ -43,6 +43,8 @@ _STAMPED = re2.compile(
 )
 # A line with a day alone: a diary's heading.
 _DAY = re2.compile(r"(?i)^\s*(?:#+ )?(?:\pL+,? )?\d{4}-\d\d-\d\d(?:,? \(?\pL+\)?)?:?\s*$")
+# A command as scripts hold it; a comment stands above it.
+_SCRIPTED = re2.compile(r"^\s*(?:sudo|chmod|chown|mkdir|apt(?:-get)?|systemctl|docker|curl|echo|export) [\w./$\"'-]")
 _UNDERLINE = re2.compile(r"^(?:={3,}|-{3,})\s*$")
 _TITLE = 60  # characters of a heading that is underlined
 _FRONT = re2.compile(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$")
@@ -119,7 +121,8 @@ def _is_comment(lines: list[str], place: int) -> bool:
     """
     if lines[place].lstrip().startswith("##"):
         return False
-    return any(0 <= near < len(lines) and lines[near].strip() and is_output(lines[near]) for near in (place - 1, place + 1))
+    near = (lines[other] for other in (place - 1, place + 1) if 0 <= other < len(lines) and lines[other].strip())
+    return any(is_output(line) or _SCRIPTED.match(line) for line in near)
 
 
 def forwards(paragraph: str) -> bool:

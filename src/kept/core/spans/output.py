@@ -2,6 +2,8 @@
 alone.
 """
 
+from collections.abc import Iterator
+
 import re2
 
 from kept.core.spans.words import has
@@ -57,12 +59,16 @@ _SHAPES = re2.compile(
     r"|rsync|scp|tar|cp|mv|rm|ls|cat|mkdir|chmod|grep|find|sed|kubectl|helm|terraform|psql|javac?|php|ruby"
     r"|hint|npm|yarn|pnpm|pip3?|bun|deno|brew|apt|gem|composer|gradle|maven): \S|failed to [^:\n]{3,60}: \S"
     r"|(?-i:Error) (?:in \S+|(?:while |when )?(?:loading|creating|fetching|parsing|reading|writing|calling)\b[^:]{0,60}): \S"
-    r"|(?-i:[A-Z][a-z]+ing) [^.]+(?:\.\.\.|…)\s*$|HEAD is now at |On branch \S+$|Your branch is |nothing to commit|\(use \"git "
+    r"|(?-i:[A-Z][a-z]+ing) [^.]+(?:\.\.\.|…)\s*$|(?-i:No (?:[a-z]+ ){1,2}found\b|Nothing to [a-z]+\.?\s*$)|sudo [a-z]|HEAD is now at |On branch \S+$|Your branch is |nothing to commit|\(use \"git "
     r"|could not apply [0-9a-f]{7}|Switched to (?:a new )?branch |access to \w+ at "
     r"|\s{2,}[\w-]+:(?: \S+)?\s*$|[.FEsx]{5,}\s*$"
     r"|usage: |did you mean |unknown (?:command|option|flag|argument)\b|captured |collected \d|running \d+ "
     r"|\d+ (?:passed|failed|errors?|warnings?|tests?)\b"
     r")"
+)
+# A list with the margin that an agent's screen gives it, as it was copied below something: each item begins with a capital.
+_SCREEN_LIST = re2.compile(
+    r"(?m)^  1[.)] +[*`]{0,2}\p{Lu}.*\n(?:(?:   .*\S.*|[ \t]*)\n)*  2[.)] +[*`]{0,2}\p{Lu}.*(?:\n(?:  .*\S.*|[ \t]*)$)*"
 )
 # How lines of code end, unless somebody speaks in them.
 _ENDS = re2.compile(r"[)\]}\w'\"];\s*$|[^\s:]\s?\{\s*$|=>\s*\{?$|\\\s*$")
@@ -106,6 +112,14 @@ def is_indented(line: str) -> bool:
 def shows_output(text: str) -> bool:
     """Whether a text holds what programs print inside lines: object names, counts of things done, padding."""
     return bool(_STRONG_INSIDE.search(text))
+
+
+def screen_lists(text: str) -> Iterator[tuple[int, int]]:
+    """Where the lists stand that were copied off an agent's screen: all of their lines keep its margin and nobody speaks in them."""
+    for match in _SCREEN_LIST.finditer(text):
+        above = text[: match.start()].rstrip().rpartition("\n")[2]
+        if above and not above[0].isspace() and not is_listed(above) and not has("person", match[0]):
+            yield match.span()
 
 
 def is_screen(text: str) -> bool:

@@ -9,7 +9,7 @@ import re2
 
 from kept.core.spans.documents import CLAUSE, HEADING, INTRO, announces_text, digests, document_start, forwards, is_brief
 from kept.core.spans.marks import Marks, SpanKind
-from kept.core.spans.output import is_indented, is_listed, is_output, is_screen, shows_output
+from kept.core.spans.output import is_indented, is_listed, is_output, is_screen, screen_lists, shows_output
 from kept.core.spans.reports import ARTICLE, is_long, is_reported, is_statement, is_wrapped, steps_from
 from kept.core.spans.words import has, opens
 
@@ -24,6 +24,8 @@ _LOCATED = re2.compile(
     r"(?:^|\s)([\w./@~+-]+\.\w{1,5}(?::\d+){1,2}(?::\s|\s{2,})\S+ \S+ \S"
     r"|(?:Uncaught )?(?:\(in promise\) )?[A-Z]\w*(?:Error|Exception): \S+ \S+ \S)"
 )
+# A line that begins with a place in a file: all of it was printed.
+_PLACE = re2.compile(r"^\s*\S+:\d+(?::\d+)?\s")
 # A file or a name in code, as people write them into sentences.
 _NAMED = re2.compile(r"^['\"`(]?(?:[a-z]+(?:_[a-z]+)+|[\w/-]+\.[a-z]{2,4})[)'\"`]?[.,:;?!]*$")
 _WORD = re2.compile(r"^[\"'“”‘’(*`-]*\pL[\pL\pM'’,。、！？：；「」-]*[\"'“”’)*`.,!?:;]*$")
@@ -80,6 +82,8 @@ def mark_paragraphs(marks: Marks) -> None:
     brief = start < len(text) and is_brief(text, start)
     if not brief:
         marks.mark(start, closing if start < closing else len(text), SpanKind.DOCUMENT)
+    for first, last in screen_lists(text):
+        marks.mark(first, last, SpanKind.PASTED)
     state = _State(closing=closing)
     for lines in _paragraphs(marks, brief=brief):
         _mark_paragraph(marks, lines, state)
@@ -197,7 +201,7 @@ def _attached(line: str) -> int:
             return int(match.end())
         if is_output(rest) and rest[0] != "`" and not _is_example(line, match.end()) and len(rest) >= 15 and _is_natural(lead):
             return int(match.end())
-    located = _LOCATED.search(line)
+    located = None if _PLACE.match(line) else _LOCATED.search(line)
     return int(located.start(1)) if located and line[: located.start(1)].strip() else 0
 
 

@@ -8,6 +8,8 @@ from kept.core.spans.marks import Marks, SpanKind
 from kept.core.spans.words import spaced, unspaced
 
 _QUOTATION = re2.compile(r"[“«„]([^“”«»„\n]+)[”»“]|(?:^|[\s(:])\"([^\"\n]+)\"|「([^「」\n]+)」|『([^『』\n]+)』")
+# A line that is one quotation, below other words; it may hold shorter ones.
+_QUOTED_LINE = re2.compile(r"(?m)^[ \t]*(\"[^\n]+\"|“[^\n]+”)[ \t]*$")
 _LONG_QUOTATION = 8  # words: a shorter one names something
 _END = re2.compile(
     r"[.!?](?:\s|$)|[。！？;；]|\n|,? (?:but|however|aber|jedoch|mais|cependant|pero|sin embargo|mas|porém) |但是?|不过|しかし|でも"
@@ -34,6 +36,9 @@ def _mark_quotations(marks: Marks) -> None:
         long = len(inner.split()) >= _LONG_QUOTATION or (not inner.isascii() and len(inner) >= 2 * _LONG_QUOTATION)
         if long and _attributed(text, match.start(), match.end()):
             marks.mark(match.start(), match.end(), SpanKind.QUOTED)
+    for match in _QUOTED_LINE.finditer(text):
+        if text[: match.start()].strip() and len(match[1].split()) >= _LONG_QUOTATION:
+            marks.mark(match.start(1), match.end(1), SpanKind.QUOTED)
 
 
 def _attributed(text: str, start: int, end: int) -> bool:
