@@ -59,7 +59,9 @@ _SHAPES = re2.compile(
     r"|rsync|scp|tar|cp|mv|rm|ls|cat|mkdir|chmod|grep|find|sed|kubectl|helm|terraform|psql|javac?|php|ruby"
     r"|hint|npm|yarn|pnpm|pip3?|bun|deno|brew|apt|gem|composer|gradle|maven): \S|failed to [^:\n]{3,60}: \S"
     r"|(?-i:Error) (?:in \S+|(?:while |when )?(?:loading|creating|fetching|parsing|reading|writing|calling)\b[^:]{0,60}): \S"
-    r"|(?-i:[A-Z][a-z]+ing) [^.]+(?:\.\.\.|…)\s*$|(?-i:No (?:[a-z]+ ){1,2}found\b|Nothing to [a-z]+\.?\s*$)|sudo [a-z]|HEAD is now at |On branch \S+$|Your branch is |nothing to commit|\(use \"git "
+    r"|(?-i:[A-Z][a-z]+ing) [^.]+(?:\.\.\.|…)\s*$"
+    r"|(?-i:No (?:[a-z]+ ){1,2}found\b|Nothing to [a-z]+\.?\s*$)|sudo [a-z]"
+    r"|HEAD is now at |On branch \S+$|Your branch is |nothing to commit|\(use \"git "
     r"|could not apply [0-9a-f]{7}|Switched to (?:a new )?branch |access to \w+ at "
     r"|\s{2,}[\w-]+:(?: \S+)?\s*$|[.FEsx]{5,}\s*$"
     r"|usage: |did you mean |unknown (?:command|option|flag|argument)\b|captured |collected \d|running \d+ "
@@ -115,7 +117,7 @@ def shows_output(text: str) -> bool:
 
 
 def screen_lists(text: str) -> Iterator[tuple[int, int]]:
-    """Where the lists stand that were copied off an agent's screen: all of their lines keep its margin and nobody speaks in them."""
+    """Where lists stand that were copied off an agent's screen: all of their lines keep its margin and nobody speaks in them."""
     for match in _SCREEN_LIST.finditer(text):
         above = text[: match.start()].rstrip().rpartition("\n")[2]
         if above and not above[0].isspace() and not is_listed(above) and not has("person", match[0]):
