@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from kept.core.errors import ConfigError
 from kept.local.clients import (
+    CLIENTS,
     EVENTS,
     PLUGIN_SUGGEST,
     SUGGEST,
     has_hooks,
     has_permission,
+    hooks_of,
     with_hooks,
     with_permission,
     without_hooks,
@@ -28,9 +30,19 @@ MINE = {
 
 def test_every_event_calls_kept_by_its_full_path():
     body = json.loads(with_hooks("", PROGRAM, "f"))
-    assert set(body["hooks"]) == set(EVENTS)
+    assert set(body["hooks"]) == {*EVENTS, "PostToolUseFailure"}
     assert body["hooks"]["PreCompact"][0]["hooks"][0]["command"] == f"{PROGRAM} hook pre-compact 2>/dev/null || true"
     assert has_hooks(json.dumps(body))
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def test_each_client_calls_kept_after_commands_alone_by_the_event_that_tells_of_their_failure(client):
+    body = json.loads(with_hooks("", PROGRAM, "f", client))
+    (group,) = body["hooks"][client.failure]
+    assert group["matcher"] == "Bash"
+    assert group["hooks"][0]["command"] == f"{PROGRAM} hook tool-failure 2>/dev/null || true"
+    assert without_hooks(json.dumps(body), "f") == "{}\n"
+    assert set(body["hooks"]) == set(hooks_of(client))
 
 
 @pytest.mark.parametrize("program", ["/nowhere/kept", "sh /nowhere/kept", "exit 2; kept"])

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from failed_session import FAILURE, failed_before
 from kept.core.fence import NOTICE, TAG
+from kept.local.clients import with_hooks
 
 pytestmark = pytest.mark.needs_cli
 
@@ -143,3 +145,29 @@ def test_claude_code_reads_memory_md_itself_so_that_its_hooks_do_not_repeat_it(s
     )
     assert FACT in asked[-1]
     assert TAG not in asked[-1]
+
+
+def test_claude_code_is_told_the_fix_of_last_time_after_its_own_command_failed(server, home, harbor):
+    claude = client("claude")
+    session = home / ".claude" / "projects" / "-harbor" / "first.jsonl"
+    failed_before(session, str(harbor))
+    kept("run")
+    (home / ".claude" / "settings.json").write_text(with_hooks("", str(KEPT), "f"), encoding="utf-8")
+    server.act = {"name": "Bash", "input": {"command": f"echo '{FAILURE}' >&2; exit 1"}}
+    asked = run(
+        server,
+        harbor,
+        claude,
+        "-p",
+        "Start the preview.",
+        "--allowedTools",
+        "Bash",
+        ANTHROPIC_BASE_URL=server.url,
+        ANTHROPIC_API_KEY="none",
+        CLAUDE_CODE_MAX_RETRIES="1",
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
+        CLAUDE_CONFIG_DIR=str(home / ".claude"),
+    )
+    assert "This failed before; what helped then:" not in asked[0]
+    assert "This failed before; what helped then:" in asked[-1]
+    assert "--port 0" in asked[-1].split("This failed before")[1]

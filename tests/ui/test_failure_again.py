@@ -4,59 +4,22 @@ debugs.
 
 import json
 
+import pytest
 from cli_world import kept
 from hook_world import harbor, injected, payload
 
-FAILURE = "Error: Failed to parse remote port from server output: bind [127.0.0.1]:8081: Address already in use"
+from failed_session import FAILURE, failed_before
 
 
-def told(path, *turns, day):
-    """A Claude Code session: each turn is what the user said, what the agent said, or a command with its output and exit status."""
-    records, parent = [], None
-    for number, turn in enumerate(turns):
-        match turn:
-            case ("user", words):
-                parts = [("user", words)]
-            case ("agent", words):
-                parts = [("assistant", [{"type": "text", "text": words}])]
-            case (command, output, status):
-                call = f"call{number}"
-                result = {"type": "tool_result", "tool_use_id": call, "content": output, "is_error": status != 0}
-                use = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": command}}
-                parts = [("assistant", [use]), ("user", [result])]
-        for place, (role, content) in enumerate(parts):
-            uuid = f"{path.stem}-{number}-{place}"
-            message = {"role": role, "content": content, **({"id": uuid} if role == "assistant" else {})}
-            records.append(
-                {
-                    "type": role,
-                    "uuid": uuid,
-                    "parentUuid": parent,
-                    "sessionId": path.stem,
-                    "cwd": harbor(),
-                    "isSidechain": False,
-                    "userType": "external",
-                    "timestamp": f"{day}T10:{number:02}:{place:02}.000Z",
-                    "message": message,
-                }
-            )
-            parent = uuid
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
+def failed_and_was_fixed(home, capsys):
+    """A session in which a script failed and an option helped, read by a run."""
+    (home / "harbor").mkdir()
+    failed_before(home / ".claude" / "projects" / "-harbor" / "first.jsonl", harbor())
+    assert kept(capsys, "run")[0] == 0
 
 
 def test_the_prompt_of_the_second_failure_brings_the_fix_of_the_first(home, capsys):
-    (home / "harbor").mkdir()
-    told(
-        home / ".claude" / "projects" / "-harbor" / "first.jsonl",
-        ("user", "Review pull request 41 with the review script."),
-        ("./scripts/review.sh 41", f"Exit code 1\n{FAILURE}", 1),
-        ("agent", "The port is still held. I look at what the script takes as options."),
-        ("./scripts/review.sh 41 --port 0", "Reviewed 12 files.\nNo problems.", 0),
-        ("user", "That works, thanks."),
-        day="2026-01-05",
-    )
-    assert kept(capsys, "run")[0] == 0
+    failed_and_was_fixed(home, capsys)
     (home / ".claude" / "rules" / "memory.md").unlink()  # so that nothing but the hook can tell
     words = (
         "the review script fails again for pull request 57:\n\n$ ./scripts/review.sh 57\nExit code "
@@ -81,3 +44,42 @@ def test_a_message_about_another_failure_brings_no_fix(home, capsys):
     test_the_prompt_of_the_second_failure_brings_the_fix_of_the_first(home, capsys)
     words = "npm ERR! code ERESOLVE\nnpm ERR! ERESOLVE unable to resolve dependency tree"
     assert injected("user-prompt", payload("UserPromptSubmit", prompt=words, session_id="second"), "--client", "codex") == ""
+
+
+AGAIN = f"Exit code 1\n{FAILURE.replace('8081', '9090')}"
+# What each client sends after a command that failed, as its current version does.
+FAILED = {
+    "claude": {"hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "error": AGAIN, "is_interrupt": False},
+    "codex": {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_response": f"Reviewing 57\n{AGAIN}\n"},
+    "gemini": {
+        "hook_event_name": "AfterTool",
+        "tool_name": "run_shell_command",
+        "tool_response": {"llmContent": f"Output: {AGAIN}\nExit Code: 1", "returnDisplay": AGAIN},
+    },
+}
+
+
+@pytest.mark.parametrize("client", FAILED)
+def test_after_its_own_command_failed_an_agent_is_told_the_fix_of_last_time_once(home, capsys, client):
+    failed_and_was_fixed(home, capsys)
+    body = payload("", tool_input={"command": "./scripts/review.sh 57"}) | FAILED[client]
+    text = injected("tool-failure", body, "--client", client)
+    assert "This failed before; what helped then:" in text
+    assert "--port 0" in text
+    assert text.count("\n- ") == 1
+    assert injected("tool-failure", body, "--client", client) == ""
+    assert "--port 0" in injected("tool-failure", body | {"session_id": "another"}, "--client", client)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"hook_event_name": "PostToolUse", "tool_response": "12 passed"},
+        {"hook_event_name": "PostToolUseFailure", "error": "Exit code 2\nerror: unexpected argument '--fast' found"},
+        {"hook_event_name": "PostToolUseFailure", "error": AGAIN, "is_interrupt": True},
+        {"hook_event_name": "PostToolUse", "tool_response": {"stdout": [1], "error": {"code": 3}}},
+    ],
+)
+def test_after_any_other_command_a_hook_says_nothing(home, capsys, sent):
+    failed_and_was_fixed(home, capsys)
+    assert injected("tool-failure", payload("", tool_input={"command": "x"}) | sent) == ""

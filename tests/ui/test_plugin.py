@@ -12,7 +12,7 @@ import yaml
 
 from kept import __version__
 from kept.cli.registry import COMMANDS
-from kept.local.clients import EVENTS, PLUGIN_SUGGEST
+from kept.local.clients import CLIENTS, EVENTS, PLUGIN_SUGGEST, hooks_of
 
 ROOT = Path(__file__).parents[2]
 PLUGIN, GEMINI = ROOT / "plugins" / "kept", ROOT / "plugins" / "kept-gemini"
@@ -74,16 +74,25 @@ def test_the_launcher_never_calls_itself(home):
     assert launched(home, "status", path=f"{LAUNCHER.parent}:/usr/bin:/bin")[0] == 127
 
 
-def test_the_plugin_is_called_for_every_event_that_setup_asks_for_with_the_same_patience():
-    hooks = json.loads((PLUGIN / "hooks" / "hooks.json").read_text())["hooks"]
+@pytest.mark.parametrize(("client", "file"), [(CLIENTS[0], "hooks.json"), (CLIENTS[1], "codex.json")])
+def test_the_plugin_is_called_for_every_event_that_setup_asks_for_with_the_same_patience(client, file):
+    hooks = json.loads((PLUGIN / "hooks" / file).read_text())["hooks"]
     del hooks["PreToolUse"]  # asks for a permission, which setup writes into the settings
-    found = {event: (groups[0]["hooks"][0]["command"], groups[0]["hooks"][0]["timeout"]) for event, groups in hooks.items()}
-    assert found == {
-        event: (f'sh "${{CLAUDE_PLUGIN_ROOT}}/bin/kept" hook {name} --plugin || true', seconds)
-        for event, (name, seconds) in EVENTS.items()
-    }
+    asked = hooks_of(client)
+    for group in asked.values():
+        (entry,) = group["hooks"]
+        entry["command"] = f'sh "${{CLAUDE_PLUGIN_ROOT}}/bin/kept" {entry["command"]} --plugin || true'
+    assert hooks == {event: [group] for event, group in asked.items()}
+
+
+def test_geminis_extension_is_called_for_the_events_it_has():
     gemini = json.loads((GEMINI / "hooks" / "hooks.json").read_text())["hooks"]
-    for event, name in (("SessionStart", "session-start"), ("BeforeAgent", "user-prompt"), ("AfterAgent", "stop")):
+    for event, name in (
+        ("SessionStart", "session-start"),
+        ("BeforeAgent", "user-prompt"),
+        ("AfterAgent", "stop"),
+        ("AfterTool", "tool-failure"),
+    ):
         (entry,) = gemini[event][0]["hooks"]
         assert entry["command"] == f'sh "${{extensionPath}}/bin/kept" hook {name} --plugin --client gemini || true'
         assert entry["timeout"] == 10_000  # milliseconds here
@@ -91,6 +100,7 @@ def test_the_plugin_is_called_for_every_event_that_setup_asks_for_with_the_same_
 
 def test_the_plugin_lets_exactly_one_tool_be_called_without_asking():
     (group,) = json.loads((PLUGIN / "hooks" / "hooks.json").read_text())["hooks"]["PreToolUse"]
+    assert [group] == json.loads((PLUGIN / "hooks" / "codex.json").read_text())["hooks"]["PreToolUse"]
     assert group["matcher"] == PLUGIN_SUGGEST
     assert [entry["command"] for entry in group["hooks"]] == [
         'sh "${CLAUDE_PLUGIN_ROOT}/bin/kept" hook allow-suggest --plugin || true'

@@ -1,4 +1,5 @@
-"""``kept hook …``: what a coding agent calls at the start of a session, before every prompt, before compaction and at the end.
+"""``kept hook …``: what a coding agent calls at the start of a session, before every prompt, after a command that failed, before
+compaction and at the end.
 
 Reads the client's payload on stdin and answers in the client's form. Whatever happens, the session goes on: the exit code is 0,
 what went wrong is a line in kept's own log. Nothing here starts a model; where kept itself started the agent (the guard variable is
@@ -27,6 +28,7 @@ _MOST = 8_000_000  # bytes of a payload; a larger one is not read
 _SECONDS = 0.15  # reading the store before a prompt may take so long
 _WARM = 0.15  # and the answer of a warm process
 _BEGUN = "begun"  # noted beside the keys of what was shown: the session has had its first prompt
+_AFTER = "after:"  # before the key of a fix that was shown after a command had failed
 _CHARS = 9_500  # a client cuts what is injected at 10,000 characters
 _TOKENS = 1_200
 _FAILING = (
@@ -164,6 +166,48 @@ def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
     return _inject(root, payload, client, "UserPromptSubmit", message=message, reminder=reminder)
 
 
+def _subagent_start(root: str, payload: Mapping[str, Any], client: str) -> str:
+    """What a session starts with, for an agent that it starts: the session itself has not seen it by that."""
+    return _inject(root, {**payload, "session_id": ""}, client, "SubagentStart", message="")
+
+
+def _tool_failure(root: str, payload: Mapping[str, Any], _: str) -> str:
+    """A command failed: the fix of last time, once a session, and nothing else. Some clients call this after any command."""
+    state, session = queue.state_of(root), _payload_text(payload, "session_id")
+    marks = () if payload.get("is_interrupt") is True else _marks(_tool_output(payload))
+    if not marks or not os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
+        return ""
+    noted = queue.load_shown(state, session) if session else None
+    told = frozenset(key.removeprefix(_AFTER) for key in noted or () if key.startswith(_AFTER))
+    settings, directory = _settings(root), _payload_text(payload, "cwd")
+    # The fix is told at the moment it is needed even where it stands in a file that the session has read.
+    asked = Asked(
+        directory=directory,
+        session=session,
+        marks=marks,
+        budget=_budget(settings),
+        core=False,
+        days=False,
+        told=told,
+        client="none",
+    )
+    found = assemble(_place(root, settings), asked, now=utc_now())
+    if not found.pieces:
+        return ""
+    if session:
+        queue.tell(state, session, [_AFTER + each.key for each in found.pieces])
+    queue.used(state, [each.key for each in found.pieces])
+    return _output(_payload_text(payload, "hook_event_name"), block(found.pieces))
+
+
+def _tool_output(payload: Mapping[str, Any]) -> str:
+    """What a command printed: Claude Code's ``error``, Codex's response, or the parts of Gemini's."""
+    response = payload.get("tool_response")
+    parts = [response, *(response.get(name) for name in ("llmContent", "error"))] if isinstance(response, dict) else [response]
+    parts += [each.get("message") for each in parts if isinstance(each, dict)]
+    return "\n".join(each for each in (payload.get("error"), *parts) if isinstance(each, str))
+
+
 def _about_handover(root: str, tell: Callable[[], str]) -> str:
     """What the agent is told about handing over; nothing where the settings say so, kept was never run, or it cannot be noted."""
     if not os.path.isfile(os.path.join(queue.state_of(root), "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
@@ -211,22 +255,29 @@ def _find_context(root: str, payload: Mapping[str, Any], client: str, message: s
         directory=_payload_text(payload, "cwd"),
         session=session,
         marks=_marks(message),
-        budget=min(settings.tokens, _CHARS // 3),
+        budget=_budget(settings),
         core=not message or told is None,
         days=first,
         told=told or frozenset(),
         client=client,
     )
-    place = Place(
-        store=f"{state}/kept.db",
+    nearest, said = _by_meaning(state, settings, message, session)
+    return assemble(_place(root, settings), asked, now=utc_now(), nearest=nearest, said=said)
+
+
+def _budget(settings: "_Settings") -> int:
+    return min(settings.tokens, _CHARS // 3)
+
+
+def _place(root: str, settings: "_Settings") -> Place:
+    return Place(
+        store=f"{queue.state_of(root)}/kept.db",
         user=os.environ.get("HOME") or root,
         profiles=settings.profiles,
         zone=settings.zone,
         seconds=_SECONDS,
         weights=weights_of(settings.recall),
     )
-    nearest, said = _by_meaning(state, settings, message, session)
-    return assemble(place, asked, now=utc_now(), nearest=nearest, said=said)
 
 
 def _by_meaning(state: str, settings: "_Settings", message: str, session: str) -> tuple[Nearest | None, Said | None]:
@@ -369,6 +420,8 @@ EVENTS: Mapping[str, Callable[[str, Mapping[str, Any], str], str]] = {
     "pre-compact": _pre_compact,
     "session-end": _session_end,
     "allow-suggest": _allow,
+    "subagent-start": _subagent_start,
+    "tool-failure": _tool_failure,
 }
 
 __all__ = ["EVENTS", "answer"]

@@ -30,6 +30,7 @@ from kept.local.clients import (
     has_hooks,
     has_permission,
     has_plugin,
+    hooks_of,
     with_hooks,
     with_permission,
     without_hooks,
@@ -120,8 +121,8 @@ def planned(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[Cha
         before = after = files.read_text(path)
         what = []
         if hooks and (client not in there or has_hooks(before)):
-            after = with_hooks(before, own, str(path))
-            what += [f"five hooks for {client.name}"] if after != before else []
+            after = with_hooks(before, own, str(path), client)
+            what += [f"{len(hooks_of(client))} hooks for {client.name}"] if after != before else []
         if allow and client.name == "claude":
             allowed = with_permission(after, PLUGIN_SUGGEST if client in there else SUGGEST, str(path))
             what += ["leave to call `suggest`, and no other tool, without asking you"] if allowed != after else []

@@ -20,13 +20,16 @@ EVENTS: Mapping[str, tuple[str, int]] = {
     "Stop": ("stop", 10),
     "PreCompact": ("pre-compact", 30),
     "SessionEnd": ("session-end", 3),  # Codex waits no longer, and says so where more is asked for
+    "SubagentStart": ("subagent-start", 10),
 }
+FAILURE = ("tool-failure", 10)
+SHELL = "Bash"  # what both clients call the tool that runs commands; other tools' failures are not looked up
 # The one tool that may be called without asking, by the names it has where a server or the plugin brings it.
 SUGGEST, PLUGIN_SUGGEST = "mcp__kept__suggest", "mcp__plugin_kept_kept__suggest"
 _SPARED = " 2>/dev/null || true"  # a kept that is gone or broken says nothing and stops nothing (exit code 2 would)
 _OURS = re.compile(
     r"(?:^|[/\\ '\"])kept['\"]?(?: --home (?:'[^']*'|\S+))? hook (?:session-start|user-prompt|stop|pre-compact"
-    r"|session-end)\b|-m kept (?:--home (?:'[^']*'|\S+) )?hook "
+    r"|session-end|subagent-start|tool-failure)\b|-m kept (?:--home (?:'[^']*'|\S+) )?hook "
 )
 
 
@@ -37,7 +40,7 @@ class Client:
     the folder.
 
     ``variable`` is the environment variable that names another place: for the folder itself, or where ``below`` says so for the
-    home that the folder lies in.
+    home that the folder lies in. ``failure`` is the event after a command that failed (of Codex: after any command).
     """
 
     name: str
@@ -47,6 +50,7 @@ class Client:
     instructions: str = ""
     variable: str = ""
     below: bool = False
+    failure: str = ""
 
     def folder_in(self, home: Path, variables: Mapping[str, str], *, outside: bool = False) -> Path:
         """The folder: where its variable says, as far as that lies below the home or is, ``outside``, a folder that is there."""
@@ -60,9 +64,22 @@ class Client:
 
 
 CLIENTS = (
-    Client(name="claude", folder=".claude", file="settings.json", plugins="settings.json", variable="CLAUDE_CONFIG_DIR"),
     Client(
-        name="codex", folder=".codex", file="hooks.json", plugins="config.toml", instructions="AGENTS.md", variable="CODEX_HOME"
+        name="claude",
+        folder=".claude",
+        file="settings.json",
+        plugins="settings.json",
+        variable="CLAUDE_CONFIG_DIR",
+        failure="PostToolUseFailure",
+    ),
+    Client(
+        name="codex",
+        folder=".codex",
+        file="hooks.json",
+        plugins="config.toml",
+        instructions="AGENTS.md",
+        variable="CODEX_HOME",
+        failure="PostToolUse",
     ),
 )
 GEMINI = Client(  # its hooks come with the extension alone
@@ -101,7 +118,17 @@ def program_of(text: str) -> str:
     return found.group(1) if found else ""
 
 
-def with_hooks(text: str, program: str, where: str) -> str:
+def hooks_of(client: Client) -> dict[str, dict[str, Any]]:
+    """The groups of hooks that kept asks a client for, by the client's event; each has one command, ``hook NAME`` of kept."""
+    groups: dict[str, dict[str, Any]] = {event: _group(*called) for event, called in EVENTS.items()}
+    return groups | ({client.failure: {"matcher": SHELL, **_group(*FAILURE)}} if client.failure else {})
+
+
+def _group(name: str, seconds: int) -> dict[str, Any]:
+    return {"hooks": [{"type": "command", "command": f"hook {name}", "timeout": seconds}]}
+
+
+def with_hooks(text: str, program: str, where: str, client: Client = CLIENTS[0]) -> str:
     """The settings with kept's hooks called as ``program``, those of an earlier kept replaced; everything else as it was.
 
     ``text`` is empty where there is no file. Raises ConfigError where it is no JSON object of the known form: nothing is guessed.
@@ -109,9 +136,10 @@ def with_hooks(text: str, program: str, where: str) -> str:
     body = _parse_settings(text, where) if text.strip() else {}
     _drop(body, where)
     hooks = body.setdefault("hooks", {})
-    for event, (name, seconds) in EVENTS.items():
-        entry = {"type": "command", "command": f"{program} hook {name}{_SPARED}", "timeout": seconds}
-        hooks.setdefault(event, []).append({"hooks": [entry]})
+    for event, group in hooks_of(client).items():
+        (entry,) = group["hooks"]
+        entry["command"] = f"{program} {entry['command']}{_SPARED}"
+        hooks.setdefault(event, []).append(group)
     return text if text.strip() and body == _parse_settings(text, where) else _format_settings(body, text)
 
 

@@ -82,9 +82,7 @@ def context(
 
 
 def hook(
-    event: Annotated[
-        str, typer.Argument(metavar="EVENT", help="session-start, user-prompt, stop, pre-compact, session-end or allow-suggest.")
-    ],
+    event: Annotated[str, typer.Argument(metavar="EVENT", help=f"{', '.join(hooks.EVENTS)}.")],
     client: Annotated[
         str, typer.Option(metavar="NAME", help="Which agent calls, where its payload does not show it: claude or codex.")
     ] = "",
