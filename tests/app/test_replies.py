@@ -55,3 +55,22 @@ def test_a_folder_without_replies_is_named(desk_at, sessions, tmp_path):
     read, folder = sessions
     with pytest.raises(UsageError, match="no replies"):
         replayed(desk_at, folder, folder, read)
+
+
+def test_readers_share_one_reading_of_the_transcripts_and_none_sees_anothers_memories(desk_at, sessions, tmp_path):
+    read, folder = sessions
+    opened = []
+
+    def counted(place):
+        opened.append(place)
+        return desk_at(place)
+
+    for number, ask in prepared(desk_at, read).items():
+        (line,) = [line for line in ask.prompt.splitlines() if LOST in line and line.startswith("[e")]
+        claim = {"category": "constraint", "event": line[1 : line.index("]")], "passage": LOST}
+        for reader, claims in (("careful", [claim]), ("silent", [])):
+            (tmp_path / "replies" / reader).mkdir(parents=True, exist_ok=True)
+            (tmp_path / "replies" / reader / f"{number}.json").write_text(json.dumps({"memories": claims}))
+    careful, silent = replayed(counted, tmp_path / "replies", folder, read)
+    assert len(opened) == 1
+    assert (careful.losses[3][ACTIVE], silent.losses[3][ACTIVE]) == (2, 1)  # rules find the other one

@@ -73,7 +73,7 @@ def tokens_of(form: str) -> frozenset[str]:
 
 def is_cjk(char: str) -> bool:
     """Whether a character belongs to a script that is written without spaces between words."""
-    return any(first <= char <= last for first, last in _CJK)
+    return char >= "\u3040" and any(first <= char <= last for first, last in _CJK)
 
 
 def likeness(left: frozenset[str], right: frozenset[str]) -> float:

@@ -6,8 +6,8 @@ are those of a run, so that it shows what they let through, and where each passa
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -85,8 +85,7 @@ ACTIVE, UNSHOWN, UNPROPOSED, MERGED = "active", "not in the prompt", "not propos
 def prepared(open_desk: Opener, transcripts: Path, *, progress: Progress = silent) -> dict[str, Ask]:
     """Every question that a run would ask about transcripts, by its id."""
     shelf = Shelf()
-    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
-        run(workspace, [transcripts], Options(model=False), progress=progress)
+    with _read_without_model(open_desk, transcripts, progress) as workspace:
         hear(workspace, RunNumber(workspace.store.log, workspace.clock, _COMMAND), shelf, by=_BY)
     return shelf.asked
 
@@ -99,13 +98,21 @@ def replayed(
     readers = sorted(path for path in (folder, *folder.iterdir()) if path.is_dir() and any(path.glob("*.json")))
     if not readers:
         raise UsageError("there are no replies in this folder or one below it", where=str(folder))
-    return tuple(_replay(open_desk, reader, turns, transcripts, progress) for reader in readers)
+    with _read_without_model(open_desk, transcripts, progress) as workspace:
+        return tuple(_replay(workspace, reader, turns) for reader in readers)
 
 
-def _replay(open_desk: Opener, reader: Path, turns: Sequence[Annotated], transcripts: Path, progress: Progress) -> Replayed:
-    shelf = Shelf(texts={path.stem: path.read_text(encoding="utf-8", errors="replace") for path in reader.glob("*.json")})
+@contextmanager
+def _read_without_model(open_desk: Opener, transcripts: Path, progress: Progress) -> Iterator[Workspace]:
+    """A store, gone afterwards, in which transcripts are read and no model was asked."""
     with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
         run(workspace, [transcripts], Options(model=False), progress=progress)
+        yield workspace
+
+
+def _replay(workspace: Workspace, reader: Path, turns: Sequence[Annotated]) -> Replayed:
+    shelf = Shelf(texts={path.stem: path.read_text(encoding="utf-8", errors="replace") for path in reader.glob("*.json")})
+    with workspace.store.trial():  # the next reader finds the store as this one did
         number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
         hear(workspace, number, shelf, by=_BY)
         curate_dirty(workspace, number)

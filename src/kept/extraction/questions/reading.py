@@ -89,8 +89,10 @@ class Reading:
     def named(self, about: str, places: Sequence[int]) -> str:
         """What a passage is said to be about, where somebody names it close by; else empty."""
         words = one_line(about)
-        said = "\n".join(said_around(self.events, {place: self.events[place] for place in places}))
-        return words if len(words) <= _ABOUT_CHARS and words and locate(words, said) else ""
+        if not 0 < len(words) <= _ABOUT_CHARS:
+            return ""
+        said = said_around(self.events, {place: self.events[place] for place in places})
+        return words if any(locate(words, text) for text in said) else ""
 
     def signals(self, content: str, category: str, evidence: Sequence[Evidence], places: Sequence[int]) -> tuple[str, ...]:
         """What else speaks for and against a claim, by the names in ``WEIGHTS``."""
