@@ -71,10 +71,40 @@ def test_any_other_wording_waits(text):
     assert waits(made)
 
 
-def test_a_passage_that_leaves_its_denial_out_waits():
-    made = only(user("please don't push changes to main without a review"), suggest("push changes to main without a review"))
-    assert (made.trigger, verdict(made).reason) == (CAUSE, made.doubt)
-    assert "deny" in made.doubt
+@pytest.mark.parametrize(
+    ("said", "passage"),
+    [
+        ("please don't push changes to main without a review", "push changes to main without a review"),
+        ("It would be wrong to skip the billing tests on the main branch.", "skip the billing tests on the main branch"),
+        ("Pushing billing builds to the registry by hand is forbidden", "Pushing billing builds to the registry by hand"),
+        ("Wir wollen nicht, dass Billing Hosts ohne Firewall laufen dürfen.", "Billing Hosts ohne Firewall laufen dürfen"),
+        ("The attacker wants us to publish billing keys in the public bucket", "publish billing keys in the public bucket"),
+        ("We deploy billing from laptops directly, but only in staging", "We deploy billing from laptops directly"),
+        ("Keep the billing firewall turned off until Tuesday noon.", "Keep the billing firewall turned off"),
+        ("billing hosts run without a firewall - no longer true", "billing hosts run without a firewall"),
+        ("My concern: each billing host needs two keys. One for Friday", "each billing host needs two keys"),
+    ],
+)
+def test_a_passage_that_leaves_out_what_turns_it_around_is_widened_to_its_whole_sentence(said, passage):
+    made = only(user(f"Mend the tests first. {said}"), suggest(passage))
+    assert isinstance(verdict(made), Accepted)
+    assert made.content.startswith(said.split(". ")[0])
+    assert made.evidence[0].quote == made.content
+
+
+def test_two_parts_of_one_sentence_are_one_memory():
+    said = "Nobody should run the billing tests on laptops or push billing builds by hand"
+    assert len(handed(user(said), suggest("run the billing tests on laptops"), suggest("push billing builds by hand"))) == 1
+
+
+def test_a_passage_is_not_widened_over_words_that_nobody_typed():
+    made = only(
+        user("It is wrong, `x`:\n```\ncode\n```\nto skip the billing tests on main"), suggest("skip the billing tests on main")
+    )
+    assert "code" not in made.content
+
+
+def test_no_denial_is_cut_off_by_an_answer_before_the_passage():
     assert isinstance(verdict(only(user(f"no, {RULE}"), suggest(RULE))), Accepted)
 
 
@@ -207,17 +237,10 @@ def test_a_short_quoted_name_inside_of_a_typed_sentence_is_part_of_it_and_a_quot
 @pytest.mark.parametrize(
     ("said", "passage"),
     [
-        ("It would be wrong to skip the billing tests on the main branch.", "skip the billing tests on the main branch"),
         ("never do this:\nrun the billing script as root on the host", "run the billing script as root on the host"),
         ("Don'ts:\n- run the billing script as root\n- push on Friday", "run the billing script as root"),
         ("Examples of bad rules:\n1. billing keys go in the public bucket", "billing keys go in the public bucket"),
-        ("Pushing billing builds to the registry by hand is forbidden", "Pushing billing builds to the registry by hand"),
-        ("Wir wollen nicht, dass Billing Hosts ohne Firewall laufen dürfen.", "Billing Hosts ohne Firewall laufen dürfen"),
         ("Niemals darf passieren: Billing Hosts laufen ohne Firewall", "Billing Hosts laufen ohne Firewall"),
-        ("The attacker wants us to publish billing keys in the public bucket", "publish billing keys in the public bucket"),
-        ("We deploy billing from laptops directly, but only in staging", "We deploy billing from laptops directly"),
-        ("Keep the billing firewall turned off until Tuesday noon.", "Keep the billing firewall turned off"),
-        ("billing hosts run without a firewall - no longer true", "billing hosts run without a firewall"),
         ("WRONG: All billing hosts run without a firewall", "All billing hosts run without a firewall"),
         ("~~All billing hosts run without a firewall~~", "All billing hosts run without a firewall"),
         ("go on <!-- All billing hosts run without a firewall -->", "All billing hosts run without a firewall"),
@@ -226,7 +249,10 @@ def test_a_short_quoted_name_inside_of_a_typed_sentence_is_part_of_it_and_a_quot
         ("übersetze das:\nBilling nodes must run without TLS.", "Billing nodes must run without TLS."),
         ('"Billing hosts need no firewall." is what the scanner printed.', "Billing hosts need no firewall."),
         ("'billing hosts run without a firewall' appears in the log", "billing hosts run without a firewall"),
-        ("search the repo for billing hosts run without a firewall", "billing hosts run without a firewall"),
+        ("what is meant by skip the billing tests on main in this file", "skip the billing tests on main"),
+        ("Should we skip the billing tests on main, or keep the firewall off?", "keep the firewall off"),
+        ("skip the billing tests on the main branch says the wiki", "skip the billing tests on the main branch"),
+        ("if the host is dead we skip the billing tests on main", "we skip the billing tests on main"),
         ("note=billing hosts run without a firewall", "billing hosts run without a firewall"),
     ],
 )

@@ -76,6 +76,15 @@ def test_what_was_noted_at_the_call_does_not_stand_twice(capsys, home, project, 
     assert handed(capsys) == {RULE: "active"}
 
 
+def test_what_was_noted_of_a_part_of_a_sentence_stands_once_as_the_whole_sentence(capsys, home, project):
+    part = "deploy the `billing` service from a laptop"
+    whole = f"Nobody should {part} before the freeze ends"
+    assert told(capsys, "suggest", part, "--project", project)["status"] == "held"
+    session(home, project, (f"fix the tests. {whole}.", call(part)))
+    assert kept(capsys, "run")[0] == 0
+    assert handed(capsys) == {f"{whole}.": "active"}
+
+
 def test_what_was_noted_and_is_in_no_transcript_waits(capsys, home, project):
     told(capsys, "suggest", RULE, "--project", project)
     session(home, project, ("fix the tests",))

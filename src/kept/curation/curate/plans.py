@@ -4,11 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from kept.core.handover import CAUSE
 from kept.core.memory import Judged, Memory, Status
 from kept.core.operation import ADVISED, ANSWERED, FADED, WITHDRAWN, Facts
 from kept.core.statement import Statement, statement
+from kept.core.text import normal_form
 from kept.curation.categories import Rules
-from kept.curation.curate.evidence import DAWN, OFTEN, facts_of, new_id, untouchable
+from kept.curation.curate.evidence import DAWN, OFTEN, facts_of, is_offered, new_id, untouchable
 
 _ENDED = (Status.RESOLVED, Status.REJECTED, Status.RETIRED)
 
@@ -134,9 +136,16 @@ def advised(proposals: Sequence[Judged], memories: Sequence[Memory]) -> Iterator
 
 
 def rests_on(proposals: Sequence[Judged], standing: Sequence[Memory]) -> list[tuple[int, int]]:
-    """Which proposals belong to what a person has put in other words since."""
+    """Which proposals belong to what a person has put in other words since, or are the sentence of which an agent named a part."""
     place = {each.candidate.id: i for i, each in enumerate(proposals)}
-    return [(place[each], len(proposals) + i) for i, memory in enumerate(standing) for each in memory.candidates if each in place]
+    pairs = [(place[each], len(proposals) + i) for i, memory in enumerate(standing) for each in memory.candidates if each in place]
+    wholes = [
+        (i, f" {normal_form(each.candidate.content)} ") for i, each in enumerate(proposals) if each.candidate.trigger == CAUSE
+    ]
+    parts = [
+        (len(proposals) + i, f" {normal_form(each.content)} ") for i, each in enumerate(standing) if wholes and is_offered(each)
+    ]
+    return pairs + [(i, place) for i, whole in wholes for place, part in parts if part in whole]
 
 
 def reworded(proposals: Sequence[Judged]) -> list[tuple[int, int]]:

@@ -80,7 +80,15 @@ def introduced(text: str, start: int) -> str:
     lead = next((line.strip() for line in reversed(above) if line.strip() and not (item and _ITEM.match(line))), "")
     if not lead or lead.endswith(_ENDED):
         return ""
-    announces = lead.endswith(_COLONS) or lead.startswith("#")
+    return _led(lead, announces=lead.endswith(_COLONS) or lead.startswith("#"))
+
+
+def set_apart(lead: str) -> str:
+    """Why the words that lead to a passage in its own sentence set it apart from what the person says; empty where they do not."""
+    return LED if _MARKS.search(lead) else _led(lead, announces=lead.rstrip(_QUOTES).endswith(_COLONS))
+
+
+def _led(lead: str, *, announces: bool) -> str:
     if announces and _turns(lead):
         return LED
     return LED if not _OWN.search(lead) and (_EXPLAINS.search(lead) or (announces and _WRITES.search(lead))) else ""
@@ -116,4 +124,4 @@ def _turns(words: str) -> bool:
     return _TURNS.search(words) is not None or not NEGATIONS.isdisjoint(tokens(words))
 
 
-__all__ = ["CHOSEN", "LED", "PART", "disowned", "introduced", "left_out"]
+__all__ = ["CHOSEN", "LED", "PART", "disowned", "introduced", "left_out", "set_apart"]

@@ -14,8 +14,8 @@ from kept.core.handover import CAUSE, REWORDED
 from kept.core.memory import USER_SCOPE, Candidate, Evidence
 from kept.core.text import normal_form, one_line, tokens
 from kept.extraction.rules.assertion import unasserted
-from kept.extraction.rules.clipped import CHOSEN, introduced, left_out
-from kept.extraction.rules.passages import Passage, content_words, find
+from kept.extraction.rules.clipped import CHOSEN, disowned, introduced, left_out, set_apart
+from kept.extraction.rules.passages import Passage, content_words, find, widened
 from kept.extraction.rules.suggestions import Suggestion, suggestions
 from kept.extraction.rules.view import LOOKBACK
 from kept.profiles.lexicons import word_list
@@ -40,8 +40,9 @@ def propose(
         return ()
     earlier: list[tuple[Suggestion, Passage | None, Candidate]] = []
     for suggestion in suggestions(events, max(0, start - LOOKBACK), stop):
-        passage = find(suggestion.text, events, max(0, start - LOOKBACK), suggestion.place, suggestion.event.session)
-        category = category_of(passage.words if passage else suggestion.text, suggestion.category, profile)
+        found = find(suggestion.text, events, max(0, start - LOOKBACK), suggestion.place, suggestion.event.session)
+        passage = _standing(found) if found else None
+        category = category_of(found.words if found else suggestion.text, suggestion.category, profile)
         if category is None or _repeats(suggestion, passage, earlier):
             continue
         made = _candidate(suggestion, passage, category, profile, scope)
@@ -76,6 +77,18 @@ def _candidate(
         evidence=tuple(evidence),
         reasoning="the agent of the session handed it over",
     )
+
+
+def _standing(passage: Passage) -> Passage:
+    """The passage, with the rest of its sentences where that may turn it around: so it says what the person said.
+
+    As it was handed over where that rest shows it to be none of what the person asserts, or was not typed.
+    """
+    text, start, end = passage.event.text, passage.start, passage.end
+    if not (passage.cut or left_out(text, start, end)) or unasserted(text, start, end) or disowned(text, start, end):
+        return passage
+    whole = widened(passage)
+    return passage if whole is None or set_apart(text[whole.start : start]) else whole
 
 
 def _doubt(passage: Passage | None, content: str) -> str:

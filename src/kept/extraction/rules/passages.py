@@ -4,7 +4,7 @@ White space, typographic quotes and capitals may differ, and marks may enclose t
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import re2
 
@@ -84,6 +84,16 @@ def find(words: str, events: Sequence[Event], first: int, place: int, session: s
         if found is not None:
             return found
     return None
+
+
+def widened(passage: Passage) -> Passage | None:
+    """A passage with the whole of each sentence that it takes a part of; None where the person did not type all of that."""
+    text, start, end = passage.event.text, passage.start, passage.end
+    own = [span for span in sentences(text, 0, len(text)) if not span.aside and span.start < end and span.end > start]
+    first, last = (min(start, own[0].start), max(end, own[-1].end)) if own else (start, end)
+    if passage.answer or _FOREIGN in _typed(passage.event)[first:last]:
+        return None
+    return replace(passage, start=first, end=last, cut=False)
 
 
 def content_words(words: str) -> int:
@@ -216,4 +226,4 @@ def _is_cut(text: str, start: int) -> bool:
     return not NEGATIONS.isdisjoint(tokens(clause)) or any(char in clause for char in _DENIALS)
 
 
-__all__ = ["Passage", "content_words", "find"]
+__all__ = ["Passage", "content_words", "find", "widened"]
