@@ -184,18 +184,16 @@ class Workspace:
             )
         return found[0]
 
-    def day(self, text: str) -> date:
-        """A day a person names: ``today``, ``yesterday`` or YYYY-MM-DD. Raises UsageError."""
-        today = self.clock().astimezone(self.zone).date()
-        match text.strip().lower():
-            case "today":
-                return today
-            case "yesterday":
-                return today - timedelta(days=1)
-        try:
-            return date.fromisoformat(text.strip())
-        except ValueError as error:
-            raise UsageError(f"{text!r} is no date", hint="write YYYY-MM-DD, today or yesterday") from error
+    def day(self, text: str, *, last: bool = False) -> date:
+        """The day a person names: YYYY-MM-DD, ``yesterday``, ``monday``, ``3 days ago``. Of several days (``last week``) the first,
+        or the ``last``. Raises UsageError.
+        """
+        from kept.core.dates.when import named_days  # noqa: PLC0415 - reads the words of ten languages, for those who type a date
+
+        found = named_days(text, self.clock().astimezone(self.zone).date())
+        if found is None:
+            raise UsageError(f"{text!r} is no date", hint="write YYYY-MM-DD, yesterday, monday, last week or 3 days ago")
+        return found[last]
 
     def span(self, day: date) -> tuple[datetime, datetime]:
         """The first instant of a local day and of the next one; their distance follows daylight saving."""
@@ -205,7 +203,7 @@ class Workspace:
     def moment(self, text: str) -> datetime:
         """The instant a person names: a full timestamp, or a day, meaning its end. Raises UsageError."""
         instant = parse_instant(text)
-        return instant if instant is not None else self.span(self.day(text))[1]
+        return instant if instant is not None else self.span(self.day(text, last=True))[1]
 
 
 def place_of(directory: str, path: str) -> str:

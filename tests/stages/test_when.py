@@ -1,11 +1,12 @@
 """The time a question speaks of."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from kept.recall.ranking.when import when, writes_month_first
+from kept.core.dates.when import named_days, when, writes_month_first
+from kept.recall.ranking.question import bounded_by_event
 
 ZONE = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 11, 22, 30, tzinfo=UTC)  # a Wednesday, 23:30 in Berlin
@@ -128,9 +129,28 @@ def test_what_only_looks_like_a_time_is_none(question):
 
 
 def test_what_bounds_a_span_may_be_something_that_happened():
-    found = when("what broke before the big release", NOW, ZONE)
+    found = bounded_by_event("what broke before the big release")
     assert (found.event, found.side, found.rest) == (("big", "release"), "until", "what broke")
-    assert when("since the migration", NOW, ZONE).side == "since"
+    assert bounded_by_event("since the migration").side == "since"
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("2026-01-05", "2026-01-05", "2026-01-05"),
+        ("yesterday", "2026-03-09", "2026-03-09"),
+        ("3 days ago", "2026-03-07", "2026-03-07"),
+        ("last week", "2026-03-02", "2026-03-08"),
+        ("2027-06-30", "2027-06-30", "2027-06-30"),
+    ],
+)
+def test_a_date_on_the_command_line_is_written_as_people_say_it(text, first, last):
+    assert [each.isoformat() for each in named_days(text, date(2026, 3, 10))] == [first, last]
+
+
+@pytest.mark.parametrize("text", ["soon", "", "before monday", "monday and tuesday", "2026-02-30"])
+def test_what_is_more_or_less_than_a_date_is_none(text):
+    assert named_days(text, date(2026, 3, 10)) is None
 
 
 def test_the_rest_of_the_question_stays():

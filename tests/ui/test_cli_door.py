@@ -2,20 +2,89 @@
 
 import json
 import os
+import shutil
 import subprocess
+import sys
 
 import pytest
 from cli_world import RULE, command, kept, told, transcript
 
 from kept.cli.call import hoist
-from kept.cli.registry import COMMANDS
+from kept.cli.registry import COMMANDS, EVERYDAY
 from kept.memories import browse
 
 
-def test_without_arguments_every_command_is_listed(capsys, home):
+def test_without_arguments_the_twelve_commands_of_every_day_are_listed(capsys, home):
     code, out, _ = kept(capsys)
     assert code == 0
+    assert len(EVERYDAY) == 12
+    assert [name for name in COMMANDS if f"\n  {name} " in out] == [name for name in COMMANDS if name in EVERYDAY]
+    assert "kept help all" in out
+
+
+def test_help_all_lists_every_command(capsys, home):
+    code, out, _ = kept(capsys, "help", "all")
+    assert code == 0
     assert all(f"  {name} " in out for name in COMMANDS)
+
+
+_HELP_OF_EACH = """
+import contextlib, io
+from kept.cli.parsers import parser, parser_for_help
+from kept.cli.registry import COMMANDS, EVERYDAY
+
+def told(made):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(BaseException):
+        made.make_context("kept", ["--help"])
+    return out.getvalue()
+
+light = {name: told(parser_for_help(each)) for name, each in COMMANDS.items()}
+for name, each in COMMANDS.items():
+    whole = told(parser(each))
+    assert light[name] == whole and "Options" in whole, name
+"""
+
+
+def test_help_without_loading_what_a_command_works_with_says_the_same(home):
+    done = subprocess.run([sys.executable, "-c", _HELP_OF_EACH], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_help_loads_no_store_and_no_model(home):
+    asked = "import sys; from kept.cli.door import main\ntry: main(['status', '--help'])\nexcept SystemExit: pass\n"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{asked}print([each for each in sys.modules if each.startswith('kept.')], file=sys.stderr)"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert "Usage: kept status" in done.stdout
+    assert not [each for each in ("kept.workspace", "kept.store", "kept.llm", "kept.sources") if each in done.stderr]
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("sta",), "status"),
+        (("list", "--pro"), "--project"),
+        (("config", "set", "timez"), "timezone"),
+        (("schedule", "inst"), "install"),
+        (("--home", "x", "list", "--j"), "--json"),
+    ],
+)
+def test_a_shell_completes_commands_options_settings_and_actions(capsys, home, words, offered):
+    code, out, _ = kept(capsys, "--complete", *words)
+    assert code == 0
+    assert offered in [line.split("\t")[0] for line in out.splitlines()]
+
+
+@pytest.mark.parametrize(("shell", "checks"), [("bash", "bash"), ("zsh", "zsh"), ("fish", "fish"), ("powershell", "")])
+def test_each_shell_gets_a_script_that_it_can_read(capsys, home, shell, checks):
+    code, out, _ = kept(capsys, "completion", shell)
+    assert code == 0
+    assert "kept --complete" in out
+    if checks and shutil.which(checks):
+        assert subprocess.run([checks, "-n"], input=out, text=True, capture_output=True, check=False).returncode == 0
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
@@ -67,7 +136,8 @@ def test_a_global_option_without_a_value_never_falls_back_to_the_default(capsys,
         (("search", "x", "--in", "nope"), "memories, summaries, turns"),
         (("export", "--format", "nope"), "jsonl, json, md"),
         (("config", "get"), "get NAME"),
-        (("config", "get", "nope"), "settings: timezone"),
+        (("config", "get", "timezon"), "did you mean timezone"),
+        (("config", "get", "nope"), "see `kept config list`"),
         (("status", "--tz", "Mars/Olympus"), "Europe/Berlin"),
         (("status", "--profile", "nope"), "profiles: "),
         (("run", "/nowhere/at/all"), "no such file"),

@@ -4,7 +4,6 @@ Knows no command: it finds the one asked for in the table and imports only that.
 """
 
 import difflib
-import importlib
 import os
 import sys
 import traceback
@@ -15,7 +14,8 @@ from typing import NoReturn
 from kept import __version__
 from kept.cli.call import Call, hoist
 from kept.cli.decisions import refuse_agents
-from kept.cli.registry import COMMANDS, Command, examples, overview
+from kept.cli.parsers import parser, parser_for_help
+from kept.cli.registry import COMMANDS, Command, overview, whole_overview
 from kept.core.errors import KeptError, UsageError
 
 INTERRUPTED = 130
@@ -49,10 +49,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _serve(arguments: Sequence[str]) -> int:
+    if arguments[:1] == ["--complete"]:
+        from kept.cli.commands.completion import complete  # noqa: PLC0415 - only a shell that completes needs it
+
+        sys.stdout.writelines(f"{name}\t{meaning}\n" for name, meaning in complete([each.strip('"') for each in arguments[1:]]))
+        return 0
     call, rest = hoist(arguments)
     match rest:
         case [] | ["--help" | "-h" | "help"]:
             sys.stdout.write(f"{overview()}\n")
+            return 0
+        case ["help", "all"]:
+            sys.stdout.write(f"{whole_overview()}\n")
             return 0
         case ["--version" | "version", *_]:
             sys.stdout.write(f"kept {__version__}\n")
@@ -76,16 +84,13 @@ def _command(name: str, arguments: list[str], call: Call) -> int:
 
 def _invoke(command: Command, arguments: list[str], call: Call) -> int:
     import typer  # noqa: PLC0415 - `kept --help`, `--version` and a mistyped command do without
-    from typer.main import get_command  # noqa: PLC0415
 
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["--help", "-h"]})
-    module, _, function = command.place.partition(":")
-    app.command(command.name, epilog=examples(command))(getattr(importlib.import_module(f"kept.cli.{module}"), function))
-    parser = get_command(app)
+    helped = arguments[-1:] in (["--help"], ["-h"]) and "--" not in arguments
+    made = parser_for_help(command) if helped else parser(command)
     try:
         # Not through its main(), which has its own mind about interruptions, broken pipes and exit codes.
-        with parser.make_context(f"kept {command.name}", arguments, obj=call) as context:
-            code = parser.invoke(context)
+        with made.make_context(f"kept {command.name}", arguments, obj=call) as context:
+            code = made.invoke(context)
     except typer.Exit as ended:
         return ended.exit_code
     except Exception as error:

@@ -67,13 +67,13 @@ GROUPS = {
         ),
         Command(
             "show",
-            "commands.list:show_",
+            "commands.show:show_",
             "one memory; with --turns the conversation it comes from",
             ("kept show 3fa2b1c0de", "kept show 3fa2b1c0de --history", "kept show 3fa2 --turns", "kept show --session 7f3a"),
         ),
         Command(
             "why",
-            "tracing:why",
+            "commands.show:why",
             "where a memory comes from: whose words, when, and every change since",
             ("kept why 3fa2b1c0de", "kept why 3fa2 --context 5"),
         ),
@@ -298,7 +298,7 @@ GROUPS = {
             "install hooks, sections and the nightly job, showing each file first",
             ("kept setup", "kept setup --show", "kept setup --yes --at 02:30"),
         ),
-        Command("doctor", "commands.doctor:doctor", "check the installation; each problem with its fix", ("kept doctor",)),
+        Command("doctor", "commands.safety:doctor", "check the installation; each problem with its fix", ("kept doctor",)),
         Command(
             "uninstall",
             "commands.setup:uninstall",
@@ -307,7 +307,7 @@ GROUPS = {
         ),
         Command(
             "schedule",
-            "commands.schedule:schedule",
+            "commands.setup:schedule",
             "install, show and remove the nightly job",
             (
                 "kept schedule install --at 02:30",
@@ -325,6 +325,12 @@ GROUPS = {
                 "kept eval extraction --corpus corpus.jsonl --gold facts.jsonl",
                 "kept eval extraction --gold annotations --corpus transcripts --json",
             ),
+        ),
+        Command(
+            "completion",
+            "commands.completion:completion",
+            "complete commands, options and settings in your shell",
+            ('eval "$(kept completion bash)"', "kept completion fish > ~/.config/fish/completions/kept.fish"),
         ),
         Command(
             "config",
@@ -356,20 +362,52 @@ GLOBAL_OPTIONS = (
 )
 
 
+EVERYDAY = ("run", "status", "review", "list", "search", "why", "add", "edit", "undo", "log", "day", "web")
+
+TOGETHER = (
+    ("show", "why"),
+    ("log", "diff", "undo", "redo"),
+    ("check", "rebuild", "doctor"),
+    ("backup", "restore", "export", "import"),
+    ("setup", "schedule", "uninstall", "doctor"),
+    ("edit", "retire", "merge", "pin", "forget"),
+)
+"""Commands that are views of one thing: the help of each names the others."""
+
+
 def overview() -> str:
-    """The help of ``kept`` itself."""
+    """The first page of help: the commands of every day."""
     lines = [
         "kept remembers what you and your agents worked out: small, curated, yours to edit.",
         "",
         "Usage: kept COMMAND [OPTIONS]",
+        "",
+        *(_row(COMMANDS[name]) for name in EVERYDAY),
+        "",
+        f"All {len(COMMANDS)} commands and the options of every one: kept help all",
+        "More about a command, with an example: kept COMMAND --help",
+        "Start with: kept run. Connect your agents: kept setup. Something wrong? kept doctor.",
     ]
-    for title, group in GROUPS.items():
-        lines += ["", f"{title}:", *(f"  {each.name:<10}{each.summary}" for each in group)]
-    lines += ["", "With every command:", *(f"  {name:<16}{meaning}" for name, meaning in GLOBAL_OPTIONS)]
-    lines += ["", "Start with: kept run", "More about a command, with an example: kept COMMAND --help"]
     return "\n".join(lines)
 
 
-def examples(command: Command) -> str:
-    """The end of a command's help, its lines kept as they are."""
-    return "\n".join(("\b", "Example:" if len(command.examples) == 1 else "Examples:", *(f"  {each}" for each in command.examples)))
+def whole_overview() -> str:
+    """Every command by its group, and the options that each takes."""
+    lines = ["Usage: kept COMMAND [OPTIONS]"]
+    for title, group in GROUPS.items():
+        lines += ["", f"{title}:", *map(_row, group)]
+    lines += ["", "With every command:", *(f"  {name:<16}{meaning}" for name, meaning in GLOBAL_OPTIONS)]
+    return "\n".join(lines)
+
+
+def _row(command: Command) -> str:
+    return f"  {command.name:<11}{command.summary}"
+
+
+def epilog(command: Command) -> str:
+    """The end of a command's help: its examples, lines kept as they are, and the commands it belongs with."""
+    lines = ["\b", "Example:" if len(command.examples) == 1 else "Examples:", *(f"  {each}" for each in command.examples)]
+    others = dict.fromkeys(name for each in TOGETHER if command.name in each for name in each if name != command.name)
+    if others:
+        lines += ["", "\b", "See also:", *(f"  kept {name:<11}{COMMANDS[name].summary}" for name in others)]
+    return "\n".join(lines)

@@ -10,9 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from kept.core.markup import visible
+from kept.local.agents_shell import agents_sign
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Span = tuple[str, str]  # words and their style: "", "dim", "bold", "cyan", "green", "yellow", "red"
 
@@ -44,17 +48,32 @@ def write(lines: Iterable[Line], stream: TextIO | None = None) -> None:
     """Write lines: styled and wrapped on a terminal, else plain, one line each and whole."""
     target = stream or sys.stdout
     if target.isatty():
-        _paint(lines, target)
+        _paint(lines, _console(target))
     else:
         target.writelines(f"{''.join(safe(words) for words, _ in (*each.head, *each.body)).rstrip()}\n" for each in lines)
         target.flush()
 
 
-def _paint(lines: Iterable[Line], target: TextIO) -> None:
-    from rich.console import Console  # noqa: PLC0415 - costs start-up time, and only a terminal needs it
-    from rich.text import Text  # noqa: PLC0415
+def page(lines: Iterable[Line]) -> None:
+    """Write lines by way of the pager (``$PAGER``) on a terminal, which shows what fits on one screen at once."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb" or agents_sign(os.environ):
+        write(lines)
+        return
+    os.environ.setdefault("LESS", "FRX")  # colours through, no pager for a short list, and the list stays on the screen
+    console = _console(sys.stdout)
+    with console.pager(styles=True):
+        _paint(lines, console)
 
-    console = Console(file=target, highlight=False, markup=False, emoji=False)
+
+def _console(target: TextIO) -> "Console":
+    from rich.console import Console  # noqa: PLC0415 - costs start-up time, and only a terminal needs it
+
+    return Console(file=target, highlight=False, markup=False, emoji=False)
+
+
+def _paint(lines: Iterable[Line], console: "Console") -> None:
+    from rich.text import Text  # noqa: PLC0415 - as above
+
     for each in lines:
         head = Text.assemble(*((safe(words), style) for words, style in each.head))
         body = Text.assemble(*((safe(words), style) for words, style in each.body))

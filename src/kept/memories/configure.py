@@ -79,7 +79,7 @@ def kind(name: str) -> str:
     """Of which kind a setting is, also where the file cannot be read. Raises ConfigError for an unknown one."""
     usual = settings.values(settings.Settings())
     if name not in usual:
-        raise ConfigError(f"unknown setting {name!r}", hint=f"settings: {', '.join(usual)}")
+        raise settings.unknown_setting(name, usual)
     return _setting_kind(name, usual[name])
 
 
@@ -87,7 +87,7 @@ def setting(home: Paths, name: str) -> Any:
     """One setting. Raises ConfigError for an unknown one."""
     values = show_settings(home)
     if name not in values:
-        raise ConfigError(f"unknown setting {name!r}", hint=f"settings: {', '.join(values)}")
+        raise settings.unknown_setting(name, values)
     return values[name]
 
 

@@ -24,21 +24,25 @@ from kept.memories.waiting import as_memory
 from kept.store.values import Draft, Thread
 from kept.workspace import Workspace
 
+_LISTED, _SHORT = 8, 40  # memories that an ambiguous id lists, and characters of each
 MOST = 2_000  # characters a person's own memory may have: it must stand on one line
 
 
 def find(workspace: Workspace, number: str) -> Memory:
-    """The memory of an id or an unambiguous beginning of one (at least 4 characters). Raises UsageError."""
+    """The memory of an id or of a beginning that only one has. Raises MissingError, which lists what it could be."""
     exact = workspace.store.log.memory(number)
     if exact is not None:
         return exact
-    ids = workspace.store.log.ids_like(number) if len(number) >= 4 and number.isalnum() else ()
+    ids = workspace.store.log.ids_like(number) if number.isalnum() else ()
     if len(ids) == 1:
         found = workspace.store.log.memory(ids[0])
         if found is not None:
             return found
-    hint = f"it could be {', '.join(ids)}" if ids else "see `kept list` for ids"
-    raise MissingError(f"no memory {number!r}", hint=hint)
+    if not ids:
+        raise MissingError(f"no memory {number!r}", hint="see `kept list` for ids")
+    named = [memory for each in ids[:_LISTED] if (memory := workspace.store.log.memory(each)) is not None]
+    could = ", ".join(f"{each.id} “{each.content[:_SHORT]}”" for each in named)
+    raise MissingError(f"several ids begin with {number!r}", hint=could + (", …" if len(ids) > _LISTED else ""))
 
 
 def add(

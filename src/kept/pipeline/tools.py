@@ -85,7 +85,7 @@ def search_memory(
         project=project,
         category=category,
         since=workspace.span(workspace.day(since))[0] if since else None,
-        until=workspace.span(workspace.day(until))[1] if until else None,
+        until=workspace.span(workspace.day(until, last=True))[1] if until else None,
         statuses=("active",),
     )
     hits = search.search(

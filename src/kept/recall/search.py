@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
+from kept.core.dates.when import When, when, writes_month_first
 from kept.core.project import folder_of
 from kept.core.text import index_words, label_of
 from kept.core.times import read_optional, to_text, write_optional
@@ -20,9 +21,8 @@ from kept.local.recall_settings import Recall
 from kept.recall.embed import embedder
 from kept.recall.embed.levels import Level, level_of
 from kept.recall.index import Index, Kind, Limits, Unit, opened
-from kept.recall.ranking.question import is_telling, joined, phrases, sought, telling_words
+from kept.recall.ranking.question import bounded_by_event, is_telling, joined, phrases, sought, telling_words
 from kept.recall.ranking.rank import TIME, conversations, fused, in_conversation, with_surroundings
-from kept.recall.ranking.when import When, when, writes_month_first
 from kept.recall.relevance import stem
 
 if TYPE_CHECKING:
@@ -181,7 +181,9 @@ class _Look:
         self._joined = joined(query)
         self._phrases = phrases(self._words, self._joined)
         self._limits, self._open = self._bounded(filters, to_text(workspace.clock()))
-        self._when = self._resolved(when(query, workspace.clock(), workspace.zone, month_first=writes_month_first(workspace.env)))
+        month_first = writes_month_first(workspace.env)
+        asked = when(query, workspace.clock(), workspace.zone, month_first=month_first) or bounded_by_event(query)
+        self._when = self._resolved(asked)
         self._floor = workspace.settings.recall.floor
         self._asked = _embed_query(workspace, query) if meaning else None
 

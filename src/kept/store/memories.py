@@ -47,7 +47,7 @@ class SqliteMemories:
         return frozenset(row["id"] for row in self._database.run("memory_ids"))
 
     def ids_like(self, prefix: str) -> tuple[str, ...]:
-        """At most three ids that begin so, in order."""
+        """At most nine ids that begin so, in order."""
         return tuple(row["id"] for row in self._database.run("memory_ids_like", prefix=prefix))
 
     def census(self, moment: datetime) -> Mapping[tuple[Status, str, str], int]:

@@ -242,7 +242,7 @@ class Log(Protocol):
         ...
 
     def ids_like(self, prefix: str) -> tuple[str, ...]:
-        """At most three ids that begin so, in order."""
+        """At most nine ids that begin so, in order."""
         ...
 
     def census(self, moment: datetime) -> Mapping[tuple[Status, str, str], int]:

@@ -497,7 +497,7 @@ SELECT id, body, checksum FROM memories ORDER BY id;
 SELECT id, body, checksum FROM memories WHERE profile = :profile AND scope = :scope ORDER BY id;
 
 -- name: memory_ids_like
-SELECT id FROM memories WHERE id >= :prefix AND id < :prefix || 'g' ORDER BY id LIMIT 3;
+SELECT id FROM memories WHERE id >= :prefix AND id < :prefix || 'g' ORDER BY id LIMIT 9;
 
 -- name: search_memories
 SELECT m.id, m.body, m.checksum, bm25(memory_index) AS rank

@@ -60,7 +60,7 @@ def command(
             source=named,
             project=workspace.scope_named(project) if project else "",
             since=workspace.span(workspace.day(since))[0] if since else None,
-            until=workspace.span(workspace.day(until))[1] if until else None,
+            until=workspace.span(workspace.day(until, last=True))[1] if until else None,
         )
         chosen = list(also or [])
         if not yes:

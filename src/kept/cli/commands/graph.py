@@ -11,7 +11,7 @@ from kept.cli.front import at_desk
 from kept.cli.show import Line, counted, entry, line
 from kept.core.codec import json_fields
 from kept.outputs.graph import EdgeKind, Graph, NodeKind
-from kept.outputs.knowledge_graph import MOST, knowledge
+from kept.outputs.knowledge_graph import knowledge
 
 _SHAPES = {NodeKind.YOU: "doublecircle", NodeKind.PROJECT: "box", NodeKind.ENTITY: "ellipse", NodeKind.RESOURCE: "note"}
 _SHOWN = 40  # things on a terminal; --json has all
@@ -31,7 +31,7 @@ def graph(
     project: Annotated[
         str, typer.Option(metavar="NAME", help="Only what is remembered for projects with this in their name.")
     ] = "",
-    most: Annotated[int, typer.Option(metavar="NODES", min=1, max=20_000, help="At most so many nodes, the weightiest.")] = MOST,
+    most: Annotated[int, typer.Option(metavar="NODES", min=1, max=20_000, help="At most so many nodes, the weightiest.")] = 1_000,
     dot: Annotated[bool, typer.Option("--dot", help="Print it for Graphviz.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print nodes and edges as JSON.")] = False,
 ) -> None:

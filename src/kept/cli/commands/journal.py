@@ -76,7 +76,7 @@ def journal(
                 if not estimate:
                     _bring_up_to_date(workspace, model=work.model)
                 if action == "backfill":
-                    plan = use.plan(workspace, work, workspace.day(first), workspace.day(last))
+                    plan = use.plan(workspace, work, workspace.day(first), workspace.day(last, last=True))
                     return _backfill(context, workspace, work, plan, concurrency, estimate=estimate, as_json=as_json)
                 spans = _span(workspace, work, day, first, last)
                 done = use.write(workspace, work, *spans)
@@ -85,7 +85,7 @@ def journal(
 
 def _span(workspace: Workspace, work: Work, day: str, first: str, last: str) -> tuple[date, date]:
     if first or last:
-        chosen = workspace.day(first or last), workspace.day(last or first)
+        chosen = workspace.day(first or last), workspace.day(last or first, last=True)
         if chosen[0] > chosen[1]:
             raise UsageError(f"{chosen[0]} is after {chosen[1]}", hint="give the earlier day with --from")
         return chosen

@@ -1,4 +1,4 @@
-"""``kept list``, ``kept show``: memories, read-only."""
+"""``kept list``: memories, read-only."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -7,17 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from kept.cli import show
-from kept.cli.card import card
-from kept.cli.events import happened, happened_body
 from kept.cli.front import at_desk, one_of
 from kept.cli.lists import grouped
-from kept.cli.show import Line, counted, entry, line
-from kept.cli.turns import show_session, turns_around, turns_body
+from kept.cli.show import Line, entry, line
 from kept.core.errors import UsageError
 from kept.core.memory import Judged, Memory, Status
 from kept.memories.browse import Filter, chosen, exported, plain, refused
 from kept.memories.history import memories_at
-from kept.memories.person import find
 from kept.profiles.profile import kind_of
 from kept.workspace import Workspace
 
@@ -50,7 +46,7 @@ def list_(
         if as_json:
             show.write_json([exported(workspace, each, moment) for each in found])
         elif found:
-            show.write(grouped(found, workspace.profiles, workspace.names(), workspace.zone, None if held else moment))
+            show.page(grouped(found, workspace.profiles, workspace.names(), workspace.zone, None if held else moment))
         else:
             show.write([line("Nothing to show.", ("" if memories else " → kept run", "dim"))])
 
@@ -80,7 +76,7 @@ def _list_refused(workspace: Workspace, *, as_json: bool) -> None:
             )
             for each in several
         ]
-    show.write(lines or [line("Nothing was refused.")])
+    show.page(lines or [line("Nothing was refused.")])
 
 
 def _refused_body(judged: Judged) -> dict[str, Any]:
@@ -95,33 +91,3 @@ def _reason(judged: Judged) -> str:
 
 def _detail(judged: Judged) -> str:
     return getattr(judged.verdict, "detail", "")
-
-
-def show_(
-    context: typer.Context,
-    number: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")] = "",
-    *,
-    turns: Annotated[bool, typer.Option("--turns", help="And the conversation around the words it rests on.")] = False,
-    session: Annotated[str, typer.Option("--session", metavar="ID", help="Instead: the archived turns of a session.")] = "",
-    history: Annotated[bool, typer.Option("--history", help="And everything that happened to it.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
-) -> None:
-    """Show a memory in full, or the archived turns of a session."""
-    if bool(number) == bool(session):
-        raise UsageError("give the id of a memory, or --session ID", hint="kept show 3fa2 --turns, or kept show --session 7f3a")
-    with at_desk(context) as workspace:
-        if session:
-            show_session(workspace, session, as_json=as_json)
-            return
-        memory = find(workspace, number)
-        past = workspace.store.log.operations_on(memory.id) if history else ()
-        if as_json:
-            extra = ({"history": happened_body(past)} if history else {}) | (
-                {"turns": turns_body(workspace, memory)} if turns else {}
-            )
-            show.write_json(exported(workspace, memory) | extra)
-        else:
-            show.write(card(workspace, memory))
-            show.write(happened(workspace, past) if history else ())
-            show.write(turns_around(workspace, memory) if turns else ())
-            show.write([line((f"{counted(len(memory.evidence), 'piece')} of evidence → kept why {memory.id}", "dim"))])

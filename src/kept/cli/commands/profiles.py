@@ -30,7 +30,7 @@ def profiles(
     action: Annotated[str, typer.Argument(metavar="list|show|new|check|migrate", help="What to do.")] = "list",
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME…", help="Of which profile; of migrate: from and to.")] = None,
     *,
-    like: Annotated[str, typer.Option(metavar="NAME", help="With new: the profile to copy.")] = known.DEFAULT,
+    like: Annotated[str, typer.Option(metavar="NAME", help="With new: the profile to copy.")] = "coding",
     mapping: Annotated[
         list[str] | None, typer.Option("--map", metavar="A=B", help="With migrate: category A becomes B; A= stays. Repeatable.")
     ] = None,

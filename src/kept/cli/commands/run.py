@@ -49,7 +49,7 @@ def run(
     ] = False,
     occasion: Annotated[
         str, typer.Option(metavar="WHEN", help="real-time, session-end or nightly: profiles that are not extracted then wait.")
-    ] = Occasion.NIGHTLY.value,
+    ] = "nightly",
     follow: Annotated[bool, typer.Option("--follow", help="Read the given folders at every later run as well.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> int:
@@ -67,8 +67,8 @@ def run(
     try:
         if since or until:
             with at_desk(context) as workspace:
-                first, last = (workspace.day(day) if day else None for day in (since, until))
-            options = replace(options, since=first, until=last)
+                first = workspace.day(since) if since else None
+                options = replace(options, since=first, until=workspace.day(until, last=True) if until else None)
         return run_and_tell(context, options, paths or [], follow=follow, as_json=as_json)
     except BusyError as busy:
         if as_json:

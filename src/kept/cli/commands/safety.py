@@ -1,5 +1,5 @@
-"""``kept check``, ``rebuild``, ``backup``, ``restore``, ``export``, ``import``: proof that nothing is damaged; out, back in, and
-put back.
+"""``kept check``, ``doctor``, ``rebuild``, ``backup``, ``restore``, ``export``, ``import``: proof that nothing is damaged; out, in,
+and put back.
 """
 
 from pathlib import Path
@@ -12,10 +12,12 @@ from kept.cli import show
 from kept.cli.commands.edit import told_problems
 from kept.cli.front import asked, at_desk, home_of, one_of
 from kept.cli.lists import FORGOTTEN, scope_name
-from kept.cli.show import counted, line
+from kept.cli.show import counted, entry, line
+from kept.core.codec import dump
 from kept.core.errors import UsageError
 from kept.core.markup import fact_line, sentence
 from kept.core.memory import Memory
+from kept.install.doctor import examine
 from kept.memories.backups import backup as make_backup
 from kept.memories.browse import Filter, chosen, exported
 from kept.outputs.write import FileState
@@ -29,6 +31,7 @@ from kept.workspace import Workspace
 
 _FORMATS = ("jsonl", "json", "md", "archive")
 
+_MARKS = {True: ("well   ", "green"), False: ("wrong  ", "red"), None: ("note   ", "yellow")}
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
@@ -56,6 +59,27 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
         elif not asked(context).quiet:
             show.write([line(("All is well: ", "green"), "the log, the archive and the memories agree.")])
         return 2 if found.damage else 0
+
+
+def doctor(context: typer.Context, *, as_json: AsJson = False) -> int:
+    """Check the installation and say how to fix each problem. Changes nothing."""
+    call = asked(context)
+    found = examine(home_of(context), profile=call.profile, zone=call.zone)
+    wrong = [each for each in found if each.well is False]
+    if as_json:
+        show.write_json([dump(each) for each in found])
+    else:
+        width = max(len(each.name) for each in found)
+        show.write(
+            entry(
+                [_MARKS[each.well], (f"{each.name:<{width}}  ", "cyan")],
+                each.detail,
+                (f" → {each.fix}" if each.fix and each.well is not True else "", "dim"),
+            )
+            for each in found
+        )
+        show.write([line((f"{len(wrong)} wrong" if wrong else "Nothing is wrong.", "red" if wrong else "green"))])
+    return int(bool(wrong))
 
 
 def backup(

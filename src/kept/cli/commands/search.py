@@ -43,7 +43,7 @@ def search(
             project=project,
             category=category,
             since=workspace.span(workspace.day(since))[0] if since else None,
-            until=workspace.span(workspace.day(until))[1] if until else None,
+            until=workspace.span(workspace.day(until, last=True))[1] if until else None,
         )
         hits = recall(workspace, words, where=_layers(layers, category), limit=limit, filters=filters)
         if as_json:

@@ -9,13 +9,13 @@ import typer
 
 from kept.cli import show
 from kept.cli.commands.prompt import origin_line
+from kept.cli.commands.show import route_lines
 from kept.cli.cost import standing_lines
 from kept.cli.front import at_desk
 from kept.cli.lists import grouped, memory_line, scope_name
 from kept.cli.model_offer import searchable_line, without_model_line
 from kept.cli.report import missed_lines, waiting_line
 from kept.cli.show import Line, counted, entry, line
-from kept.cli.tracing import route_lines
 from kept.core.codec import dump, json_fields, to_json
 from kept.core.memory import Status
 from kept.core.summary import Part

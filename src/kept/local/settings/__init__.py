@@ -1,7 +1,7 @@
 """The user's settings: one TOML file, read strictly, written back with the user's comments kept."""
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib.resources import files
@@ -177,12 +177,22 @@ def parse(raw: bytes, where: str) -> Settings:
     return _checked(body, where)
 
 
+def unknown_setting(name: str, known: Iterable[str], where: str = "") -> ConfigError:
+    """The error about a setting that there is not, with the names that look like it."""
+    from difflib import get_close_matches  # noqa: PLC0415 - hooks read the settings and do without
+
+    names = {each.rpartition(".")[2]: each for each in known} | {each: each for each in known}
+    near = dict.fromkeys(names[each] for each in get_close_matches(name, names, n=3))
+    hint = f"did you mean {' or '.join(near)}?" if near else "see `kept config list`"
+    return ConfigError(f"unknown setting {name!r}", where=where, hint=hint)
+
+
 def _checked(body: Mapping[str, Any], where: str) -> Settings:
     known = {each.name: each.default for each in fields(Settings)}
     values: dict[str, Any] = {}
     for name, value in body.items():
         if name not in known:
-            raise ConfigError(f"unknown setting {name!r}", where=where, hint=f"settings: {', '.join(known)}")
+            raise unknown_setting(name, known, where)
         values[name] = _checked_value(name, value, where)
     made = Settings(**values)
     if made.timezone:
@@ -238,7 +248,7 @@ def _section(usual: Section, body: Mapping[str, Any], where: str) -> Section:
     values: dict[str, Any] = {}
     for name, value in body.items():
         if name not in known:
-            raise ConfigError(f"unknown setting {name!r}", where=where, hint=f"settings: {', '.join(known)}")
+            raise unknown_setting(name, known, where)
         match known[name], value:
             case (bool(), bool()) | (str(), str()):
                 values[name] = value

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import ConfigError
-from kept.local.settings import KINDS, LISTS, TABLES, Settings, parse, values
+from kept.local.settings import KINDS, LISTS, TABLES, Settings, parse, unknown_setting, values
 
 
 def write(path: Path, name: str, value: str | Sequence[str]) -> str:
@@ -16,11 +16,10 @@ def write(path: Path, name: str, value: str | Sequence[str]) -> str:
     import tomlkit  # noqa: PLC0415 - heavy, and reading the settings does without
 
     usual = values(Settings())
-    if name not in usual or name in TABLES:
-        raise ConfigError(
-            f"unknown setting {name!r}",
-            hint=f"settings: {', '.join(sorted(usual.keys() - TABLES))}; edit {' and '.join(sorted(TABLES))} in the file itself",
-        )
+    if name in TABLES:
+        raise ConfigError(f"{name} is a table, which `kept config` does not change", hint="edit the settings file itself")
+    if name not in usual:
+        raise unknown_setting(name, usual)
     document = _document(path)
     section, _, own = name.rpartition(".")
     table: Any = document.setdefault(section, tomlkit.table()) if section else document

@@ -1,4 +1,4 @@
-"""``kept why``: trace a memory from the words it rests on to every later change. Read-only."""
+"""``kept show``, ``kept why``: one memory, from the words it rests on to every later change. Read-only."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
@@ -10,27 +10,60 @@ from kept.cli.card import card
 from kept.cli.events import happened, happened_body
 from kept.cli.front import at_desk
 from kept.cli.lists import rank_text
-from kept.cli.show import Line, entry, line
-from kept.cli.turns import turn_line
+from kept.cli.show import Line, counted, entry, line
+from kept.cli.turns import show_session, turn_line, turns_around, turns_body
 from kept.core.codec import dump, json_fields
+from kept.core.errors import UsageError
 from kept.core.event import Event
 from kept.core.memory import Evidence, Memory, Status
 from kept.core.times import minute_text
 from kept.memories import waiting
 from kept.memories.browse import WHOSE, Trace, exported, plain, trace
 from kept.memories.decisions import find_decidable
+from kept.memories.person import find
 from kept.memories.waiting import Waiting
 from kept.outputs.compose import Route
 from kept.outputs.routing import routed
 from kept.workspace import Workspace
 
+Number = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+
+
+def show_(
+    context: typer.Context,
+    number: Number = "",
+    *,
+    turns: Annotated[bool, typer.Option("--turns", help="And the conversation around the words it rests on.")] = False,
+    session: Annotated[str, typer.Option("--session", metavar="ID", help="Instead: the archived turns of a session.")] = "",
+    history: Annotated[bool, typer.Option("--history", help="And everything that happened to it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show a memory in full, or the archived turns of a session."""
+    if bool(number) == bool(session):
+        raise UsageError("give the id of a memory, or --session ID", hint="kept show 3fa2 --turns, or kept show --session 7f3a")
+    with at_desk(context) as workspace:
+        if session:
+            show_session(workspace, session, as_json=as_json)
+            return
+        memory = find(workspace, number)
+        past = workspace.store.log.operations_on(memory.id) if history else ()
+        if as_json:
+            extra = {"history": happened_body(past)} if history else {}
+            show.write_json(exported(workspace, memory) | extra | ({"turns": turns_body(workspace, memory)} if turns else {}))
+            return
+        show.write(card(workspace, memory))
+        show.write(happened(workspace, past) if history else ())
+        show.write(turns_around(workspace, memory) if turns else ())
+        show.write([line((f"{counted(len(memory.evidence), 'piece')} of evidence → kept why {memory.id}", "dim"))])
+
 
 def why(
     context: typer.Context,
-    number: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")],
+    number: Number,
     *,
     around: Annotated[int, typer.Option("--context", min=0, max=50, help="Turns to show before and after each quote.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the trace as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Where a memory comes from: the words, whose they are, session, file and line; and what happened to it since."""
     with at_desk(context) as workspace:
@@ -39,7 +72,7 @@ def why(
         if as_json:
             show.write_json(_trace_body(workspace, found, place))
         else:
-            show.write(_format_trace(workspace, found, place))
+            show.page(_format_trace(workspace, found, place))
 
 
 def _rank_of(workspace: Workspace, memory: Memory) -> Waiting | None:

@@ -1,4 +1,4 @@
-"""Words of time in other languages, as the English ones that :mod:`kept.recall.ranking.when` reads; and what languages without
+"""Words of time in other languages, as the English ones that :mod:`kept.core.dates.when` reads; and what languages without
 spaces write.
 """
 

@@ -1,7 +1,7 @@
 """The time a question speaks of: "last Tuesday", "10.01.2024", "first week of March", "before the release". Relative to a moment,
 in a person's zone.
 
-Words of other languages come by :mod:`kept.recall.ranking.calendar_words`. Reads words one after another, without patterns, so its
+Words of other languages come by :mod:`kept.core.dates.calendar_words`. Reads words one after another, without patterns, so its
 cost is that of splitting the text. A weekday or month without more is the last one.
 """
 
@@ -10,9 +10,9 @@ from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from kept.recall.ranking.calendar_words import AGO, WORDS, dense_times
-from kept.recall.ranking.question import telling_words
+from kept.core.dates.calendar_words import AGO, WORDS, dense_times
 
+_UTC = ZoneInfo("UTC")
 _CHARACTERS = 1_000
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
@@ -22,7 +22,7 @@ _ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, 
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "few": 3, "couple": 2}
 _UNITS = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
 _PARTS = {"early": (1, 11), "mid": (10, 21), "middle": (10, 21), "late": (20, 32), "beginning": (1, 11), "end": (20, 32)}
-_OPEN = {"before": "until", "until": "until", "till": "until", "by": "until", "after": "since", "since": "since"}
+OPEN = {"before": "until", "until": "until", "till": "until", "by": "until", "after": "since", "since": "since"}
 _LEAD = frozenset(
     {"in", "on", "at", "over", "during", "of", "the", "around", "der", "dem", "den", "la", "le", "el", "il", "a", "o", "на"}
 )
@@ -46,12 +46,10 @@ def when(question: str, now: datetime, zone: ZoneInfo, *, month_first: bool = Fa
     """The span a question names, and the question without it; None where it names none. ``month_first`` says how 10/01/2024 is
     read.
     """
-    raw = question[:_CHARACTERS].split()
-    words = [each.lower().strip(".,;:!?()\"'“”") for each in raw]
-    words = [WORDS.get(each, each) for each in (each.removesuffix("'s").removesuffix("’s") for each in words)]
+    raw, words = words_of(question)
     today = now.astimezone(zone).date()
     for place in range(len(words)):
-        side = _OPEN.get(words[place], "")
+        side = OPEN.get(words[place], "")
         start = place + 1 if side else place
         lead = start
         while lead < len(words) and lead < start + 2 and words[lead] in _LEAD:
@@ -75,17 +73,25 @@ def when(question: str, now: datetime, zone: ZoneInfo, *, month_first: bool = Fa
                     return When(None, until, label, rest=rest)
                 case _:
                     return When(since, until, label, rest=rest)
-    return _in_dense_script(question[:_CHARACTERS], today, zone) or _bounded_by_event(raw, words)
+    return _in_dense_script(question[:_CHARACTERS], today, zone)
 
 
-def _bounded_by_event(raw: Sequence[str], words: Sequence[str]) -> When | None:
-    for place, word in enumerate(words[:-2]):
-        if word in ("before", "after", "since") and words[place + 1] in ("the", "our", "my", "that"):
-            event = telling_words(" ".join(words[place + 2 : place + 5]))
-            if event:
-                label = " ".join(words[place : place + 3])
-                return When(None, None, label, event, _OPEN[word], " ".join(raw[:place]))
-    return None
+def words_of(question: str) -> tuple[list[str], list[str]]:
+    """The words of a question's beginning, as they are written, and in lower case without marks, those of time in English."""
+    raw = question[:_CHARACTERS].split()
+    words = [each.lower().strip(".,;:!?()\"'“”") for each in raw]
+    return raw, [WORDS.get(each, each) for each in (each.removesuffix("'s").removesuffix("’s") for each in words)]
+
+
+def named_days(text: str, today: date) -> tuple[date, date] | None:
+    """The first and the last day that a text names and nothing else: ``2026-01-05``, ``monday``, ``last week``, ``3 days ago``,
+    ``yesterday``, in any of the languages of :func:`when`; None where it says anything more.
+    """
+    moment = datetime.combine(today, time(12), UTC)
+    found = when(text.strip(), moment, _UTC)
+    if found is None or found.since is None or found.until is None or found.rest:
+        return None
+    return found.since.date(), min(found.until.date() - timedelta(days=1), max(today, found.since.date()))
 
 
 def writes_month_first(env: Mapping[str, str]) -> bool:

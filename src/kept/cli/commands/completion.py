@@ -1,0 +1,69 @@
+"""``kept completion``: completes commands, options and names of settings in a shell.
+
+A shell asks ``kept --complete WORD…`` at every Tab: nothing is loaded but the signature of the command that is typed.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import Annotated
+
+import typer
+
+from kept.cli.parsers import parser_for_help
+from kept.cli.registry import COMMANDS, GLOBAL_OPTIONS
+from kept.core.errors import UsageError
+
+_SHELLS = {
+    "bash": 'put it into ~/.bashrc: eval "$(kept completion bash)"',
+    "zsh": 'put it into ~/.zshrc: eval "$(kept completion zsh)"',
+    "fish": "kept completion fish > ~/.config/fish/completions/kept.fish",
+    "powershell": "put it into $PROFILE: kept completion powershell | Out-String | Invoke-Expression",
+}
+
+
+def completion(
+    shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish|powershell", help="Your shell.")] = "",
+) -> None:
+    """Print the script that completes `kept` in your shell; how to load it stands in its first line."""
+    if shell not in _SHELLS:
+        raise UsageError(f"no completion for {shell!r}" if shell else "which shell?", hint=f"one of: {', '.join(_SHELLS)}")
+    script = files("kept.cli").joinpath(f"shells/{shell}.txt").read_text(encoding="utf-8")
+    sys.stdout.write(f"# {_SHELLS[shell]}\n{script}")
+
+
+def complete(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """What the last of the words after ``kept`` may become, each with its meaning."""
+    *before, last = words or [""]
+    name = next((each for each in before if each in COMMANDS), "")
+    yield from ((each, meaning) for each, meaning in _possible(name, before[-2:], last) if each.startswith(last))
+
+
+def _possible(name: str, before: Sequence[str], last: str) -> Iterator[tuple[str, str]]:
+    if last.startswith("-"):
+        yield from _options(name)
+        yield from ((option.split()[0].rstrip(","), meaning) for option, meaning in GLOBAL_OPTIONS)
+    elif not name:
+        yield from ((each.name, each.summary) for each in COMMANDS.values())
+    elif name == "config" and before[-1:] in (["get"], ["set"]):
+        from kept.local.settings import meanings  # noqa: PLC0415 - only here
+
+        yield from ((setting, meaning) for _, _, own in meanings() for setting, meaning in own.items())
+    else:
+        yield from ((action, "") for action in _actions(name) if before[-1:] == [name])
+
+
+def _options(name: str) -> Iterator[tuple[str, str]]:
+    for each in _parameters(name):
+        yield from ((option, getattr(each, "help", "") or "") for option in (*each.opts, *each.secondary_opts) if option[:1] == "-")
+
+
+def _actions(name: str) -> Iterator[str]:
+    """The words that a command's first argument may be, where it is one of some."""
+    first = next((each for each in _parameters(name) if each.param_type_name == "argument"), None)
+    metavar = str(getattr(first, "metavar", "") or "")
+    yield from metavar.strip("[]").split("|") if "|" in metavar else ()
+
+
+def _parameters(name: str) -> Sequence[typer.core.TyperArgument | typer.core.TyperOption]:
+    return parser_for_help(COMMANDS[name]).params if name else ()

@@ -1,0 +1,103 @@
+"""The parser of one command: to run it, or for its help alone.
+
+Help needs a function's parameters and docstring. Loading what the function works with takes a second; for help, every other module
+of kept's is a placeholder, and it takes milliseconds.
+"""
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from kept.cli.registry import Command, epilog
+
+
+def parser(command: Command) -> Any:
+    """The parser that runs a command. Imports what the command works with."""
+    module, _, function = _place(command)
+    return _made(command, getattr(importlib.import_module(module), function))
+
+
+def parser_for_help(command: Command) -> Any:
+    """The parser of a command, made without what the command works with: good for help and completion alone."""
+    module, _, function = _place(command)
+    with _loaded_for_help(module) as found:
+        return _made(command, getattr(found, function))
+
+
+def _place(command: Command) -> tuple[str, str, str]:
+    return f"kept.cli.{command.place}".partition(":")
+
+
+def _made(command: Command, function: Callable[..., object]) -> Any:
+    import typer  # noqa: PLC0415 - `kept --help`, `--version` and a mistyped command do without
+    from typer.main import get_command  # noqa: PLC0415
+
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["--help", "-h"]})
+    app.command(command.name, epilog=epilog(command))(function)
+    return get_command(app)
+
+
+class _Anything(type):
+    """A class of which every attribute is a placeholder, so that module-level code which names it runs."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Placeholder
+
+    def __iter__(cls) -> Iterator[Any]:
+        return iter(())
+
+
+class _Placeholder(metaclass=_Anything):
+    """Stands for anything that a module of kept's defines; may be called, subclassed and used in an annotation."""
+
+    def __new__(cls, *_: object, **__: object) -> Any:
+        return super().__new__(cls)
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds a placeholder for each module of kept's but one."""
+
+    def __init__(self, wanted: str) -> None:
+        self.wanted = wanted
+        self.made: list[str] = [wanted]
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        del path, target
+        if not name.startswith("kept.") or f"{self.wanted}.".startswith(f"{name}."):
+            return None
+        self.made.append(name)
+        return ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = ModuleType(spec.name)
+        module.__dict__["__getattr__"] = lambda name: getattr(_Placeholder, name)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+@contextmanager
+def _loaded_for_help(name: str) -> Iterator[ModuleType]:
+    """The module of that name, good for signatures and docstrings alone; nothing of it stays loaded."""
+    if name in sys.modules:
+        yield sys.modules[name]
+        return
+    finder = _Finder(name)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield importlib.import_module(name)
+    finally:
+        sys.meta_path.remove(finder)
+        for made in finder.made:
+            sys.modules.pop(made, None)
+            parent, _, child = made.rpartition(".")
+            if parent in sys.modules:
+                sys.modules[parent].__dict__.pop(child, None)
