@@ -10,6 +10,7 @@ import pytest
 from cli_world import RULE, command, kept, told, transcript
 
 from kept.cli.call import hoist
+from kept.cli.hook import EVENTS
 from kept.cli.registry import COMMANDS, EVERYDAY
 from kept.memories import browse
 
@@ -48,6 +49,11 @@ for name, each in COMMANDS.items():
 def test_help_without_loading_what_a_command_works_with_says_the_same(home):
     done = subprocess.run([sys.executable, "-c", _HELP_OF_EACH], check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_help_of_hook_names_every_event(capsys, home):
+    out = " ".join(kept(capsys, "hook", "--help")[1].split())
+    assert ", ".join(EVENTS) in out
 
 
 def test_help_loads_no_store_and_no_model(home):

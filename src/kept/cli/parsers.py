@@ -23,10 +23,17 @@ def parser(command: Command) -> Any:
 
 
 def parser_for_help(command: Command) -> Any:
-    """The parser of a command, made without what the command works with: good for help and completion alone."""
+    """The parser of a command, made without what the command works with: good for help and completion alone.
+
+    Where a signature takes a value from another module, that is the parser which runs it.
+    """
     module, _, function = _place(command)
-    with _loaded_for_help(module) as found:
-        return _made(command, getattr(found, function))
+    try:
+        with _loaded_for_help(module) as found:
+            made = _made(command, getattr(found, function))
+    except _UnknownValueError:
+        return parser(command)
+    return parser(command) if any(each.default is _Placeholder for each in made.params) else made
 
 
 def _place(command: Command) -> tuple[str, str, str]:
@@ -42,6 +49,10 @@ def _made(command: Command, function: Callable[..., object]) -> Any:
     return get_command(app)
 
 
+class _UnknownValueError(Exception):
+    """A placeholder was asked for its value."""
+
+
 class _Anything(type):
     """A class of which every attribute is a placeholder, so that module-level code which names it runs."""
 
@@ -51,7 +62,10 @@ class _Anything(type):
         return _Placeholder
 
     def __iter__(cls) -> Iterator[Any]:
-        return iter(())
+        raise _UnknownValueError
+
+    def __str__(cls) -> str:
+        raise _UnknownValueError
 
 
 class _Placeholder(metaclass=_Anything):

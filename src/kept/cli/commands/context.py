@@ -14,6 +14,8 @@ from kept.core.errors import UsageError
 from kept.core.fence import TITLES, block
 from kept.recall.preview import CLIENTS, preview
 
+_EVENTS = "session-start, user-prompt, stop, pre-compact, session-end, allow-suggest, subagent-start, tool-failure."  # in words: help is made without loading what answers a hook
+
 
 def context(
     context: typer.Context,
@@ -82,7 +84,7 @@ def context(
 
 
 def hook(
-    event: Annotated[str, typer.Argument(metavar="EVENT", help=f"{', '.join(hooks.EVENTS)}.")],
+    event: Annotated[str, typer.Argument(metavar="EVENT", help=_EVENTS)],
     client: Annotated[
         str, typer.Option(metavar="NAME", help="Which agent calls, where its payload does not show it: claude or codex.")
     ] = "",
