@@ -14,7 +14,8 @@ from kept.core.errors import UsageError
 from kept.core.fence import TITLES, block
 from kept.recall.preview import CLIENTS, preview
 
-_EVENTS = "session-start, user-prompt, stop, pre-compact, session-end, allow-suggest, subagent-start, tool-failure."  # in words: help is made without loading what answers a hook
+# In words: help is made without loading what answers a hook.
+_EVENTS = "session-start, user-prompt, stop, pre-compact, session-end, allow-suggest, subagent-start, tool-failure."
 
 
 def context(
