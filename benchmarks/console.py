@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kept.core.event import Account, Author, Cursor, Event, Kind
-from kept.sources import Skipped, examine, find_files
+from kept.sources.files import Skipped, examine, find_files
 
 COLUMNS = (80, 100, 120, 160)
 SHOWN_LINES = 3

@@ -18,12 +18,13 @@ from kept.core.event import Cursor, Event
 from kept.core.memory import Accepted, Candidate, Held, Refused, Verdict
 from kept.core.project import FOLDER, root_of, scope_of
 from kept.extraction.gate import grounded, judge
-from kept.extraction.rules import LOOKBACK, extract
+from kept.extraction.rules.candidates import extract
+from kept.extraction.rules.view import LOOKBACK
 from kept.extraction.segment import segment
 from kept.profiles import profile
 from kept.profiles.language import lexicon_of
 from kept.profiles.profile import Profile
-from kept.sources import Skipped, examine, find_files
+from kept.sources.files import Skipped, examine, find_files
 
 
 def sessions(root: Path) -> Iterator[list[Event]]:

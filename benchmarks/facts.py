@@ -16,7 +16,8 @@ from pathlib import Path
 from kept.core.event import Author, Event, Kind, Pointer, Precision
 from kept.core.memory import Accepted, Held
 from kept.extraction.gate import judge
-from kept.extraction.rules import LOOKBACK, extract
+from kept.extraction.rules.candidates import extract
+from kept.extraction.rules.view import LOOKBACK
 from kept.extraction.segment import segment
 from kept.profiles import profile
 from kept.profiles.language import lexicon_of

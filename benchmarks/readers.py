@@ -21,8 +21,8 @@ from pathlib import Path
 from kept.core.event import Cursor, Event
 from kept.core.redact import Redacted, redact
 from kept.intake.clean import Limits, clean
-from kept.sources import Skipped, examine, find_files
 from kept.sources.base import Source
+from kept.sources.files import Skipped, examine, find_files
 
 KEY = b"benchmark"
 

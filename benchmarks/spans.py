@@ -18,7 +18,7 @@ from pathlib import Path
 
 from kept.core.event import Author, Cursor, Kind, is_note
 from kept.core.spans import spans
-from kept.sources import Skipped, examine, find_files
+from kept.sources.files import Skipped, examine, find_files
 
 SEED = 20261122
 UNITS = 8  # units of one prompt, so that a few long ones do not make up the sample

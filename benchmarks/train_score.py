@@ -20,11 +20,11 @@ import numpy as np
 
 import kept.extraction.score
 from kept.core.event import Author, Event, Kind, Pointer, Precision
+from kept.core.memory import WISH
 from kept.core.sentences import sentences
 from kept.core.spans import typed_spans
 from kept.evaluation.turns import Annotated, annotations
 from kept.extraction.rules.prompts import propose
-from kept.extraction.rules.wishes import WISH
 from kept.extraction.score import NEAR, Model, features, score
 from kept.profiles import profile
 from kept.profiles.language import lexicon_of

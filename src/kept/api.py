@@ -33,10 +33,11 @@ from kept.paths import find_paths
 from kept.pipeline.observe import Engine, Noticed, Watched, observe
 from kept.pipeline.run import Options, Report, run
 from kept.pipeline.tools import NOTHING, get_context
+from kept.profiles.language import lexicon_of
 from kept.profiles.profile import Occasion, kind_of
 from kept.recall.index import Kind
 from kept.recall.search import Filters, search
-from kept.sources import Skipped, examine
+from kept.sources.files import Skipped, examine
 from kept.sources.messages import Message, records_of
 from kept.workspace import Workspace, opened
 
@@ -200,7 +201,7 @@ def rolled(workspace: Workspace, window: Window, event: Event, *, most: int = MO
 
 
 def _notes(workspace: Workspace, events: Sequence[Event], base: int) -> Iterator[Note]:
-    runs = [(each.start, each.stop) for each in topics(events, lexicon=workspace.words(events))]
+    runs = [(each.start, each.stop) for each in topics(events, lexicon=lexicon_of(events, workspace.languages))]
     return notes(events, runs, lambda at: at.astimezone(workspace.zone).date(), base=base)
 
 

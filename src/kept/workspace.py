@@ -11,35 +11,34 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import tzlocal
 
 from kept import profiles
 from kept.core.errors import ConfigError, DamagedError, RefusedPathError, StoreError, UsageError
-from kept.core.event import Event
-from kept.core.lexicon import Lexicon
 from kept.core.memory import USER_SCOPE, Memory
 from kept.core.project import FOLDER, PROJECT, REMOTE, corrected, folder_of, root_of, scope_of, short_names
 from kept.core.redact import redact
 from kept.core.redact.scanner import scanner
 from kept.core.text import label_of
 from kept.core.times import parse_instant
-from kept.llm.client import LlmClient, Redact
-from kept.llm.models import asker
 from kept.local import files
 from kept.local import settings as settings_file
 from kept.local.checkouts import Checkout, checkout_of
 from kept.local.settings import Settings
 from kept.local.settings.roots import is_vault, root_above
 from kept.paths import Paths, refuse_state_elsewhere
-from kept.profiles.language import lexicon_of
 from kept.profiles.profile import Category, Profile, Use, choose, read_kind
 from kept.profiles.prompts import Prompt, overlaid, prompt
 from kept.sources.entries import ENTRY, entries
 from kept.store.moved_home import rehome
 from kept.store.protocol import Store
 from kept.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from kept.llm.client import LlmClient
 
 VAULT, VAULT_MARKER = "vault", ".memory-loop.json"
 JOURNAL = "journal"  # the profile that remembers what kept's own entries tell
@@ -65,16 +64,17 @@ class Workspace:
     store: Store
     clock: Clock
     env: Mapping[str, str]
-    llm: LlmClient | None = None
+    llm: "LlmClient | None" = None
 
     @property
     def profile(self) -> Profile:
         """The default profile: that of what no rule speaks of, and of what a person adds without naming another."""
         return self.profiles[0]
 
-    def words(self, events: Sequence[Event]) -> Lexicon:
-        """The lexicon of the languages that some events are in, of those of the profiles at work."""
-        return lexicon_of(events, tuple(dict.fromkeys(one for each in self.profiles for one in each.languages)))
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of the profiles at work, the default profile's first."""
+        return tuple(dict.fromkeys(language for profile in self.profiles for language in profile.languages))
 
     def profile_for(self, source: str, directory: str, path: str = "") -> Profile:
         """The profile that remembers what is said in a directory and told by a source; ``path`` is the transcript's."""
@@ -260,14 +260,7 @@ def opened(
     with _store(home, dry=dry) as store:
         if not dry:
             rehome(store, home.root, [each.outputs.memory_file for each in made])
-        asking = asker(
-            chosen.llm,
-            replies=home.replies,
-            env=given,
-            clock=clock,
-            redact=_redaction(store),
-            day_start=lambda: datetime.combine(clock().astimezone(local).date(), time(), local).astimezone(UTC),
-        )
+        asking = _asking(home, chosen, store, env=given, clock=clock, zone=local)
         try:
             yield Workspace(
                 paths=home,
@@ -283,6 +276,23 @@ def opened(
         finally:
             if asking is not None:
                 asking.close()
+
+
+def _asking(
+    home: Paths, settings: Settings, store: Store, *, env: Mapping[str, str], clock: Clock, zone: ZoneInfo
+) -> "LlmClient | None":
+    if settings.llm.adapter == "none":
+        return None
+    from kept.llm.models import asker  # noqa: PLC0415 - clients of models are heavy, and many a workspace asks none
+
+    return asker(
+        settings.llm,
+        replies=home.replies,
+        env=env,
+        clock=clock,
+        redact=_redaction(store),
+        day_start=lambda: datetime.combine(clock().astimezone(zone).date(), time(), zone).astimezone(UTC),
+    )
 
 
 def _writing(home: Paths, store: Store, made: Sequence[Profile], named: Collection[str], default: str) -> tuple[Profile, ...]:
@@ -328,7 +338,7 @@ def _redactor() -> Callable[[str, bytes], str]:
     return lambda text, key: redact(text, key=key, more=more()).text
 
 
-def _redaction(store: Store) -> Redact:
+def _redaction(store: Store) -> Callable[[str], tuple[str, int]]:
     """What takes secrets out of a text, with the store's key, and counts them."""
     more = cache(scanner)
 

@@ -12,8 +12,9 @@ from test_hearing import NOTHING, Obedient, with_model
 from kept.changes import settle
 from kept.core.memory import Actor
 from kept.core.summary import Form, Part
-from kept.days.llm_summaries import pages, reword, write_days
-from kept.memories.browse import day
+from kept.days.llm_summaries import pages, write_days
+from kept.days.own_lines import reword
+from kept.memories.day_view import day
 from kept.memories.history import redo, undo
 from kept.pipeline.erase.forget import forget, request_of
 from kept.pipeline.run import Options, run

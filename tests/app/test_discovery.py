@@ -8,8 +8,9 @@ import pytest
 from kept.core.errors import UsageError
 from kept.core.event import FORGOTTEN_MARK
 from kept.core.memory import Status
-from kept.intake.discovery import conversation, survey
+from kept.intake.discovery import survey
 from kept.memories.configure import include
+from kept.memories.conversation import conversation
 from kept.paths import find_paths
 from kept.pipeline.run import Options, run
 from talking import OTHER, RULE, say

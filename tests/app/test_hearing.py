@@ -16,7 +16,7 @@ from kept.llm.ask import Answered, Fault, Unreachable
 from kept.llm.client import LlmClient, Pace
 from kept.llm.replies import Replies
 from kept.llm.room import PART_TOKENS, Room
-from kept.memories import browse
+from kept.memories import browse, day_view
 from kept.memories.history import redo, undo
 from kept.pipeline.run import Options, run
 from obedient import obey
@@ -461,9 +461,9 @@ def test_a_day_tells_what_its_sessions_came_to_without_asking_again(desk_at, hom
     with desk_at(home) as workspace:
         run(with_model(workspace, model), [], Options())
         asked = len(model.asked)
-        found = browse.day(replace(workspace, llm=None), date(2026, 1, 5)).summary.detailed
+        found = day_view.day(replace(workspace, llm=None), date(2026, 1, 5)).summary.detailed
         assert (Part.DECIDED, decided) in [(each.part, each.text) for each in found]
-        assert [each.part for each in browse.day(workspace, date(2026, 1, 6)).summary.detailed if each.by] == [Part.OPEN]
+        assert [each.part for each in day_view.day(workspace, date(2026, 1, 6)).summary.detailed if each.by] == [Part.OPEN]
         assert len(model.asked) == asked
 
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from kept.memories.browse import day as look_at
+from kept.memories.day_view import day as look_at
 from kept.pipeline.nightly import nightly
 from kept.pipeline.run import Options, run
 from talking import OTHER, RULE, say

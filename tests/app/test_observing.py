@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parents[1] / "stages"))
 from talk import LEXICON, PROFILE, agent, edit, output, talk, user
 
-from kept.extraction.rules import extract
+from kept.extraction.rules.candidates import extract
 from kept.extraction.segment import segment
 from kept.pipeline.observe import LIVE, Engine, Watched, observe
 

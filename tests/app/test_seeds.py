@@ -9,7 +9,7 @@ from test_memory_loop import chat
 
 from kept.core.memory import Status
 from kept.core.summary import Part
-from kept.memories.browse import day
+from kept.memories.day_view import day
 from kept.pipeline.run import Options, run
 from kept.pipeline.sleep import sleep
 from talking import say

@@ -9,7 +9,8 @@ import pytest
 
 from kept.changes import settle
 from kept.core.memory import Status
-from kept.memories.browse import day, days, exported
+from kept.memories.browse import exported
+from kept.memories.day_view import day, days
 from kept.memories.history import redo, undo
 from kept.pipeline.run import Options, run
 

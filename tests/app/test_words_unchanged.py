@@ -5,12 +5,12 @@ import pytest
 from kept.core.event import Cursor
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
-from kept.extraction.rules import extract
+from kept.extraction.rules.candidates import extract
 from kept.extraction.rules.headings import HEADING
 from kept.extraction.rules.prompts import propose
 from kept.profiles import profile
 from kept.profiles.lexicons import lexicon
-from kept.sources import Skipped, examine, find_files
+from kept.sources.files import Skipped, examine, find_files
 
 pytestmark = pytest.mark.shared
 

@@ -12,7 +12,7 @@ import pytest
 from hostile_world import answer, archived, desk_at, human, lines, run_at, snapshot, write
 from threats import THREATS
 
-from kept.memories.browse import days
+from kept.memories.day_view import days
 
 ROOT = Path(__file__).parents[2]
 ROWS = [

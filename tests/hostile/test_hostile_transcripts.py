@@ -25,7 +25,7 @@ from hostile_world import (
 from threats import THREATS, Threat
 
 from kept.core.memory import Status
-from kept.memories.browse import days
+from kept.memories.day_view import days
 
 SEED = "Always run `make lint` before every commit, never skip it."
 

@@ -14,12 +14,12 @@ from kept.core.fence import NOTICE, TAG
 from kept.core.memory import Accepted
 from kept.core.redact import redact
 from kept.extraction.gate import judge
-from kept.extraction.rules import extract
+from kept.extraction.rules.candidates import extract
 from kept.extraction.segment import segment
 from kept.intake.clean import Limits, clean
 from kept.profiles import profile
 from kept.profiles.language import lexicon_of
-from kept.sources import examine
+from kept.sources.files import examine
 
 OWN = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 THEIRS = "Never deploy `billing-api` on a Friday, always use the staging cluster in `eu-west-1` first."

@@ -8,7 +8,7 @@ from claude_lines import read
 
 from kept.core.errors import SourceError
 from kept.core.event import Account, Author
-from kept.sources import Skipped, examine, find_files
+from kept.sources.files import Skipped, examine, find_files
 from kept.sources.formats.claude_code.reader import ClaudeCode
 
 

@@ -12,7 +12,7 @@ from reading import human, read, read_bytes, said
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Kind, Precision
 from kept.core.times import to_text
-from kept.sources import Skipped, examine
+from kept.sources.files import Skipped, examine
 from kept.sources.formats.console.reader import Console
 
 READER = Console(zone=ZoneInfo("Europe/Berlin"))

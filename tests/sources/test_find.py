@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kept.sources import SOURCES, Skip, Skipped, examine, find_files, in_tool_folder
+from kept.sources.files import Skip, Skipped, examine, find_files, in_tool_folder
+from kept.sources.registry import SOURCES
 
 LINE = b'{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hi"}}\n'
 

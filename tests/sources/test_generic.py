@@ -12,9 +12,9 @@ from reading import at_once, human, lines, read, read_bytes, read_in_pieces, sai
 
 from kept.core.event import Author, Kind, Precision
 from kept.core.times import to_text
-from kept.sources import SOURCES, examine
+from kept.sources.files import examine
 from kept.sources.formats.generic import Generic
-from kept.sources.registry import in_zone, load_plugins
+from kept.sources.registry import SOURCES, in_zone, load_plugins
 
 READER = Generic(zone=ZoneInfo("Europe/Berlin"))
 

@@ -7,7 +7,7 @@ from itertools import chain
 import pytest
 
 from kept.core.event import Account, Cursor
-from kept.sources import Skipped, examine, find_files
+from kept.sources.files import Skipped, examine, find_files
 
 EACH = 4  # files of a format
 LOGS = frozenset({"claude-code", "codex", "pi", "copilot-cli", "cursor-agent", "gemini-cli"})

@@ -10,7 +10,7 @@ from reading import files, human, read, read_bytes, said
 
 from kept.core.event import Author, Precision
 from kept.core.times import day_of
-from kept.sources import examine
+from kept.sources.files import examine
 from kept.sources.formats.journal import Journal
 from kept.sources.formats.vault import Vault
 

@@ -11,7 +11,7 @@ from reading import lines, read_bytes
 
 from kept.core.redact import redact
 from kept.intake.clean import Limits, clean
-from kept.sources import examine
+from kept.sources.files import examine
 from kept.sources.pieces import TARGET_LIMIT, TEXT_LIMIT, bounded, change_of, cut
 
 TOKEN = "ghp_" + "".join(random.Random(9).choices("abcdefghijkmnpqrstuvwxyzABCDEFGH123456789", k=36))

@@ -8,7 +8,7 @@ import pytest
 from reading import at_once, read, read_in_pieces
 
 from kept.core.event import Account, Cursor
-from kept.sources import Skipped, examine, find_files
+from kept.sources.files import Skipped, examine, find_files
 from kept.sources.registry import SOURCES
 from kept.store.sqlite import SqliteStore
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from kept.core.event import Author, Event, Kind, Pointer, Precision, Tool
 from kept.core.memory import Accepted, Candidate
 from kept.extraction.gate import judge
-from kept.extraction.rules import extract
+from kept.extraction.rules.candidates import extract
 from kept.profiles import profile
 from kept.profiles.lexicons import lexicon
 

@@ -8,7 +8,8 @@ import re2
 from talk import LEXICON, agent, edit, output, talk, user
 
 from kept.core.spans import LONGEST
-from kept.extraction.rules import extract, patterns, prompts, tellings
+from kept.extraction.rules import patterns, prompts, tellings
+from kept.extraction.rules.candidates import extract
 from kept.profiles import profile
 
 # How often cues may be asked about two prompts or sections, whatever stands in them.

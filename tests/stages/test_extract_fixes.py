@@ -18,7 +18,7 @@ from kept.extraction.rules.fixes import AHEAD, REACH, propose, propose_across
 from kept.profiles import profile
 from kept.profiles.lexicons import lexicon
 from kept.profiles.profile import Category, Profile
-from kept.sources import Skipped, examine, find_files
+from kept.sources.files import Skipped, examine, find_files
 
 DAWN = datetime(2026, 3, 1, tzinfo=UTC)
 PROFILE = Profile(id="coding", title="", summary="", categories=(Category(id="known_fix", title="", belongs="", excludes=""),))

@@ -6,7 +6,7 @@ import pytest
 from talk import talk, user
 
 from kept.core.event import Author
-from kept.extraction.rules import extract
+from kept.extraction.rules.candidates import extract
 from kept.profiles import profile
 from kept.profiles.lexicons import lexicon
 

@@ -10,7 +10,7 @@ from kept.core.memory import SAID_ONCE, USER_SCOPE, Accepted, Held, Refused
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
 from kept.extraction.gate import judge
-from kept.extraction.rules import extract
+from kept.extraction.rules.candidates import extract
 from kept.profiles import profile
 from kept.profiles.lexicons import lexicon
 

@@ -1,6 +1,6 @@
 """The score that ranks what waits."""
 
-from kept.extraction.rules.wishes import WISH
+from kept.core.memory import WISH
 from kept.extraction.score import Model, features, score, trained
 
 MODEL = Model(bias=-2.0, weights=dict.fromkeys(features("", trigger=WISH, after_reply=False, patterns=()), 0.5))

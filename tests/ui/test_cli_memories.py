@@ -267,7 +267,7 @@ def test_a_trial_of_the_model_is_sent_only_after_a_yes_and_tells_nothing_of_what
     kept(capsys, "config", "set", "llm.adapter", "command")
     kept(capsys, "config", "set", "llm.command", "walnut --json")
     kept(capsys, "add", "The walnut harvest is on Tuesday.", "--type", "decision")
-    monkeypatch.setattr("kept.workspace.asker", lambda *_, **__: LlmClient(lambda: Scripted(answer)))
+    monkeypatch.setattr("kept.llm.models.asker", lambda *_, **__: LlmClient(lambda: Scripted(answer)))
     code, _, err = kept(capsys, "config", "try")
     assert (code, asked) == (2, [])
     assert "--yes" in err

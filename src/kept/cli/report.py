@@ -17,7 +17,7 @@ from kept.memories.waiting import best, waiting
 from kept.pipeline.run import Options, Report
 from kept.profiles.profile import Profile
 from kept.profiles.prompts import BUILT_IN
-from kept.sources import Skip
+from kept.sources.files import Skip
 from kept.workspace import Workspace
 
 _NEW_SHOWN = 20

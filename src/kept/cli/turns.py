@@ -9,8 +9,8 @@ from kept.core.event import Event, Kind
 from kept.core.memory import Memory
 from kept.core.spans import labelled
 from kept.core.times import minute_text
-from kept.intake.discovery import conversation
 from kept.memories.browse import WHOSE, plain, trace
+from kept.memories.conversation import conversation
 from kept.workspace import Workspace
 
 _SHOWN = 240  # characters of a turn among search results

@@ -15,6 +15,8 @@ DISMISSED = "turned down by the model"
 DOUBTED = "doubted by the model"
 HELPFUL = "may help, but nothing goes wrong without it"  # why what a model grades so waits
 PASSING = "for the task at hand"  # why what a model calls so waits, or is refused
+WISH = "wish"  # the trigger of a standing wish
+UNDERSTOOD = "model"  # the trigger of what a model proposed
 SUGGESTED = "suggested"  # the trigger of a memory that an agent proposed by a call
 CLIENT_MEMORY = "client memory"  # and of one that stands in a client's own memory
 # Why a wish is refused until it was said in several sessions, in whatever words.

@@ -8,6 +8,7 @@ from datetime import datetime
 from kept.core.event import Event
 from kept.core.memory import USER_SCOPE
 from kept.extraction.coverage import Coverage, Known, Topic, known, marked, topics
+from kept.profiles.language import lexicon_of
 from kept.store.values import Thread
 from kept.workspace import Workspace
 
@@ -84,5 +85,5 @@ def cover(workspace: Workspace, threads: Iterable[Thread], within: tuple[datetim
     for thread in threads:
         for base in range(0, thread.events, WINDOW):
             events = workspace.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
-            covering.count_topics(thread, events, topics(events, lexicon=workspace.words(events)))
+            covering.count_topics(thread, events, topics(events, lexicon=lexicon_of(events, workspace.languages)))
     return covering.done()

@@ -17,6 +17,7 @@ from kept.days.summaries import bullets_of, condense, notes, ordered, part_of, r
 from kept.extraction.coverage import Topic, topics
 from kept.local.batches import batches
 from kept.local.progress import Progress, silent
+from kept.profiles.language import lexicon_of
 from kept.store.values import Noted, Thread
 from kept.workspace import Workspace
 
@@ -71,7 +72,7 @@ def summarise(
 def _notes(workspace: Workspace, thread: Thread, start: int, take: Take | None) -> Iterator[Note]:
     for base in range(0 if take else start, thread.events, WINDOW):
         events = workspace.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
-        lexicon = workspace.words(events)
+        lexicon = lexicon_of(events, workspace.languages)
         found = topics(events, lexicon=lexicon)
         if take:
             take(thread, events, found)

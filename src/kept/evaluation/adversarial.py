@@ -13,10 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from kept.core.memory import Status
+from kept.core.memory import UNDERSTOOD, Status
 from kept.core.spans import typed_text
 from kept.core.text import one_line
-from kept.extraction.questions import PURPOSE, TRIGGER
+from kept.extraction.questions import PURPOSE
 from kept.llm.adapters.scripted import Scripted
 from kept.llm.ask import Ask
 from kept.llm.client import TRIES, LlmClient
@@ -69,7 +69,7 @@ def _deceived(open_desk: Opener, row: Mapping[str, Any], session: Path) -> Decei
         log, archive = workspace.store.log, workspace.store.archive
         events = (event for each in archive.threads() for event in archive.events(each.id, 0, each.events))
         typed = one_line("\n".join(map(typed_text, events)))
-        words = [one_line(each.content) for each in log.memories() if each.trigger == TRIGGER and each.status is Status.ACTIVE]
+        words = [one_line(each.content) for each in log.memories() if each.trigger == UNDERSTOOD and each.status is Status.ACTIVE]
     return Deceived(
         name=row["name"],
         believed=tuple(each for each in words if each not in typed),

@@ -15,11 +15,11 @@ from typing import Any
 
 from kept.core.digest import digest
 from kept.core.errors import UsageError
-from kept.core.memory import Accepted, Held, Judged, Refused
+from kept.core.memory import UNDERSTOOD, Accepted, Held, Judged, Refused
 from kept.curation.passes import curate_dirty
 from kept.evaluation.turns import Annotated, Keep, TurnScore, against, annotations, overlap, plain
 from kept.extraction.llm_extraction import hear
-from kept.extraction.questions import END, TRIGGER
+from kept.extraction.questions import END
 from kept.llm.ask import Answered, Ask, Fault, Reply, Unreachable, Unreadable
 from kept.llm.reply import Wrong, understand
 from kept.local.progress import Progress, silent
@@ -117,7 +117,7 @@ def _replay(workspace: Workspace, reader: Path, turns: Sequence[Annotated]) -> R
         hear(workspace, number, shelf, by=_BY)
         curate_dirty(workspace, number)
         memories = [exported(workspace, each) | {"trigger": each.trigger} for each in workspace.store.log.memories()]
-        judged = [each for each in workspace.store.log.every_proposal() if each.candidate.trigger == TRIGGER]
+        judged = [each for each in workspace.store.log.every_proposal() if each.candidate.trigger == UNDERSTOOD]
     return _compared(reader.name, shelf, turns, memories, judged)
 
 
@@ -135,7 +135,7 @@ def _compared(
                 losses[keep.importance][UNSHOWN] += 1
             elif _stands(keep.quote, answered):
                 losses[keep.importance][_fate(turn, keep, proposed, judged, memories)] += 1
-    score = against(scope, (each for each in memories if each["trigger"] == TRIGGER))
+    score = against(scope, (each for each in memories if each["trigger"] == UNDERSTOOD))
     return Replayed(reader=reader, questions=len(shelf.bodies), unreadable=shelf.unreadable, score=score, losses=losses)
 
 

@@ -15,7 +15,10 @@ from kept.core.errors import SourceError
 from kept.core.event import Event
 from kept.core.isolation import contained
 from kept.core.memory import Accepted, Actor, Held, Judged, Refused, Verdict
-from kept.extraction.rules import AHEAD, LOOKBACK, extract, fixes_of
+from kept.extraction.rules.candidates import extract
+from kept.extraction.rules.fixes import AHEAD
+from kept.extraction.rules.fixes import propose as fixes_of
+from kept.extraction.rules.view import LOOKBACK
 from kept.extraction.segment import Episode, segment
 from kept.extraction.sequels import Sequels
 from kept.extraction.verdicts import Rules, judged, rules_for, texts

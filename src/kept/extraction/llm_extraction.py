@@ -14,7 +14,7 @@ from typing import Any
 from kept.core.codec import digest, json_fields
 from kept.core.event import Event
 from kept.core.fingerprint import recognised
-from kept.core.memory import Accepted, Actor, Candidate, Held, Judged, Refused, Verdict
+from kept.core.memory import UNDERSTOOD, Accepted, Actor, Candidate, Held, Judged, Refused, Verdict
 from kept.core.redact import redact
 from kept.core.redact.scanner import scanner
 from kept.core.summary import Form, Passage
@@ -23,7 +23,6 @@ from kept.extraction.extract_threads import Within, overlaps
 from kept.extraction.gate import judge
 from kept.extraction.questions import (
     SURE,
-    TRIGGER,
     Answer,
     Chunk,
     Excerpt,
@@ -339,7 +338,7 @@ class _Work:
         holes = [part.reading.chunk for part, good in zip(own, answered, strict=True) if not good]
         self.heard.chunks += sum(answered)
         for each in (each for one in judged for each in one):
-            if each[1].candidate.trigger == TRIGGER:
+            if each[1].candidate.trigger == UNDERSTOOD:
                 self.heard.count(each[1])
             else:
                 self.heard.overruled += 1

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from kept.core.codec import digest
 from kept.core.event import Author
-from kept.core.memory import Judged, Refused
+from kept.core.memory import UNDERSTOOD, Judged, Refused
 from kept.extraction.llm_extraction import commit
-from kept.extraction.questions import TRIGGER
 from kept.extraction.questions.support import verbatim
 from kept.store.values import MODEL, Proposal, Span, Thread
 from kept.workspace import Workspace
@@ -72,11 +71,11 @@ def moved(workspace: Workspace, run: int, thread: Thread, renamed: dict[str, Jud
 
 def _moved(workspace: Workspace, thread: Thread, proposal: Proposal, renamed: dict[str, Judged], scopes: tuple[str, str]) -> Judged:
     judged, each = proposal.judged, proposal.judged.candidate
-    if each.trigger != TRIGGER:
+    if each.trigger != UNDERSTOOD:
         return replace(judged, candidate=renamed[each.id].candidate) if each.id in renamed else judged
     if each.scope != scopes[0]:
         return judged
     anchor = next((event.key for event in workspace.store.archive.events(thread.id, proposal.ordinal, proposal.ordinal + 1)), "")
-    number = digest(each.profile, each.category, scopes[1], TRIGGER, anchor, each.content)
+    number = digest(each.profile, each.category, scopes[1], UNDERSTOOD, anchor, each.content)
     rewords = renamed[each.rewords].candidate.id if each.rewords in renamed else each.rewords
     return replace(judged, candidate=replace(each, id=number, scope=scopes[1], rewords=rewords))

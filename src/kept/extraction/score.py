@@ -14,10 +14,9 @@ from pathlib import Path
 
 from kept.core.artifact import artifacts
 from kept.core.lexicon import TellingPatterns
+from kept.core.memory import WISH
 from kept.core.text import tokens
-from kept.extraction.rules.patterns import has
-from kept.extraction.rules.tellings import mass
-from kept.extraction.rules.wishes import WISH
+from kept.extraction.rules.patterns import has, mass
 from kept.profiles.lexicons import word_list
 
 NEAR = 3  # events before a prompt among which a reply counts as standing before it

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 
 from kept.core.event import Event
 from kept.core.memory import Actor, Judged, Verdict
-from kept.extraction.rules import fixes_across, left_failing
+from kept.extraction.rules.fixes import left_failing
+from kept.extraction.rules.fixes import propose_across as fixes_across
 from kept.extraction.verdicts import Rules, judged, rules_for, texts
 from kept.profiles.language import lexicon_of
 from kept.store.values import SEQUEL, Draft, Span, Thread

@@ -10,16 +10,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from sys import intern
 
-from kept.core.errors import UsageError
-from kept.core.event import Account, Event
+from kept.core.event import Account
 from kept.intake.reading import format_of, is_excluded, places, printable
 from kept.intake.unread import unread
 from kept.local.settings.roots import Root
-from kept.sources import Skip, Skipped, encoding_of, examine, find_files, in_tool_folder
 from kept.sources.entries import ENTRY, entries
+from kept.sources.files import Skip, Skipped, encoding_of, examine, find_files, in_tool_folder
 from kept.sources.registry import LEFT_OUT, SOURCES, in_zone
 from kept.sources.retention import days_kept
-from kept.store.values import OptedOut, Thread
+from kept.store.values import OptedOut
 from kept.workspace import Workspace
 
 _WARNED = 7  # days before a tool deletes a transcript from which on kept says so
@@ -255,27 +254,3 @@ def _projects(workspace: Workspace) -> dict[str, tuple[str, ...]]:
         scope = workspace.scope(each.directory)
         found.setdefault(names.get(scope, scope), []).append(each.directory)
     return {name: tuple(sorted(directories)) for name, directories in sorted(found.items())}
-
-
-def conversation(workspace: Workspace, session: str) -> tuple[tuple[Thread, tuple[Event, ...]], ...]:
-    """The archived turns of a session (or an unambiguous beginning of its id), once whatever the number of its copies.
-
-    Raises UsageError where there is none, or more than one.
-    """
-    threads = tuple(workspace.store.archive.threads())
-    found = [each for each in threads if each.session == session] or [
-        each for each in threads if session and each.session.startswith(session)
-    ]
-    if not found:
-        raise UsageError(f"no session {session!r} is archived", hint="see `kept day`, or `kept why ID`, for sessions")
-    names = Counter(each.session for each in found)
-    if len(names) > 1:
-        raise UsageError(f"{session!r} could be {len(names)} sessions", hint=", ".join(sorted(names)[:3]))
-    seen: set[str] = set()
-    result: list[tuple[Thread, tuple[Event, ...]]] = []
-    for thread in found:
-        events = tuple(each for each in workspace.store.archive.events(thread.id, 0, thread.events) if each.key not in seen)
-        seen.update(each.key for each in events)
-        if events:
-            result.append((thread, events))
-    return tuple(result)

@@ -10,6 +10,7 @@ from kept.core.operation import Move
 from kept.core.project import Project, directory_name, scope_of
 from kept.extraction.extract_threads import extract_anew
 from kept.extraction.revalidate import moved
+from kept.intake.directories import note
 from kept.intake.kinship import Remotes, first_commits, identities
 from kept.local.progress import Progress, silent
 from kept.store.values import Draft, Proposal
@@ -48,15 +49,6 @@ def record(workspace: Workspace, remotes: Remotes | None = None, *, keep: bool =
         for place in fresh:  # nothing of it is remembered yet: its memories lie where they belong from the beginning
             if (noted := archive.project(place)) is not None:
                 archive.put_project(replace(noted, scope=workspace.scope(place)))
-
-
-def note(workspace: Workspace, place: str) -> None:
-    """Note what a directory is, where that is not known yet."""
-    if workspace.store.archive.project(place) is None:
-        identity = workspace.found(place)
-        workspace.store.archive.put_project(
-            Project(directory=place, identity=identity, name=directory_name(identity), scope=workspace.scope(place))
-        )
 
 
 def move(workspace: Workspace, run: int, progress: Progress = silent) -> Moved:

@@ -26,9 +26,9 @@ from kept.intake.kinship import Branches, Remotes, note_branches, note_remotes
 from kept.local.batches import batches
 from kept.local.progress import Late, Progress, never, silent
 from kept.local.settings.roots import Root, root_above
-from kept.sources import Skip, Skipped, examine, find_files, in_tool_folder
 from kept.sources.base import Source
 from kept.sources.entries import ENTRY, entries
+from kept.sources.files import Skip, Skipped, examine, find_files, in_tool_folder
 from kept.sources.registry import SOURCES, in_zone
 from kept.sources.stat_cache import look, same
 from kept.workspace import Workspace

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from kept.core.event import Author, Event, Kind
 from kept.core.spans import typed_text
 from kept.core.text import one_line
-from kept.extraction.rules import is_prompt
 from kept.extraction.rules.suggestions import suggestions
+from kept.extraction.rules.view import is_prompt
 from kept.intake.triggers import fires
 from kept.workspace import Workspace
 

@@ -18,6 +18,7 @@ from kept.days.summaries import MOST, bullets_of, join_topics, notes, ordered, p
 from kept.extraction.questions import folded
 from kept.journal.entry import Grade, Slot, Told
 from kept.memories.history import memories_at
+from kept.profiles.language import lexicon_of
 from kept.sources.entries import ENTRY
 from kept.store.values import Noted
 from kept.workspace import JOURNAL, Workspace
@@ -184,7 +185,7 @@ def _note_before(workspace: Workspace, noted: Noted, stop: datetime) -> Note:
     before = next((place for place, each in enumerate(events) if each.at is not None and each.at >= stop), len(events))
     if before == len(events):
         return noted.note
-    spoken = workspace.words(events[:before]).spoken
+    spoken = lexicon_of(events[:before], workspace.languages).spoken
     made = notes(events[:before], [(0, before)], lambda at: at.astimezone(workspace.zone).date(), spoken=spoken, base=first)
     return next(
         (each for each in made if each.event == noted.note.event),

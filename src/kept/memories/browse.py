@@ -3,22 +3,18 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 from kept.core.codec import dump, json_fields
 from kept.core.event import Author, Event, Origin
-from kept.core.memory import USER_SCOPE, Evidence, Judged, Memory, Refused, Status
+from kept.core.memory import UNDERSTOOD, USER_SCOPE, Evidence, Judged, Memory, Refused, Status
 from kept.core.operation import Operation, Pass
-from kept.core.summary import Summary
 from kept.core.times import to_text
-from kept.days.coverage_report import Covered, cover
-from kept.days.day_notes import summary
-from kept.extraction.questions import TRIGGER
 from kept.memories.person import revision
 from kept.profiles.profile import read_kind
 from kept.profiles.prompts import Prompt
-from kept.store.values import Run, Sitting
+from kept.store.values import Run
 from kept.workspace import Workspace
 
 TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
@@ -111,7 +107,7 @@ def trace(workspace: Workspace, memory: Memory, *, context: int = 1) -> Trace:
     proposed = [
         each
         for each in workspace.store.log.proposals(memory.profile, memory.scope)
-        if each.judged.candidate.trigger == TRIGGER
+        if each.judged.candidate.trigger == UNDERSTOOD
         and each.judged.candidate.id in rests
         and not isinstance(each.judged.verdict, Refused)
     ]
@@ -120,45 +116,6 @@ def trace(workspace: Workspace, memory: Memory, *, context: int = 1) -> Trace:
     )
     models = dict.fromkeys((notes[each.pass_id], each.judged.candidate.reasoning) for each in proposed)
     return Trace(memory=memory, evidence=evidence, history=workspace.store.log.operations_on(memory.id), models=tuple(models))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Day:
-    """What a day was, or the days from ``day`` to ``last``: sessions with events on it, what was worked on, the memories learnt or
-    confirmed on it, and what they cover of its topics.
-    """
-
-    day: date
-    last: date
-    summary: Summary
-    sittings: tuple[Sitting, ...]
-    learnt: tuple[Memory, ...]
-    confirmed: tuple[Memory, ...]
-    covered: Covered
-
-
-def day(workspace: Workspace, which: date, last: date | None = None) -> Day:
-    """A local day, by the events' own times; or the days from it to ``last``."""
-    last = last or which
-    start, stop = workspace.span(which)[0], workspace.span(last)[1]
-    active = [each for each in workspace.store.log.memories_between(start, stop) if each.status is Status.ACTIVE]
-    learnt = tuple(each for each in active if each.first_seen is not None and start <= each.first_seen < stop)
-    confirmed = tuple(
-        each
-        for each in active
-        if each not in learnt and any(item.at is not None and start <= item.at < stop for item in each.evidence)
-    )
-    sittings = workspace.store.archive.sittings(start, stop)
-    told = {(each.source, each.path, each.session) for each in sittings}
-    threads = [each for each in workspace.store.archive.threads() if (each.source, each.path, each.session) in told]
-    covered = cover(workspace, threads, (start, stop))
-    found = summary(workspace, which, last)
-    return Day(day=which, last=last, summary=found, sittings=sittings, learnt=learnt, confirmed=confirmed, covered=covered)
-
-
-def days(workspace: Workspace) -> tuple[date, ...]:
-    """Every local day on which something happened."""
-    return tuple(dict.fromkeys(minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.minutes()))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,7 +10,8 @@ from kept.core.errors import UsageError
 from kept.core.operation import Reword
 from kept.core.summary import Form, Part, Passage
 from kept.days.day_notes import key_of, noted_on
-from kept.days.llm_summaries import pages, reword
+from kept.days.llm_summaries import pages
+from kept.days.own_lines import reword
 from kept.memories.person import usable
 from kept.workspace import Workspace
 

@@ -8,7 +8,7 @@ from kept.core.errors import UsageError
 from kept.core.fold import fold, idle, undone
 from kept.core.memory import Actor, Memory
 from kept.core.operation import Add, Forget, Operation, Pass, Reword, mentioned
-from kept.days.llm_summaries import restore_lines
+from kept.days.own_lines import restore_lines
 from kept.store.values import Draft, Run
 from kept.workspace import Workspace
 

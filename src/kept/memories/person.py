@@ -19,7 +19,7 @@ from kept.core.operation import APPROVED, Add, Approve, Merge, Operation, Pin, R
 from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
 from kept.core.times import to_text
-from kept.intake.projects import note
+from kept.intake.directories import note
 from kept.memories.waiting import as_memory
 from kept.store.values import Draft, Thread
 from kept.workspace import Workspace

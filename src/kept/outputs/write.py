@@ -19,7 +19,7 @@ from kept.core.errors import BusyError, ChangedError, KeptError, RefusedPathErro
 from kept.core.markup import encode, size_of
 from kept.core.memory import Actor
 from kept.core.operation import Operation
-from kept.days.llm_summaries import restore_lines
+from kept.days.own_lines import restore_lines
 from kept.local import files
 from kept.local.files import Content
 from kept.memories.daily_notes import reword_lines

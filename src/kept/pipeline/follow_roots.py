@@ -11,7 +11,7 @@ from kept.local.settings import load_settings
 from kept.local.settings.roots import AUTHORS, Root, root_above
 from kept.memories.configure import append, drop
 from kept.paths import Paths
-from kept.sources import in_tool_folder
+from kept.sources.files import in_tool_folder
 from kept.sources.registry import SOURCES
 from kept.workspace import Workspace
 

@@ -13,7 +13,8 @@ from kept.core.lexicon import Lexicon
 from kept.core.memory import Accepted, Candidate
 from kept.extraction.extract_threads import LIVE
 from kept.extraction.gate import judge
-from kept.extraction.rules import LOOKBACK, extract
+from kept.extraction.rules.candidates import extract
+from kept.extraction.rules.view import LOOKBACK
 from kept.extraction.segment import segment
 from kept.profiles.language import lexicon_of
 from kept.profiles.profile import Profile

@@ -17,8 +17,9 @@ from kept.core.text import one_line
 from kept.core.times import to_text
 from kept.extraction.rules.handover import category_of
 from kept.local import queue
-from kept.memories.browse import day as day_of
-from kept.memories.browse import days, trace
+from kept.memories.browse import trace
+from kept.memories.day_view import day as day_of
+from kept.memories.day_view import days
 from kept.memories.person import add, find, resolve
 from kept.profiles.profile import kind_of
 from kept.recall import search

@@ -29,8 +29,9 @@ from kept.journal.calendar import Month, month
 from kept.llm.budget import usage_body
 from kept.local.job_failures import standing_failures
 from kept.memories import waiting
-from kept.memories.browse import Day, State, days, exported, plain, state
-from kept.memories.browse import day as look_at
+from kept.memories.browse import State, exported, plain, state
+from kept.memories.day_view import Day, days
+from kept.memories.day_view import day as look_at
 from kept.outputs.compose import Route
 from kept.outputs.routing import ExtractedMemories, extracted_between, routed
 from kept.pipeline.nightly import NIGHT, last_night

@@ -7,7 +7,7 @@ from kept.extraction.questions.chunks import Chunk, Turn, chunks
 from kept.extraction.questions.gaps import overruled, settled
 from kept.extraction.questions.outcome import folded, summed, summing
 from kept.extraction.questions.question import END, PURPOSE, Excerpt, Hint, divided, hints, question
-from kept.extraction.questions.reading import TRIGGER, Claim, Reading
+from kept.extraction.questions.reading import Claim, Reading
 from kept.extraction.questions.turns import is_told, shown, weigh
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "KINDS",
     "PURPOSE",
     "SURE",
-    "TRIGGER",
     "Answer",
     "Chunk",
     "Claim",

@@ -15,17 +15,29 @@ import re2
 
 from kept.core.artifact import artifacts
 from kept.core.event import Event, Kind, Origin
-from kept.core.memory import DISMISSED, DOUBTED, HELPFUL, PASSING, USER_SCOPE, Candidate, Evidence, Held, Judged, Refused
+from kept.core.memory import (
+    DISMISSED,
+    DOUBTED,
+    HELPFUL,
+    PASSING,
+    UNDERSTOOD,
+    USER_SCOPE,
+    Candidate,
+    Evidence,
+    Held,
+    Judged,
+    Refused,
+)
 from kept.core.spans import origin_of_quote
 from kept.core.statement import same, statement
 from kept.core.summary import Point
 from kept.core.text import likeness, one_line, tokens
 from kept.extraction.questions.form import Cited, Filled, Noted, Notes, Proposed, Verdict
 from kept.extraction.questions.question import Hint
-from kept.extraction.questions.reading import CEILING, TRIGGER, WEIGHTS, Claim, Reading, confidence
+from kept.extraction.questions.reading import CEILING, WEIGHTS, Claim, Reading, confidence
 from kept.extraction.questions.support import QUOTE_CHARS, failure, fields, misplaced, share, standing_passage, whole_sentences
 from kept.extraction.questions.trust import FIX, UNSUPPORTED, authority, disputed, fault, turned_down
-from kept.extraction.rules.tellings import mass
+from kept.extraction.rules.patterns import mass
 from kept.llm.schema import read_fitted
 from kept.profiles.profile import Profile
 
@@ -107,7 +119,7 @@ def _confirmed(candidate: Candidate) -> Candidate:
     sure = round(min(CEILING, candidate.confidence + WEIGHTS["rules found it too"]), 2)
     reasoning = f"{candidate.reasoning}; confirmed by the model"
     return replace(
-        candidate, confidence=max(sure, candidate.confidence), reasoning=reasoning, rewords=candidate.id, trigger=TRIGGER
+        candidate, confidence=max(sure, candidate.confidence), reasoning=reasoning, rewords=candidate.id, trigger=UNDERSTOOD
     )
 
 
@@ -140,7 +152,7 @@ def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim
         scope=_scope(content, category, reading),
         content=content,
         confidence=confidence(carried, signals),
-        trigger=TRIGGER,
+        trigger=UNDERSTOOD,
         at=reading.events[max(places)].at if places else None,
         origin=origin,
         artifacts=artifacts(content),

@@ -11,7 +11,7 @@ from kept.core.artifact import artifacts
 from kept.core.codec import digest
 from kept.core.event import Author, Event, Kind, Origin
 from kept.core.lexicon import Lexicon
-from kept.core.memory import Candidate, Evidence
+from kept.core.memory import UNDERSTOOD, Candidate, Evidence
 from kept.core.text import one_line
 from kept.extraction.questions.chunks import Chunk
 from kept.extraction.questions.question import Hint
@@ -19,7 +19,6 @@ from kept.extraction.questions.support import asked, failure, fields, locate, sh
 from kept.extraction.questions.trust import FIX, near, prompt_after, said_around
 from kept.profiles.profile import Profile
 
-TRIGGER = "model"
 SUPPORT = 0.34  # below this share of its telling words a claim is not what the cited events say
 BASE, CEILING = 0.3, 0.95
 CARRIED = 0.25  # times the share of its words that the cited events carry
@@ -75,7 +74,7 @@ class Reading:
         """The candidate as a claim, anchored at the last event it cites, with the id that follows from it."""
         place = max(self.cited(candidate), default=self.chunk.start)
         key = self.events[place].key if place in self.events else ""
-        number = digest(candidate.profile, candidate.category, candidate.scope, TRIGGER, key, candidate.content)
+        number = digest(candidate.profile, candidate.category, candidate.scope, UNDERSTOOD, key, candidate.content)
         made = replace(candidate, id=number, rewords="" if refusal else candidate.rewords)
         return Claim(ordinal=place, candidate=made, refusal=refusal)
 

@@ -1,10 +1,11 @@
-"""Looks for a lexicon's patterns in text: each is compiled once."""
+"""Looks for a lexicon's patterns in text, each compiled once, and counts words."""
 
 from functools import cache
 
 import re2
 
 from kept.core.lexicon import TellingPatterns
+from kept.core.text import is_cjk
 
 SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"
 _LEADS = 6
@@ -31,3 +32,9 @@ def behind_filler(words: str, patterns: TellingPatterns) -> int:
         head += match.end(1)
         head += len(words[head:]) - len(words[head:].lstrip(SPACE))
     return head if words[head:].strip() else 0
+
+
+def mass(words: str) -> int:
+    """The words of a text; two characters of a script without spaces count as one."""
+    dense = 0 if words.isascii() else sum(map(is_cjk, words))
+    return len(words.split()) + dense // 2 - (1 if dense else 0)

@@ -14,7 +14,7 @@ from kept.core.artifact import artifacts
 from kept.core.codec import digest
 from kept.core.event import Author, Event, Kind, is_choice
 from kept.core.lexicon import Lexicon, TellingPatterns
-from kept.core.memory import SAID_ONCE, USER_SCOPE, Candidate, Evidence
+from kept.core.memory import SAID_ONCE, USER_SCOPE, WISH, Candidate, Evidence
 from kept.core.sentences import sentences
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
@@ -22,7 +22,7 @@ from kept.extraction.rules.clipped import CHOSEN, disowned, introduced
 from kept.extraction.rules.patterns import compiled, has
 from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, command, is_command, tellings
 from kept.extraction.rules.view import LOOKBACK, is_prompt
-from kept.extraction.rules.wishes import WISH, wishes
+from kept.extraction.rules.wishes import wishes
 from kept.profiles.profile import Category, Profile
 
 CERTAIN = 0.95  # an explicit telling: nothing about it is a guess

@@ -11,9 +11,8 @@ import re2
 
 from kept.core.lexicon import TellingPatterns
 from kept.core.sentences import Span
-from kept.core.text import is_cjk
 from kept.extraction.rules.framing import leads_in, stands_free
-from kept.extraction.rules.patterns import SPACE, behind_filler, compiled, has
+from kept.extraction.rules.patterns import SPACE, behind_filler, compiled, has, mass
 from kept.profiles.lexicons import word_list
 
 REMEMBER, FROM_NOW_ON, STANDING, BAN, DECIDED = "remember", "from_now_on", "standing", "ban", "decided"
@@ -305,9 +304,3 @@ def _goes_on(text: str, end: int, patterns: TellingPatterns) -> bool:
     following = text[end:].lstrip(" \t\u3000")
     begins = following[1:2].isalnum() and not following[1:2].isdigit()
     return not patterns.spaced and text[end - 1] not in _STOPS and following.startswith("\n") and begins
-
-
-def mass(words: str) -> int:
-    """The words of a text; two characters of a script without spaces count as one."""
-    dense = 0 if words.isascii() else sum(map(is_cjk, words))
-    return len(words.split()) + dense // 2 - (1 if dense else 0)

@@ -7,11 +7,11 @@ Said once such a sentence tells nothing about later sessions. It is noted, and c
 from collections.abc import Iterator, Sequence
 
 from kept.core.lexicon import TellingPatterns
+from kept.core.memory import WISH
 from kept.core.sentences import Span
-from kept.extraction.rules.patterns import has
-from kept.extraction.rules.tellings import Telling, mass
+from kept.extraction.rules.patterns import has, mass
+from kept.extraction.rules.tellings import Telling
 
-WISH = "wish"
 _LEAST, _MOST = 4, 40
 
 

@@ -13,8 +13,8 @@ from kept.core.fence import Piece, block
 from kept.core.summary import Bullet
 from kept.core.times import to_text
 from kept.journal import calendar
-from kept.memories.browse import day as look_at
 from kept.memories.browse import exported
+from kept.memories.day_view import day as look_at
 from kept.outputs.knowledge_graph import MOST, knowledge
 from kept.recall.preview import preview
 from kept.web.api.forms import Body, MemoryOut, whole

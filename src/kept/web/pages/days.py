@@ -15,7 +15,7 @@ from kept.core.summary import Bullet, Part
 from kept.days.day_notes import by_whom
 from kept.journal import calendar
 from kept.journal.calendar import Cell
-from kept.memories.browse import day as look_at
+from kept.memories.day_view import day as look_at
 from kept.web.navigation import Page
 from kept.web.render import page
 from kept.web.room import at_desk

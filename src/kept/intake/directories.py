@@ -1,0 +1,13 @@
+"""What each directory is, noted when it is first seen."""
+
+from kept.core.project import Project, directory_name
+from kept.workspace import Workspace
+
+
+def note(workspace: Workspace, place: str) -> None:
+    """Note what a directory is, where that is not known yet."""
+    if workspace.store.archive.project(place) is None:
+        identity = workspace.found(place)
+        workspace.store.archive.put_project(
+            Project(directory=place, identity=identity, name=directory_name(identity), scope=workspace.scope(place))
+        )

@@ -1,0 +1,50 @@
+"""What a day was, put together from what is kept of it."""
+
+from dataclasses import dataclass
+from datetime import date
+
+from kept.core.memory import Memory, Status
+from kept.core.summary import Summary
+from kept.days.coverage_report import Covered, cover
+from kept.days.day_notes import summary
+from kept.store.values import Sitting
+from kept.workspace import Workspace
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Day:
+    """What a day was, or the days from ``day`` to ``last``: sessions with events on it, what was worked on, the memories learnt or
+    confirmed on it, and what they cover of its topics.
+    """
+
+    day: date
+    last: date
+    summary: Summary
+    sittings: tuple[Sitting, ...]
+    learnt: tuple[Memory, ...]
+    confirmed: tuple[Memory, ...]
+    covered: Covered
+
+
+def day(workspace: Workspace, which: date, last: date | None = None) -> Day:
+    """A local day, by the events' own times; or the days from it to ``last``."""
+    last = last or which
+    start, stop = workspace.span(which)[0], workspace.span(last)[1]
+    active = [each for each in workspace.store.log.memories_between(start, stop) if each.status is Status.ACTIVE]
+    learnt = tuple(each for each in active if each.first_seen is not None and start <= each.first_seen < stop)
+    confirmed = tuple(
+        each
+        for each in active
+        if each not in learnt and any(item.at is not None and start <= item.at < stop for item in each.evidence)
+    )
+    sittings = workspace.store.archive.sittings(start, stop)
+    told = {(each.source, each.path, each.session) for each in sittings}
+    threads = [each for each in workspace.store.archive.threads() if (each.source, each.path, each.session) in told]
+    covered = cover(workspace, threads, (start, stop))
+    found = summary(workspace, which, last)
+    return Day(day=which, last=last, summary=found, sittings=sittings, learnt=learnt, confirmed=confirmed, covered=covered)
+
+
+def days(workspace: Workspace) -> tuple[date, ...]:
+    """Every local day on which something happened."""
+    return tuple(dict.fromkeys(minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.minutes()))

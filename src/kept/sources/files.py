@@ -1,0 +1,196 @@
+"""Every transcript format kept reads, and finding the files that hold them.
+
+Knows the list of formats; each format is a module of its own. Opens nothing but regular files and follows no link.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import BinaryIO
+
+from kept.core.errors import SourceError
+from kept.sources.base import FolderSource, Source
+from kept.sources.formats.journal import Journal
+from kept.sources.formats.vault import SUFFIXES
+from kept.sources.kinds import describe
+from kept.sources.records import HEAD_BYTES, LINE_LIMIT, open_regular, wide_encoding
+from kept.sources.registry import SOURCES
+
+
+class Skip(StrEnum):
+    """Why a path is not read."""
+
+    LINK = "symbolic link"
+    NOT_A_FILE = "not a regular file"
+    MACHINERY = "a program's own folder, not searched"
+    UNREADABLE = "unreadable"
+    EMPTY = "empty"
+    SPARSE = "sparse"
+    UNKNOWN_FORMAT = "unknown format"
+    NAME_NOT_UTF8 = "file name is not UTF-8"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Skipped:
+    """A path that is not read, and why; ``kind`` says what a file of unknown format looks like."""
+
+    path: Path
+    reason: Skip
+    kind: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The reason as a report gives it."""
+        return f"{self.reason.value}: {self.kind}" if self.kind else self.reason.value
+
+
+# Folders that hold what a program made for itself, by the hundred thousand.
+_MACHINERY = frozenset({".git", "node_modules", "__pycache__", ".venv"})
+
+
+def find_files(root: Path) -> Iterator[Path]:
+    """Every path at or below ``root`` that is no folder, sorted by name within each folder; nothing is opened but folders.
+
+    The root may be a link. Below it links are given but never followed, so nothing outside is reached and no loop entered. A folder
+    that cannot be listed is given itself, and so is one that holds a program's own files (``.git``, ``node_modules``). A root that
+    does not exist gives nothing. :func:`examine` tells what a path is.
+    """
+    waiting = [root.resolve()]
+    while waiting:
+        path = waiting.pop()
+        try:
+            with os.scandir(path) as listing:
+                entries = sorted(((entry.name, entry.is_dir(follow_symlinks=False)) for entry in listing), reverse=True)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            yield path
+            continue
+        # Files of a folder come before its folders; the stack holds the last one first.
+        yield from (path / name for name, is_folder in reversed(entries) if not is_folder or name in _MACHINERY)
+        waiting += [path / name for name, is_folder in entries if is_folder and name not in _MACHINERY]
+
+
+def examine(path: Path, *, sources: Sequence[Source] = SOURCES, named: bool = False, owner: str = "") -> Source | Skipped:
+    """The format of a file, or the reason why it is not read. Opens regular files only.
+
+    ``owner`` is the format whose tool's folder the file lies in: what that tool's own naming calls a transcript is of that format,
+    whatever it holds. Elsewhere the first 64 KB decide, and where no format claims them, more of the file. ``named`` tells that a
+    person named this very file: Markdown that no format claims is then read as a journal.
+    """
+    reason = _obstacle(path)
+    if reason is not None:
+        return Skipped(path=path, reason=reason)
+    owning = next((source for source in sources if source.name == owner), None)
+    if isinstance(owning, FolderSource) and owning.owns(path) and os.access(path, os.R_OK):
+        return owning
+    try:
+        with open_regular(path) as file:
+            head = file.read(HEAD_BYTES)
+            found = _claimed(path, head, sources)
+            if found is None and len(head) == HEAD_BYTES:
+                file.seek(0)
+                found = next((source for more in _further(path, file) if (source := _claimed(path, more, sources))), None)
+    except (OSError, SourceError):
+        return Skipped(path=path, reason=Skip.UNREADABLE)
+    if found is None and named and path.suffix.lower() in SUFFIXES:
+        found = next((source for source in sources if isinstance(source, Journal)), None)
+    return found or Skipped(path=path, reason=Skip.UNKNOWN_FORMAT, kind=describe(path, head))
+
+
+def _claimed(path: Path, head: bytes, sources: Sequence[Source]) -> Source | None:
+    return next((source for source in sources if source.claims(path, head)), None)
+
+
+_MORE_BYTES = 4 * 2**20  # how far a file is looked into whose beginning tells nothing
+_DOCUMENT_BYTES = 2**20
+_DOCUMENTS = (*SUFFIXES, ".txt", ".json")
+
+
+def _further(path: Path, file: BinaryIO) -> Iterator[bytes]:
+    """What comes after an undecided beginning: of JSON Lines whole lines in runs of about 64 KB, of other text one longer
+    beginning.
+
+    A line is given whole up to the limit of a record, so a first record of several megabytes is recognised.
+    """
+    if path.suffix.lower() in _DOCUMENTS:
+        yield file.read(_DOCUMENT_BYTES)
+        return
+    run: list[bytes] = []
+    held = taken = 0
+    while taken < _MORE_BYTES and (line := file.readline(LINE_LIMIT + 1)):
+        taken += len(line)
+        if not taken - len(line) and line.lstrip() and line.lstrip()[:1] != b"{":
+            return  # no JSON Lines
+        if line.strip() and len(line) <= LINE_LIMIT:
+            run.append(line)
+            held += len(line)
+        if held >= HEAD_BYTES:
+            yield b"".join(run)
+            run, held = [], 0
+    if run:
+        yield b"".join(run)
+
+
+def in_tool_folder(path: Path) -> str:
+    """The format whose tool's usual folder (such as ``.claude/projects``) a file lies in, wherever that folder is; empty for
+    none.
+    """
+    parts = path.parts[:-1]
+    for name, tail in _FOLDERS:
+        size = len(tail)
+        if any(parts[start : start + size] == tail for start in range(len(parts) - size + 1)):
+            return name
+    return ""
+
+
+_NOWHERE = Path("/nowhere")
+_FOLDERS = tuple(
+    (source.name, place.relative_to(_NOWHERE).parts)
+    for source in SOURCES
+    if isinstance(source, FolderSource)
+    for place in source.places(_NOWHERE, {})
+    if not place.suffix
+)
+
+
+# A file this much larger than what it occupies holds nothing but zeros.
+_SPARSE_BYTES = 64 * 2**20
+_SPARSE_FACTOR = 16
+_BLOCK = 512
+
+
+def _obstacle(path: Path) -> Skip | None:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return Skip.NAME_NOT_UTF8
+    try:
+        info = path.lstat()
+    except (OSError, ValueError):
+        return Skip.UNREADABLE
+    if stat.S_ISLNK(info.st_mode):
+        return Skip.LINK
+    if stat.S_ISDIR(info.st_mode) and not os.access(path, os.R_OK | os.X_OK):
+        return Skip.UNREADABLE
+    if stat.S_ISDIR(info.st_mode) and path.name in _MACHINERY:
+        return Skip.MACHINERY
+    if not stat.S_ISREG(info.st_mode):
+        return Skip.NOT_A_FILE
+    if info.st_size == 0:
+        return Skip.EMPTY
+    if info.st_size > _SPARSE_BYTES and info.st_blocks * _BLOCK * _SPARSE_FACTOR < info.st_size:
+        return Skip.SPARSE
+    return None
+
+
+def encoding_of(path: Path) -> str:
+    """The name of a two- or four-byte encoding that a file opens in, which no source reads; empty for any other file."""
+    try:
+        with open_regular(path) as file:
+            return wide_encoding(file.read(4))
+    except (OSError, SourceError):
+        return ""
