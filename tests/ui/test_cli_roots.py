@@ -66,6 +66,41 @@ def test_the_project_and_the_author_of_a_root_hold_for_what_lies_in_it(capsys, h
     assert list(told(capsys, "sources")["projects"]) == ["garden"]
 
 
+ALWAYS = "Remember that we always use pnpm in this repository, never npm."
+
+
+def statuses(capsys):
+    return sorted(each["status"] for each in told(capsys, "list", "--all"))
+
+
+def test_memories_of_notes_that_turn_out_an_agents_are_retired_told_of_and_can_be_brought_back(capsys, home, tmp_path):
+    diary = tmp_path / "diary"
+    diary.mkdir()
+    (diary / "2026-01-05.md").write_text(f"# Today\n\n{ALWAYS}\n")
+    other = "Remember that we always indent with tabs in this repository."
+    (diary / "2026-01-06.md").write_text(f"---\nauthor: me\n---\n# Today\n\n{other}\n")
+    kept(capsys, "sources", "add", diary, "--as", "journal", "--author", "person")
+    kept(capsys, "run", "--no-llm")
+    assert statuses(capsys) == ["held", "held"]
+    assert kept(capsys, "sources", "add", diary, "--author", "agent")[0] == 0
+    assert [(each["as"], each["author"]) for each in told(capsys, "sources", "list")["roots"]] == [("journal", "agent")]
+    assert "Retired: 1 memory" in kept(capsys, "run", "--no-llm")[1]
+    assert statuses(capsys) == ["held", "retired"]
+    assert kept(capsys, "undo")[0] == 0
+    assert "Retired" not in kept(capsys, "run", "--no-llm")[1]
+    assert statuses(capsys) == ["held", "held"]
+
+
+def test_notes_that_are_a_persons_again_count_again(capsys, home, tmp_path):
+    (diary := tmp_path / "diary").mkdir()
+    (diary / "2026-01-05.md").write_text(f"# Today\n\n{ALWAYS}\n")
+    kept(capsys, "sources", "add", diary, "--as", "journal", "--author", "person")
+    for author, status in (("person", "held"), ("agent", "retired"), ("person", "held")):
+        kept(capsys, "sources", "add", diary, "--author", author)
+        kept(capsys, "run", "--no-llm")
+        assert statuses(capsys) == [status]
+
+
 ISO = "From now on always write dates as ISO 8601 in UTC, never as local times."
 PNPM = "Remember that the production database is called osprey."
 

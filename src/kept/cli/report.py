@@ -49,6 +49,9 @@ def report_lines(
     yield from asked_lines(report.asked)
     yield from _new(report.new, profiles, names, zone)
     yield from _edited(report.written.operations)
+    if withdrawn := report.curated.operations["retire"]:
+        told = f"{counted(withdrawn, 'memory', 'memories')} whose evidence no longer counts"
+        yield line(("Retired: ", "yellow"), told, (" → kept log lists them, kept undo brings them back", "dim"))
     yield from missed_lines(report.covered, zone, whole=verbose)
     yield from troubles(report, verbose=verbose)
     for path, bytes_ in report.written.files:

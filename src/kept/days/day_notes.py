@@ -49,7 +49,7 @@ def summarise(
     """
     noted = dict(workspace.store.days.unnoted())
     if only:
-        told = {thread.id for thread in workspace.store.archive.threads() if thread.path == only}
+        told = {thread.id for thread in workspace.store.archive.threads(path=only)}
         noted = {thread: place for thread, place in noted.items() if thread in told}
     pending = dict.fromkeys((*grown, *noted))
     number = 0

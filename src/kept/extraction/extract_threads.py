@@ -26,7 +26,6 @@ from kept.local.batches import batches
 from kept.local.progress import Late, Progress, never, silent
 from kept.profiles.language import lexicon_of
 from kept.profiles.profile import Occasion
-from kept.sources.entries import ENTRY
 from kept.store.threads import abandoned
 from kept.store.values import SEQUEL, Draft, Proposal, Span, Thread
 from kept.workspace import Workspace
@@ -235,7 +234,7 @@ def _moved(episode: Episode, places: int) -> Episode:
 
 def _mark_branches(workspace: Workspace, thread: Thread) -> int:
     """Update which events a rewind replaced; the first ordinal from which to extract again because of it."""
-    if thread.source == ENTRY or not workspace.store.archive.forks(thread.id):
+    if not workspace.store.archive.forks(thread.id):
         return thread.extracted  # as nearly always: the tree of a long conversation need not be held in memory
     tree, marked = workspace.store.archive.tree(thread.id)
     gone = abandoned(tree)

@@ -341,8 +341,8 @@ def _read_file(
             result.fresh += archive.add(source, path, events, account, piece.cursor, anew=restarted)
             note_remotes(result.remotes, events)
             note_branches(result.branches, events)
-            if source == ENTRY:
-                _leave(workspace, path, {event.key for event in events})
+            if restarted and (source == ENTRY or hasattr(each.source, "author")):
+                _leave(workspace, path, events, whole=source == ENTRY)
         result.accounts[source] = result.accounts.get(source, Account()) + account
         cursor, anew, grown = piece.cursor, False, True
     if grown:
@@ -371,20 +371,22 @@ def _pieces(each: Input, cursor: Cursor) -> Iterator[Slice]:
         yield piece
 
 
-def _leave(workspace: Workspace, path: str, there: set[str]) -> None:
-    """Note which sections of an entry are not there any more: what was written in their place is what it says."""
-    archive = workspace.store.archive
-    for thread in archive.threads():
-        if thread.source == ENTRY and thread.path == path:
-            events, (_, marked) = archive.events(thread.id, 0, thread.events), archive.tree(thread.id)
-            changes = [
-                (place, each.key not in there)
-                for place, each in enumerate(events)
-                if (each.key not in there) != bool(marked[place])
-            ]
-            if changes:
-                archive.mark_abandoned(thread.id, changes)
-                archive.progressed(thread.id, extracted=0, seen=0)
+def _leave(workspace: Workspace, path: str, now: Sequence[Event], *, whole: bool) -> None:
+    """Note which events of a file do not count any more: what has another author since, and of a ``whole`` file (an entry of the
+    journal) also what is not there.
+    """
+    archive, there = workspace.store.archive, {event.key for event in now}
+    authors = {told: event.author for event in now for told in (event.text, event.pointer)}
+    for thread in tuple(archive.threads(path=path)):
+        events, (_, marked) = archive.events(thread.id, 0, thread.events), archive.tree(thread.id)
+        gone = [
+            event.key not in there
+            and (whole or any(authors.get(told, event.author) is not event.author for told in (event.text, event.pointer)))
+            for event in events
+        ]
+        if changes := [(place, left) for place, left in enumerate(gone) if left != bool(marked[place])]:
+            archive.mark_abandoned(thread.id, changes)
+            archive.progressed(thread.id, extracted=0, seen=0)
 
 
 def _usable(workspace: Workspace, piece: Slice, result: Reading) -> tuple[list[Event], Account]:

@@ -20,7 +20,7 @@ _LONGEST = 300  # characters of one
 def open_prompts(workspace: Workspace, path: str) -> tuple[str, ...]:
     """The open prompts of the session that a transcript tells, the earliest first. Raises StoreError."""
     archive = workspace.store.archive
-    threads = [thread for thread in archive.threads() if thread.path == path]
+    threads = list(archive.threads(path=path))
     return unanswered(
         [event for thread in threads[-1:] for event in archive.events(thread.id, max(0, thread.events - _READ), thread.events)]
     )

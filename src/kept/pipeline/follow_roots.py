@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,10 @@ def followed(home: Paths) -> tuple[Root, ...]:
 
 
 def follow(home: Paths, path: Path, *, source: str = "", project: str = "", author: str = "") -> Root:
-    """Have every run read a folder or file. Raises UsageError where it is not there, or followed already; ConfigError."""
+    """Have every run read a folder or file; one that is followed already takes what is newly said of it.
+
+    Raises UsageError where it is not there, or nothing new is said; ConfigError.
+    """
     place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - links stay as they are written
     if not place.exists():
         raise UsageError("there is no such file or directory", where=str(place))
@@ -30,10 +34,16 @@ def follow(home: Paths, path: Path, *, source: str = "", project: str = "", auth
         raise UsageError(f"there is no format {source!r}", hint=f"formats: {', '.join(each.name for each in SOURCES)}")
     if author not in ("", *AUTHORS):
         raise UsageError(f"the author is {' or '.join(AUTHORS)}", hint="--author person")
-    if any(root.resolve(home.user) == place for root in followed(home)):
-        raise UsageError("it is followed already", where=str(place), hint="kept sources remove PATH ends that")
     root = Root(path=str(place), format=source, project=project, author=author)
-    append(home, "root", {"path": root.path, "format": source, "project": project, "author": author})
+    for number, known in enumerate(followed(home)):
+        if known.resolve(home.user) == place:
+            root = Root(
+                path=known.path, format=source or known.format, project=project or known.project, author=author or known.author
+            )
+            if root == known:
+                raise UsageError("it is followed already", where=str(place), hint="kept sources remove PATH ends that")
+            drop(home, "root", number)
+    append(home, "root", asdict(root))
     return root
 
 

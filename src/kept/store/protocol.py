@@ -48,8 +48,9 @@ class Archive(Protocol):
         """
         ...
 
-    def threads(self, *, pending: bool = False) -> Iterator[Thread]:
-        """All threads in the order of their first event, or only those that grew since they were last extracted.
+    def threads(self, *, pending: bool = False, path: str = "") -> Iterator[Thread]:
+        """All threads in the order of their first event, or only those that grew since they were last extracted, or those of a
+        file.
 
         One at a time, for there may be hundreds of thousands: write nothing before the last.
         """

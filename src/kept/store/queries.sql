@@ -195,6 +195,11 @@ SELECT t.id, t.session, t.project, t.events, t.extracted, t.first_at, t.last_at,
 FROM threads AS t JOIN files AS f ON f.id = t.file
 ORDER BY t.first_at, f.path, t.session;
 
+-- name: threads_of_file
+SELECT t.id, t.session, t.project, t.events, t.extracted, t.first_at, t.last_at, f.source, f.path
+FROM threads AS t JOIN files AS f ON f.id = t.file WHERE f.path = :path
+ORDER BY t.first_at, t.session;
+
 -- name: unheard_threads
 SELECT t.id, t.session, t.project, t.events, t.extracted, t.first_at, t.last_at, f.source, f.path, coalesce(h.closed, 0) AS closed
 FROM threads AS t JOIN files AS f ON f.id = t.file
@@ -221,6 +226,7 @@ ORDER BY te.ordinal;
 
 -- name: thread_forks
 SELECT EXISTS (SELECT 1 FROM thread_events WHERE thread = :thread AND abandoned)
+    AND EXISTS (SELECT 1 FROM thread_events AS te JOIN events AS e ON e.id = te.event WHERE te.thread = :thread AND e.parent <> 0)
     OR EXISTS (
         SELECT 1
         FROM thread_events AS te JOIN events AS e ON e.id = te.event

@@ -179,8 +179,12 @@ class SqliteArchive:
             self._database.run("grow_thread", id=thread, events=count, first_at=first, last_at=last, members=members)
         self._database.run("sum_threads", ids=canonical([thread for thread, *_ in grown.values()]))
 
-    def threads(self, *, pending: bool = False) -> Iterator[Thread]:
-        """All threads in the order of their first event, or only those that grew since they were last extracted, one at a time."""
+    def threads(self, *, pending: bool = False, path: str = "") -> Iterator[Thread]:
+        """All threads in the order of their first event, or only those that grew since they were last extracted, or those of a
+        file, one at a time.
+        """
+        if path:
+            return map(_thread, self._database.run("threads_of_file", path=self._database.safe(path)))
         return map(_thread, self._database.run("pending_threads" if pending else "all_threads"))
 
     def each(self, threads: Iterable[int]) -> Iterator[Thread]:
@@ -209,7 +213,7 @@ class SqliteArchive:
         return tree, marked
 
     def forks(self, thread: int) -> bool:
-        """Whether any event of a thread may have been, or is marked as, replaced by a rewind."""
+        """Whether any event of a conversation with links between its records may have been, or is marked as, replaced by a rewind."""
         return bool(self._database.one("thread_forks", thread=thread)["forks"])
 
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
