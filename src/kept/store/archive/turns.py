@@ -213,7 +213,7 @@ class SqliteArchive:
         return tree, marked
 
     def forks(self, thread: int) -> bool:
-        """Whether any event of a conversation with links between its records may have been, or is marked as, replaced by a rewind."""
+        """Whether a thread whose records have links holds what may have been, or is marked as, replaced by a rewind."""
         return bool(self._database.one("thread_forks", thread=thread)["forks"])
 
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
