@@ -24,7 +24,7 @@ from typing import Any
 from kept.cli import main as kept
 from kept.pipeline import run
 
-PARTS = ("read", "extract_pending", "curate_dirty", "summarise", "write_outputs", "_embed")
+PARTS = ("_read", "extract_pending", "curate_dirty", "summarise", "write_outputs", "_embed")
 SOUNDS = ("ba", "ko", "lu", "mi", "ren", "sta", "tor", "vel", "zan", "pri", "dox", "fen", "gal", "hub", "jin", "qua")
 
 

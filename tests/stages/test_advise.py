@@ -187,22 +187,22 @@ def test_a_pass_that_retires_most_of_a_category_is_the_guards_to_stop():
 
 def test_new_entries_are_shown_with_what_is_related_and_nothing_else():
     far = memory("z", "The dentist is at Praça Velha.")
-    (table,) = tables(CATEGORY, [SHORT, NAMES, far], frozenset({"b"}), asks=False)
+    (table,) = tables(CATEGORY, [SHORT, NAMES, far], frozenset({"b"}))
     assert [each.id for each in table.entries] == ["a", "b"]
-    assert list(tables(CATEGORY, [SHORT, NAMES, far], frozenset(), asks=False)) == []
+    assert list(tables(CATEGORY, [SHORT, NAMES, far], frozenset())) == []
 
 
 def test_a_question_is_asked_about_again_when_something_that_may_answer_it_was_learnt():
     asked = memory("q", "Does discovery in `registry.go` hold with four workflows?", category="open_questions")
     answer = memory("d", "Discovery in `registry.go` holds since it locks.", days=3, category="insights")
     questions = replace(CATEGORY, id="open_questions")
-    (table,) = tables(questions, [asked, answer], frozenset({"d"}), asks=True)
+    (table,) = tables(questions, [asked, answer], frozenset({"d"}))
     assert ([each.id for each in table.entries], [each.id for each in table.named]) == (["q"], ["d"])
 
 
 def test_many_new_entries_are_asked_about_in_parts_and_none_is_left_out():
     several = [memory(f"m{n:03}", f"The {n} harbour likes boats of kind {n}.", days=n) for n in range(90)]
-    found = list(tables(CATEGORY, several, frozenset(each.id for each in several), asks=False))
+    found = list(tables(CATEGORY, several, frozenset(each.id for each in several)))
     assert {each.id for table in found for each in table.entries} == {each.id for each in several}
     assert all(len(table.entries) + len(table.named) <= 40 for table in found)
 

@@ -88,14 +88,14 @@ class Advice:
     refused: Mapping[str, int] = field(default_factory=dict)
 
 
-def tables(category: Category, memories: Sequence[Memory], fresh: frozenset[str], *, asks: bool) -> Iterator[Table]:
+def tables(category: Category, memories: Sequence[Memory], fresh: frozenset[str]) -> Iterator[Table]:
     """The questions about a category: some of what is fresh, each time with what is related to it.
 
-    ``memories`` are the active ones of the group; ``asks`` says that the category holds questions, which memories of the others may
-    answer. What is related to nothing is not asked about: whether it belongs was judged when it was learnt.
+    ``memories`` are the active ones of the group: those of other categories may be what one of this gives way to, or answer it.
+    What is related to nothing is not asked about: whether it belongs was judged when it was learnt.
     """
     own = [each for each in memories if each.category == category.id]
-    others = [each for each in memories if each.category != category.id] if asks else []
+    others = [each for each in memories if each.category != category.id]
     near = _Near((*own, *others))
     answers = [each for each in others if each.id in fresh]
     new = [each for each in own if each.id in fresh and near.best(each, (*own, *others)) >= _ALIKE]
@@ -217,6 +217,8 @@ def _fault(change: Change, memory: Memory | None, other: Memory | None, table: T
             if other is None or other not in table.entries or other.owned or other.pinned:
                 return "the person's own" if other is not None and (other.owned or other.pinned) else "nothing to merge with"
             return "" if _says_the_same(memory, other) else "they do not say the same"
+        case "supersede" if other is not None and other.origin.rank > memory.origin.rank:
+            return "what it gives way to is trusted less"
         case "supersede" | "resolve":
             return _succession(memory, other)
         case "retire":
@@ -229,8 +231,6 @@ def _succession(memory: Memory, other: Memory | None) -> str:
         return "nothing it gives way to"
     if memory.last_seen is None or other.last_seen is None or other.last_seen < memory.last_seen:
         return "what it gives way to is older"
-    if other.origin.rank > memory.origin.rank:
-        return "what it gives way to is trusted less"
     return "" if _related(memory, other) else "they are about different things"
 
 

@@ -23,7 +23,6 @@ from kept.store.values import Draft
 from kept.workspace import Workspace
 
 ADVISE = "advise"
-_QUESTION = "open_question"
 _SPEAKING = (Add, Revise, Merge, Approve, Promote)
 
 Group = tuple[str, str]
@@ -99,10 +98,8 @@ def _fresh(workspace: Workspace) -> dict[Group, frozenset[str]]:
 
 def _tables_to_ask(profile: Profile, memories: tuple[Memory, ...], fresh: frozenset[str]) -> Iterator[Table]:
     active = [each for each in memories if each.status is Status.ACTIVE and each.content]
-    questions = profile.category_for(_QUESTION)
     for category in profile.categories:
-        asks = questions is not None and questions.id == category.id
-        for table in tables(category, active, fresh, asks=asks):
+        for table in tables(category, active, fresh):
             if not all(each.owned or each.pinned for each in table.entries):
                 yield table
 
