@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import pytest
 from test_hearing import NOTHING, Obedient, with_model
 
 from kept.core.memory import Status
@@ -150,3 +151,35 @@ def test_what_a_model_retired_comes_back_when_it_is_said_again(desk_at, home):
         say(home, "three", said, day="2026-01-09")
         run(replace(workspace, llm=None), [], Options())
         assert said in active(workspace)
+
+
+PAIR = ("we use Postgres for the orders table.", "we use MySQL for the orders table.")
+
+
+def deciding(answer):
+    """Says of the first of the pair what became of it, and nothing of anything else."""
+
+    def reply(ask):
+        if ask.purpose != "curate":
+            return QUIET
+        lines = {line.split(": ", 1)[1]: line for line in ask.prompt.splitlines()}
+        if not set(PAIR) <= lines.keys():
+            return json.dumps({"operations": []})
+        old, new = (int(lines[each].split(" ")[0]) for each in PAIR)
+        assert f"may contradict {new})" in lines[PAIR[0]]
+        return json.dumps({"operations": [{"id": old, "op": "supersede", "with": new, "reason": "it moved"}] if answer else []})
+
+    return Obedient(reply)
+
+
+@pytest.mark.parametrize(("answer", "stand"), [(True, [PAIR[1]]), (False, sorted(PAIR))], ids=["one", "both"])
+def test_a_model_decides_which_of_two_holds_that_may_contradict_and_rules_leave_it_so(desk_at, home, answer, stand):
+    for number, words in enumerate(PAIR):
+        say(home, f"s{number}", f"Remember that {words}", day=f"2026-01-0{number + 5}")
+    with desk_at(home) as workspace:
+        run(with_model(workspace, deciding(answer)), [], Options())
+        assert active(workspace) == stand
+        say(home, "later", f"Remember that {PAIR[1]}", day="2026-01-09")
+        run(replace(workspace, llm=None), [], Options())
+        assert active(workspace) == stand
+        assert check(workspace).damage == ()

@@ -3,6 +3,8 @@
 from itertools import permutations
 
 from kept.core.memory import Status
+from kept.memories import decisions, person
+from kept.memories.waiting import said_later, waiting
 from kept.pipeline.run import Options, run
 from talking import say
 
@@ -79,3 +81,55 @@ def test_a_companion_knows_where_a_person_lives_now_and_says_one_preference_once
         say(home, "three", "Ich wohne jetzt in Lissabon.", "Remember that I live in Lisbon now.", day="2026-01-19")
         run(workspace, [], Options())
         assert contents(workspace, Status.ACTIVE) == {"I live in Lisbon now", "I prefer short answers without emojis"}
+
+
+POSTGRES = "Remember that we use Postgres for the orders table."
+MYSQL = "Remember that we use MySQL for the orders table."
+
+
+def remembered(home):
+    return (home / ".claude" / "rules" / "memory.md").read_text()
+
+
+def test_of_two_that_may_contradict_the_file_shows_the_newer_and_review_asks_with_the_newer_first(desk_at, home):
+    with desk_at(home) as workspace:
+        say(home, "one", POSTGRES)
+        run(workspace, [], Options())
+        say(home, "two", MYSQL, day="2026-01-12")
+        run(workspace, [], Options())
+        assert "- we use MySQL for the orders table. (was: we use Postgres for the orders table.) (2026-01-12)" in remembered(home)
+        (pair,) = [each.memory for each in waiting(workspace)]
+        assert (pair.content, said_later(workspace, pair).content) == (
+            "we use Postgres for the orders table.",
+            "we use MySQL for the orders table.",
+        )
+        decisions.approve(workspace, pair.id)
+        run(workspace, [], Options(force=True))
+        assert {"we use MySQL for the orders table", "we use Postgres for the orders table"} <= contents(workspace, Status.ACTIVE)
+
+
+def test_a_line_with_what_was_said_before_is_edited_without_it(desk_at, home):
+    with desk_at(home) as workspace:
+        say(home, "one", POSTGRES)
+        say(home, "two", MYSQL, day="2026-01-12")
+        run(workspace, [], Options())
+        path = home / ".claude" / "rules" / "memory.md"
+        path.write_text(path.read_text().replace("we use MySQL for", "we use MySQL 9 for"))
+        run(workspace, [], Options())
+        assert "we use MySQL 9 for the orders table" in contents(workspace, Status.ACTIVE)
+
+
+def test_what_a_person_edited_gives_way_to_their_plain_words_alone(desk_at, home, clock):
+    with desk_at(home) as workspace:
+        say(home, "one", "Remember that the site is hosted on Heroku.")
+        run(workspace, [], Options())
+        (memory,) = workspace.store.log.memories()
+        clock.moment = clock.moment.replace(month=1, day=6)
+        person.edit(workspace, memory.id, "The site is hosted on Heroku in Dublin.")
+        say(home, "two", "Remember that the site is hosted on Fly in Dublin.", day="2026-01-12")
+        run(workspace, [], Options())
+        assert contents(workspace, Status.ACTIVE) == {"The site is hosted on Heroku in Dublin"}
+        say(home, "three", "Remember that we moved the site from Heroku to Fly in Dublin.", day="2026-01-19")
+        run(workspace, [], Options())
+        assert "The site is hosted on Heroku in Dublin" in contents(workspace, Status.SUPERSEDED)
+        assert "we moved the site from Heroku to Fly in Dublin" in contents(workspace, Status.ACTIVE)

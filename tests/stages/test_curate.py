@@ -10,11 +10,24 @@ from hypothesis import strategies as st
 from kept.core.event import Origin
 from kept.core.fold import apply
 from kept.core.memory import LASTING, SAID_ONCE, Accepted, Actor, Candidate, Evidence, Held, Judged, Memory, Refused, Status
-from kept.core.operation import WITHDRAWN, Add, Merge, Promote, Reaffirm, Retire, Revise, Supersede
+from kept.core.operation import (
+    APPROVED,
+    MAY_CONTRADICT,
+    WITHDRAWN,
+    Add,
+    Approve,
+    Merge,
+    Promote,
+    Reaffirm,
+    Retire,
+    Revise,
+    Supersede,
+)
 from kept.core.statement import replaces, statement
 from kept.curation.categories import Rules, rules_of
 from kept.curation.curate import OFTEN
 from kept.curation.curate import curate as plainly_curate
+from kept.curation.guard import trespasses
 from kept.profiles import profile
 
 RULES = rules_of(profile("coding"))
@@ -302,9 +315,63 @@ def test_what_is_unsure_less_trusted_or_not_later_takes_nothings_place(newer: Ju
 
 def test_what_contradicts_a_persons_own_memory_waits_for_the_person() -> None:
     mine = replace(only(after([proposal(NPM, 1)])), owned=True)
-    state = after([proposal(NPM, 1), proposal(NOT_NPM, 4)], {mine.id: mine})
-    assert (contents(state), contents(state, Status.HELD)) == ([NPM], [NOT_NPM])
+    denied = "Do not use npm for the scripts of the web folder."
+    state = after([proposal(NPM, 1), proposal(denied, 4)], {mine.id: mine})
+    assert (contents(state), contents(state, Status.HELD)) == ([NPM], [denied])
     assert next(each for each in state.values() if each.status is Status.HELD).reason == "held: it contradicts what you keep"
+
+
+def test_a_persons_own_memory_gives_way_to_their_typed_words_that_say_it_changed_and_comes_back_when_said_again() -> None:
+    mine = replace(only(after([proposal(NPM, 1)])), owned=True)
+    judged = [proposal(NPM, 1), proposal(NOT_NPM, 4)]
+    state = after(judged, {mine.id: mine})
+    assert (contents(state), contents(state, Status.SUPERSEDED)) == ([NOT_NPM], [NPM])
+    assert trespasses([mine], curate(judged, [mine])) == ()
+    again = "We switched from bun back to npm for the scripts of the web folder."
+    judged.append(proposal(NPM, 8))
+    judged.append(proposal(again, 9))
+    assert not contents(after(judged, state), Status.HELD)
+    assert NOT_NPM not in contents(after(judged, state))
+
+
+@pytest.mark.parametrize(("pinned", "origin"), [(True, Origin.USER), (False, Origin.ASSISTANT)], ids=["pinned", "agent"])
+def test_a_pinned_memory_or_words_that_nobody_typed_change_nothing_of_a_persons(pinned, origin):
+    mine = replace(only(after([proposal(NPM, 1)])), owned=True, pinned=pinned)
+    state = after([proposal(NPM, 1), proposal(NOT_NPM, 4, origin=origin)], {mine.id: mine})
+    assert contents(state) == [NPM]
+
+
+PAIR = ("We use Postgres for the orders table.", "We use MySQL for the orders table.")
+
+
+def test_of_two_that_may_contradict_the_earlier_waits_beside_the_later_in_any_order() -> None:
+    old, new = (proposal(text, day) for day, text in enumerate(PAIR))
+    for state in (after([old, new]), after([old, new], after([old])), after([old, new], after([new]))):
+        (held,) = [each for each in state.values() if each.status is Status.HELD]
+        assert (held.content, held.reason, state[held.superseded_by].content) == (PAIR[0], MAY_CONTRADICT, PAIR[1])
+        assert contents(state) == [PAIR[1]]
+        assert curate([old, new], list(state.values())) == ()
+
+
+def test_of_two_that_may_contradict_both_hold_once_a_person_says_so() -> None:
+    judged = [proposal(text, day) for day, text in enumerate(PAIR)]
+    state = after(judged)
+    (held,) = [each for each in state.values() if each.status is Status.HELD]
+    state = state | apply(state, Approve(memory=held.id, at=held.last_seen, reason=APPROVED), Actor.PERSON)
+    assert contents(after(judged, state)) == sorted(PAIR)
+
+
+def test_the_earlier_of_two_that_may_contradict_holds_again_when_the_later_is_retired() -> None:
+    judged = [proposal(text, day) for day, text in enumerate(PAIR)]
+    state = after(judged)
+    (new,) = [each for each in state.values() if each.status is Status.ACTIVE]
+    state = state | apply(state, Retire(memory=new.id, at=new.last_seen, reason="by hand"), Actor.PERSON)
+    assert contents(after(judged, state)) == [PAIR[0]]
+
+
+def test_words_that_nobody_typed_wait_beside_typed_ones_that_they_may_contradict() -> None:
+    state = after([proposal(PAIR[0], 0), proposal(PAIR[1], 1, origin=Origin.ASSISTANT)])
+    assert (contents(state), contents(state, Status.HELD)) == ([PAIR[0]], [PAIR[1]])
 
 
 def test_what_a_person_turned_down_takes_nothings_place() -> None:

@@ -276,3 +276,15 @@ def test_a_trial_of_the_model_is_sent_only_after_a_yes_and_tells_nothing_of_what
     assert "It answered “here”" in out
     assert len(asked) == 1
     assert "harvest" not in asked[0]
+
+
+def test_review_tells_which_two_may_contradict_and_the_newer_first(capsys, home):
+    folder = home / ".claude/projects/-home-u-harbor"
+    transcript(folder / "a.jsonl", "Remember that we use Postgres for the orders table.")
+    transcript(folder / "b.jsonl", "Remember that we use MySQL for the orders table.", day="2026-01-12")
+    kept(capsys, "run")
+    out = kept(capsys, "review", "--list")[1]
+    assert out.index("these may contradict; newer, 2026-01-12: we use MySQL") < out.index("we use Postgres")
+    (pair,) = told(capsys, "review")
+    kept(capsys, "review", "--reject", pair["id"])
+    assert "Postgres" not in memory_file(home).read_text()

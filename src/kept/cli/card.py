@@ -31,7 +31,7 @@ def card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     if memory.valid_until:
         yield line((f"valid until {minute_text(memory.valid_until, zone)}", "dim"))
     for words, ids in (
-        ("superseded by", memory.superseded_by),
+        ("may contradict" if status is Status.HELD else "superseded by", memory.superseded_by),
         ("resolved by", memory.resolved_by),
         ("took the place of", ", ".join(memory.supersedes)),
     ):
@@ -46,7 +46,8 @@ def _before_and_after(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """What stands in the place of a memory now, and what stood in its place before."""
     now = workspace.store.log.memory(memory.superseded_by) if memory.superseded_by else None
     if now is not None:
-        yield line(("now: ", "dim"), now.content or FORGOTTEN)
+        told = "said later: " if memory.status is Status.HELD else "now: "
+        yield line((told, "dim"), now.content or FORGOTTEN)
     for number in memory.supersedes:
         old = workspace.store.log.memory(number)
         if old is not None and old.superseded_by == memory.id and old.content != memory.content:

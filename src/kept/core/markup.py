@@ -16,7 +16,7 @@ from kept.core.document import Layout, Line
 
 LONGEST = 500
 NOTE = 160  # characters of what a memory is about
-_ABOUT = "(about: "
+_ABOUT, _WAS = "(about: ", "(was: "
 READ_AT_MOST = 8_000
 BOM = "\ufeff"
 _COMMENT, _COMMENT_END = "<!-- kept: ", " -->"
@@ -71,15 +71,21 @@ def sentence(text: str, most: int = LONGEST) -> str:
     return safe
 
 
-def memory_line(content: str, about: str = "", most: int = LONGEST) -> str:
-    """A memory as a line of a file says it: its content, and behind it what it is about where the content does not say."""
+def memory_line(content: str, about: str = "", most: int = LONGEST, *, was: str = "") -> str:
+    """A memory as a line of a file says it: its content, behind it what it is about where the content does not say, and what it may
+    have taken the place of.
+    """
     words = sentence(content, most)
-    return f"{words} {_ABOUT}{sentence(about, NOTE)})" if about and words else words
+    return f"{words}{_note(_ABOUT, about)}{_note(_WAS, was)}" if words else words
 
 
-def restored(text: str, content: str, about: str = "") -> tuple[str, str]:
+def _note(opening: str, words: str) -> str:
+    return f" {opening}{sentence(words, NOTE)})" if words else ""
+
+
+def restored(text: str, content: str, about: str = "", was: str = "") -> tuple[str, str]:
     """Content and ``about`` of a line of :func:`memory_line` that a person edited; words they left alone are unescaped."""
-    note = f" {_ABOUT}{sentence(about, NOTE)})" if about else ""
+    text, note = text.removesuffix(_note(_WAS, was)), _note(_ABOUT, about)
     kept = about if note and text.endswith(note) else ""
     words = text.removesuffix(note).split(" ")
     before, after = plain(content).split(" "), sentence(content, len(content) + READ_AT_MOST).split(" ")

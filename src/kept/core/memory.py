@@ -138,8 +138,9 @@ class Memory:
     ``candidates`` are the ids of the proposals it rests on. ``owned`` says that a person wrote, edited or decided it: no machine
     changes its content or status then. ``first_seen`` and ``last_seen`` are event times, and so is ``ended_at``, when it stopped
     being held or active; ``observations`` counts distinct sessions with evidence. ``reason`` is that of the last operation.
-    ``subject`` names whom or what a dossier is about; empty for any other. ``about`` is what the content speaks of where its own
-    words do not say. ``advised`` says that the content is a model's wording of what it rests on.
+    ``subject`` names whom or what a dossier is about; empty for any other. ``superseded_by`` is what took its place, or, while it
+    is held, what it may contradict. ``about`` is what the content speaks of where its own words do not say. ``advised`` says that
+    the content is a model's wording of what it rests on.
     """
 
     id: str

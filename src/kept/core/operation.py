@@ -24,6 +24,12 @@ CONDENSED = "condensed with what is like it"
 ANSWERED = "answered by what was said later"
 # The beginning of the reason for what a model said should become of memories; the rest is its own words.
 ADVISED = "the model says: "
+# The reason for what a model left standing beside what it may contradict.
+BOTH_HOLD = f"{ADVISED}both can be so"
+# The beginning of the reason for what gave way to something said later.
+GAVE_WAY = "it was so until"
+# The reason for what waits because something said later may leave no room for it: which of the two holds, a person says.
+MAY_CONTRADICT = "held: these may contradict"
 # The reason for what a person let in: it stays, and gives way to nothing but their own plain words.
 APPROVED = "approved by the user"
 

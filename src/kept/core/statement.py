@@ -203,6 +203,10 @@ def goes_on(longer: Statement, shorter: Statement) -> bool:
     return len(shorter.content) >= _WHOLE or longer.form[len(shorter.form) :].split(maxsplit=1)[0] in _REASONS
 
 
+OPPOSING = frozenset(stem(word) for pair in _OPPOSED for word in pair.split("/"))
+"""The stems of all words that have an opposite."""
+
+
 def replaces(later: Statement, earlier: Statement) -> bool:
     """Whether a statement leaves no room for an earlier one of the same scope: the same matter, with another value or the reverse
     of it.

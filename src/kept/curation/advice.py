@@ -12,7 +12,7 @@ from typing import Any
 
 from kept.core.event import Origin, least
 from kept.core.memory import Memory, Status
-from kept.core.operation import ADVISED, Merge, Operation, Resolve, Retire, Supersede, as_facts
+from kept.core.operation import ADVISED, BOTH_HOLD, MAY_CONTRADICT, Approve, Merge, Operation, Resolve, Retire, Supersede, as_facts
 from kept.core.statement import opposed, statement
 from kept.core.text import likeness, one_line, tokens
 from kept.llm.ask import Ask
@@ -88,10 +88,16 @@ class Advice:
     refused: Mapping[str, int] = field(default_factory=dict)
 
 
+def is_asked(memory: Memory) -> bool:
+    """Whether a model is asked about a memory: it is active, or may contradict one that is."""
+    return bool(memory.content) and (memory.status is Status.ACTIVE or memory.reason == MAY_CONTRADICT)
+
+
 def tables(category: Category, memories: Sequence[Memory], fresh: frozenset[str]) -> Iterator[Table]:
     """The questions about a category: some of what is fresh, each time with what is related to it.
 
-    ``memories`` are the active ones of the group: those of other categories may be what one of this gives way to, or answer it.
+    ``memories`` are those of the group that :func:`is_asked` is true of: one of another category may answer a memory of this, or
+    take its place.
     What is related to nothing is not asked about: whether it belongs was judged when it was learnt.
     """
     own = [each for each in memories if each.category == category.id]
@@ -172,6 +178,8 @@ def _memory_line(number: int, memory: Memory, table: Table) -> str:
     marks = [memory.last_seen.date().isoformat()] if memory.last_seen else []
     marks += ["new"] * (memory.id in table.fresh) + ["theirs"] * (memory.owned or memory.pinned)
     marks += ["only to be named"] * (memory in table.named)
+    others = {each.id: place for place, each in enumerate((*table.entries, *table.named), 1)}
+    marks += [f"may contradict {others[memory.superseded_by]}"] if memory.superseded_by in others else []
     return f"{number} ({', '.join(marks)}): {one_line(memory.content)}"
 
 
@@ -201,6 +209,12 @@ def advice(body: Mapping[str, Any], table: Table) -> Advice:
             found.append(_operation(change, memory, other))
     found = [each for each in found if each.memory not in merges]
     found += [_merged(winner, several) for winner, several in merges.values()]
+    shown = {each.id for each in known.values()}
+    found += [
+        Approve(memory=each.id, at=each.last_seen, reason=BOTH_HOLD)
+        for number, each in known.items()
+        if each in table.entries and each.superseded_by in shown and number not in ending
+    ]
     return Advice(operations=tuple(found), refused=dict(+refused))
 
 
@@ -281,7 +295,7 @@ def _says_the_same(memory: Memory, winner: Memory) -> bool:
 
 def applicable(operations: Iterable[Operation], memories: Sequence[Memory]) -> tuple[Operation, ...]:
     """The operations of several replies that go together: the first on each memory, where nothing it points at ends by another."""
-    active = {each.id for each in memories if each.status is Status.ACTIVE}
+    active = {each.id for each in memories if is_asked(each)}
     changed: set[str] = set()
     ended: set[str] = set()
     found: list[Operation] = []

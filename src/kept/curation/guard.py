@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from kept.core.event import Origin
 from kept.core.fold import apply
 from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import CONDENSED, FADED, WITHDRAWN, Operation
+from kept.core.operation import CONDENSED, FADED, GAVE_WAY, MAY_CONTRADICT, WITHDRAWN, Operation
 from kept.core.statement import statement
 
 LEAST = 4  # a category with fewer memories than this is too small for a share to mean anything
@@ -81,7 +82,8 @@ def _budget(category: str, ended: Memory) -> _Budget:
 def _lives_on(memory: Memory, memories: Mapping[str, Memory]) -> bool:
     """Whether an active memory took the place of a memory, each step of the way speaking of the same thing."""
     seen: set[str] = set()
-    while memory.status in (Status.SUPERSEDED, Status.RESOLVED) and memory.id not in seen:
+    gone = (Status.SUPERSEDED, Status.RESOLVED)
+    while (memory.status in gone or memory.reason == MAY_CONTRADICT) and memory.id not in seen:
         seen.add(memory.id)
         following = memories.get(memory.superseded_by or memory.resolved_by)
         if following is None or not _on_the_same(memory, following):
@@ -97,7 +99,7 @@ def _standing(memories: Iterable[Memory]) -> frozenset[str]:
 
 def trespasses(memories: Iterable[Memory], operations: Sequence[Operation]) -> tuple[str, ...]:
     """The memories, by id, that are pinned or a person's own and whose words, category or status a machine's operations would
-    change.
+    change. A person's own may give way to what they typed since, and come back.
 
     A pass with any must not be applied at all, whoever allows it.
     """
@@ -107,9 +109,22 @@ def trespasses(memories: Iterable[Memory], operations: Sequence[Operation]) -> t
         each.id
         for each in theirs.values()
         if (each.owned or each.pinned)
+        and not _follows_its_person(each, after)
         and (each.content, each.category, each.status, each.pinned)
         != (after[each.id].content, after[each.id].category, after[each.id].status, after[each.id].pinned)
     )
+
+
+def _follows_its_person(memory: Memory, after: Mapping[str, Memory]) -> bool:
+    """Whether what happens to a person's own memory is that it gives way to their typed words, or comes back from that."""
+    now = after[memory.id]
+    if memory.pinned or (memory.content, memory.category) != (now.content, now.category):
+        return False
+    if memory.status is Status.SUPERSEDED and memory.reason.startswith(GAVE_WAY):
+        return now.status is Status.ACTIVE
+    by = after.get(now.superseded_by)
+    typed = by is not None and any(each.origin is Origin.USER for each in by.evidence)
+    return now.status is Status.SUPERSEDED and now.reason.startswith(GAVE_WAY) and typed
 
 
 def _after(before: Mapping[str, Memory], operations: Sequence[Operation], actor: Actor) -> dict[str, Memory]:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from kept.core.fingerprint import recognised
 from kept.core.fold import undone
-from kept.core.memory import Actor, Memory, Status
+from kept.core.memory import Actor, Memory
 from kept.core.operation import Add, Approve, Merge, Operation, Promote, Revise
-from kept.curation.advice import Table, advice, advising, applicable, prompt_for, tables
+from kept.curation.advice import Table, advice, advising, applicable, is_asked, prompt_for, tables
 from kept.curation.guard import overreach, trespasses
 from kept.curation.passes import CURATE, Curated, curate_group
 from kept.llm.ask import Answered, Asking
@@ -97,7 +97,7 @@ def _fresh(workspace: Workspace) -> dict[Group, frozenset[str]]:
 
 
 def _tables_to_ask(profile: Profile, memories: tuple[Memory, ...], fresh: frozenset[str]) -> Iterator[Table]:
-    active = [each for each in memories if each.status is Status.ACTIVE and each.content]
+    active = [each for each in memories if is_asked(each)]
     for category in profile.categories:
         for table in tables(category, active, fresh):
             if not all(each.owned or each.pinned for each in table.entries):

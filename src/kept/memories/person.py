@@ -143,8 +143,9 @@ def edit(workspace: Workspace, number: str, text: str, *, category: str | None =
 def _edit(workspace: Workspace, memory: Memory, text: str, category: str | None) -> Memory:
     category = None if category is None else _own_category(workspace, memory, category)
     content = usable(workspace, text)
-    facts = replace(as_facts(memory), content=content, category=category or memory.category, artifacts=artifacts(content))
-    return _once(workspace, "edit", Revise(memory=memory.id, at=workspace.clock(), reason="edited by the user", facts=facts))
+    now, known = workspace.clock(), as_facts(memory)
+    facts = replace(known, content=content, category=category or memory.category, artifacts=artifacts(content), last_seen=now)
+    return _once(workspace, "edit", Revise(memory=memory.id, at=now, reason="edited by the user", facts=facts))
 
 
 def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str = "") -> Memory:

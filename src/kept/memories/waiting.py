@@ -21,7 +21,10 @@ BEST = 10  # shown of a project
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiting:
-    """A proposal that waits: as a memory, whether the store has it (held), its place among those of its scope, and its score."""
+    """A proposal that waits: as a memory, whether the store has it (held), its place among those of its scope, and its score.
+
+    What may contradict something said later comes first, the newest first.
+    """
 
     memory: Memory
     stored: bool
@@ -66,9 +69,16 @@ def find_waiting(workspace: Workspace, number: str) -> Memory:
     return matches[0]
 
 
-def _order(member: tuple[Memory, bool, Score]) -> tuple[float, str]:
+def _order(member: tuple[Memory, bool, Score]) -> tuple[bool, float, str]:
     memory, _, value = member
-    return (-value.value, memory.id)
+    if memory.superseded_by:
+        return (False, -memory.last_seen.timestamp() if memory.last_seen else 0.0, memory.id)
+    return (True, -value.value, memory.id)
+
+
+def said_later(workspace: Workspace, memory: Memory) -> Memory | None:
+    """What was said later that a memory which waits may contradict; None where it waits for another reason. Raises StoreError."""
+    return workspace.store.log.memory(memory.superseded_by) if memory.status is Status.HELD and memory.superseded_by else None
 
 
 def _pool(workspace: Workspace) -> list[tuple[Memory, bool]]:

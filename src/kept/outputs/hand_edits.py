@@ -15,6 +15,7 @@ from kept.core.operation import Add, Approve, Operation, Reject, Retire, Revise,
 from kept.core.text import normal_form, one_line
 from kept.memories.person import usable
 from kept.outputs.agent_edits import AgentEdits
+from kept.outputs.compose.lines import contradicted
 from kept.outputs.targets import Target
 from kept.profiles.profile import Profile, kind_of, read_kind
 from kept.workspace import Workspace
@@ -24,16 +25,16 @@ _SHOWN = (Status.ACTIVE, Status.HELD, Status.SUPERSEDED, Status.RESOLVED)
 
 def operations(workspace: Workspace, target: Target, edits: Edits) -> Iterator[Operation]:
     """What the edits of one file mean for memories, as a person's operations."""
-    now = workspace.clock()
+    now, memories = workspace.clock(), workspace.store.log.memories()
+    was = contradicted(memories)
     for number, words in sorted(edits.revised.items()):
         memory = workspace.store.log.memory(number)
         if memory is not None and memory.content:
-            yield from _revision(workspace, memory, words, now)
+            yield from _revision(workspace, memory, (words, was.get(number, "")), now)
     for number in edits.removed:
         memory = workspace.store.log.memory(number)
         if memory is not None and memory.status in _SHOWN:
             yield Retire(memory=number, at=now, reason="its line was deleted by hand")
-    memories = workspace.store.log.memories()
     for added in edits.added:
         yield from _addition(workspace, target, added, memories, now)
     gone = {normal_form(each) for each in edits.gone}
@@ -42,14 +43,16 @@ def operations(workspace: Workspace, target: Target, edits: Edits) -> Iterator[O
             yield Reject(memory=memory.id, at=now, reason="its line was deleted by hand")
 
 
-def _revision(workspace: Workspace, memory: Memory, words: str, now: datetime) -> Iterator[Operation]:
+def _revision(workspace: Workspace, memory: Memory, line: tuple[str, str], now: datetime) -> Iterator[Operation]:
+    """The operations of a line that a person changed: its words, and what behind them told what was said before."""
+    words, was = line
     if not _is_usable(workspace, words):
         return
-    told, about = restored(words, memory.content, memory.about)
+    told, about = restored(words, memory.content, memory.about, was)
     content = usable(workspace, told)
     if content == one_line(memory.content) and memory.status is Status.ACTIVE:
         return
-    facts = replace(as_facts(memory), content=content, artifacts=artifacts(content), about=about)
+    facts = replace(as_facts(memory), content=content, artifacts=artifacts(content), about=about, last_seen=now)
     yield Revise(memory=memory.id, at=now, reason="edited by hand", facts=facts)
     if memory.status not in (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED):  # a note of a day tells of what has ended as well
         yield Approve(memory=memory.id, at=now, reason="edited by hand")

@@ -144,7 +144,8 @@ def get_memory(workspace: Workspace, number: str) -> str:
         f"- {to_text(head.recorded_at)[:10]}, {head.actor}: {type(each).__name__.lower()}, {each.reason}"
         for head, each in found.history
     ]
-    lines += [f"- superseded by {memory.superseded_by}"] if memory.superseded_by else []
+    ended = "may contradict" if memory.status is Status.HELD else "superseded by"
+    lines += [f"- {ended} {memory.superseded_by}"] if memory.superseded_by else []
     return framed(lines)
 
 

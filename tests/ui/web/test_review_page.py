@@ -139,3 +139,12 @@ def test_the_page_shows_and_decides_the_wishes_that_the_command_shows(served, ho
     assert "Kept" in served.ask("GET", f"/review/{shown[0].id}/card")[2]
     with served.workspace() as workspace:
         assert {each.status for each in workspace.store.log.memories()} == {Status.ACTIVE, Status.REJECTED}
+
+
+def test_the_page_shows_what_may_contradict_with_the_newer_one_first(served, home):
+    say(home, "one", "Remember that we use Postgres for the orders table.")
+    say(home, "two", "Remember that we use MySQL for the orders table.", day="2026-01-12")
+    with served.workspace() as workspace:
+        run(workspace, [], Options(model=False))
+    text = served.ask("GET", "/review")[2]
+    assert text.index("These may contradict") < text.index("MySQL") < text.index("Postgres") < text.index("Only the newer holds")

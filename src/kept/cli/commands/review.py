@@ -18,7 +18,7 @@ from kept.core.memory import Memory, Status
 from kept.core.times import day_text
 from kept.memories import decisions, person
 from kept.memories.browse import WHOSE, exported
-from kept.memories.waiting import Waiting, best, waiting
+from kept.memories.waiting import Waiting, best, said_later, waiting
 from kept.pipeline.sleep import lingering
 from kept.profiles.profile import title_of
 from kept.workspace import Workspace
@@ -186,6 +186,9 @@ def _apply(workspace: Workspace, memory: Memory, answer: str) -> None:
 def _card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """What a person needs for a decision: the memory, the words and whose they are, and why it was held."""
     place = f"{title_of(workspace.profiles, memory.profile, memory.category)} · {scope_name(memory.scope, workspace.names())}"
+    if (later := said_later(workspace, memory)) is not None:
+        newer = f"these may contradict; newer, {day_text(later.last_seen, workspace.zone)}: "
+        yield entry([(newer, "yellow")], (later.content, "bold"), (f"  ({later.id})", "dim"))
     yield entry([(memory.id, "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))
     if memory.about:
         yield line(("    about: ", "cyan"), memory.about)
@@ -195,3 +198,5 @@ def _card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     if len(memory.evidence) > _QUOTES:
         yield line((f"    … and {len(memory.evidence) - _QUOTES} more → kept why {memory.id}", "dim"))
     yield line((f"    {memory.reason}", "dim"))
+    if later is not None:
+        yield line(("    keep it where both hold, reject it where only the newer does", "dim"))

@@ -13,6 +13,9 @@ from kept.core.memory import DOUBTED, SAID_ONCE, Held, Judged, Memory, Refused, 
 from kept.core.operation import (
     ANSWERED,
     APPROVED,
+    BOTH_HOLD,
+    GAVE_WAY,
+    MAY_CONTRADICT,
     WITHDRAWN,
     Add,
     Approve,
@@ -59,8 +62,9 @@ def curate(
     """The operations that make the memories of a group what its live candidates say they should be.
 
     ``blocked`` candidates are those of undone passes. What a person wrote, edited, retired or rejected attracts the candidates
-    that say the same, and stays as the person left it; a newer contradiction of it is held for the person. Otherwise the later of
-    two that contradict each other takes the place of the earlier, by event time. ``rules`` are those of the group's profile,
+    that say the same, and stays as the person left it until they plainly say that it changed; any other newer contradiction of it
+    is held for the person. Otherwise the later of two that contradict each other takes the place of the earlier, by event time;
+    where no rule is sure that they do, the earlier waits. ``rules`` are those of the group's profile,
     ``surroundings`` the words that stand around a wish.
     """
     live = {each.candidate.id: each for each in judged if counts(each.verdict) and each.candidate.id not in blocked}
@@ -84,11 +88,17 @@ def curate(
         members = [proposals[i] for i in group if i < len(proposals)]
         known = {(each.candidate.content, each.candidate.artifacts): statements[i] for i, each in zip(group, members, strict=False)}
         plans.append(plan_of(members, owners.get(group[0], ()), taken, rules, known, gone=gone))
-    replaced, doubtful = conflicts(plans, rules)
+    found = conflicts(plans, rules)
+    replaced = found.replaced
     operations = [
         operation
         for place, plan in enumerate(plans)
-        for operation in _settle(plan, replaced=place in replaced, doubtful=place in doubtful)
+        for operation in _settle(
+            plan,
+            replaced=place in replaced,
+            doubtful=place in found.doubtful,
+            beside=plans[found.paired[place]].number if place in found.paired else "",
+        )
     ]
     for place, (by, at) in sorted(replaced.items()):
         operations += _supersede(plans[place], plans[by].number, at)
@@ -113,23 +123,27 @@ def counts(verdict: Verdict) -> bool:
     return not isinstance(verdict, Refused) or verdict.reason == SAID_ONCE
 
 
-def _settle(plan: Plan, *, replaced: bool, doubtful: bool) -> Iterator[Operation]:
+def _settle(plan: Plan, *, replaced: bool, doubtful: bool, beside: str) -> Iterator[Operation]:
+    """The operations on the memory of a plan; ``beside`` is the memory that it may contradict (empty: none)."""
     facts, winner = plan.facts, plan.winner
     if facts is None or plan.ended:
         return
-    at, status = facts.last_seen, Status.HELD if doubtful else plan.status
+    at, status = facts.last_seen, Status.HELD if doubtful or beside else plan.status
     reason = "held: it contradicts what you keep" if doubtful else reason_of(plan.members, facts, status)
+    reason = MAY_CONTRADICT if beside else reason
     if status is Status.ACTIVE and plan.category != facts.category:
         reason = _promoted(plan)
     living = (
         winner is not None
         and (plan.fixed or winner.status in (Status.ACTIVE, Status.HELD))
         and not (_is_doubted(plan) or (doubtful and _is_made_active(plan)))
+        and not (beside and (winner.status, winner.superseded_by) != (Status.HELD, beside))
     )
     if winner is None or not (living or replaced):
         value = memory_of(plan.number, plan.members[0].candidate, facts, status)
         took = winner.supersedes if winner is not None else ()
-        yield Add(memory=plan.number, at=facts.first_seen, reason=reason, value=replace(value, supersedes=took))
+        value = replace(value, supersedes=took, superseded_by=beside)
+        yield Add(memory=plan.number, at=facts.first_seen, reason=reason, value=value)
         yield from _promotion(plan, facts.category)
         return
     rest = tuple(
@@ -139,7 +153,7 @@ def _settle(plan: Plan, *, replaced: bool, doubtful: bool) -> Iterator[Operation
     )
     promoted = not plan.fixed and winner.category == facts.category != plan.category
     after = difference(winner, facts if promoted else replace(facts, category=plan.category))
-    if winner.reason.startswith(APPROVED):
+    if winner.reason.startswith((APPROVED, BOTH_HOLD)):
         reason = winner.reason
     if rest:
         yield Merge(memory=winner.id, at=at, reason="they say the same", losers=rest, facts=after)
@@ -150,7 +164,8 @@ def _settle(plan: Plan, *, replaced: bool, doubtful: bool) -> Iterator[Operation
         yield Reaffirm(memory=winner.id, at=at, reason=reason, facts=after)
     if promoted:
         yield from _promotion(plan, winner.category)
-    if winner.status is Status.HELD and status is Status.ACTIVE and not winner.owned:
+    back = winner.status is Status.HELD and not winner.owned
+    if status is Status.ACTIVE and not replaced and (back or plan.gave_way):
         yield Approve(memory=winner.id, at=at, reason=reason)
 
 
@@ -176,7 +191,7 @@ def _promoted(plan: Plan) -> str:
 
 
 def _supersede(plan: Plan, by: str, at: datetime) -> Iterator[Operation]:
-    winner, reason = plan.winner, f"it was so until {at:%Y-%m-%d}; said otherwise since"
+    winner, reason = plan.winner, f"{GAVE_WAY} {at:%Y-%m-%d}; said otherwise since"
     known = winner is not None and (winner.status, winner.superseded_by, winner.reason) == (Status.SUPERSEDED, by, reason)
     if plan.ended or (known and winner and plan.facts and not moved(winner, difference(winner, plan.facts))):
         return

@@ -1,23 +1,36 @@
-"""Conflicts between plans: which gives way to which, when, and which contradicts something older that a person keeps; which answer
-which.
+"""Conflicts between plans: which gives way to which, when, and which contradicts something older that a person keeps; which two a
+person should tell apart; which answer which.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from kept.core.event import Origin
-from kept.core.operation import APPROVED
+from kept.core.memory import Status
+from kept.core.operation import APPROVED, BOTH_HOLD
 from kept.core.statement import handles, replaces
 from kept.curation.categories import Rules, answers, same_ground
 from kept.curation.curate.plans import Plan
-from kept.curation.curate.values import saying, supersessions
+from kept.curation.curate.values import Saying, contradictions, saying, supersessions
 
 _APART = timedelta(hours=12)
 
 
-def conflicts(plans: Sequence[Plan], rules: Rules) -> tuple[dict[int, tuple[int, datetime]], set[int]]:
-    """Which plans give way, to which one and when; and which contradict something older that a person keeps.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conflicts:
+    """Plans by place. ``replaced`` give way, to which one and when; ``doubtful`` contradict something older that a person keeps;
+    ``paired`` may contradict a later one, and no rule is sure which of the two holds.
+    """
+
+    replaced: dict[int, tuple[int, datetime]]
+    doubtful: set[int]
+    paired: dict[int, int] = field(default_factory=dict)
+
+
+def conflicts(plans: Sequence[Plan], rules: Rules) -> Conflicts:
+    """Which plans leave no room for each other, and what follows.
 
     A plan gives way to the first one after it that leaves no room for it, provided that one is active and as well trusted.
     """
@@ -25,7 +38,8 @@ def conflicts(plans: Sequence[Plan], rules: Rules) -> tuple[dict[int, tuple[int,
     replaced: dict[int, tuple[int, datetime]] = {}
     doubtful: set[int] = set()
     dated.sort()
-    for last, later, earlier in _without_room(dated, plans):
+    texts = [saying(plans[place].content, plans[place].says) for _, place in dated]
+    for last, later, earlier in _without_room(dated, plans, texts):
         plan, before = plans[later], plans[earlier].last
         if earlier in replaced or before is None or before >= last:
             continue
@@ -38,20 +52,38 @@ def conflicts(plans: Sequence[Plan], rules: Rules) -> tuple[dict[int, tuple[int,
     replaced |= _revalued([(last, place) for last, place in dated if plans[place].category not in rules.gathered], plans, replaced)
     replaced |= _outgrown([(last, place) for last, place in dated if plans[place].category in rules.themes], plans, replaced)
     replaced |= _handed_over(plans, replaced)
-    return {each: by for each, by in replaced.items() if by[0] not in doubtful}, doubtful
+    replaced = {each: by for each, by in replaced.items() if by[0] not in doubtful}
+    found = Conflicts(replaced=replaced, doubtful=doubtful)
+    for earlier, later in contradictions(texts):
+        _pair(plans, dated[earlier][1], dated[later][1], found)
+    return found
+
+
+def _pair(plans: Sequence[Plan], earlier: int, later: int, found: Conflicts) -> None:
+    """Note two plans of which one may leave no room for the other: the less trusted waits, else the earlier.
+
+    What a person or a model has seen beside the later one stands beside it.
+    """
+    before, plan = plans[earlier], plans[later]
+    ended = {earlier, later} & {*found.replaced, *found.doubtful, *found.paired}
+    if ended or not before.stands or not plan.stands or before.last == plan.last:
+        return
+    seen = before.winner is not None and before.winner.reason.startswith((APPROVED, BOTH_HOLD))
+    if not before.fixed and not seen and (_is_typed(plan) or not _is_typed(before)):
+        found.paired[earlier] = later
+    elif not plan.fixed and (plan.winner is None or plan.winner.status is not Status.ACTIVE):
+        found.doubtful.add(later)
 
 
 def _may_replace(plan: Plan, earlier: Plan) -> bool:
     """Whether a plan may take an earlier one's place without a person.
 
-    None takes that of the person's own, only typed words that of typed words, and only typed words which say that it changed that
-    of what a person approved.
+    Only typed words take that of typed words, and only typed words which say that it changed that of what a person wrote, edited
+    or approved. Nothing takes that of what is pinned.
     """
-    if earlier.fixed:
-        return False
     typed = plan.fixed or _is_typed(plan)
-    if earlier.winner is not None and earlier.winner.reason == APPROVED:
-        return typed and saying(plan.content, plan.says).tells_change
+    if earlier.fixed or (earlier.winner is not None and earlier.winner.reason == APPROVED):
+        return typed and not earlier.pinned and saying(plan.content, plan.says).tells_change
     return typed or not _is_typed(earlier)
 
 
@@ -59,7 +91,9 @@ def _is_typed(plan: Plan) -> bool:
     return any(evidence.origin is Origin.USER for member in plan.members for evidence in member.candidate.evidence)
 
 
-def _without_room(dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan]) -> list[tuple[datetime, int, int]]:
+def _without_room(
+    dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan], texts: Sequence[Saying]
+) -> list[tuple[datetime, int, int]]:
     """For which plans there is no room beside a later one, by time: when that was last said, it, and the earlier one."""
     filed: dict[tuple[str, object], list[int]] = {}
     found = []
@@ -69,7 +103,6 @@ def _without_room(dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan]) 
         found += [(last, later, earlier) for earlier in known if replaces(says, plans[earlier].says)]
         for handle in handles(says):
             filed.setdefault(handle, []).append(later)
-    texts = [saying(plans[place].content, plans[place].says) for _, place in dated]
     found += [(*dated[later], dated[earlier][1]) for earlier, later in supersessions(texts)]
     return sorted(found)
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from kept.core.handover import CAUSE
 from kept.core.memory import Judged, Memory, Status
-from kept.core.operation import ADVISED, ANSWERED, FADED, WITHDRAWN, Facts
+from kept.core.operation import ADVISED, ANSWERED, FADED, GAVE_WAY, WITHDRAWN, Facts
 from kept.core.statement import Statement, statement
 from kept.core.text import normal_form
 from kept.curation.categories import Rules
@@ -40,6 +40,17 @@ class Plan:
         return self.winner is not None and untouchable(self.winner)
 
     @property
+    def pinned(self) -> bool:
+        """Whether no machine changes it, whatever is said."""
+        return self.winner is not None and self.winner.pinned
+
+    @property
+    def gave_way(self) -> bool:
+        """Whether a person's own gave way to what they said later."""
+        gone = self.winner is not None and self.winner.status is Status.SUPERSEDED
+        return self.fixed and gone and self.winner is not None and self.winner.reason.startswith(GAVE_WAY)
+
+    @property
     def content(self) -> str:
         """Its words: a person's own, else those of its evidence."""
         source = self.winner if self.winner is not None and (self.fixed or self.facts is None) else self.facts
@@ -54,8 +65,8 @@ class Plan:
     @property
     def stands(self) -> bool:
         """Whether it can take the place of another: active, by its evidence or by a person's decision."""
-        active = self.winner is not None and self.winner.status is Status.ACTIVE if self.fixed else self.status is Status.ACTIVE
-        return active and not self.ended
+        own = self.winner is not None and (self.winner.status is Status.ACTIVE or self.gave_way)
+        return (own if self.fixed else self.status is Status.ACTIVE) and not self.ended
 
 
 def plan_of(

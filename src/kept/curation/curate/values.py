@@ -13,7 +13,7 @@ from functools import cache
 
 import re2
 
-from kept.core.statement import COUNTED, VERSIONED, Statement, statement, stem
+from kept.core.statement import COUNTED, OPPOSING, VERSIONED, Statement, opposed, statement, stem
 from kept.profiles.lexicons import alternatives, word_list
 
 _READ = 600
@@ -23,6 +23,7 @@ _NAMED = (0.33, 2)  # the same, and the words, where what is gone is an identifi
 _REST = 3  # words that are gone for one more that the earlier statement may have
 _WHOLE = 0.25  # share of its own words that a statement which takes something back has from the earlier one
 _OVERTAKEN = (0.5, 5)  # share and number of words of how it was at first that the later one speaks of too
+_REVERSED = 2  # words beside a pair of opposites that two statements share
 _FRAME = 2  # telling words around a value
 _TOKEN = re.compile(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
 _NUMBER = re.compile(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
@@ -93,11 +94,13 @@ class Frame:
     """The telling words of a statement with one value left out, and that value: equal words are about the same thing.
 
     ``is_state`` says that it has one such value at a time by its own words; any other only where a later one speaks of a change.
+    ``is_choice`` says that it may have one at a time, which a person should say.
     """
 
     words: tuple[str, ...]
     value: str
     is_state: bool = True
+    is_choice: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -158,13 +161,14 @@ def _frames(text: str, forms: _Forms) -> Iterator[Frame]:
             continue
         words = tuple(f"<{kinds[at]}>" if place == at else stem(plain[place]) for place in kept if place != verb)
         near = at > verb and all(plain[place] in forms.between for place in range(verb + 1, at))
+        is_choice = is_state and at > verb
         if kinds[at] == "name":
             # One before the verb names the subject, and any other may be one of several that somebody owns or uses.
             if at < verb < len(plain) or not (near or plain[at - 1] in forms.narrow | forms.toward):
                 continue
             near = False
         if len(words) > _FRAME or (is_state and near and len(words) == _FRAME and kinds[at] != "number"):
-            yield Frame(words=words, value=plain[at], is_state=is_state and near)
+            yield Frame(words=words, value=plain[at], is_state=is_state and near, is_choice=is_choice)
 
 
 def _kind(raw: str, place: int, forms: _Forms) -> str:
@@ -221,6 +225,46 @@ def supersessions(sayings: Sequence[Saying]) -> Iterator[tuple[int, int]]:
             others.append((later, frame))
     yield from _taken_back(sayings)
     yield from _overtaken(sayings)
+
+
+def contradictions(sayings: Sequence[Saying]) -> Iterator[tuple[int, int]]:
+    """The pairs (earlier, later) of sayings, in the order of time, that may leave no room for each other: a person should say.
+
+    One value of a state in an otherwise like sentence, where several could hold, another thing chosen for the same, or the reverse
+    of a word of it.
+    """
+    filed: dict[tuple[str, ...], list[tuple[int, Frame]]] = {}
+    reversible: dict[frozenset[str], list[int]] = {}
+    choices: dict[frozenset[str], list[int]] = {}
+    for later, each in enumerate(sayings):
+        if matter := _chosen_for(each.says):
+            same_matter = choices.setdefault(matter, [])
+            yield from ((place, later) for place in same_matter if sayings[place].says.chosen.isdisjoint(each.says.chosen))
+            same_matter.append(later)
+        for frame in each.frames:
+            others = filed.setdefault(frame.words, [])
+            if frame.is_choice and not VERSIONED & set(frame.words):
+                yield from ((place, later) for place, other in others if other.is_choice and other.value != frame.value)
+            others.append((later, frame))
+        rest = each.says.content - OPPOSING
+        if len(rest) < len(each.says.content) and len(rest) >= _REVERSED:
+            others_ = reversible.setdefault(rest, [])
+            yield from ((place, later) for place in others_ if _reverse(each.says, sayings[place].says))
+            others_.append(later)
+
+
+def _chosen_for(says: Statement) -> frozenset[str]:
+    """For what a statement chooses one thing; empty where it chooses none or several, or is about nothing else."""
+    matter = says.content - {stem(word) for word in says.chosen}
+    open_ended = says.denials or says.asks or says.refused or len(says.chosen) != 1 or says.numbers
+    return frozenset() if open_ended or len(matter) < _REVERSED else matter
+
+
+def _reverse(later: Statement, earlier: Statement) -> bool:
+    """Whether two statements of the same matter differ in a word and its reverse, and in nothing else that tells."""
+    if later.artifacts != earlier.artifacts or later.numbers != earlier.numbers or later.asks or earlier.asks:
+        return False
+    return later.denials == earlier.denials and opposed(later.words - earlier.words, earlier.words - later.words)
 
 
 def _is_turned(later: Saying, frame: Frame) -> bool:

@@ -1,12 +1,13 @@
 """What every composed file is made of: facts, sections in their order, names of scopes. Knows no budget and no file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
 from kept.core.document import Fact, Section
 from kept.core.markup import LONGEST, memory_line, sentence
-from kept.core.memory import USER_SCOPE, Memory
+from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.project import PROJECT
 from kept.core.text import label_of, normal_form
 from kept.core.times import day_of
@@ -18,10 +19,16 @@ _OWNED = 2_000  # a person's own words are cut later than a machine's
 
 
 def sections_of(
-    memories: Sequence[Memory], profiles: Sequence[Profile], names: Mapping[str, str], zone: ZoneInfo, recency: Mapping[str, float]
+    memories: Sequence[Memory],
+    profiles: Sequence[Profile],
+    names: Mapping[str, str],
+    zone: ZoneInfo,
+    recency: Mapping[str, float],
+    *,
+    was: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Section, ...]:
     """The sections of some memories: the user's own first, then projects by ``recency``; in each the categories as profiles list
-    them.
+    them. ``was`` is what a memory may contradict, by its id.
     """
     kinds = [(each.id, one.id) for each in profiles for one in each.categories]
     rank = {each: number for number, each in enumerate(kinds)}
@@ -40,7 +47,7 @@ def sections_of(
             category=kind_of(profile, category),
             name=names[scope],
             title=heading_of(profile, category, profiles),
-            facts=tuple(fact_of(each, zone) for each in group),
+            facts=tuple(fact_of(each, zone, was.get(each.id, "")) for each in group),
         )
         for (scope, profile, category), group in groupby(ordered, key=lambda each: (each.scope, each.profile, each.category))
     )
@@ -55,9 +62,14 @@ def recency_of(memories: Sequence[Memory]) -> dict[str, float]:
     return latest
 
 
-def fact_of(memory: Memory, zone: ZoneInfo) -> Fact:
-    """A memory as a file shows it."""
-    text = memory_line(memory.content, memory.about, _OWNED if memory.owned else LONGEST)
+def contradicted(memories: Iterable[Memory]) -> dict[str, str]:
+    """What memories may contradict, as it was said before, by their ids."""
+    return {each.superseded_by: each.content for each in memories if each.status is Status.HELD and each.superseded_by}
+
+
+def fact_of(memory: Memory, zone: ZoneInfo, was: str = "") -> Fact:
+    """A memory as a file shows it; ``was`` is what it may contradict."""
+    text = memory_line(memory.content, memory.about, _OWNED if memory.owned else LONGEST, was=was)
     return Fact(id=memory.id, text=text, day=day_of(memory.last_seen, zone))
 
 

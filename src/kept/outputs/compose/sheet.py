@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from kept.core.document import Document
 from kept.core.markup import end_line, fact_line, header_lines, heading_line, ids_line, sentence, size_of
 from kept.core.memory import Memory, Status
-from kept.outputs.compose.lines import NAME, fact_of, heading_of, names_of, recency_of, sections_of
+from kept.outputs.compose.lines import NAME, contradicted, fact_of, heading_of, names_of, recency_of, sections_of
 from kept.profiles.profile import Place, Profile, kind_of
 
 HARD_CAP = 49_000  # bytes; below 50 KB with every line ended by CRLF
@@ -54,8 +54,10 @@ def compose(
     profiles = [each for each in profiles if each.id in {one.profile for one in shown}] or profiles
     called = names_of(shown, names)
     cap = (HARD_CAP if place is Place.MEMORY else max(each.outputs.card_chars for each in profiles)) - reserved
-    kept = _fitting_prefix(ranked(shown, profiles), _Room(profiles=profiles, place=place, names=called, zone=zone, cap=cap))
-    return Document(sections=sections_of(kept, profiles, called, zone, recency_of(shown)))
+    was = contradicted(memories)
+    room = _Room(profiles=profiles, place=place, names=called, zone=zone, cap=cap, was=was)
+    kept = _fitting_prefix(ranked(shown, profiles), room)
+    return Document(sections=sections_of(kept, profiles, called, zone, recency_of(shown), was=was))
 
 
 def relevance(memory: Memory, profile: Profile, newest: datetime | None) -> float:
@@ -114,6 +116,7 @@ class _Room:
     names: Mapping[str, str]
     zone: ZoneInfo
     cap: int
+    was: Mapping[str, str]
 
     def limits(self) -> dict[str, tuple[int, int]]:
         """The bytes and lines of each profile."""
@@ -162,7 +165,7 @@ def _fitting_prefix(ordered: Sequence[Memory], room: _Room) -> list[Memory]:
 
 def _bytes_taken(memory: Memory, room: _Room, *, new_scope: bool, new_section: bool) -> int:
     """The bytes a memory takes with its place in the comment of ids, and with the headings that only it needs."""
-    fact = fact_of(memory, room.zone)
+    fact = fact_of(memory, room.zone, room.was.get(memory.id, ""))
     size = len(fact_line(fact.text, fact.day).encode()) + 1 + len(memory.id.encode()) + 1
     if new_scope:
         size += size_of(("", heading_line(2, room.names[memory.scope])))

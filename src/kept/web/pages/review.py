@@ -170,6 +170,7 @@ def _review_values(workspace: Workspace, memories: Sequence[Memory], lingers: Ma
         "lingers": lingers or {},
         "proposals": {each.id for each in memories if workspace.store.log.memory(each.id) is None},
         "proposed": proposed,
+        "later": {each.id: found for each in memories if (found := ranking.said_later(workspace, each)) is not None},
         "evidence": [],
         "first": 0,
         "around": 5,
