@@ -14,7 +14,7 @@ def answer(context: str, recent: list[str], message: str) -> str:
 
 with kept.Memory.open(project=".") as memory:
     while message := input("you> ").strip():
-        context = memory.context(message)
+        context = memory.context(message).text
         recent = [each.text for each in memory.recent().entries]
         noticed = memory.observe({"role": "user", "content": message})
         for each in noticed.live:
@@ -22,5 +22,5 @@ with kept.Memory.open(project=".") as memory:
         reply = answer(context, recent, message)
         memory.observe({"role": "assistant", "content": reply})
         print(reply)
-    report = memory.end_session()
-    print(f"learnt {len(report.new)} things")
+    learnt = memory.end_session()
+    print(f"learnt {len(learnt.new)} things")

@@ -6,15 +6,29 @@ For those who build an agent: ``with kept.Memory.open(project=".") as memory`` (
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kept.api import Memory, Recalled
+    from kept.api import AsyncMemory, Change, Context, Forgotten, Item, Learnt, Line, Memory, Quote, Recalled, Score
 
-__all__ = ["Memory", "Recalled", "__version__"]
+_API = ("AsyncMemory", "Change", "Context", "Forgotten", "Item", "Learnt", "Line", "Memory", "Quote", "Recalled", "Score")
+__all__ = [
+    "AsyncMemory",
+    "Change",
+    "Context",
+    "Forgotten",
+    "Item",
+    "Learnt",
+    "Line",
+    "Memory",
+    "Quote",
+    "Recalled",
+    "Score",
+    "__version__",
+]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
     """The classes of :mod:`kept.api`, imported when they are first asked for: the commands need none of it to start."""
-    if name in ("Memory", "Recalled"):
+    if name in _API:
         from kept import api  # noqa: PLC0415 - as above
 
         return getattr(api, name)

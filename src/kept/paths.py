@@ -13,12 +13,14 @@ from kept.local.clients import CLIENTS, GEMINI, Client
 class Paths:
     """Where kept lives: ``root`` is the home all outputs lie under, ``user`` the user's real home that transcripts are found in.
 
-    ``variables`` are what the environment says of the folders of coding agents, by variable.
+    ``variables`` are what the environment says of the folders of coding agents, by variable. ``settings_folder`` holds the settings
+    where they are those of another home.
     """
 
     root: Path
     user: Path
     variables: tuple[tuple[str, str], ...] = ()
+    settings_folder: Path | None = None
 
     def of(self, client: Client) -> Path:
         """The folder of a coding agent. Only in the user's own home may it lie elsewhere: a trial changes nothing outside."""
@@ -45,7 +47,7 @@ class Paths:
     @property
     def config(self) -> Path:
         """The folder of the user's settings, profiles and prompts."""
-        return self.root / ".config" / "kept"
+        return self.settings_folder or self.root / ".config" / "kept"
 
     @property
     def store(self) -> Path:

@@ -1,8 +1,5 @@
 """Memory for whoever builds an agent."""
 
-import inspect
-import typing
-
 import pytest
 
 import kept
@@ -26,10 +23,10 @@ def said(memory, *texts: str) -> None:
 def test_what_a_session_told_is_known_in_the_next(home):
     with opened(home) as memory:
         said(memory, "Have a look at the import job.", OTHER)
-        assert "uv sync" not in memory.context("shall I always use pip in this repo")
+        assert "uv sync" not in memory.context("shall I always use pip in this repo").text
         memory.end_session()
     with opened(home, "s2") as memory:
-        assert "uv sync" in memory.context("shall I always use pip in this repo")
+        assert "uv sync" in memory.context("shall I always use pip in this repo").text
 
 
 def test_past_fifty_entries_the_older_become_notes_and_twenty_stay(home):
@@ -123,7 +120,7 @@ def test_messages_of_every_model_api_teach_the_same_and_show_call_and_result(hom
         entries = memory.recent().entries
         assert [entry.text for entry in entries if entry.tool] == ["uv sync", "ok"]
         assert {entry.tool.call for entry in entries if entry.tool} <= {"c1", ""}
-        assert [made.content for made in memory.end_session().new] == [OTHER]
+        assert [made.text for made in memory.end_session().new] == [OTHER]
 
 
 def test_objects_of_an_sdk_are_taken_as_they_are(home):
@@ -137,16 +134,16 @@ def test_objects_of_an_sdk_are_taken_as_they_are(home):
 def test_a_rule_of_the_project_comes_with_every_context_and_in_no_other_project(home):
     with opened(home) as memory:
         memory.add("Never use npm here, pnpm only.", "constraint")
-        assert "pnpm" in memory.context("which package manager do we use?")
-        assert "pnpm" in memory.context("banana bread")
+        assert "pnpm" in memory.context("which package manager do we use?").text
+        assert "pnpm" in memory.context("banana bread").text
     with kept.Memory.open(str(home), project=str(home / "other")) as memory:
-        assert memory.context("which package manager do we use?") == ""
+        assert memory.context("which package manager do we use?").text == ""
         assert memory.search("pnpm") == ()
 
 
 def test_what_is_added_is_found_until_it_is_deleted(home):
     with opened(home) as memory:
-        number = memory.add("The staging server is db2.internal.")
+        number = memory.add("The staging server is db2.internal.").id
         (found,) = memory.search("which staging server?")
         assert (found.id, found.text) == (number, "The staging server is db2.internal.")
         assert found.reasons
@@ -157,16 +154,6 @@ def test_what_is_added_is_found_until_it_is_deleted(home):
         assert memory.search("which staging server?") == ()
         with pytest.raises(UsageError):
             memory.add("The staging server is db2.internal.", "nonsense")
-
-
-def test_no_public_signature_of_memory_is_untyped():
-    for name in ("open", "observe", "recent", "context", "search", "add", "delete", "end_session"):
-        method = inspect.unwrap(
-            inspect.getattr_static(kept.Memory, name).__func__ if name == "open" else getattr(kept.Memory, name)
-        )
-        hints = typing.get_type_hints(method)
-        assert "return" in hints, name
-        assert "Any" not in str(hints), name
 
 
 def test_a_session_without_entries_ends_quietly(home):

@@ -1,8 +1,9 @@
 """History: what happened, and going back. Undo and redo are passes themselves; nothing is ever taken out of the log."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
 
 from kept.core.errors import UsageError
 from kept.core.fold import fold, idle, undone
@@ -60,19 +61,36 @@ def history(workspace: Workspace, limit: int = 20) -> tuple[Entry, ...]:
 _MOST_RUNS = 1_000_000
 
 
-def undo(workspace: Workspace, what: str = "") -> Undone:
-    """Take back a pass (``12``), a run (``run 3`` or ``r3``), or, with nothing named, the last run that is not undone.
+def undo(workspace: Workspace, what: str = "", *, scopes: Collection[str] = ()) -> Undone:
+    """Take back a pass (``12``), a run (``run 3`` or ``r3``), or, with nothing named, the last run that is not undone; of that only
+    the passes over memories of ``scopes``, where they are given.
 
     Raises UsageError where there is nothing to take back, or where it cannot be (a forget).
     """
     heads = tuple(workspace.store.log.heads())
     off = undone(heads)
-    chosen = [each.id for each in _chosen(heads, what, off, undoing=True) if each.id not in off]
+    named = _last_within(workspace, heads, off, scopes) if scopes else _chosen(heads, what, off, undoing=True)
+    chosen = [each.id for each in named if each.id not in off]
     if any(isinstance(operation, Forget) for each in workspace.store.log.passes(only=chosen) for operation in each.operations):
         raise UsageError("a forget cannot be undone: the words are gone")
     if not chosen:
         raise UsageError("there is nothing to undo", hint="see `kept log`")
     return _switch(workspace, undoes=tuple(chosen), redoes=())
+
+
+def _last_within(workspace: Workspace, heads: tuple[Pass, ...], off: frozenset[int], scopes: Collection[str]) -> tuple[Pass, ...]:
+    """The passes over memories of these scopes alone, of the last run that has any which count."""
+    log = workspace.store.log
+    real = (each for each in reversed(heads) if each.stage not in _SWITCHES and each.id not in off)
+    for _, made in groupby(real, key=lambda each: each.run):
+        found = []
+        for each in log.passes(only=[one.id for one in made]):
+            touched = [log.memory(number) for operation in each.operations for number in mentioned(operation)]
+            if touched and all(memory is not None and memory.scope in scopes for memory in touched):
+                found.append(each)
+        if found:
+            return tuple(found)
+    return ()
 
 
 def last_run(workspace: Workspace) -> str:

@@ -4,7 +4,7 @@ An agent proposes: what it adds waits for the person, unless the settings trust 
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from kept.core.errors import UsageError
 from kept.core.event import Author
@@ -23,17 +23,13 @@ from kept.memories.day_view import days
 from kept.memories.person import add, find, resolve
 from kept.profiles.profile import kind_of
 from kept.recall import search
-from kept.recall.context import Asked, Place, assemble
-from kept.recall.embed_server.query import near_here
-from kept.recall.failures import marks_of
 from kept.recall.index import Kind
-from kept.recall.relevance import weights_of
+from kept.recall.preview import preview
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
 _QUOTE = 400  # characters of a quote or a turn
 _LIMIT = 50
-_SECONDS = 5.0
 NOTHING = "Nothing is remembered of that."
 
 
@@ -164,27 +160,9 @@ def get_day_history(workspace: Workspace, when: str) -> str:
     return framed(lines) if found.sittings or found.learnt or found.confirmed else f"Nothing is archived of {which.isoformat()}."
 
 
-def get_context(workspace: Workspace, message: str = "", project: str = "", budget: int = 0, *, rules: bool = False) -> str:
-    """What would be put before a message said in a directory; with the ``rules`` of its project where no file holds them."""
-    asked = Asked(
-        message=message,
-        directory=project,
-        marks=marks_of(message),
-        budget=budget or workspace.settings.context_tokens,
-        client="none",
-        rules=rules,
-    )
-    place = Place(
-        store=str(workspace.paths.store),
-        user=str(workspace.paths.user),
-        profiles=tuple(each.id for each in workspace.profiles),
-        zone=workspace.zone,
-        seconds=_SECONDS,
-        weights=weights_of(asdict(workspace.settings.recall)),
-    )
-    scope = workspace.scope(project) if project else ""
-    found = assemble(place, asked, now=workspace.clock(), scope=scope, nearest=near_here(workspace, message))
-    return block(found.pieces) or NOTHING
+def get_context(workspace: Workspace, message: str = "", project: str = "", budget: int = 0) -> str:
+    """What would be put before a message said in a directory, with the rules of its project."""
+    return block(preview(workspace, message, directory=project, budget=budget, client="none").pieces) or NOTHING
 
 
 def add_memory(workspace: Workspace, text: str, category: str, project: str = "") -> Proposal:

@@ -51,7 +51,7 @@ def assemble(
         meant = nearest(look.scopes) if nearest is not None and asked.message else dict
         message = understood(look)
         offered = {
-            FIXES: [_fix(look, each) for each in glance.fixes(list(asked.marks))],
+            FIXES: [_fix(look, each) for each in glance.fixes(list(asked.marks)) if asked.others or each.scope in look.scopes],
             CORE: _core(look) if asked.core else [],
             DAYS: _days(look, message) if asked.core or asked.days or message.intent.recent else [],
             **near(look, message, meant),

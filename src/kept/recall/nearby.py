@@ -56,7 +56,7 @@ class Asked(NamedTuple):
     before the model anyway. ``marks`` are the fingerprints of failures the message tells of. ``core`` asks for what always holds,
     ``days`` for what was worked on in the last days (of that, what a message is about, where there is one). ``told`` are the keys
     of what was shown in the session before. ``client`` decides which files the session has read by itself; ``rules`` asks for the
-    rules of the project, which such files would hold.
+    rules of the project, which such files would hold. ``others`` lets fixes in that helped in another project.
     """
 
     message: str = ""
@@ -69,6 +69,7 @@ class Asked(NamedTuple):
     told: frozenset[str] = frozenset()
     client: str = "claude"
     rules: bool = False
+    others: bool = True
 
 
 class Place(NamedTuple):

@@ -1,4 +1,4 @@
-"""Preview what a session would get, for a person. Read-only."""
+"""What a session would get, for a person, an agent over MCP, or a program. Read-only."""
 
 from dataclasses import asdict
 
@@ -15,15 +15,27 @@ _TOO_FAR = "below the floor"
 _MISSED = 12  # of what is not near enough, so many are told
 
 
-def preview(workspace: Workspace, message: str = "", *, directory: str = "", budget: int = 0, client: str = "claude") -> Context:
+def preview(
+    workspace: Workspace,
+    message: str = "",
+    *,
+    directory: str = "",
+    scope: str = "",
+    budget: int = 0,
+    client: str = "claude",
+    others: bool = True,
+) -> Context:
     """What a hook would put before a message said in a directory, or (without a message) before a session that starts there.
 
     Args:
         workspace: the workspace.
         message: what is about to be said.
         directory: the absolute path the session works in; empty for none.
+        scope: its scope, where that is known.
         budget: tokens at most; 0 for the setting ``context_tokens``.
-        client: one of ``CLIENTS``; what its session reads by itself is left out.
+        client: one of ``CLIENTS``; what its session reads by itself is left out. ``none`` reads nothing: it gets the rules of the
+            project as well.
+        others: whether what helped in another project is told.
 
     Raises StoreError.
     """
@@ -33,6 +45,8 @@ def preview(workspace: Workspace, message: str = "", *, directory: str = "", bud
         marks=marks_of(message),
         budget=budget or workspace.settings.context_tokens,
         client=client,
+        rules=client == "none",
+        others=others,
     )
     place = Place(
         store=str(workspace.paths.store),
@@ -42,7 +56,7 @@ def preview(workspace: Workspace, message: str = "", *, directory: str = "", bud
         seconds=_SECONDS,
         weights=weights_of(asdict(workspace.settings.recall)),
     )
-    scope = workspace.scope(directory) if directory else ""
+    scope = scope or (workspace.scope(directory) if directory else "")
     missed: list[Piece] = []
     found = assemble(
         place,

@@ -114,7 +114,8 @@ NO_FILTERS = Filters()
 class Hit:
     """Something found. ``id`` is that of a memory, or the key of the event: a turn, or the one at which what a summary tells began.
 
-    ``score`` orders the hits of one search (higher is better) and means nothing beyond it; ``similarity`` is the cosine of the
+    ``score`` orders the hits of one search (higher is better) and means nothing beyond it; ``own`` is what its own words and
+    meaning are worth of that, ``words`` the share of shared words in the best of the search, ``similarity`` the cosine of the
     meanings, None where none was computed. ``reasons`` say in words why it is here. ``project`` is what people call the scope.
     """
 
@@ -133,6 +134,8 @@ class Hit:
     confidence: float = 1.0
     author: str = ""
     session: str = ""
+    own: float = 0.0
+    words: float = 0.0
 
 
 def search(
@@ -196,6 +199,7 @@ class _Look:
         inside = self._index.among(kind, span) if span else frozenset()
         replies = frozenset(item for item, _, reply in worded if reply)
         near = self.near(kind, pool, also=words)
+        most_words = max(words.values(), default=0.0) or 1.0
         own = fused(words, {item: each.similarity for item, each in near.items()}, replies)
         scores = self._in_conversations(self._surrounded(own, replies)) if kind is Kind.TURN else own
         if inside:
@@ -211,7 +215,8 @@ class _Look:
                 if close or item in words or item not in own or item in inside:
                     beside = item not in own and item not in inside
                     reasons = self._reasons(unit, close, worded=item in words, around=beside, timely=item in inside)
-                    found.append(self.hit(unit, scores[item], close, reasons))
+                    hit = self.hit(unit, scores[item], close, reasons)
+                    found.append(replace(hit, own=own.get(item, 0.0), words=words.get(item, 0.0) / most_words))
         return found
 
     def worded(self, kind: Kind, most: int = _POOL) -> tuple[tuple[int, float, bool], ...]:

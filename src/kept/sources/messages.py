@@ -20,7 +20,7 @@ class Dumpable(Protocol):
         ...
 
 
-Message = Mapping[str, object] | Dumpable
+Message = Mapping[str, object] | Dumpable | str
 _ROLES = {role: role for role in ("user", "assistant", "tool", "system")} | {
     "human": "user",
     "ai": "assistant",
@@ -28,13 +28,20 @@ _ROLES = {role: role for role in ("user", "assistant", "tool", "system")} | {
     "developer": "system",
     "function": "tool",
 }
-_KEPT = ("timestamp", "id", "name", "tool_call_id")
+_KEPT = ("timestamp", "id", "name", "tool_call_id", "is_error")
 _TEXTS = frozenset({"text", "input_text", "output_text", "refusal"})
 
 
 def records_of(message: Message) -> Iterator[dict[str, object]]:
-    """The records of a message, in its order. Raises UsageError for one without a known role."""
-    fields = _fields_of(message)
+    """The records of a message, in its order: a plain text is the user's, a model's whole reply each of its messages. Raises
+    UsageError for one without a known role.
+    """
+    fields = {"role": "user", "content": message} if isinstance(message, str) else _fields_of(message)
+    parts = [choice.get("message") for choice in map(_fields_of, _items(fields.get("choices")))] or _items(fields.get("output"))
+    if parts and "role" not in fields and fields.get("type") is None:
+        for part in map(_fields_of, parts):
+            yield from records_of(part)
+        return
     match fields.get("type"):
         case "function_call" | "custom_tool_call":
             call = _call(fields.get("call_id"), fields.get("name"), fields.get("arguments", fields.get("input")))
@@ -45,16 +52,17 @@ def records_of(message: Message) -> Iterator[dict[str, object]]:
             return
         case "reasoning":
             return
-    role = _ROLES.get(str(fields.get("role")))
+    role = _ROLES.get(str(fields.get("role", fields.get("type"))))
     if role is None:
         raise UsageError("a message needs a role: user, assistant, tool or system")
-    content, calls = fields.get("content"), [_fields_of(call) for call in _items(fields.get("tool_calls"))]
+    content, calls = fields.get("content"), [_chat_call(_fields_of(call)) for call in _items(fields.get("tool_calls"))]
     for block in map(_fields_of, _items(content)):
         match block.get("type"):
             case "tool_use":
                 calls.append(_call(block.get("id"), block.get("name"), block.get("input")))
             case "tool_result":
-                yield {"role": "tool", "content": _text_of(block.get("content")), "tool_call_id": block.get("tool_use_id")}
+                result = {"role": "tool", "content": _text_of(block.get("content")), "tool_call_id": block.get("tool_use_id")}
+                yield result | {"is_error": bool(block.get("is_error"))}
     text = _text_of(content)
     if text or calls:
         kept = {name: fields[name] for name in _KEPT if fields.get(name) is not None}
@@ -85,6 +93,11 @@ def _text_of(content: object) -> str:
             texts = [block.get("text", block.get("refusal")) for block in blocks if block.get("type", "text") in _TEXTS]
             return "\n".join(text for text in texts if isinstance(text, str))
     return json.dumps(content, ensure_ascii=False, default=str)
+
+
+def _chat_call(call: Mapping[str, object]) -> Mapping[str, object]:
+    """A call as OpenAI's chat messages have it; LangChain writes its name and arguments beside its id."""
+    return call if "function" in call else _call(call.get("id"), call.get("name"), call.get("args"))
 
 
 def _call(number: object, name: object, arguments: object) -> dict[str, object]:

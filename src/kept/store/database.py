@@ -354,7 +354,8 @@ def _open(path: Path) -> tuple[sqlite3.Connection, int, bool]:
         with suppress(FileExistsError):  # created by hand so that it is never readable by others, not even for a moment
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             made = True
-        connection = sqlite3.connect(path, isolation_level=None, cached_statements=256)
+        # Whoever hands a store from thread to thread lets one at a time use it (kept.api).
+        connection = sqlite3.connect(path, isolation_level=None, cached_statements=256, check_same_thread=False)
         inode = path.stat().st_ino
     except (OSError, sqlite3.Error) as error:
         raise StoreError(

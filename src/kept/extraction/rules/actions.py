@@ -91,7 +91,7 @@ def actions_of(events: Sequence[Event]) -> Done:
             if is_edit(call.tool or tool):
                 if tool.ok is not False:
                     edits.append(_edit(place, call, call.tool or tool))
-            elif is_shell(tool):
+            elif is_shell(tool if tool.name or call.tool is None else call.tool):  # an API's result names its call alone
                 commands.append(_command(place, call, event))
     return tuple(commands), tuple(edits)
 

@@ -220,7 +220,7 @@ def _open(path: Path | None) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with suppress(FileExistsError):  # made by hand so that it is never readable by others
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    connection = sqlite3.connect(path or ":memory:", isolation_level=None)
+    connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
     pragmas = (
         f"busy_timeout = {_BUSY_MS}",
         "journal_mode = DELETE",

@@ -5,7 +5,8 @@ JSON Lines: one message in each line, an object with
 * who: ``role`` (or ``sender``, ``speaker``, ``from``, ``author``): user, human, assistant, ai, a model's name, tool, system;
 * what: ``content`` (or ``text``, ``value``, ``body``): a string, or a list of strings and ``{"text": …}``;
 * when: ``timestamp`` (or ``time``, ``ts``, ``created_at``, ``date``): ISO 8601, or seconds or milliseconds since 1970;
-* and, where there are such, ``id``, ``session_id`` (or ``conversation_id``), ``cwd``, ``tool_calls`` as OpenAI writes them;
+* and, where there are such, ``id``, ``session_id`` (or ``conversation_id``), ``cwd``, ``tool_calls`` as OpenAI writes them, and of
+  a tool's message ``tool_call_id`` and ``is_error``;
 
 or one conversation in each line, an object with a list of such messages in ``messages`` or ``conversations``. A record is a line.
 Text: ``User: …`` and ``Assistant: …`` at the start of lines, or headings, see ``roles``. A record is a turn.
@@ -188,7 +189,9 @@ def _message_events(message: Mapping[str, Any], position: str, zone: ZoneInfo, n
             answer = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT)
             said = [*([answer] if text else []), *_calls(message.get("tool_calls"), answer)]
         case Role.TOOL:
-            tool = Tool(name=bounded_name(message.get("name")), call=bounded_name(message.get("tool_call_id")))
+            failed = message.get("is_error")
+            ok = not failed if isinstance(failed, bool) else None
+            tool = Tool(name=bounded_name(message.get("name")), call=bounded_name(message.get("tool_call_id")), ok=ok)
             said = [replace(template, kind=Kind.TOOL_OUTPUT, author=Author.TOOL, text=cut(text), tool=tool)] if text else []
         case Role.SYSTEM:
             said = [replace(template, author=Author.INJECTED)] if text else []

@@ -1,0 +1,83 @@
+"""``kept.AsyncMemory``: the methods of :class:`kept.Memory`, awaited. They run in a thread of its own, in the order of calls."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, wraps
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+from kept.api.memory import Memory
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _opening(function: Callable[P, Memory]) -> Callable[P, "AsyncMemory"]:
+    """The same call, for a memory that is opened when it is first used."""
+
+    @wraps(function)
+    def unopened(*args: P.args, **kwargs: P.kwargs) -> "AsyncMemory":
+        return AsyncMemory(partial(function, *args, **kwargs))
+
+    return unopened
+
+
+def _awaited(method: Callable[Concatenate[Memory, P], R]) -> Callable[Concatenate["AsyncMemory", P], Coroutine[object, object, R]]:
+    """The method, in the thread of the memory."""
+
+    @wraps(method)
+    async def in_thread(self: "AsyncMemory", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self.call(lambda memory: method(memory, *args, **kwargs))
+
+    return in_thread
+
+
+class AsyncMemory:
+    """:class:`kept.Memory` for asynchronous programs: the same methods and results. Any task may call any of them; a task that is
+    cancelled does not stop what it began.
+
+    ``open`` returns at once; what is wrong with its arguments is raised by ``async with``, or else by the first call.
+    """
+
+    def __init__(self, opened: Callable[[], Memory]) -> None:
+        self._opened = opened
+        self._memory: Memory | None = None
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kept-memory")
+
+    open = staticmethod(_opening(Memory.open))
+    observe = _awaited(Memory.observe)
+    recent = _awaited(Memory.recent)
+    context = _awaited(Memory.context)
+    search = _awaited(Memory.search)
+    list = _awaited(Memory.list)
+    get = _awaited(Memory.get)
+    history = _awaited(Memory.history)
+    add = _awaited(Memory.add)
+    update = _awaited(Memory.update)
+    delete = _awaited(Memory.delete)
+    forget = _awaited(Memory.forget)
+    undo = _awaited(Memory.undo)
+    end_session = _awaited(Memory.end_session)
+
+    async def call(self, work: Callable[[Memory], R]) -> R:
+        """Do something with the memory in its thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self._open_once()))
+
+    def _open_once(self) -> Memory:
+        if self._memory is None:
+            self._memory = self._opened()
+        return self._memory
+
+    async def __aenter__(self) -> Self:
+        await self.call(lambda _: None)
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the store, after what is under way."""
+        if self._memory is not None:
+            await self.call(Memory.close)
+        self._thread.shutdown(wait=False)

@@ -1,0 +1,293 @@
+"""The Python API for agent builders: observe what is said, ask for relevant memory, change it, end the session.
+
+What is observed is written at once, redacted, as a transcript of kept's own folder, so nothing is lost when the process dies; the
+end of the session (or the next ``kept run``) reads it like any other transcript. What is noticed while the session goes on are the
+same episodes and candidates as those of the run that reads it later.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from threading import RLock
+from time import monotonic, sleep
+from types import TracebackType
+from typing import Literal, Self, TypeVar
+from uuid import uuid4
+
+from kept.api.scopes import directory_of, folder_name, home_of_user
+from kept.api.session import Session
+from kept.api.values import (
+    Change,
+    Context,
+    Forgotten,
+    Item,
+    Learnt,
+    Recalled,
+    change_of,
+    item_of,
+    line_of_piece,
+    recalled_of,
+)
+from kept.changes import settle
+from kept.core.errors import BusyError, MissingError, UsageError
+from kept.core.fence import block
+from kept.core.memory import USER_SCOPE, Status
+from kept.core.memory import Memory as Stored
+from kept.days.working_memory import KEEP, MOST, Window
+from kept.extraction.rules.handover import category_of
+from kept.memories import history, person
+from kept.memories.browse import Filter, chosen
+from kept.memories.timeline import story
+from kept.pipeline.erase.forget import forget, request_of
+from kept.pipeline.observe import Noticed
+from kept.pipeline.run import Options, run
+from kept.profiles.profile import Occasion, kind_of
+from kept.recall.index import Kind
+from kept.recall.preview import preview
+from kept.recall.search import Filters, search
+from kept.sources.messages import Message, records_of
+from kept.workspace import Workspace, opened
+
+T = TypeVar("T")
+State = Literal["active", "held", "superseded", "resolved", "retired", "expired", "rejected"]
+_SECONDS = 60.0  # a run of somebody else is waited for so long
+
+
+class Memory:
+    """The memory of a user in a project, and one session of an agent that has it. Made by :meth:`open`.
+
+    Any thread may call any method: one at a time works. Other users' memories lie in other files; of the other projects of this
+    user nothing is shown. Every method raises StoreError where the store cannot be read or written, and UsageError after
+    :meth:`close`.
+    """
+
+    def __init__(self, workspace: Workspace, session: Session, close: Callable[[], None]) -> None:
+        self.session = session.path.stem
+        self._workspace, self._session, self._close = workspace, session, close
+        self._lock = RLock()
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        path_or_url: str | os.PathLike[str] | None = None,
+        *,
+        user: str | None = None,
+        project: str | os.PathLike[str] | None = None,
+        session: str | None = None,
+        profile: str | None = None,
+        most: int = MOST,
+        keep: int = KEEP,
+    ) -> Self:
+        """Open a memory. It is a context manager, or is closed with :meth:`close`.
+
+        Args:
+            path_or_url: the folder kept lives in, made where there is none; None for the home of who runs this, whose coding agents
+                then share the memory.
+            user: whose memory it is, any name; None for the one of the folder itself.
+            project: a folder or a name; None for none. What is said in a project is known there alone, unless it is about the user.
+            session: letters, digits, - and _; one that was there before goes on where it ended, a crash included. None for a new
+                one.
+            profile: the way of remembering; None for that of the settings.
+            most: from so many entries on the older ones of working memory become notes.
+            keep: so many entries stay in working memory then.
+
+        Raises ConfigError, StoreError, UsageError for what is none of that.
+        """
+        name = session if session is not None else uuid4().hex
+        if not name.replace("-", "").replace("_", "").isalnum() or len(name) > 100:
+            raise UsageError("a session's name may hold letters, digits, - and _ only", where=name[:100])
+        directory, home = directory_of(project), home_of_user(path_or_url, user)
+        with ExitStack() as stack:
+            workspace = stack.enter_context(opened(home, profile=profile))
+            stem = f"{name}-{folder_name(directory)[-8:]}" if directory else name  # two projects never share a session
+            held = Session(workspace, home.agents / f"{stem}.jsonl", directory, most=most, keep=keep)
+            return cls(workspace, held, stack.pop_all().close)
+
+    _directory = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the store. What was observed is on the disk already."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._close()
+
+    def observe(self, messages: Message | Sequence[Message]) -> Noticed:
+        """Note a message or several, as Anthropic, OpenAI (chat and responses) or LangChain write them, with blocks, tool calls and
+        results; a model's whole reply; or plain ones of ``role`` and ``content``, where there are such with ``timestamp`` and
+        ``id``. A plain text is the user's.
+
+        Returns what they brought to light: ``live`` is what is sure at once, ``closed`` all that the episode proposes which they
+        ended; nothing of it is a memory before :meth:`end_session`. They are on the disk when this returns, their secrets taken
+        out. Raises UsageError for a message without a known role, OSError.
+        """
+        several = messages if isinstance(messages, Sequence) and not isinstance(messages, str) else (messages,)
+        records = [record for message in several for record in records_of(message)]
+        with self._locked():
+            self._session.append_records(records)
+            return self._session.read_new()
+
+    def recent(self) -> Window:
+        """Working memory: notes of what is past, the latest entries verbatim."""
+        return self._session.window
+
+    def context(self, message: str = "", *, budget: int | None = None) -> Context:
+        """What is worth knowing before a message; empty where nothing is. What always holds, the project's rules among it, belongs
+        to it without a message too. ``budget`` is in tokens, None for the setting ``context_tokens``. Raises UsageError below 1.
+        """
+        if budget is not None and budget < 1:
+            raise UsageError("a budget is a number of tokens, at least 1")
+        with self._locked() as workspace:
+            found = preview(
+                workspace,
+                message,
+                directory=self._session.directory,
+                scope=self._session.scope,
+                budget=budget or 0,
+                client="none",
+                others=False,
+            )
+        return Context(text=block(found.pieces), lines=tuple(map(line_of_piece, found.pieces)), tokens=found.tokens)
+
+    def search(self, query: str, *, limit: int = 10, said: bool = False) -> tuple[Recalled, ...]:
+        """The memories of the user and of this project that answer a question, best first; with ``said`` also what was said in
+        earlier sessions and became none. Raises UsageError for a limit below 1.
+        """
+        if limit < 1:
+            raise UsageError("a search needs a limit of at least 1")
+        layers = (Kind.MEMORY, Kind.TURN) if said else (Kind.MEMORY,)
+        with self._locked() as workspace:
+            filters = Filters(scopes=self._scopes, statuses=("active",))
+            hits = search(workspace, query, where=layers, limit=limit, filters=filters)
+            return tuple(recalled_of(hit, workspace.store.log.memory(hit.id) if hit.kind is Kind.MEMORY else None) for hit in hits)
+
+    def list(self, *, status: State | None = "active", category: str = "") -> tuple[Item, ...]:
+        """The memories of the user and of this project, by scope and category, newest first; those of every status for None."""
+        with self._locked() as workspace:
+            now = workspace.clock()
+            which = Filter(statuses=(Status(status or "active"),), category=category, everything=status is None)
+            own = [each for each in workspace.store.log.memories() if each.scope in self._scopes and each.content]
+            return tuple(item_of(each, now) for each in chosen(workspace, own, which, now))
+
+    def get(self, number: str) -> Item:
+        """The memory of an id, or of its first four characters or more. Raises MissingError where none is here."""
+        with self._locked() as workspace:
+            return item_of(self._find(number), workspace.clock())
+
+    def history(self, number: str) -> tuple[Change, ...]:
+        """Everything that happened to a memory, oldest first. Raises MissingError."""
+        with self._locked() as workspace:
+            return tuple(map(change_of, story(workspace, self._find(number), context=0).chapters))
+
+    def add(self, text: str, category: str = "") -> Item:
+        """Remember a sentence for this project, or for the user everywhere where there is none or the category is the user's.
+        Without a ``category`` its words decide. Raises UsageError for an unknown one, an unusable text, or one that is remembered
+        already.
+        """
+        with self._locked() as workspace:
+            profile = self._session.profile
+            found = category_of(text, "", profile)
+            if category:
+                profile, found = workspace.kind(category)
+            if found is None:
+                raise UsageError(f"the profile {profile.id} remembers nothing of that kind", hint="name a category")
+            named, project = kind_of(profile.id, found.id), "" if found.user_wide else self._session.directory
+            return self._changed(lambda: person.add(workspace, text, named, project=project))
+
+    def update(self, number: str, text: str, *, category: str | None = None) -> Item:
+        """Give a memory other words, or another category. What it said stays in its history. Raises MissingError, UsageError."""
+        with self._locked() as workspace:
+            stored = self._find(number)
+            return self._changed(lambda: person.edit(workspace, stored.id, text, category=category))
+
+    def delete(self, number: str) -> Item:
+        """Retire a memory: it no longer holds, and does not come back by itself; :meth:`undo` brings it back. Raises MissingError,
+        UsageError for one that holds no more.
+        """
+        with self._locked() as workspace:
+            stored = self._find(number)
+            return self._changed(lambda: person.retire(workspace, stored.id))
+
+    def forget(self, number: str) -> Forgotten:
+        """Erase a memory for good, and its words wherever kept has them for this user: conversations, summaries, files, backups.
+        There is no undo. Raises MissingError, BusyError where another process works for long.
+        """
+        with self._locked() as workspace:
+            request = request_of(workspace, [self._find(number)])
+            gone = _unless_busy(lambda: forget(workspace, request))
+        places = {name: count for name, count in gone.places.items() if count}
+        return Forgotten(ids=gone.memories, places=places, remains=gone.remains, problems=gone.problems)
+
+    def undo(self) -> tuple[str, ...]:
+        """Take back the last change of this user's and this project's memories that is not undone: one call, or what a session
+        taught. Returns the ids it concerned. Raises UsageError where there is none, or it was a forget.
+        """
+        with self._locked() as workspace:
+            undone, _ = settle(workspace, lambda: history.undo(workspace, scopes=self._scopes))
+            return tuple(undone.changed)
+
+    def end_session(self) -> Learnt:
+        """Remember what matters of the session. Profiles that wait for the night wait. Raises BusyError where another process works
+        for long.
+        """
+        with self._locked() as workspace:
+            path = self._session.path
+            if not path.exists():
+                return Learnt()
+            report = _unless_busy(lambda: run(workspace, [path], Options(occasion=Occasion.SESSION_END)))
+            now = workspace.clock()
+            skipped = (f"{where}: {reason}" for where, reason in report.skipped)
+            new = tuple(item_of(each, now) for each in report.new if each.scope in self._scopes)
+            return Learnt(new=new, problems=(*report.written.problems, *report.curated.stopped, *skipped))
+
+    @property
+    def _scopes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((USER_SCOPE, self._session.scope)))
+
+    @contextmanager
+    def _locked(self) -> Iterator[Workspace]:
+        """The workspace, for this thread alone."""
+        with self._lock:
+            if self._closed:
+                raise UsageError("this memory is closed", hint="open it again")
+            yield self._workspace
+
+    def _find(self, number: str) -> Stored:
+        """A memory of this user and project that was not forgotten. Raises MissingError, which names nothing of another project."""
+        log = self._workspace.store.log
+        ids = (number, *(log.ids_like(number) if len(number) >= 4 and number.isalnum() else ()))
+        found = [each for each in map(log.memory, dict.fromkeys(ids)) if each and each.scope in self._scopes and each.content]
+        exact = [each for each in found if each.id == number] or found
+        if len(exact) != 1:
+            hint = f"it could be {', '.join(each.id for each in exact)}" if exact else "list() shows their ids"
+            raise MissingError(f"no memory {number!r} here", hint=hint)
+        return exact[0]
+
+    def _changed(self, change: Callable[[], Stored]) -> Item:
+        """The memory that a change made, as it is after it; all of it or nothing is stored."""
+
+        def stored_whole() -> Stored:
+            with self._workspace.store.transaction():
+                return change()
+
+        memory, _ = settle(self._workspace, stored_whole)
+        return item_of(memory, self._workspace.clock())
+
+
+def _unless_busy(work: Callable[[], T]) -> T:
+    """Work that one process at a time does, as soon as it is this one's turn. Raises BusyError where that takes too long."""
+    end = monotonic() + _SECONDS
+    while True:
+        try:
+            return work()
+        except BusyError:
+            if monotonic() >= end:
+                raise
+            sleep(0.05)

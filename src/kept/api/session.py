@@ -1,0 +1,110 @@
+"""One session: what is observed, written at once as a transcript of kept's own folder, and working memory as a fold over it."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+from kept.core.errors import UsageError
+from kept.core.event import Cursor, Event
+from kept.core.memory import Candidate
+from kept.core.redact import redact
+from kept.core.summary import Note
+from kept.core.times import to_text
+from kept.days.summaries import notes
+from kept.days.working_memory import KEEP, MOST, Window
+from kept.extraction.coverage import topics
+from kept.intake.clean import Limits, clean
+from kept.pipeline.observe import Engine, Noticed, Watched, observe
+from kept.profiles.language import lexicon_of
+from kept.sources.files import Skipped, examine
+from kept.workspace import Workspace
+
+GENERIC = "generic"  # the format of what is observed
+_LONGEST = 200_000  # characters of one entry
+
+
+class Session:
+    """The transcript at ``path`` and what is noticed in it. ``directory`` stands for the project; past ``most`` entries the older
+    ones become notes, and the latest ``keep`` stay.
+    """
+
+    def __init__(self, workspace: Workspace, path: Path, directory: str, *, most: int = MOST, keep: int = KEEP) -> None:
+        if not 0 < keep <= most:
+            raise UsageError("working memory needs 0 < keep <= most", hint=f"the usual is keep={KEEP}, most={MOST}")
+        self.path = path
+        self.window = Window()
+        self.scope = workspace.scope(directory, str(path))
+        self._workspace, self.directory, self._most, self._keep = workspace, directory, most, keep
+        self._cursor, self._watched = Cursor(), Watched()
+        self.profile = workspace.profile_for(GENERIC, directory, str(path))
+        self._engine = Engine(profile=self.profile, scope=lambda _: self.scope)
+        self._clean = partial(clean, redact=partial(redact, key=workspace.store.key("redaction")), limits=Limits())
+        self.read_new()
+
+    def append_records(self, records: Sequence[Mapping[str, object]]) -> None:
+        """Append records, without their secrets. They are on the disk when this returns. Raises OSError."""
+        key = self._workspace.store.key("redaction")
+        for record in records:
+            defaults: dict[str, object] = {"timestamp": to_text(self._workspace.clock()), "id": uuid4().hex}
+            own = {"content": str(record["content"])[:_LONGEST], "session_id": self.path.stem, "cwd": self.directory}
+            self._append_line(_redacted_fields({**defaults, **record, **own}, key))
+
+    def _append_line(self, body: Mapping[str, object]) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            os.write(handle, (json.dumps(body, ensure_ascii=False, default=str) + "\n").encode("utf-8", "replace"))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def read_new(self) -> Noticed:
+        """Take what the transcript has beyond what was taken into working memory; what of it is to be noticed."""
+        live: list[Candidate] = []
+        closed: list[Candidate] = []
+        source = examine(self.path) if self.path.exists() else None
+        if source is None or isinstance(source, Skipped):
+            return Noticed()
+        for piece in source.read(self.path, self._cursor):
+            self._cursor = piece.cursor
+            for event in piece.events:
+                self.window = _rolled(self._workspace, self.window, event, most=self._most, keep=self._keep)
+                self._watched, noticed = observe(self._watched, self._clean(event).event, self._engine)
+                live += noticed.live
+                closed += noticed.closed
+        return Noticed(live=tuple(live), closed=tuple(closed))
+
+
+def _rolled(workspace: Workspace, window: Window, event: Event, *, most: int, keep: int) -> Window:
+    """Working memory with one entry more: past ``most`` entries the older ones become notes and the latest ``keep`` stay."""
+    entries = (*window.entries, event)
+    if len(entries) <= most:
+        return Window(notes=window.notes, entries=entries, told=window.told)
+    older = entries[:-keep]
+    return Window(
+        notes=(*window.notes, *_notes(workspace, older, window.told)), entries=entries[-keep:], told=window.told + len(older)
+    )
+
+
+def _notes(workspace: Workspace, events: Sequence[Event], base: int) -> Iterator[Note]:
+    runs = [(each.start, each.stop) for each in topics(events, lexicon=lexicon_of(events, workspace.languages))]
+    return notes(events, runs, lambda at: at.astimezone(workspace.zone).date(), base=base)
+
+
+def _redacted_fields(fields: Mapping[str, object], key: bytes) -> dict[str, object]:
+    return {redact(str(name), key=key).text: _redacted(value, key) for name, value in fields.items()}
+
+
+def _redacted(value: object, key: bytes) -> object:
+    """The value with every text in it redacted."""
+    match value:
+        case str():
+            return redact(value, key=key).text
+        case Mapping():
+            return _redacted_fields(value, key)
+        case list() | tuple():
+            return [_redacted(item, key) for item in value]
+    return value

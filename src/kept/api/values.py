@@ -1,0 +1,209 @@
+"""What :class:`kept.Memory` returns: frozen values without a way back to the store. Times are aware and in UTC; None is unknown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from kept.core.fence import Piece
+from kept.core.memory import USER_SCOPE, Memory
+from kept.memories.timeline import Chapter
+from kept.recall.search import Hit
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Quote:
+    """Words that a memory rests on: verbatim, whose they are (``human``, ``assistant``, ``tool``, …), and when and in which session
+    they were said.
+    """
+
+    text: str
+    author: str
+    session: str
+    at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Item:
+    """One memory. ``scope`` is ``user`` if it holds everywhere, else ``project``; ``status`` is active, held (it waits for a
+    person), retired, superseded, resolved, rejected or expired.
+
+    ``first_seen`` and ``last_seen`` are when it was said, ``expires`` when it stops to hold. A person's own words need no evidence.
+    """
+
+    id: str
+    text: str
+    category: str
+    scope: str
+    status: str
+    confidence: float
+    pinned: bool
+    evidence: tuple[Quote, ...]
+    first_seen: datetime | None
+    last_seen: datetime | None
+    expires: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Score:
+    """What a score is made of, each in [0, 1] of the best of its search: shared ``words``, and the cosine of the ``meaning``, None
+    where none was computed. ``rest`` is what time, conversation and neighbours add.
+    """
+
+    words: float
+    meaning: float | None
+    rest: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recalled:
+    """What answers a search. ``score`` orders the answers to one search and means nothing beyond it; ``parts`` and ``reasons`` say
+    how it came about.
+
+    ``kind`` is ``memory``, or ``turn`` for something said that became none: its ``id`` is no memory's, its ``category`` the author.
+    """
+
+    id: str
+    text: str
+    kind: str
+    category: str
+    score: float
+    parts: Score
+    reasons: tuple[str, ...]
+    evidence: tuple[Quote, ...]
+    first_seen: datetime | None
+    last_seen: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """One line of a context: ``layer`` says why it is there (``core`` always holds, ``fixes``, ``days``, ``facts``, ``past``,
+    ``said``), ``day`` is ISO or empty, ``near`` in [0, 1] how near it is to the message. ``id`` is a memory's, except in ``days``,
+    ``past`` and ``said``.
+    """
+
+    id: str
+    text: str
+    layer: str
+    day: str
+    near: float
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Context:
+    """What is worth knowing before a message: ``text`` goes before the prompt, ``lines`` are what it says. Empty, and false, where
+    nothing is. ``tokens`` is an estimate from above.
+    """
+
+    text: str
+    lines: tuple[Line, ...]
+    tokens: int
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __bool__(self) -> bool:
+        return bool(self.lines)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """One thing that happened to a memory: ``kind`` is the operation (add, revise, retire, …), ``actor`` person, agent or machine,
+    ``before`` and ``after`` its words. ``undone`` says that it does not count any more.
+    """
+
+    kind: str
+    at: datetime
+    actor: str
+    reason: str
+    before: str
+    after: str
+    undone: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Learnt:
+    """What the end of a session brought: new memories, those among them with status ``held`` wait for a person. ``problems`` say
+    what could not be done.
+    """
+
+    new: tuple[Item, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forgotten:
+    """What was erased: memories by id, and how many places by the part of kept that held the words. ``remains`` are places that
+    still hold them, in words: empty is the proof that none does.
+    """
+
+    ids: tuple[str, ...]
+    places: Mapping[str, int]
+    remains: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def quotes_of(memory: Memory) -> tuple[Quote, ...]:
+    """The words a memory rests on."""
+    return tuple(Quote(text=each.quote, author=each.author, session=each.session, at=each.at) for each in memory.evidence)
+
+
+def item_of(memory: Memory, moment: datetime) -> Item:
+    """A memory as it stands at a moment."""
+    return Item(
+        id=memory.id,
+        text=memory.content,
+        category=memory.category,
+        scope="user" if memory.scope == USER_SCOPE else "project",
+        status=memory.status_at(moment).value,
+        confidence=memory.confidence,
+        pinned=memory.pinned,
+        evidence=quotes_of(memory),
+        first_seen=memory.first_seen,
+        last_seen=memory.last_seen,
+        expires=memory.valid_until,
+    )
+
+
+def recalled_of(hit: Hit, memory: Memory | None) -> Recalled:
+    """A hit; with the evidence of its memory, or as its own where it was only said."""
+    said = Quote(text=hit.text, author=hit.author, session=hit.session, at=hit.last_at)
+    return Recalled(
+        id=hit.id,
+        text=hit.text,
+        kind=str(hit.kind),
+        category=hit.category if memory else hit.author,
+        score=hit.score,
+        parts=Score(words=hit.words, meaning=hit.similarity, rest=hit.score - hit.own),
+        reasons=hit.reasons,
+        evidence=quotes_of(memory) if memory else (said,),
+        first_seen=hit.first_at,
+        last_seen=hit.last_at,
+    )
+
+
+def line_of_piece(piece: Piece) -> Line:
+    """A piece of context."""
+    return Line(
+        id=piece.key,
+        text=piece.text,
+        layer=piece.layer,
+        day=piece.day,
+        near=piece.near,
+        score=piece.score,
+        reason=piece.reason,
+    )
+
+
+def change_of(chapter: Chapter) -> Change:
+    """A chapter of a memory's story."""
+    return Change(
+        kind=chapter.kind,
+        at=chapter.operation.at or chapter.made.recorded_at,
+        actor=chapter.made.actor.value,
+        reason=chapter.operation.reason,
+        before=chapter.before,
+        after=chapter.after,
+        undone=chapter.off,
+    )

@@ -1,0 +1,325 @@
+"""``kept.Memory`` as a program uses it: every verb, users and projects apart, threads, tasks, types."""
+
+import asyncio
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import pytest
+
+import kept
+from kept.core.errors import MissingError, UsageError
+from kept.core.fence import tokens_of
+
+PNPM, STAGING = "Use pnpm in this project, never npm.", "The staging server is db2.internal."
+TOLD = "From now on always run the linter before you commit."
+
+
+def held(memory, *, query="pnpm staging server linter walnut"):
+    """Everything of a memory that a program can see, as one text."""
+    return " ".join(
+        [
+            *(each.text for each in memory.list(status=None)),
+            *(each.text for each in memory.search(query, said=True, limit=50)),
+            memory.context(query, budget=5_000).text,
+            *(each.text for each in memory.recent().entries),
+        ]
+    )
+
+
+def test_every_verb_does_what_it_says(home):
+    with kept.Memory.open(home, project="shop") as memory:
+        made = memory.add(PNPM, "constraint")
+        assert (made.text, made.status, made.scope, made.category) == (PNPM, "active", "project", "constraint")
+        assert memory.get(made.id) == memory.get(made.id[:4]) == made
+        (found,) = memory.search("which package manager, pnpm?")
+        assert (found.id, found.kind) == (made.id, "memory")
+        assert found.score == pytest.approx(found.score)
+        assert found.parts.words == 1
+        assert found.parts.rest == pytest.approx(0, abs=1e-9)
+        changed = memory.update(made.id, "Use yarn in this project.")
+        assert changed.text == "Use yarn in this project."
+        assert memory.undo() == (made.id,)
+        assert memory.get(made.id).text == PNPM
+        assert memory.delete(made.id).status == "retired"
+        assert memory.list() == ()
+        assert [each.id for each in memory.list(status="retired")] == [made.id]
+        memory.undo()
+        assert [each.id for each in memory.list(category="constraint")] == [made.id]
+        kinds = [(each.kind, each.undone) for each in memory.history(made.id)]
+        assert kinds == [("add", False), ("revise", True), ("retire", True)]
+        gone = memory.forget(made.id)
+        assert (gone.ids, gone.remains, gone.problems) == ((made.id,), (), ())
+        with pytest.raises(MissingError):
+            memory.get(made.id)
+        with pytest.raises(UsageError):
+            memory.undo()
+        with pytest.raises(FrozenInstanceError):
+            made.text = "x"
+
+
+def test_what_a_session_taught_has_the_words_it_rests_on_and_is_undone_as_a_whole(home):
+    with kept.Memory.open(home, project="shop", session="one") as memory:
+        memory.observe([{"role": "user", "content": TOLD}, {"role": "assistant", "content": "I will."}])
+        (item,) = memory.end_session().new
+        assert [(each.text, each.author) for each in item.evidence] == [(TOLD, "human")]
+        assert item.last_seen == item.evidence[0].at
+        memory.undo()
+        assert memory.list() == ()
+
+
+def test_what_was_said_and_became_no_memory_is_found_when_asked_for(home):
+    with kept.Memory.open(home, project="shop") as memory:
+        memory.observe("The walnut crates arrive on Thursday at the northern gate.")
+        memory.end_session()
+        assert memory.search("walnut crates") == ()
+        (found,) = memory.search("walnut crates", said=True)
+        assert (found.kind, found.category, found.evidence[0].text) == ("turn", "human", found.text)
+
+
+@pytest.mark.parametrize("budget", [1, 30, 60, 120, 400])
+def test_context_stays_within_its_budget_and_says_what_is_in_it(home, budget):
+    with kept.Memory.open(home, project="shop") as memory:
+        for number in range(12):
+            memory.add(f"Service {number} must listen on port {8000 + number} behind the gateway.", "constraint")
+        context = memory.context("which port does service 3 use?", budget=budget)
+        assert tokens_of(context.text) <= budget
+        assert all(line.text in context.text for line in context.lines)
+        assert bool(context) == bool(context.text) == bool(context.lines)
+        assert str(context) == context.text
+    with pytest.raises(UsageError), kept.Memory.open(home) as memory:
+        memory.context("x", budget=0)
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        ({"user": "anna"}, {"user": "ben"}),
+        ({"user": "anna"}, {"user": "Anna"}),
+        ({"user": "anna"}, {}),
+        ({}, {"user": "anna"}),
+        ({"user": "../anna"}, {"user": "anna"}),
+        ({"user": "a/b"}, {"user": "a-b"}),
+        ({"user": "anna", "project": "shop"}, {"user": "ben", "project": "shop"}),
+        ({"user": "anna", "project": "shop"}, {"user": "anna", "project": "shop2"}),
+        ({"project": "shop"}, {"project": "Shop"}),
+        ({"project": "shop"}, {}),
+    ],
+)
+def test_users_and_projects_see_nothing_of_each_other(home, mine, theirs):
+    same = {"session": "same"}
+    with kept.Memory.open(home, **mine, **same) as memory, kept.Memory.open(home, **theirs, **same) as other:
+        made = memory.add(PNPM, "constraint")
+        memory.add(STAGING, "project_fact")
+        memory.observe(
+            [{"role": "user", "content": f"In this project, {TOLD}"}, {"role": "user", "content": "Walnut crates arrive."}]
+        )
+        memory.end_session()
+        shared = "project" in mine and mine.get("user") == theirs.get("user")
+        if not (shared or "user" in mine or "user" in theirs):
+            assert made.scope == "user"
+        elif "user" in mine or "user" in theirs or shared:
+            assert held(other) == ""
+            assert other.end_session().new == ()
+            for call in (other.get, other.delete, other.forget, other.history, lambda number: other.update(number, "x y z")):
+                with pytest.raises(MissingError):
+                    call(made.id)
+                with pytest.raises(MissingError):
+                    call(made.id[:4])
+            with pytest.raises(UsageError):
+                other.undo()
+        assert PNPM in held(memory)
+
+
+MISSING = "Traceback (most recent call last):\n  File \"gen.py\", line 1\nModuleNotFoundError: No module named 'yaml'"
+
+
+def ran(number: str, command: str, output: str, *, failed: bool = False):
+    use = {"type": "tool_use", "id": number, "name": "Bash", "input": {"command": command}}
+    result = {"type": "tool_result", "tool_use_id": number, "content": output, "is_error": failed}
+    return [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+
+
+def test_a_fix_that_commands_proved_is_learnt_and_told_in_its_own_project_alone(home):
+    with kept.Memory.open(home, project="shop") as memory:
+        memory.observe("make the files")
+        memory.observe(ran("1", "python tools/gen.py", MISSING, failed=True))
+        memory.observe(
+            [*ran("2", "pip install pyyaml", "Successfully installed"), *ran("3", "python tools/gen.py", "wrote 3 files")]
+        )
+        (item,) = memory.end_session().new
+        assert (item.category, item.status) == ("known_fix", "active")
+        assert [each.layer for each in memory.context(MISSING).lines] == ["fixes"]
+    with kept.Memory.open(home, project="other") as memory:
+        assert not memory.context(MISSING)
+
+
+@pytest.mark.parametrize("wrong", [{"user": ""}, {"project": ""}, {"project": " "}, {"session": ""}, {"session": "../x"}])
+def test_an_empty_or_impossible_name_opens_nobodys_memory(home, wrong):
+    with pytest.raises(UsageError):
+        kept.Memory.open(home, **wrong)
+
+
+def test_a_file_and_an_address_are_refused(home):
+    (home / "notes.txt").write_text("mine", encoding="utf-8")
+    for path in (home / "notes.txt", "postgresql://localhost/memory", ""):
+        with pytest.raises(UsageError):
+            kept.Memory.open(path)
+
+
+def test_a_closed_memory_says_so_and_may_be_closed_again(home):
+    memory = kept.Memory.open(home)
+    memory.close()
+    memory.close()
+    with pytest.raises(UsageError, match="closed"):
+        memory.search("x")
+
+
+def test_threads_share_one_memory_and_others_work_on_the_same_store_beside_it(home):
+    def work(number: int) -> None:
+        user, project = ("anna", "ben")[number % 2], ("shop", "farm")[number // 2 % 2]
+        with kept.Memory.open(home, user=user, project=project) as own:
+            own.add(f"{user} keeps item {number} of {project} in the blue drawer.", "project_fact")
+            own.observe(f"In this project, always label crate {number} of {user} and {project} in red.")
+            own.end_session()
+        shared.add(f"Shared fact number {number} is about the harbour.", "project_fact")
+        shared.search("harbour")
+        shared.context("harbour")
+
+    with kept.Memory.open(home, project="shared") as shared, ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(16)))
+        assert len(shared.list()) == 16
+    for user in ("anna", "ben"):
+        for project in ("shop", "farm"):
+            with kept.Memory.open(home, user=user, project=project) as own:
+                texts = [each.text for each in own.list(status=None)]
+                assert len([each for each in texts if "drawer" in each]) == 4
+                assert all(f"{user} " in each and project in each for each in texts)
+
+
+def test_the_same_sentence_from_many_threads_is_remembered_once(home):
+    def add(_: int) -> bool:
+        try:
+            with kept.Memory.open(home, project="shop") as own:
+                own.add(PNPM, "constraint")
+        except UsageError:
+            return False
+        return True
+
+    kept.Memory.open(home, project="shop").close()
+    with ThreadPoolExecutor(6) as pool:
+        assert sum(pool.map(add, range(6))) == 1
+
+
+def test_the_asynchronous_memory_does_the_same_for_many_tasks(home):
+    async def session() -> list[str]:
+        async with kept.AsyncMemory.open(home, user="anna", project="shop") as memory:
+            made = await asyncio.gather(
+                *(memory.add(f"Fact number {number} is about the harbour.", "project_fact") for number in range(8))
+            )
+            found, context, _ = await asyncio.gather(memory.search("harbour"), memory.context("harbour"), memory.observe(TOLD))
+            assert len(found) == 8
+            assert context.lines
+            assert [each.text for each in (await memory.end_session()).new] == [TOLD]
+            await memory.delete(made[0].id)
+            await memory.undo()
+            assert (await memory.forget(made[0].id)).ids == (made[0].id,)
+            return [each.text for each in await memory.list()]
+
+    assert len(asyncio.run(session())) == 8
+
+    async def wrong() -> None:
+        async with kept.AsyncMemory.open(home, user=""):
+            pass
+
+    with pytest.raises(UsageError):
+        asyncio.run(wrong())
+
+
+def test_both_memories_have_the_same_public_methods():
+    def public(kind: type) -> set[str]:
+        return {name for name in vars(kind) if not name.startswith("_")} - {"call"}
+
+    assert public(kept.AsyncMemory) == public(kept.Memory)
+
+
+@pytest.mark.parametrize(
+    ("message", "texts"),
+    [
+        ("plain", ["plain"]),
+        ({"choices": [{"message": {"role": "assistant", "content": "a reply"}}]}, ["a reply"]),
+        (
+            {"output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a reply"}]}]},
+            ["a reply"],
+        ),
+        ({"type": "human", "content": "from LangChain"}, ["from LangChain"]),
+        ({"type": "ai", "content": "", "tool_calls": [{"name": "bash", "args": {"command": "ls"}, "id": "c"}]}, ["ls"]),
+    ],
+)
+def test_whole_replies_and_other_shapes_are_observed(home, message, texts):
+    with kept.Memory.open(home) as memory:
+        memory.observe(message)
+        assert [each.text for each in memory.recent().entries] == texts
+
+
+PROGRAM = """
+import asyncio
+
+import kept
+
+with kept.Memory.open("x", user="anna", project="shop", profile="coding", session="s", most=50, keep=20) as memory:
+    memory.observe("hi")
+    memory.observe({"role": "user", "content": "x"})
+    memory.observe([{"role": "user", "content": [{"type": "text", "text": "x"}]}])
+    item: kept.Item = memory.add("a", "constraint")
+    found: tuple[kept.Recalled, ...] = memory.search("q", limit=3, said=True)
+    total: float = found[0].score + found[0].parts.words
+    quotes: tuple[kept.Quote, ...] = memory.get(item.id).evidence
+    item = memory.update(item.id, "b", category="decision")
+    context: kept.Context = memory.context("q", budget=300)
+    layer: str = context.text + context.lines[0].layer
+    changes: tuple[kept.Change, ...] = memory.history(item.id)
+    items: tuple[kept.Item, ...] = memory.list(status="retired", category="x")
+    item = memory.delete(item.id)
+    ids: tuple[str, ...] = memory.undo()
+    gone: kept.Forgotten = memory.forget(item.id)
+    learnt: kept.Learnt = memory.end_session()
+    entries: int = len(memory.recent().entries)
+
+
+async def main() -> None:
+    async with kept.AsyncMemory.open("x", user="anna", project="shop") as memory:
+        await memory.observe("hi")
+        item: kept.Item = await memory.add("a", "constraint")
+        found: tuple[kept.Recalled, ...] = await memory.search("q", limit=3, said=True)
+        context: kept.Context = await memory.context("q", budget=300)
+        items: tuple[kept.Item, ...] = await memory.list(status="retired", category="x")
+        item = await memory.update((await memory.get(item.id)).id, "b", category="decision")
+        item = await memory.delete(item.id)
+        ids: tuple[str, ...] = await memory.undo()
+        gone: kept.Forgotten = await memory.forget(item.id)
+        learnt: kept.Learnt = await memory.end_session()
+        changes: tuple[kept.Change, ...] = await memory.history(item.id)
+        entries: int = len((await memory.recent()).entries)
+
+
+asyncio.run(main())
+"""
+WRONG = "import kept\nkept.Memory.open(user=3).search(query=4)\nkept.AsyncMemory.open().add(5).id\n"
+
+
+def test_a_program_that_calls_every_method_passes_mypy_strict_and_wrong_calls_do_not(tmp_path):
+    pytest.importorskip("mypy")
+    right, wrong = tmp_path / "right.py", tmp_path / "wrong.py"
+    right.write_text(PROGRAM, encoding="utf-8")
+    wrong.write_text(WRONG, encoding="utf-8")
+
+    def checked(path: Path) -> subprocess.CompletedProcess[str]:
+        cache = Path(__file__).parents[2] / ".mypy_cache"
+        command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={cache}", str(path)]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    assert checked(right).stdout.startswith("Success")
+    assert checked(wrong).stdout.count("error:") >= 4
