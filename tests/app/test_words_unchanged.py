@@ -1,5 +1,7 @@
 """Over every corpus: what rules make of a person's prompt is one contiguous passage of words that the person typed."""
 
+from itertools import islice
+
 import pytest
 
 from kept.core.event import Cursor
@@ -15,9 +17,10 @@ from kept.sources.files import Skipped, examine, find_files
 pytestmark = pytest.mark.shared
 
 
-def test_every_memory_of_a_telling_stands_verbatim_in_one_typed_span_of_its_event(shared):
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_memory_of_a_telling_stands_verbatim_in_one_typed_span_of_its_event(shared, every):
     rules, words, found = profile("coding"), lexicon(("en", "zh")), 0
-    for path in find_files(shared / "transcripts" / "inputs"):
+    for path in islice(find_files(shared / "transcripts" / "inputs"), 0, None, every):
         source = examine(path)
         if isinstance(source, Skipped):
             continue

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -16,19 +17,25 @@ GROWING = {"claude-code", "codex", "gemini-cli", "pi", "copilot-cli", "cursor-ag
 LARGEST = 200_000  # bytes of a file that is grown: each length is read on its own
 
 
-def claimed(shared: Path):
-    for folder in ("transcripts", "samples"):
-        for path in find_files(shared / folder):
-            found = examine(path)
-            if not isinstance(found, Skipped):
-                yield found, path
+def files_of(shared: Path, every: int = 1):
+    """Every sample, and of the transcripts every one, every fifth, …"""
+    yield from find_files(shared / "samples")
+    yield from islice(find_files(shared / "transcripts"), 0, None, every)
 
 
+def claimed(shared: Path, every: int = 1):
+    for path in files_of(shared, every):
+        found = examine(path)
+        if not isinstance(found, Skipped):
+            yield found, path
+
+
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.shared
-def test_every_record_of_every_file_is_kept_or_set_aside_by_a_reason_and_reading_it_again_adds_nothing(shared, tmp_path):
+def test_every_record_of_every_file_is_kept_or_set_aside_by_a_reason_and_reading_it_again_adds_nothing(shared, tmp_path, every):
     formats = set()
     with SqliteStore(tmp_path / "kept.db") as store:
-        for source, path in claimed(shared):
+        for source, path in claimed(shared, every):
             events, _, cursor = read(source, path)  # asserts that the account adds up
             assert all(each.at is not None or each.precision == "none" for each in events), path
             formats.add(source.name)
@@ -38,22 +45,22 @@ def test_every_record_of_every_file_is_kept_or_set_aside_by_a_reason_and_reading
     assert len(formats) >= 12
 
 
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.shared
-def test_every_line_of_every_shared_file_is_a_record_and_every_file_that_is_not_read_says_why(shared):
+def test_every_line_of_every_shared_file_is_a_record_and_every_file_that_is_not_read_says_why(shared, every):
     read_files = 0
-    for folder in ("transcripts", "samples"):
-        for path in find_files(shared / folder):
-            source = examine(path)
-            if isinstance(source, Skipped):
-                assert source.sentence, path
-            elif path.suffix == ".jsonl" and source.name != "vscode-chat":  # whose lines are changes of one object
-                _, account, cursor = read(source, path)
-                data = path.read_bytes()
-                lines = sum(bool(line.strip()) for line in data.split(b"\n"))
-                assert account.records + bool(account.pending) >= lines, path  # a line may hold several
-                assert cursor.offset + account.pending == len(data), path
-                read_files += 1
-    assert read_files > 100
+    for path in files_of(shared, every):
+        source = examine(path)
+        if isinstance(source, Skipped):
+            assert source.sentence, path
+        elif path.suffix == ".jsonl" and source.name != "vscode-chat":  # whose lines are changes of one object
+            _, account, cursor = read(source, path)
+            data = path.read_bytes()
+            lines = sum(bool(line.strip()) for line in data.split(b"\n"))
+            assert account.records + bool(account.pending) >= lines, path  # a line may hold several
+            assert cursor.offset + account.pending == len(data), path
+            read_files += 1
+    assert read_files > 100 / every
 
 
 # A record of each format, as its first line, and one that is its own and says nothing.
@@ -105,10 +112,11 @@ def test_reading_everything_twice_adds_nothing_and_an_untouched_file_gives_no_sl
             assert not [each for part in again for each in part.events], path
 
 
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.shared
-def test_a_growing_file_gives_each_record_once_wherever_it_was_cut(shared, tmp_path):
+def test_a_growing_file_gives_each_record_once_wherever_it_was_cut(shared, tmp_path, every):
     draw, seen = random.Random(7), 0
-    for source, path in claimed(shared):
+    for source, path in claimed(shared, every):
         if source.name in GROWING and path.suffix == ".jsonl" and path.stat().st_size <= LARGEST:
             data, copy = path.read_bytes(), tmp_path / path.name
             ends = sorted(draw.sample(range(1, len(data)), min(12, len(data) - 1)))
