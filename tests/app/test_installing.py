@@ -17,8 +17,12 @@ from kept.install.schedulers import Ran
 from kept.install.setup import hooked, install_hooks, leave, leave_system, planned, plugged, purge
 from kept.local.clients import PLUGIN_SUGGEST, SUGGEST, has_hooks, has_plugin, with_hooks
 from kept.local.permissions import with_codex_permission
+from kept.memories.person import add
+from kept.outputs.routing import routed
 from kept.paths import find_paths
 from kept.pipeline.run import Options, run
+from kept.profiles.profile import Place
+from kept.recall.preview import preview
 from talking import RULE, say
 
 
@@ -315,14 +319,39 @@ def test_a_clients_folder_outside_the_home_is_read_hooked_written_and_left_as_it
     variables = {"CLAUDE_CONFIG_DIR": str(own)}
     before = tree(own)
     place = find_paths(None, {"HOME": str(home), **variables})
-    install_hooks(place)
-    assert has_hooks((own / "settings.json").read_text())
     with desk_at(home, variables=variables) as workspace:
         run(workspace, [], Options())
         assert "ISO 8601" in (own / "rules" / "memory.md").read_text()
+        install_hooks(place)
+        assert has_hooks((own / "settings.json").read_text())
         assert not (home / ".claude").exists()
         assert leave(workspace, {}, run=quiet).problems == []
     assert tree(own) == before
+
+
+def test_with_hooks_the_memory_file_has_what_holds_everywhere_and_without_them_all_of_it(desk_at, home, place):
+    say(home, "a", RULE)
+    memory = home / ".claude" / "rules" / "memory.md"
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        add(workspace, "Explain the options before changing anything.", "preference")
+        run(workspace, [], Options())
+        assert "ISO 8601" in memory.read_text()
+        install_hooks(place)
+        run(workspace, [], Options())
+        assert "ISO 8601" not in memory.read_text()
+        assert "Explain the options" in memory.read_text()
+        rule = next(each for each in workspace.store.log.memories() if "ISO 8601" in each.content)
+        (route,) = [each for each in routed(workspace, [rule])[rule.id] if each.place is Place.MEMORY]
+        assert route.why == "a hook brings it to the sessions of its project"
+        assert preview(workspace, directory=rule_directory(workspace)).pieces[0].key == rule.id
+        leave_system(place, {}, run=quiet)
+        run(workspace, [], Options())
+        assert "ISO 8601" in memory.read_text()
+
+
+def rule_directory(workspace):
+    return workspace.store.archive.directories()[0][0]
 
 
 def test_the_nights_job_finds_the_clients_where_the_shell_that_installed_it_does(home):

@@ -194,10 +194,10 @@ def scheduler(folder, monkeypatch):
     return noted
 
 
-def remember_much(harbor):
-    """More facts than the memory file has room for."""
+def remember_much():
+    """More facts that hold everywhere than the memory file has room for."""
     with opened(find_paths(None, os.environ)) as workspace:
-        settle(workspace, lambda: [add(workspace, each, "project_fact", project=str(harbor)) for each in FACTS])
+        settle(workspace, lambda: [add(workspace, each, "project_fact", scope="user") for each in FACTS])
 
 
 def left_over(text):

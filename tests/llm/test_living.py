@@ -64,18 +64,18 @@ def test_what_claude_code_is_told_in_one_session_the_next_one_knows_and_leaving_
     state = home / ".local" / "share" / "kept"
     named = {line.partition("\t")[2] for line in (state / "hooks" / "queue").read_text(encoding="utf-8").splitlines()}
     assert named == {str(each) for each in (home / ".claude" / "projects").rglob("*.jsonl")}
-    remember_much(harbor)
+    remember_much()
     night()
     assert queued(str(state)) == []
     memory = home / ".claude" / "rules" / "memory.md"
     text = memory.read_text(encoding="utf-8")
-    assert RULE in text
     assert len(text) > 11_000
     fact, prompt = left_over(text)
     asked = at_claude(server, harbor, prompt)
     assert [each for each in lines_of(text) if as_sent(each) not in asked] == []  # the rules file arrives whole
     assert f"<{TAG}>" in asked
     assert as_sent(fact) in asked.partition(f"<{TAG}>")[2]
+    assert as_sent(RULE) in asked.partition(f"<{TAG}>")[2]  # a rule of this project, at its session's start
     night()
     told = json.loads(kept("list", "--all", "--json"))
     assert sum(RULE in each["content"] for each in told) == 1  # what was injected is not learnt again
@@ -91,17 +91,16 @@ def test_what_codex_is_told_in_one_session_the_next_one_knows_and_leaving_restor
     at_codex(server, harbor, RULE)
     state = home / ".local" / "share" / "kept"
     assert "/.codex/sessions/" in (state / "hooks" / "queue").read_text(encoding="utf-8")
-    remember_much(harbor)
+    remember_much()
     night()
     own = home / ".codex" / "AGENTS.md"
     text = own.read_text(encoding="utf-8")
     assert text.startswith(MINE)
-    assert RULE in text
     fact, prompt = left_over(text)
     asked = at_codex(server, harbor, prompt)
     assert [each for each in text.splitlines() if as_sent(each) not in asked] == []
     assert as_sent(fact) in asked.partition(f"<{TAG}>")[2]
-    assert as_sent(RULE) not in asked.partition(f"<{TAG}>")[2].partition(f"</{TAG}>")[0]  # it stands in the instructions already
+    assert as_sent(RULE) in asked.partition(f"<{TAG}>")[2].partition(f"</{TAG}>")[0]
     night()
     assert len(json.loads(kept("list", "--all", "--json"))) == len(FACTS) + 1
     own.write_text(own.read_text(encoding="utf-8").replace("<!-- kept:end", "- A line of my own.\n<!-- kept:end"), encoding="utf-8")
@@ -115,9 +114,7 @@ def test_with_extraction_at_the_sessions_end_the_next_session_knows_without_a_ni
     kept("config", "set", "llm.command", client("claude"))
     asked_before = len(server.questions)
     at_claude(server, harbor, RULE)
-    memory = home / ".claude" / "rules" / "memory.md"
-    until(memory.exists)
-    assert RULE in memory.read_text(encoding="utf-8")
+    until(lambda: RULE in kept("list"))
     until(lambda: not under_way(str(home)))
     models = [each for each in server.questions[asked_before:] if "You" in json.dumps(each.get("system", ""))]
     assert not any("memories" in json.dumps(each.get("output_config", "")) for each in models)

@@ -25,7 +25,7 @@ def harbor(home):
     """
     place = home / "harbor"
     place.mkdir()
-    remember_much(place)
+    remember_much()
     kept("run")  # notes where kept is
     return place
 

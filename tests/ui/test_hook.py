@@ -38,11 +38,20 @@ def prompt(words, **fields):
     return payload("UserPromptSubmit", prompt=words, **fields)
 
 
-def test_a_session_of_an_agent_that_reads_no_memory_file_starts_with_what_always_holds(remembering):
-    text = injected("session-start", payload("SessionStart", source="startup"), "--client", "codex")
+@pytest.mark.parametrize("event", ["session-start", "subagent-start"])
+def test_a_session_of_an_agent_that_reads_no_memory_file_starts_with_what_always_holds_and_its_own_project(remembering, event):
+    start = payload("", source="startup", agent_id="a1")
+    text = injected(event, start, "--client", "codex")
     assert text.startswith(f"<{TAG}>\n{NOTICE}\n")
     assert PREFERENCE in text
-    assert FACT not in text
+    assert FACT in text
+    (remembering / "ferry").mkdir()
+    assert FACT not in injected(event, start | {"cwd": str(remembering / "ferry"), "session_id": "another"}, "--client", "codex")
+
+
+def test_what_a_subagent_starts_with_is_told_the_session_all_the_same(remembering):
+    assert FACT in injected("subagent-start", payload("SubagentStart", agent_id="a1"), "--client", "codex")
+    assert FACT in injected("session-start", payload("SessionStart", source="startup"), "--client", "codex")
 
 
 def test_what_the_agent_reads_in_memory_md_is_not_put_before_it_again(remembering):

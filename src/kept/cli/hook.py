@@ -31,6 +31,7 @@ _BEGUN = "begun"  # noted beside the keys of what was shown: the session has had
 _AFTER = "after:"  # before the key of a fix that was shown after a command had failed
 _CHARS = 9_500  # a client cuts what is injected at 10,000 characters
 _TOKENS = 1_200
+_AT_START = 2  # times the budget: what is remembered of the project comes once a session
 _FAILING = (
     "error",
     "exception",
@@ -255,8 +256,9 @@ def _find_context(root: str, payload: Mapping[str, Any], client: str, message: s
         directory=_payload_text(payload, "cwd"),
         session=session,
         marks=_marks(message),
-        budget=_budget(settings),
+        budget=_budget(settings, 1 if message else _AT_START),
         core=not message or told is None,
+        whole=not message,
         days=first,
         told=told or frozenset(),
         client=client,
@@ -265,8 +267,8 @@ def _find_context(root: str, payload: Mapping[str, Any], client: str, message: s
     return assemble(_place(root, settings), asked, now=utc_now(), nearest=nearest, said=said)
 
 
-def _budget(settings: "_Settings") -> int:
-    return min(settings.tokens, _CHARS // 3)
+def _budget(settings: "_Settings", times: int = 1) -> int:
+    return min(times * settings.tokens, _CHARS // 3)
 
 
 def _place(root: str, settings: "_Settings") -> Place:

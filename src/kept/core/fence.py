@@ -53,10 +53,11 @@ class Layer(NamedTuple):
     share: float
 
 
-FIXES, CORE, DAYS, FACTS, PAST, SAID = "fixes", "core", "days", "facts", "past", "said"
+FIXES, CORE, HERE, DAYS, FACTS, PAST, SAID = "fixes", "core", "here", "days", "facts", "past", "said"
 LAYERS = (
     Layer(FIXES, "This failed before; what helped then:", 0.0, 3, 0.4),
     Layer(CORE, "Always:", 0.0, 30, 0.4),
+    Layer(HERE, "In this project:", 0.0, 60, 0.8),
     Layer(DAYS, "Worked on here in the last days:", 0.0, 6, 0.4),
     Layer(FACTS, "About this:", 0.3, 15, 0.6),
     Layer(PAST, "Worked on here earlier:", 0.3, 2, 0.3),

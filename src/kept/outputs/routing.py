@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
 
-from kept.core.memory import Judged, Memory
+from kept.core.memory import USER_SCOPE, Judged, Memory
 from kept.outputs.compose import Route, routes
-from kept.outputs.targets import scopes_apart
+from kept.outputs.targets import calls_hooks, client_of, scopes_apart
 from kept.profiles.profile import Place, Profile
 from kept.workspace import Workspace
 
@@ -28,17 +29,23 @@ def routed(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, tuple[
             zone=workspace.zone,
         )
         where = apart.get((each.scope, each.profile), "")
-        elsewhere = Route(place=Place.MEMORY, where=where, why="its project has a file of its own")
+        hooked = each.scope != USER_SCOPE and calls_hooks(workspace, client_of(workspace, _memory_file(workspace, profile)))
+        why = "its project has a file of its own" if where else "a hook brings it to the sessions of its project"
+        elsewhere = Route(place=Place.MEMORY, where=where, why=why)
         seen = _in_view(workspace, profile, each)
         found[each.id] = tuple(
             elsewhere
-            if where and one.place is Place.MEMORY and one.where
+            if (where or hooked) and one.place is Place.MEMORY and one.where
             else replace(one, where="", why="there is no room: more relevant ones are there")
             if one.place is Place.VIEW and not seen
             else one
             for one in told
         )
     return found
+
+
+def _memory_file(workspace: Workspace, profile: Profile) -> Path:
+    return workspace.paths.output(profile.outputs.memory_file or ".")
 
 
 def _in_view(workspace: Workspace, profile: Profile, memory: Memory) -> bool:

@@ -240,13 +240,16 @@ def _told_apart(workspace: Workspace, found: Document, target: Target) -> Docume
 def _handing_over(workspace: Workspace, target: Target) -> tuple[str, ...]:
     """How an agent hands the person's words over, where no hook tells it so."""
     reader = next(each for each in READERS if target.path == workspace.paths.of(each) / each.instructions)
-    folder = workspace.paths.of(reader)
-    called = bool(reader.file) and has_hooks(_settings_text(folder / reader.file))
-    return () if called or has_plugin(_settings_text(folder / reader.plugins)) or workspace.settings.handover == OFF else (START,)
+    return () if calls_hooks(workspace, reader) or workspace.settings.handover == OFF else (START,)
 
 
-def _settings_text(path: Path) -> str:
-    return files.read_text(path)
+def calls_hooks(workspace: Workspace, client: Client | None) -> bool:
+    """Whether an agent calls kept's hooks, by its settings or by the plugin."""
+    if client is None:
+        return False
+    folder = workspace.paths.of(client)
+    called = bool(client.file) and has_hooks(files.read_text(folder / client.file))
+    return called or has_plugin(files.read_text(folder / client.plugins))
 
 
 def scopes_apart(workspace: Workspace) -> dict[tuple[str, str], str]:
@@ -264,18 +267,22 @@ def _memories_for(workspace: Workspace, book: Book, target: Target) -> list[Memo
     if target.scope:
         return [each for each in book.memories if each.scope == target.scope]
     elsewhere = {(scope, one.id) for scope in set(book.projects.values()) for one in workspace.writing if _in_projects(one)}
-    known = book.injected.get(_client_of(workspace, target), frozenset())
+    client = client_of(workspace, target.path)
+    known = book.injected.get(client.name if client else "", frozenset())
+    everywhere = calls_hooks(workspace, client)  # what is remembered of a project comes where its sessions start
     return [
         memory
         for memory in book.memories
-        if (memory.scope, memory.profile) not in elsewhere and (memory.scope, normal_form(memory.content)) not in known
+        if (memory.scope, memory.profile) not in elsewhere
+        and (memory.scope, normal_form(memory.content)) not in known
+        and (memory.scope == USER_SCOPE or not everywhere)
     ]
 
 
-def _client_of(workspace: Workspace, target: Target) -> str:
-    """The agent that reads a file by itself in every session; empty where none does."""
-    folders = {workspace.paths.of(client): client.name for client in (*CLIENTS, GEMINI)}
-    return next((folders[folder] for folder in target.path.parents if folder in folders), "")
+def client_of(workspace: Workspace, path: Path) -> Client | None:
+    """The agent that reads a file by itself in every session; None where none does."""
+    folders = {workspace.paths.of(client): client for client in (*CLIENTS, GEMINI)}
+    return next((folders[folder] for folder in path.parents if folder in folders), None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

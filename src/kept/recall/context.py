@@ -11,7 +11,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 from kept.core.errors import StoreError
-from kept.core.fence import CORE, DAYS, FACTS, FIXES, SAID, Context, Piece
+from kept.core.fence import CORE, DAYS, FACTS, FIXES, HERE, SAID, Context, Piece
 from kept.core.text import label_of
 from kept.recall.context_budget import sandwich
 from kept.recall.nearby import Asked, Look, Message, Nearest, Place, near, shared_with, understood
@@ -52,7 +52,7 @@ def assemble(
         message = understood(look)
         offered = {
             FIXES: [_fix(look, each) for each in glance.fixes(list(asked.marks)) if asked.others or each.scope in look.scopes],
-            CORE: _core(look) if asked.core else [],
+            **(_core(look) if asked.core else {}),
             DAYS: _days(look, message) if asked.core or asked.days or message.intent.recent else [],
             **near(look, message, meant),
         }
@@ -87,23 +87,18 @@ def _said(look: Look, said: Said, scope: str) -> list[Piece]:
         return []
 
 
-def _core(look: Look) -> list[Piece]:
-    found = look.glance.core(
-        look.scopes, list(CORE_CATEGORIES), list(look.place.profiles), RULE_CATEGORIES if look.asked.rules else ()
-    )
-    return [
-        Piece(
-            CORE,
-            each.id,
-            each.line,
-            look.local_day(each.last_seen),
-            1.0,
-            each.pinned + each.confidence * min(1.0, 0.8 + each.observations / 50),
-            "pinned" if each.pinned else f"a {each.category} that holds {'everywhere' if each.scope == 'user' else 'here'}",
-        )
-        for each in found
-        if look.alive(each)
-    ]
+def _core(look: Look) -> dict[str, list[Piece]]:
+    """What always holds, and what is remembered of the project: its rules before the rest."""
+    rules = None if look.asked.whole else RULE_CATEGORIES if look.asked.rules else ()
+    pieces: dict[str, list[Piece]] = {CORE: [], HERE: []}
+    for each in look.glance.core(look.scopes, list(CORE_CATEGORIES), list(look.place.profiles), rules):
+        if look.alive(each):
+            layer = CORE if each.scope == "user" else HERE
+            first = 2 * each.pinned + (each.category in RULE_CATEGORIES)
+            score = first + each.confidence * min(1.0, 0.8 + each.observations / 50)
+            reason = "pinned" if each.pinned else f"a {each.category} that holds {'everywhere' if layer == CORE else 'here'}"
+            pieces[layer].append(Piece(layer, each.id, each.line, look.local_day(each.last_seen), 1.0, score, reason))
+    return pieces
 
 
 def _days(look: Look, message: Message) -> list[Piece]:

@@ -56,7 +56,8 @@ class Asked(NamedTuple):
     before the model anyway. ``marks`` are the fingerprints of failures the message tells of. ``core`` asks for what always holds,
     ``days`` for what was worked on in the last days (of that, what a message is about, where there is one). ``told`` are the keys
     of what was shown in the session before. ``client`` decides which files the session has read by itself; ``rules`` asks for the
-    rules of the project, which such files would hold. ``others`` lets fixes in that helped in another project.
+    rules of the project, which such files would hold, ``whole`` for all that is remembered of the project. ``others`` lets fixes in
+    that helped in another project.
     """
 
     message: str = ""
@@ -70,6 +71,7 @@ class Asked(NamedTuple):
     client: str = "claude"
     rules: bool = False
     others: bool = True
+    whole: bool = False
 
 
 class Place(NamedTuple):

@@ -47,6 +47,7 @@ def preview(
         client=client,
         rules=client == "none",
         others=others,
+        whole=not message,
     )
     place = Place(
         store=str(workspace.paths.store),

@@ -180,12 +180,12 @@ class StoreReader:
         """Memories by their rows."""
         return [_known_of_row(row) for row in self._fetch_all("memories", rows=json.dumps(rows))]
 
-    def core(self, scopes: list[str], categories: list[str], profiles: list[str], rules: Sequence[str] = ()) -> list[Known]:
+    def core(self, scopes: list[str], categories: list[str], profiles: list[str], rules: Sequence[str] | None = ()) -> list[Known]:
         """Active memories that are always shown: those of the user's scope in these categories, pinned ones, and those of a
-        project in the categories ``rules``.
+        project in the categories ``rules`` (None: in all).
         """
-        lists = {"scopes": scopes, "categories": categories, "profiles": profiles, "rules": list(rules)}
-        found = self._fetch_all("core", **{name: json.dumps(values) for name, values in lists.items()})
+        lists = {"scopes": scopes, "categories": categories, "profiles": profiles, "rules": rules}
+        found = self._fetch_all("core", **{name: None if values is None else json.dumps(values) for name, values in lists.items()})
         return [_known_of_row(row) for row in found]
 
     def fixes(self, marks: list[str]) -> list[Known]:

@@ -59,7 +59,7 @@ WHERE instr(body, '"pinned":true') > 0 AND profile IN (SELECT value FROM json_ea
 UNION ALL
 SELECT rowid AS row, id, category, scope, body, 0 AS uses FROM memories
 WHERE profile IN (SELECT value FROM json_each(:profiles)) AND scope IN (SELECT value FROM json_each(:scopes)) AND scope <> 'user'
-      AND +status = 'active' AND category IN (SELECT value FROM json_each(:rules)) AND instr(body, '"pinned":true') = 0;
+      AND +status = 'active' AND (:rules IS NULL OR category IN (SELECT value FROM json_each(:rules))) AND instr(body, '"pinned":true') = 0;
 
 -- name: fixes
 SELECT rowid AS row, id, category, scope, body, 0 AS uses FROM memories INDEXED BY memories_failure
