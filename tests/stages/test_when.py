@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from kept.core.dates.when import named_days, when, writes_month_first
-from kept.recall.ranking.question import bounded_by_event
+from kept.recall.ranking.event_time import bounded_by_event
 
 ZONE = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 11, 22, 30, tzinfo=UTC)  # a Wednesday, 23:30 in Berlin

@@ -21,7 +21,8 @@ from kept.local.recall_settings import Recall
 from kept.recall.embed import embedder
 from kept.recall.embed.levels import Level, level_of
 from kept.recall.index import Index, Kind, Limits, Unit, opened
-from kept.recall.ranking.question import bounded_by_event, is_telling, joined, phrases, sought, telling_words
+from kept.recall.ranking.event_time import bounded_by_event
+from kept.recall.ranking.question import is_telling, joined, phrases, sought, telling_words
 from kept.recall.ranking.rank import TIME, conversations, fused, in_conversation, with_surroundings
 from kept.recall.relevance import stem
 

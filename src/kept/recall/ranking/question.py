@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from kept.core.dates.when import OPEN, When, words_of
 from kept.core.text import index_words, query_words
 
 MOST_WORDS = 40  # words of a question that are looked for; a long paste has its subject at its ends
@@ -58,18 +57,6 @@ def telling_words(text: str) -> tuple[str, ...]:
     words = query_words(whole, most=10 * MOST_WORDS)
     telling = tuple(each for each in words if each not in _STOP)
     return (telling or words)[:MOST_WORDS]
-
-
-def bounded_by_event(question: str) -> When | None:
-    """The time before or after something that happened ("before the big release"), where a question names it."""
-    raw, words = words_of(question)
-    for place, word in enumerate(words[:-2]):
-        if word in ("before", "after", "since") and words[place + 1] in ("the", "our", "my", "that"):
-            event = telling_words(" ".join(words[place + 2 : place + 5]))
-            if event:
-                label = " ".join(words[place : place + 3])
-                return When(None, None, label, event, OPEN[word], " ".join(raw[:place]))
-    return None
 
 
 def joined(text: str) -> tuple[tuple[str, str, str], ...]:

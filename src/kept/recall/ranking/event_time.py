@@ -1,0 +1,18 @@
+"""A time that a question bounds by something that happened. Apart from the words of a question, which a hook waits for: the words
+of time take longer to import than a hook's whole search.
+"""
+
+from kept.core.dates.when import OPEN, When, words_of
+from kept.recall.ranking.question import telling_words
+
+
+def bounded_by_event(question: str) -> When | None:
+    """The time before or after something that happened ("before the big release"), where a question names it."""
+    raw, words = words_of(question)
+    for place, word in enumerate(words[:-2]):
+        if word in ("before", "after", "since") and words[place + 1] in ("the", "our", "my", "that"):
+            event = telling_words(" ".join(words[place + 2 : place + 5]))
+            if event:
+                label = " ".join(words[place : place + 3])
+                return When(None, None, label, event, OPEN[word], " ".join(raw[:place]))
+    return None
