@@ -6,6 +6,7 @@ up. A word that is everywhere says nothing, so a message that shares only such w
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from math import log, log1p
 from typing import NamedTuple
 
@@ -121,6 +122,7 @@ def tells(word: str) -> bool:
     return len(word) > 2 and letters > 1 and not (letters < len(word) and len(word) > 5 and set(word) <= _HEX)
 
 
+@lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """A word without the commonest endings, so that two forms of one word count once. Not how the index finds them."""
     for _ in range(2):  # of "deployed" two, for "deploy" loses its y

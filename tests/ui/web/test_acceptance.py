@@ -62,9 +62,11 @@ def test_from_five_transcripts_to_the_next_session(served, browse):
     page.goto(f"{served.url}/runs")
     page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_text("2 sessions, 4 new events").wait_for()
-    page.goto(f"{served.url}/?q=ISO+8601")
-    assert page.locator(".row .says").count() == 1
-    page.locator(".row .says a").click()
+    page.goto(f"{served.url}/?q=ISO+8601&within=turns")  # the same words where they were said
+    page.get_by_role("link", name="Open the conversation").first.click()
+    page.locator("dialog .turn.cited", has_text="ISO 8601").wait_for()
+    page.goto(f"{served.url}/?q=ISO+8601&within=memories")
+    page.locator(".row .says a").first.click()
     page.get_by_text("2 conversations, first seen 2026-01-01, last seen 2026-02-08").wait_for()
     page.goto(f"{served.url}/memories/{rule.id}")
     assert page.locator("h1").inner_text() == "Packages come from uv sync, never from pip."

@@ -14,10 +14,13 @@ from kept.core.memory import Status
 from kept.core.times import day_text
 from kept.memories.browse import plain
 from kept.recall.index import Kind
+from kept.recall.ranking.question import telling_words
 from kept.recall.search import Filters, Hit
 from kept.recall.search import search as recall
+from kept.recall.spelling import corrected, excerpt
 from kept.workspace import Workspace
 
+_SHOWN = 240  # characters of a turn
 _LAYERS = {"memories": Kind.MEMORY, "summaries": Kind.SUMMARY, "turns": Kind.TURN}
 
 
@@ -45,11 +48,14 @@ def search(
             since=workspace.span(workspace.day(since))[0] if since else None,
             until=workspace.span(workspace.day(until, last=True))[1] if until else None,
         )
-        hits = recall(workspace, words, where=_layers(layers, category), limit=limit, filters=filters)
+        asked = corrected(workspace, words)
+        hits = recall(workspace, asked, where=_layers(layers, category), limit=limit, filters=filters)
         if as_json:
-            show.write_json({"query": words, "hits": [plain(each) for each in hits]})
+            show.write_json({"query": words, "searched_for": asked, "hits": [plain(each) for each in hits]})
         else:
-            show.write([_hit_line(workspace, each) for each in hits] or [line("Nothing found.")])
+            show.write([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
+            told = telling_words(asked)
+            show.write([_hit_line(workspace, each, told) for each in hits] or [line("Nothing found.")])
 
 
 def _layers(layers: dict[Kind, None], category: str) -> Sequence[Kind]:
@@ -57,7 +63,7 @@ def _layers(layers: dict[Kind, None], category: str) -> Sequence[Kind]:
     return [each for each in layers if each is Kind.MEMORY or not category]
 
 
-def _hit_line(workspace: Workspace, hit: Hit) -> Line:
+def _hit_line(workspace: Workspace, hit: Hit, words: Sequence[str]) -> Line:
     why = (f"  [{', '.join(hit.reasons)}]", "dim")
     match hit.kind:
         case Kind.MEMORY if (memory := workspace.store.log.memory(hit.id)) is not None:
@@ -66,7 +72,8 @@ def _hit_line(workspace: Workspace, hit: Hit) -> Line:
                 memory, workspace.zone, ", ".join(filter(None, (state, scope_name(memory.scope, workspace.names()))))
             )
         case Kind.TURN if (turn := workspace.store.archive.event(hit.id)) is not None:
-            found = turn_line(workspace, turn)
+            head = turn_line(workspace, turn).head
+            found = Line(head=head, body=line(excerpt(hit.text, words, _SHOWN)).body)
         case _:
             found = entry([(f"    {day_text(hit.first_at, workspace.zone)}  ", "dim")], hit.text)
     return Line(head=found.head, body=(*found.body, why))

@@ -182,3 +182,15 @@ SELECT 'summary', id FROM notes UNION ALL SELECT 'summary', row FROM summaries W
 -- name: used
 INSERT INTO uses (memory, times) SELECT id, :times FROM memories WHERE id = :memory
 ON CONFLICT (memory) DO UPDATE SET times = times + excluded.times;
+
+-- name: memory_terms_table
+CREATE VIRTUAL TABLE IF NOT EXISTS temp.memory_terms USING fts5vocab(main, memory_index, row);
+
+-- name: memory_terms
+SELECT term FROM temp.memory_terms WHERE term >= :start AND term < :end ORDER BY doc DESC LIMIT 1;
+
+-- name: turn_terms_table
+CREATE VIRTUAL TABLE IF NOT EXISTS temp.turn_terms USING fts5vocab(main, turn_index, row);
+
+-- name: turn_terms
+SELECT term FROM temp.turn_terms WHERE term >= :start AND term < :end ORDER BY doc DESC LIMIT 1;

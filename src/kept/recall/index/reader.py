@@ -109,6 +109,14 @@ class Index:
         rows = self._fetch_all(f"{_TABLES[kind]}_counted", phrases=json.dumps([_any_of([each]) for each in wanted]), most=most)
         return {wanted[row["place"]]: row["found"] for row in rows}
 
+    def completed(self, start: str) -> str:
+        """The commonest word that begins so, in the form words are found by; empty where none does."""
+        for table in ("memory", "turn"):
+            self._fetch_all(f"{table}_terms_table")
+            for row in self._fetch_all(f"{table}_terms", start=start, end=f"{start}\U0010ffff"):
+                return str(row["term"])
+        return ""
+
     def among(self, kind: Kind, limits: Limits) -> frozenset[int]:
         """The rows of a kind that are within the limits."""
         rows = self._fetch_all(f"{_TABLES[kind]}_among", **limits.values())

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from itertools import groupby
 from typing import Annotated, Any
@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from kept.core.errors import MissingError
 from kept.core.event import Origin
 from kept.core.memory import Memory, Status
 from kept.intake.discovery import survey
@@ -18,16 +19,21 @@ from kept.memories.browse import TRUST, Filter, chosen
 from kept.memories.person import MOST, find, revision
 from kept.pipeline.erase.forget import places, request_of
 from kept.profiles.profile import kind_of, title_of
+from kept.recall.index import Kind
+from kept.recall.ranking.question import telling_words
+from kept.recall.search import EVERYWHERE, NO_FILTERS, Filters, Hit, search
+from kept.recall.spelling import corrected, excerpt
 from kept.web.navigation import Page
 from kept.web.render import is_part, page, part
 from kept.web.room import at_desk
+from kept.web.turns import turn_of
 from kept.workspace import Workspace
 
 router = APIRouter()
 _PLACES = 4  # places of one holder that are shown before something is forgotten
 PAGE = Page(id="memories", title="Memories", path="/", key="m", router=router)
 
-_STRETCH = 100  # memories shown before "show more"
+_STRETCH = 100  # rows shown before "show more"
 
 AGES: Mapping[str, tuple[str, int, int]] = {  # label, seen within so many days, not within so many
     "7": ("the last 7 days", 7, 0),
@@ -38,11 +44,30 @@ AGES: Mapping[str, tuple[str, int, int]] = {  # label, seen within so many days,
 Ids = Annotated[list[str], Query(alias="id", min_length=1, max_length=1_000)]
 
 
+LAYERS: Mapping[str, tuple[str, tuple[Kind, ...]]] = {  # label, what is looked in
+    "memories": ("memories", (Kind.MEMORY,)),
+    "days": ("days", (Kind.SUMMARY,)),
+    "turns": ("conversations", (Kind.TURN,)),
+}
+_SEARCHED = (Status.ACTIVE, Status.HELD)
+_MOST_FOUND, _EXCERPT, _ID = 300, 320, 4  # hits of a search; characters shown of one; characters that may be an id
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """One hit of a search: a memory, or a turn or a line of a day with the stretch of its text that has the words."""
+
+    memory: Memory | None = None
+    hit: Hit | None = None
+    text: str = ""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wish:
     """What the address asks for; a word it does not know is no wish."""
 
     q: str = ""
+    within: str = ""
     status: str = ""
     category: str = ""
     project: str = ""
@@ -65,6 +90,7 @@ def memories(
     request: Request,
     *,
     q: Annotated[str, Query(max_length=500)] = "",
+    within: str = "",
     status: str = "",
     category: str = "",
     project: str = "",
@@ -73,9 +99,14 @@ def memories(
     shown: Annotated[int, Query(ge=1, le=100_000)] = _STRETCH,
 ) -> Response:
     """The page; or, for htmx, the list alone."""
-    wish = Wish(q=q.strip(), status=status, category=category, project=project, age=age, origin=origin)
+    wish = Wish(q=q.strip(), within=within, status=status, category=category, project=project, age=age, origin=origin)
     with at_desk(request) as workspace:
+        if wish.q and is_part(request):
+            return part(workspace, "search_list.html", **_found_values(workspace, wish, shown))
         every = workspace.store.log.memories()
+        choices: dict[str, Any] = {"choices": _choices(workspace, every), "stored": len(every)}
+        if wish.q:
+            return page(request, workspace, "memories.html", here=PAGE.id, **_found_values(workspace, wish, shown), **choices)
         found = chosen(workspace, every, _filter(workspace, wish), workspace.clock())
         values: dict[str, Any] = {
             "wish": wish,
@@ -83,19 +114,26 @@ def memories(
             "shown": shown,
             "stretch": _STRETCH,
             "groups": _groups(found[:shown]),
-            **shown_with(workspace, wish.q.casefold().split()),
+            **shown_with(workspace),
         }
         if is_part(request):
             return part(workspace, "memories_list.html", **values)
-        return page(
-            request,
-            workspace,
-            "memories.html",
-            here=PAGE.id,
-            stored=len(every),
-            choices=_choices(workspace, every),
-            **values,
-        )
+        return page(request, workspace, "memories.html", here=PAGE.id, **choices, **values)
+
+
+@router.get("/turn")
+def turn(
+    request: Request, event: Annotated[str, Query(max_length=1_000)], around: Annotated[int, Query(ge=0, le=200)] = 8
+) -> Response:
+    """One archived turn in its conversation."""
+    with at_desk(request) as workspace:
+        turns = [turn_of(each) for each in workspace.store.archive.around(event, around, around)]
+        if not turns:
+            raise MissingError("this turn is not in the archive", hint="search again")
+        values: dict[str, Any] = {"turns": turns, "event": event, "around": around}
+        if is_part(request):
+            return part(workspace, "turn.html", **values)
+        return page(request, workspace, "turn_page.html", here=PAGE.id, **values)
 
 
 @router.get("/found")
@@ -182,12 +220,55 @@ def shown_with(workspace: Workspace, words: Sequence[str] = ()) -> dict[str, Any
     }
 
 
+def _found_values(workspace: Workspace, wish: Wish, shown: int) -> dict[str, Any]:
+    """What a search finds, best first: memories, days and turns in one list."""
+    asked = corrected(workspace, wish.q)
+    which = _filter(workspace, wish)
+    only_memories = bool(wish.category or wish.origin or wish.status)
+    where = [Kind.MEMORY] if only_memories else LAYERS.get(wish.within, ("", EVERYWHERE))[1]
+    filters = Filters(
+        project=wish.project,
+        category=wish.category.rpartition(".")[2],
+        since=which.since,
+        until=which.before,
+        statuses=tuple(each.value for each in Status) if wish.status else NO_FILTERS.statuses,
+    )
+    hits = search(workspace, asked, where=where, limit=min(shown, _MOST_FOUND) + 1, filters=filters)
+    named = [] if len(wish.q) < _ID else workspace.store.log.ids_like(wish.q) if wish.q.isalnum() else []
+    memories = {
+        number: memory
+        for number in (*named, *(each.id for each in hits if each.kind is Kind.MEMORY))
+        if (memory := workspace.store.log.memory(number)) is not None
+    }
+    fits = {
+        each.id
+        for each in chosen(
+            workspace, tuple(memories.values()), replace(which, statuses=_SEARCHED) if not wish.status else which, workspace.clock()
+        )
+    }
+    found = [Found(memory=memories[each]) for each in named if each in fits]
+    words = telling_words(asked)
+    for hit in hits:
+        if hit.kind is not Kind.MEMORY:
+            found.append(Found(hit=hit, text=excerpt(hit.text, words, _EXCERPT)))
+        elif hit.id in fits and hit.id not in named:
+            found.append(Found(memory=memories[hit.id], hit=hit))
+    return {
+        "wish": wish,
+        "asked": asked if asked != wish.q else "",
+        "found": found[:shown],
+        "more": len(found) > shown and shown < _MOST_FOUND,
+        "shown": shown,
+        "stretch": _STRETCH,
+        **shown_with(workspace, words),
+    }
+
+
 def _filter(workspace: Workspace, wish: Wish) -> Filter:
     now = workspace.clock()
     _, within, longer = AGES.get(wish.age, ("", 0, 0))
     known = {each.value: each for each in Status}
     return Filter(
-        words=wish.q,
         everything=wish.status == "any",
         pinned=wish.status == "pinned",
         statuses=(known.get(wish.status, Status.ACTIVE),),
@@ -216,6 +297,7 @@ def _choices(workspace: Workspace, every: tuple[Memory, ...]) -> dict[str, list[
     projects = sorted({names[each.scope] for each in every if each.scope in names})
     statuses = {each.status for each in every} | {each.status_at(workspace.clock()) for each in every}
     return {
+        "within": [(each, label) for each, (label, _) in LAYERS.items()],
         "category": [(f"{profile}.{category}", title_of(workspace.profiles, profile, category)) for profile, category in kinds],
         "project": [(each, each) for each in projects],
         "status": [

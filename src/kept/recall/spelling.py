@@ -1,0 +1,79 @@
+"""What a person types, with its mistakes: words that nothing has are replaced by what they most likely mean. Read-only.
+
+Also the stretch of a long text in which the words stand.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from kept.core.text import query_words
+from kept.recall.index import Index, Kind, opened
+from kept.recall.ranking.question import telling_words
+from kept.recall.search import Place
+
+_SHORTEST = 4  # letters of a word that may be mistyped: shorter ones are each near to many
+_PREFIX = 3  # letters from which on the last word may be one that is still being typed
+_MOST_WORDS = 8  # words of a question that are looked at
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_LOOKED_IN = (Kind.MEMORY, Kind.TURN)
+
+
+def corrected(workspace: Place, query: str) -> str:
+    """The query with each word that is found nowhere replaced by the commonest word one mistake away (a letter more, less, other,
+    or two swapped), the last one also by a word that begins so. The query itself where there is nothing to correct. Raises
+    StoreError.
+    """
+    words = [each for each in telling_words(query)[:_MOST_WORDS] if not each.isdecimal()]
+    with opened(workspace.paths.store) as index:
+        known = _counts(index, words)
+        last = (query_words(query) or ("",))[-1]
+        changed = {
+            word: meant
+            for word in words
+            if not known[word] and (meant := (_completed(index, word) if word == last else "") or _nearest(index, word))
+        }
+    if not changed:
+        return query
+    return " ".join(changed.get(each.lower().strip(".,;:!?()\"'"), each) for each in query.split())
+
+
+def excerpt(text: str, words: Sequence[str], most: int) -> str:
+    """At most so many characters of a text on one line, around the first of the words that stands in it."""
+    whole = " ".join(text.split())
+    if len(whole) <= most:
+        return whole
+    low = whole.casefold()
+    at = min((place for each in words if (place := low.find(each.casefold())) >= 0), default=0)
+    start = max(0, min(at - most // 3, len(whole) - most))
+    start = whole.find(" ", start) + 1 if start else 0
+    end = start + most
+    return f"{'…' if start else ''}{whole[start:end].rstrip()}{'…' if end < len(whole) else ''}"
+
+
+def _counts(index: Index, words: Sequence[str]) -> dict[str, int]:
+    found = [index.counts(kind, words, 1) for kind in _LOOKED_IN]
+    return {word: sum(each.get(word, 0) for each in found) for word in words}
+
+
+def _completed(index: Index, word: str) -> str:
+    return index.completed(word) if len(word) >= _PREFIX else ""
+
+
+def _nearest(index: Index, word: str) -> str:
+    if len(word) < _SHORTEST:
+        return ""
+    near = list(dict.fromkeys(_one_mistake_away(word)))
+    counts = {each: count for kind in _LOOKED_IN for each, count in index.counts(kind, near, 1_000).items() if count}
+    return max(counts, key=lambda each: counts[each], default="")
+
+
+def _one_mistake_away(word: str) -> Iterator[str]:
+    letters = "".join(dict.fromkeys(_LETTERS + word))
+    for at in range(len(word) + 1):
+        before, after = word[:at], word[at:]
+        if after and at:  # the first letter is mostly right
+            yield before + after[1:]
+            yield from (before + each + after[1:] for each in letters)
+        if len(after) > 1:
+            yield before + after[1] + after[0] + after[2:]
+        if at:
+            yield from (before + each + after for each in letters)

@@ -1,0 +1,38 @@
+"""Mistyped and half-typed words of a search."""
+
+import pytest
+
+from kept.memories import person
+from kept.recall.spelling import corrected, excerpt
+
+
+@pytest.fixture
+def desk(desk_at, tmp_path):
+    with desk_at(tmp_path) as workspace:
+        person.add(workspace, "Store every checkpoint under .saves, never in the repository.", "constraint")
+        yield workspace
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("where do chekpoints go", "where do checkpoints go"),
+        ("checkpiont", "checkpoint"),
+        ("reposittory", "repository"),
+        ("the checkp", "the checkpoint"),
+        ("checkpoint", "checkpoint"),
+        ("zeppelin", "zeppelin"),
+        ("", ""),
+    ],
+)
+def test_a_word_that_nothing_has_becomes_the_one_that_is_meant(desk, typed, meant):
+    assert corrected(desk, typed) == meant
+
+
+def test_an_excerpt_has_the_words_in_the_middle_of_a_long_text():
+    text = f"{'before ' * 200}the walnut fell {'after ' * 200}"
+    found = excerpt(text, ["walnut"], 120)
+    assert "the walnut fell" in found
+    assert len(found) <= 122
+    assert (found[0], found[-1]) == ("…", "…")
+    assert excerpt("short", ["walnut"], 120) == "short"
