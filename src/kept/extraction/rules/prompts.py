@@ -27,7 +27,7 @@ from kept.profiles.profile import Category, Profile
 
 CERTAIN = 0.95  # an explicit telling: nothing about it is a guess
 WAITING = 0.5  # until a trained score says more
-LEAN = "points at something that is not named"
+LEAN = "points at something outside of its words"
 _READ = 20_000  # characters of a prompt that are read
 _SENTENCES = 400
 _ABOUT = 160  # characters of the line before
@@ -92,7 +92,7 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
     about = _about(prompt, content, telling, spoken)
     text, start, end = event.text, telling.start, telling.end
     chosen = CHOSEN if is_choice(event) else ""
-    doubt = chosen or telling.doubt or (LEAN if about is None else "") or disowned(text, start, end) or introduced(text, start)
+    doubt = chosen or telling.doubt or (LEAN if about != "" else "") or disowned(text, start, end) or introduced(text, start)
     doubt = SAID_ONCE if telling.trigger == WISH and not chosen else doubt
     where = _scope(event.text, content, category, prompt.scope, spoken)
     return Candidate(
