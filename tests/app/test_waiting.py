@@ -12,6 +12,7 @@ from kept.memories.history import undo
 from kept.memories.person import revision
 from kept.memories.waiting import BEST, best, count_shown, find_waiting, waiting
 from kept.pipeline.run import Options, run
+from kept.recall.example import example
 from talking import say
 
 WISHES = [
@@ -140,3 +141,17 @@ def test_one_request_tried_in_three_sessions_waits(desk_at, home):
         run(opened, [], Options(model=False))
         assert active(opened) == []
         assert STANDING in {item.memory.content for item in waiting(opened)}
+
+
+def test_a_wish_of_too_few_words_to_stand_by_itself_does_not_wait(desk_at, home):
+    say(home, "s1", "hello there", "no, don't invent a station.", WISHES[0])
+    with desk_at(home) as opened:
+        run(opened, [], Options(model=False))
+        assert [item.memory.content for item in waiting(opened)] == [WISHES[0]]
+
+
+def test_the_search_of_the_first_run_is_two_words_that_stand_side_by_side(desk_at, home):
+    say(home, "s1", "look at the harbour tides of Bergen", "and plot harbour tides again")
+    with desk_at(home) as opened:
+        run(opened, [], Options(model=False))
+        assert example(opened) == "harbour tides"

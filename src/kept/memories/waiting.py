@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from kept.core.errors import MissingError
 from kept.core.memory import SAID_ONCE, Candidate, Memory, Refused, Status
 from kept.core.text import normal_form
+from kept.extraction.rules.handover import LEAST
+from kept.extraction.rules.passages import content_words
 from kept.extraction.score import NEAR, Score, features, score
 from kept.profiles.lexicons import lexicon
 from kept.store.values import Proposal
@@ -103,8 +105,10 @@ def _proposal_order(proposal: Proposal) -> tuple[str, str]:
 
 
 def _is_wish(proposal: Proposal) -> bool:
+    """True for a wish said once that has as many words with matter as a passage needs to stand by itself."""
     verdict = proposal.judged.verdict
-    return isinstance(verdict, Refused) and verdict.reason == SAID_ONCE and bool(proposal.judged.candidate.content)
+    once = isinstance(verdict, Refused) and verdict.reason == SAID_ONCE
+    return once and content_words(proposal.judged.candidate.content) >= LEAST
 
 
 def as_memory(candidate: Candidate) -> Memory:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 from heapq import nlargest
+from itertools import pairwise
 
 from kept.core.event import Event, Kind
 from kept.core.spans import typed_spans
@@ -13,23 +14,24 @@ from kept.workspace import Workspace
 
 _SESSIONS = 10  # of which the prompts are looked at, the latest first
 _OPENING = 60  # events of a session
-_WORDS = 2
-_LETTERS = 5  # of a word that says something by itself
+_LETTERS = 4  # of a word that says something by itself
 _FEW, _SHARE = 5, 200  # so many texts, or one of so many, may have a word that tells one conversation from another
 _SECONDS = 1.0
 
 
 def example(workspace: Workspace) -> str:
-    """Two telling words that stand in one prompt and more than once in all; empty where none do. Raises StoreError."""
+    """Two telling words that a person typed side by side, each of which stands in more texts; empty where there are none.
+
+    Raises StoreError.
+    """
     with closing(StoreReader(str(workspace.paths.store), _SECONDS)) as reader:
         most = max(_FEW, reader.texts() // _SHARE)
         for event in _prompts(workspace):
-            typed = " ".join(event.text[span.start : span.end] for span in typed_spans(event))
-            words = [word for word in telling_words(typed) if len(word) >= _LETTERS and f"{word} " in f"{typed.lower()} "]
-            counts = {word: count for word in words if 1 < (count := reader.count_with(word)) <= most}
-            if len(counts) >= _WORDS:
-                chosen = nlargest(_WORDS, counts, key=lambda word: counts[word])
-                return " ".join(word for word in words if word in chosen)
+            typed = " ".join(event.text[span.start : span.end].lower() for span in typed_spans(event))
+            words = [word for word in telling_words(typed) if len(word) >= _LETTERS]
+            pairs = [pair for pair in pairwise(words) if f" {' '.join(pair)} " in f" {typed} "]
+            if found := next((pair for pair in pairs if all(1 < reader.count_with(word) <= most for word in pair)), None):
+                return " ".join(found)
     return ""
 
 
