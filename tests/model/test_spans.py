@@ -533,6 +533,16 @@ def test_labels_of_dumped_data_and_banners_of_servers_are_no_speech(output):
         ),
         ('do 3 and 7\n\n" A run of grep -n "old_name" over lib/ is enough to be sure."', "do 3 and 7"),
         ("page:44  Error in drawTable: TypeError: x is not a function\n    at page:44:3", ""),
+        (
+            "why does the list hang\nDrawing the list with:\n{rows: 3}\nRequest ID: 0f3c2a1b-7c55-4d0e-9b1a-55aa",
+            "why does the list hang",
+        ),
+        ("so only groups : Broken Row Error - Parent row must be fixed, not the cell", "so only groups :"),
+        ('look at await fetch("http://localhost/rows", {\n  "method": "GET"\n})', "look at"),
+        (
+            "this: Instead of one queue for all workers, give each its own:\n\nreads as if we had one",
+            "this:|reads as if we had one",
+        ),
         ("Fetching notes from origin...\nNo new notes found on origin. Nothing to merge.", ""),
     ],
 )

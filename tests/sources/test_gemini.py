@@ -146,6 +146,14 @@ def test_the_project_is_what_the_client_noted_beside_the_chats(tmp_path):
     assert found.project == "/home/u/work"
 
 
+@pytest.mark.parametrize(("folder", "author"), [("/home/ada/shop", Author.HUMAN), ("/tmp/job-7", Author.INJECTED)])
+def test_prompts_in_a_folder_where_no_person_works_are_a_programs_and_counted(tmp_path, folder, author):
+    (path := tmp_path / "s.jsonl").write_bytes(lines({**HEAD, "directories": [folder]}, user("m1", "always use uv")))
+    events, account, _ = read(GEMINI, path)
+    assert [(each.author, each.text) for each in events] == [(author, "always use uv")]
+    assert account.noted.get("program-prompt:folder", 0) == (author is not Author.HUMAN)
+
+
 def a_document(messages, **more):
     return json.dumps({**HEAD, **more, "messages": messages}, indent=2).encode()
 

@@ -164,3 +164,24 @@ def test_a_database_that_another_process_writes_gives_what_is_committed_and_the_
     finally:
         writer.close()
     assert human(after) == ["and never npm"] or human(after) == ["use pnpm", "and never npm"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "rules", "author"),
+    [
+        ("/home/ada/shop", [{"permission": "question", "action": "deny", "pattern": "*"}], Author.HUMAN),
+        ("/tmp/job-7", [{"permission": "question", "action": "deny", "pattern": "*"}], Author.INJECTED),
+        ("/tmp/job-7", [{"permission": "bash", "action": "deny", "pattern": "*"}], Author.HUMAN),
+        ("/tmp/job-7", None, Author.HUMAN),
+        ("/tmp/job-7", "no rules", Author.HUMAN),
+    ],
+)
+def test_prompts_of_opencode_run_are_the_persons_but_for_a_programs_folder_and_those_are_counted(tmp_path, folder, rules, author):
+    path = tmp_path / "opencode.db"
+    database(path, {"s": (None, 1, [("m", USER, [text("always use uv")])])})
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE session ADD COLUMN permission TEXT")
+        connection.execute("UPDATE session SET directory = ?, permission = ?", (folder, json.dumps(rules)))
+    events, account, _ = read(READER, path)
+    assert [(each.author, each.text) for each in events] == [(author, "always use uv")]
+    assert account.noted.get("program-prompt:run", 0) == (author is not Author.HUMAN)

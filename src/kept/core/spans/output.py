@@ -60,7 +60,7 @@ _SHAPES = re2.compile(
     r"|hint|npm|yarn|pnpm|pip3?|bun|deno|brew|apt|gem|composer|gradle|maven): \S|failed to [^:\n]{3,60}: \S"
     r"|(?-i:Error) (?:in \S+|(?:while |when )?(?:loading|creating|fetching|parsing|reading|writing|calling)\b[^:]{0,60}): \S"
     r"|(?-i:[A-Z][a-z]+ing) [^.]+(?:\.\.\.|…)\s*$"
-    r"|(?-i:No (?:[a-z]+ ){1,2}found\b|Nothing to [a-z]+\.?\s*$)|sudo [a-z]"
+    r"|(?-i:No (?:[a-z]+ ){1,2}found\b|Nothing to [a-z]+\.?\s*$)|sudo [a-z]|\w+ id: [0-9a-f-]{16,}"
     r"|HEAD is now at |On branch \S+$|Your branch is |nothing to commit|\(use \"git "
     r"|could not apply [0-9a-f]{7}|Switched to (?:a new )?branch |access to \w+ at "
     r"|\s{2,}[\w-]+:(?: \S+)?\s*$|[.FEsx]{5,}\s*$"

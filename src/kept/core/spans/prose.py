@@ -19,10 +19,11 @@ _BLANK = re2.compile(r"\n(?:[ \t]*\n)+")
 _RULER = re2.compile(r"^\s*[-=_*]{3,}\s*$")
 # A comment of a program.
 _REMARK = re2.compile(r"^\s*(?:--|#|;|%)\s+\S")
-# A place that a compiler or a linter names, or an exception, and what it says of it.
+# A place that a compiler names, an exception or a titled error, and what it says of it; a request copied from a browser.
 _LOCATED = re2.compile(
     r"(?:^|\s)([\w./@~+-]+\.\w{1,5}(?::\d+){1,2}(?::\s|\s{2,})\S+ \S+ \S"
-    r"|(?:Uncaught )?(?:\(in promise\) )?[A-Z]\w*(?:Error|Exception): \S+ \S+ \S)"
+    r"|(?:Uncaught )?(?:\(in promise\) )?[A-Z]\w*(?:Error|Exception): \S+ \S+ \S"
+    r"|(?:[A-Z]\w+ ){1,3}(?:Error|Exception|Warning) [-–—:] [A-Z]\w+ \S+ \S|await fetch\([\\\"']\S)"
 )
 # A line that begins with a place in a file: all of it was printed.
 _PLACE = re2.compile(r"^\s*\S+:\d+(?::\d+)?\s")
@@ -37,13 +38,15 @@ _TOOL = re2.compile(r"^[\w./-]+: ")
 _CALL = re2.compile(r"^[\w.]+\(")
 # Brackets of data on one line, what names them an example, and a clause that goes on behind them.
 _DATA = re2.compile(r"[\[{].*[\]}]")
+# All that points at the words that follow.
+_POINTED = re2.compile(r"^(?:this|these)[ \t]*:[ \t]+(\p{Lu})")
 _EXAMPLE = re2.compile(
     r"(?i)(?:\be\.? ?g\.?|\bi\.? ?e\.?|\bz\. ?b\.|\bfor (?:example|instance)|\bsuch as|\bzum beispiel|\bpar exemple|\bpor ejemplo"
     r"|\bpor exemplo|例如|例えば)[\s,:：]*$"
 )
 _CLAUSE_BEHIND = re2.compile(r"^, \p{Ll}+ \p{Ll}")
 # What a program calls the data that it dumps.
-_DUMP = re2.compile(r"(?m)^\p{Lu}\pL+ed [\w ]{2,40}:\s*(?:\w*\(\d+\) ?)?[\[{]")
+_DUMP = re2.compile(r"(?m)^\p{Lu}\pL+(?:ed|ing) [\w ]{2,40}:\s*(?:\w*\(\d+\) ?)?(?:[\[{]|<\w)")
 _LABEL = re2.compile(r"^\p{Ll}\pL*(?: \p{Ll}\pL*)?\s*$")
 _QUESTION = 4  # words of a question that stands for itself
 _JOINT = re2.compile(r"[:：.?!]\s+")
@@ -193,6 +196,8 @@ def _mark_lines(marks: Marks, lines: list[_Line], state: _State) -> None:
 
 def _attached(line: str) -> int:
     """Where output or somebody's text begins that a person pasted behind their words on the same line; 0 where none does."""
+    if (pointed := _POINTED.match(line)) and not has("person", line):
+        return int(pointed.start(1))
     for match in _JOINT.finditer(line):
         lead, rest = line[: match.start()], line[match.end() :]
         if match[0][0] in ":：" and digests(lead) and len(rest.split()) >= ARTICLE:

@@ -1,10 +1,20 @@
 """Whether a session that no terminal shows may be a person's: what they type to `claude -p` or `codex exec`, or their own scripts
 do.
 
-One rule for every client. A program's own sessions (an SDK), and those in folders that no person works in, are the program's.
+One rule for every client: a program's own sessions (an SDK) are the program's, and so are those in folders that no person works
+in, unless the client says that they had a terminal. What is taken for a program's is counted.
 """
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from kept.core.event import Author
+from kept.sources.documents import Said
+from kept.sources.pieces import Piece, note
+
+_Prompt = TypeVar("_Prompt", Piece, Said)
 
 # Folders of temporary files and of build machines.
 _UNATTENDED = re.compile(
@@ -26,3 +36,9 @@ def is_sdk(entry: object) -> bool:
 def is_unattended(folder: object) -> bool:
     """Whether a session's folder is one that no person works in; a folder that is not told is taken for such."""
     return not isinstance(folder, str) or not folder or bool(_UNATTENDED.search(folder))
+
+
+def as_programs(pieces: Sequence[_Prompt], noted: dict[str, int], mark: str) -> list[_Prompt]:
+    """Prompts as a program's, counted under what marked them so."""
+    note(noted, f"program-prompt:{mark}")
+    return [replace(piece, author=Author.INJECTED, reason="machine-session") for piece in pieces]

@@ -24,6 +24,7 @@ from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice, Tool
 from kept.core.times import parse_instant
 from kept.sources.documents import DOCUMENT_LIMIT, REWRITTEN, settle, unreadable, word_of
+from kept.sources.formats.attended import as_programs, is_unattended
 from kept.sources.json_lines import Fetch, Outcome, Reader, read_slices
 from kept.sources.pieces import (
     PATH_LIMIT,
@@ -281,7 +282,8 @@ def _user_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int])
     pieces = typed_pieces(typed, noted, reason="user-message") + extra
     if state.subagent:
         return [replace(piece, author=Author.SUBAGENT, reason="subagent-session") for piece in pieces]
-    return pieces
+    # The client notes no terminal, so its folder decides where it is known.
+    return as_programs(pieces, noted, "folder") if state.project and is_unattended(state.project) else pieces
 
 
 def _injected(text: str, reason: str, index: int = 0) -> Piece:

@@ -1,9 +1,11 @@
 """OpenCode's sessions, in its SQLite database.
 
 A record is a part of a message, and a message without parts. What stands in the name of the user is the person's unless the part
-is marked as synthetic (files the client attached) or the session was spawned by another one.
+is marked as synthetic (files the client attached), the session was spawned by another one, or ``opencode run`` began it where no
+person works.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +19,7 @@ from kept.core.times import parse_instant
 from kept.sources.conversations import Conversation, read_conversations
 from kept.sources.databases import MAGIC, add_index, table_names, tables_of
 from kept.sources.documents import Document, Entry, Place, Said, cut, mapping_of, split_prompt, word_of
+from kept.sources.formats.attended import as_programs, is_unattended
 from kept.sources.pieces import bounded_name, detail_of, target_of, words_of
 from kept.sources.records import Line, Record, Reject, parse_line
 
@@ -54,13 +57,36 @@ def _sessions(path: Path, connection: Connection) -> Iterator[Conversation]:
         raise SourceError("has no tables of sessions, messages and parts", where=str(path))
     add_index(connection, "message", "session_id")
     add_index(connection, "part", "message_id")
-    found = connection.execute("SELECT id, parent_id, directory, time_updated FROM session ORDER BY time_updated, id").fetchall()
-    for session, parent, directory, updated in found:
-        read = partial(_read_session, connection, str(session), str(directory or ""), spawned=bool(parent))
+    columns = {str(row[1]) for row in connection.execute("PRAGMA table_info(session)")}
+    rules = "permission" if "permission" in columns else "NULL"
+    found = connection.execute(
+        f"SELECT id, parent_id, directory, time_updated, {rules} FROM session ORDER BY time_updated, id"  # noqa: S608 - two constants
+    ).fetchall()
+    for session, parent, directory, updated, permission in found:
+        who = _Opened(spawned=bool(parent), unattended=_asks_nobody(permission) and is_unattended(directory))
+        read = partial(_read_session, connection, str(session), str(directory or ""), who)
         yield Conversation(changed=updated if isinstance(updated, int) else 0, read=read)
 
 
-def _read_session(connection: Connection, session: str, directory: str, *, spawned: bool) -> tuple[Document, list[Reject]]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Opened:
+    """Who began a session: another one, or a program in a folder where no person works."""
+
+    spawned: bool
+    unattended: bool
+
+
+def _asks_nobody(permission: object) -> bool:
+    """Whether a session's rules forbid questions, as ``opencode run`` has them: nobody is there to answer."""
+    try:
+        rules = json.loads(permission) if isinstance(permission, str) else None
+    except (ValueError, RecursionError):
+        return False
+    denied = {"permission": "question", "action": "deny"}
+    return isinstance(rules, list) and any(isinstance(rule, dict) and denied.items() <= rule.items() for rule in rules)
+
+
+def _read_session(connection: Connection, session: str, directory: str, who: _Opened) -> tuple[Document, list[Reject]]:
     rows = connection.execute(
         "SELECT m.rowid, m.id, m.time_created, m.data, p.rowid, p.id, p.data FROM message m"
         " LEFT JOIN part p ON p.message_id = m.id WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id",
@@ -89,7 +115,7 @@ def _read_session(connection: Connection, session: str, directory: str, *, spawn
             turn=bounded_name(message_id) if message.get("role") == "assistant" else "",
         )
         place = Place(int(part_row or message_row), 0, 0)
-        entries.append(_read_part(message, part, template, place, spawned=spawned))
+        entries.append(_read_part(message, part, template, place, who))
     return Document(session=session, entries=tuple(entries), project=directory), [
         each for each in rejects if isinstance(each, Reject)
     ]
@@ -113,12 +139,12 @@ def _parse_value(data: Any, row: int) -> Mapping[str, Any] | Reject:
             return {}
 
 
-def _read_part(message: Mapping[str, Any], part: Mapping[str, Any], template: Said, place: Place, *, spawned: bool) -> Entry:
+def _read_part(message: Mapping[str, Any], part: Mapping[str, Any], template: Said, place: Place, who: _Opened) -> Entry:
     role, text = message.get("role"), words_of(part.get("text"))
     if role not in ("user", "assistant"):
         return Entry(place=place, dropped=f"role:{word_of(role)}")
     answer = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason="assistant-message", text=text)
-    if spawned:
+    if who.spawned:
         template = replace(template, author=Author.SUBAGENT, reason="spawned-session")
         answer = replace(answer, author=Author.SUBAGENT, reason="spawned-session")
     match part.get("type"):
@@ -126,13 +152,15 @@ def _read_part(message: Mapping[str, Any], part: Mapping[str, Any], template: Sa
             return Entry(place=place, dropped="no-text")
         case "text" if role == "assistant":
             return Entry(place=place, said=(answer,))
-        case "text" if spawned:
+        case "text" if who.spawned:
             return Entry(place=place, said=(replace(template, text=text),))
         case "text" if part.get("synthetic") or part.get("ignored"):
             return Entry(place=place, said=(replace(template, author=Author.INJECTED, reason="synthetic", text=text),))
         case "text":
             said, removed = split_prompt(text, template.reason, template)
-            return Entry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=removed)
+            noted = dict(removed)
+            said = as_programs(said, noted, "run") if who.unattended else said
+            return Entry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=noted)
         case "tool" if role == "assistant":
             return Entry(place=place, said=tuple(_tool(part, answer)))
         case "compaction":

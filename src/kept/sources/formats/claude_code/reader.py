@@ -19,7 +19,7 @@ from kept.sources.formats.claude_code.labels import label_record
 from kept.sources.formats.claude_code.state import State, enqueue, first_time, link, load, open_call, save, unqueue
 from kept.sources.json_lines import Outcome, Reader, read_slices
 from kept.sources.message_parts import opens_machine_session, split_text
-from kept.sources.pieces import Piece, bounded_name, cut, hash_of, words_of
+from kept.sources.pieces import Piece, bounded_name, cut, hash_of, note, words_of
 from kept.sources.records import Record, sample
 
 # Records that hold no speech; each is its own reason.
@@ -160,7 +160,7 @@ def _user(state: State, value: Mapping[str, Any], place: _Place, noted: dict[str
                     pieces += denial_words(block, value, index)
                     pieces += [] if block.get("is_error") is True else answers_of(name, result, target, index)
             case kind:
-                _count_noted(noted, f"block:{_word(kind)}")
+                note(noted, f"block:{_word(kind)}")
     return pieces or "no-text"
 
 
@@ -175,11 +175,11 @@ def _prompt_pieces(state: State, text: Any, label: tuple[Author, str] | None, in
         return []
     if label is not None:
         if label[1] in _PROGRAMS:
-            _count_noted(noted, f"program-prompt:{label[1]}")
+            note(noted, f"program-prompt:{label[1]}")
         return [Piece(kind=Kind.PROMPT, author=label[0], reason=label[1], text=words, index=index)]
     split = split_text(words)
     for what, count in split.removed.items():
-        _count_noted(noted, what, count)
+        note(noted, what, count)
     pieces = []
     for order, part in enumerate(split.parts):
         author, reason = part.author, part.reason
@@ -218,9 +218,9 @@ def _assistant(state: State, record: Record, place: _Place, noted: dict[str, int
                 open_call(state, piece, (record.start, record.end))
                 pieces.append(piece)
             case "thinking" | "redacted_thinking":
-                _count_noted(noted, "thinking")
+                note(noted, "thinking")
             case _:
-                _count_noted(noted, f"block:{_word(kind)}")
+                note(noted, f"block:{_word(kind)}")
     if pieces:
         return pieces
     return "thinking-only" if kinds and kinds <= {"thinking", "redacted_thinking"} else "no-text"
@@ -328,7 +328,3 @@ def _word(value: Any) -> str:
     return (
         value if len(value) <= _WORD_CHARACTERS and value.isascii() and value.replace("-", "").replace("_", "").isalpha() else "odd"
     )
-
-
-def _count_noted(noted: dict[str, int], what: str, count: int = 1) -> None:
-    noted[what] = noted.get(what, 0) + count

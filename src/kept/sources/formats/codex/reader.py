@@ -26,7 +26,7 @@ from kept.core.text import one_line
 from kept.core.times import parse_instant
 from kept.sources.compressed import MAGIC, fold_compressed
 from kept.sources.documents import word_of
-from kept.sources.formats.attended import is_sdk, is_unattended
+from kept.sources.formats.attended import as_programs, is_sdk, is_unattended
 from kept.sources.formats.codex.labels import CALLS, OUTPUTS, call_of, injected, own_reason, prompt_pieces, result_of, without_hooks
 from kept.sources.formats.codex.state import (
     WAITING,
@@ -315,7 +315,7 @@ def _sent_prompt(state: State, text: str, reason: str, noted: dict[str, int]) ->
         state.digest = opens_machine_session(text) or state.unattended
     if state.digest:
         if state.unattended:
-            noted["program-prompt:exec"] = noted.get("program-prompt:exec", 0) + 1
+            return as_programs(pieces, noted, "exec")
         return [replace(piece, author=Author.INJECTED, reason="machine-session") for piece in pieces]
     return pieces
 
