@@ -1,6 +1,7 @@
 """Every file of the shared transcripts and samples: nothing is lost, nothing is read twice, growth changes nothing."""
 
 import random
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from reading import at_once, read, read_in_pieces
 
+from kept.core.errors import SourceError
 from kept.core.event import Account, Cursor
 from kept.sources.files import Skipped, examine, find_files
 from kept.sources.registry import SOURCES
@@ -61,6 +63,21 @@ def test_every_line_of_every_shared_file_is_a_record_and_every_file_that_is_not_
             assert cursor.offset + account.pending == len(data), path
             read_files += 1
     assert read_files > 100 / every
+
+
+@pytest.mark.shared
+def test_whatever_else_is_shared_is_kept_set_aside_by_a_reason_or_a_named_failure(shared):
+    read_files = 0
+    for folder in sorted(each for each in shared.iterdir() if each.is_dir() and each.name not in ("transcripts", "samples")):
+        for path in find_files(folder):
+            source = examine(path)
+            if isinstance(source, Skipped):
+                assert source.sentence, path
+            else:
+                with suppress(SourceError):  # a failure with its reason
+                    read(source, path)  # asserts that the account adds up
+                    read_files += 1
+    assert read_files > 40
 
 
 # A record of each format, as its first line, and one that is its own and says nothing.
