@@ -2,10 +2,13 @@
 
 from itertools import permutations
 
+import pytest
+
 from kept.core.memory import Status
 from kept.memories import decisions, person
 from kept.memories.waiting import said_later, waiting
 from kept.pipeline.run import Options, run
+from kept.recall.embed import PACK
 from talking import say
 
 WEEKS = (
@@ -133,3 +136,19 @@ def test_what_a_person_edited_gives_way_to_their_plain_words_alone(desk_at, home
         run(workspace, [], Options())
         assert "The site is hosted on Heroku in Dublin" in contents(workspace, Status.SUPERSEDED)
         assert "we moved the site from Heroku to Fly in Dublin" in contents(workspace, Status.ACTIVE)
+
+
+@pytest.mark.skipif(not PACK.exists(), reason="the local embedding model is not here")
+def test_one_decision_in_other_words_in_three_sessions_is_one_convention_by_the_local_embedding(desk_at, home):
+    told = (
+        "We decided to cache results in Redis for an hour.",
+        "Remember that results shall be cached in Redis with a TTL of one hour.",
+        "Remember: cache all results in Redis for one hour.",
+    )
+    with desk_at(home, variables={"KEPT_EMBEDDINGS": "local"}) as workspace:
+        for number, words in enumerate(told):
+            say(home, f"s{number}", words, day=f"2026-01-{5 + 7 * number:02}")
+            run(workspace, [], Options())
+        (memory,) = [each for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
+        assert memory.observations == 3
+        assert memory.content.rstrip(".") in " ".join(told)

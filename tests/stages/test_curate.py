@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 
 import pytest
 from hypothesis import given
@@ -78,9 +79,9 @@ def proposal(
     )
 
 
-def after(judged, memories: dict[str, Memory] | None = None, actor: Actor = Actor.MACHINE) -> dict[str, Memory]:
+def after(judged, memories: dict[str, Memory] | None = None, actor: Actor = Actor.MACHINE, **more) -> dict[str, Memory]:
     state = dict(memories or {})
-    for operation in curate(judged, tuple(state.values())):
+    for operation in curate(judged, tuple(state.values()), **more):
         state.update(apply(state, operation, actor))
     return state
 
@@ -502,3 +503,57 @@ def test_wishes_that_say_the_opposite_are_not_the_same():
         "tests must not depend on the network",
     ]
     assert active_of([wish(text, day) for day, text in enumerate(texts)]) == []
+
+
+SAME_DECISION = (
+    "We decided to cache results in Redis for an hour.",
+    "Results shall be cached in Redis with a TTL of one hour.",
+    "Cache all results in Redis for one hour.",
+)
+
+
+def test_three_sessions_with_one_decision_in_other_words_make_a_convention_where_meaning_is_known():
+    judged = [proposal(text, day, category="decision") for day, text in enumerate(SAME_DECISION)]
+    memory = only(after(judged, meaning=lambda pairs: [0.9] * len(pairs)))
+    (added, *_) = curate(judged, (), meaning=lambda pairs: [0.9] * len(pairs))
+    assert added.reason == "decided in 3 sessions; alike in meaning (0.90)"
+    assert (memory.category, memory.observations) == ("convention", 3)
+    assert memory.content in SAME_DECISION
+    assert "decided in 3 sessions" in memory.reason
+    assert len(after(judged)) > 1
+
+
+def test_what_means_the_same_stays_one_when_no_model_can_tell_any_more():
+    judged = [proposal(text, day, category="decision") for day, text in enumerate(SAME_DECISION)]
+    state = after(judged, meaning=lambda pairs: [0.9] * len(pairs))
+    assert curate(judged, tuple(state.values()), meaning=lambda _pairs: None) == ()
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("Use the test repo skill with the manual commit strategy.", "Use the test repo skill with the auto commit strategy."),
+        ("Results are cached in Redis for 1 hour.", "All results are cached in Redis for 2 hours then."),
+        ("Errors are logged as JSON lines.", "Errors are never logged as JSON lines there."),
+        ("The importer runs before the nightly export.", "The importer runs right after the nightly export ends."),
+    ],
+)
+def test_however_near_a_model_finds_them_other_values_numbers_denials_and_opposites_stay_apart(left, right):
+    asked = []
+    after([proposal(left), proposal(right, 1)], meaning=lambda pairs: asked.extend(pairs) or [1.0] * len(pairs))
+    assert asked == []
+
+
+EMOJI = (
+    "I prefer short answers without emojis.",
+    "As you know I prefer short answers without emojis!",
+    "I dislike emojis, keep answers short.",
+    "I like short answers, without any emojis.",
+)
+
+
+@pytest.mark.parametrize("order", list(permutations(range(len(EMOJI)))))
+def test_one_preference_in_several_wordings_is_one_whole_sentence_that_was_said(order):
+    memory = only(after([proposal(EMOJI[place], day, category="preference") for day, place in enumerate(order)]))
+    assert memory.content in EMOJI
+    assert {each.quote for each in memory.evidence} == set(EMOJI)

@@ -21,15 +21,17 @@ _LEAST = 2  # with fewer content words only the same words are the same statemen
 _EMPTY = word_set(
     "a an the this that these those it its is are be been being was were do does did to of in on at by for from with as and "
     "or so then than we i you our my your us they them there here if please always should must shall will would can could "
-    "may have has had want wants need needs like ensure make sure just also really actually simply again now anymore longer "
+    "may have has had want wants need needs ensure make sure just also really actually simply again now anymore longer "
     "still already keep keeps every each all any use uses using used single into when which who what instead rather der die "
     "das den dem des ein eine einen einem einer und oder zu im in am auf für von mit bitte immer soll sollen muss müssen "
     "wir ich man nur auch noch mehr benutze benutzen verwende verwenden statt anstatt el la los las un una unos unas y o de "
     "del en por para con se siempre debe deben hay usa usar le les du des et ou dans sur pour avec toujours doit doivent il "
-    "faut utilise utiliser os as um uma e do da em no na sempre deve devem"
+    "faut utilise utiliser os as um uma e do da em no na sempre deve devem "
+    "prefer prefers preferred like likes love loves"
 )
 _DENIALS = NEGATIONS | word_set(
-    "nobody nothing none neither nor without keine keinen keinem niemals ohne ne aucun aucune tampoco ningún nem sem"
+    "nobody nothing none neither nor without keine keinen keinem niemals ohne ne aucun aucune tampoco ningún nem sem "
+    "dislike dislikes hate hates"
 )
 _UNSPACED = ("不", "没", "沒", "别", "別", "勿", "ない", "ません", "しない", "없", "않")
 # Pairs of which one says the reverse of the other: two statements that differ in them are never the same.
@@ -75,6 +77,9 @@ _ACTION = re.compile(r"\b(?:use|run|write|set|add) `([^`]{1,200})`", re.IGNORECA
 _OPENINGS = tuple(
     tuple(each.split())
     for each in (
+        "as you know",
+        "as i said",
+        "like i said",
         "we have decided",
         "we decided",
         "i decided",

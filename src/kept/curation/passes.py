@@ -9,6 +9,7 @@ from kept.core.spans import typed_text
 from kept.core.statement import statement
 from kept.curation.categories import Rules, rules_of
 from kept.curation.curate import curate
+from kept.curation.curate.meaning import Meaning, unknown
 from kept.curation.guard import overreach, trespasses
 from kept.extraction.questions import overruled, settled
 from kept.local.progress import Progress, silent
@@ -34,12 +35,14 @@ def curate_dirty(
     *,
     allow: bool = False,
     freed: frozenset[str] = frozenset(),
+    meaning: Meaning = unknown,
     progress: Progress = silent,
 ) -> Curated:
     """Curate every group whose live candidates changed. ``allow`` lets passes through that a guard would stop. Raises StoreError.
 
     ``run`` gives the number of the run, asked for only where something is to be noted. ``freed`` are scopes that a person's own
-    doing changed: no guard watches them. A group that a guard stopped keeps its candidates and waits, noted once.
+    doing changed: no guard watches them. ``meaning`` tells how near texts are. A group that a guard stopped keeps its candidates
+    and waits, noted once.
     """
     result = Curated()
     groups = workspace.store.log.dirty()
@@ -47,14 +50,23 @@ def curate_dirty(
     for number, (profile, scope) in enumerate(groups):
         progress("curating", number, len(groups))
         with workspace.store.transaction():
-            if curate_group(workspace, run, (profile, scope), result, blocked=blocked, allow=allow or scope in freed):
+            if curate_group(
+                workspace, run, (profile, scope), result, blocked=blocked, allow=allow or scope in freed, meaning=meaning
+            ):
                 workspace.store.log.cleaned(profile, scope)
     progress("curating", len(groups), len(groups))
     return result
 
 
 def curate_group(
-    workspace: Workspace, run: Callable[[], int], group: tuple[str, str], result: Curated, *, blocked: frozenset[str], allow: bool
+    workspace: Workspace,
+    run: Callable[[], int],
+    group: tuple[str, str],
+    result: Curated,
+    *,
+    blocked: frozenset[str],
+    allow: bool,
+    meaning: Meaning = unknown,
 ) -> bool:
     """Curate one group; False where a guard stopped the pass. Raises StoreError."""
     log, (profile, scope) = workspace.store.log, group
@@ -68,6 +80,7 @@ def curate_group(
         blocked=blocked | _moved_away(workspace, profile, scope),
         rules=rules_of(way) if way else Rules(),
         surroundings=lambda candidate: _surroundings(workspace, candidate),
+        meaning=meaning,
     )
     if not operations:
         return True

@@ -41,7 +41,7 @@ from kept.pipeline.estimate import foresee
 from kept.pipeline.outdated import outdated
 from kept.pipeline.usage import forget_replies
 from kept.profiles.profile import Occasion
-from kept.recall.indexing import UNMADE, bring_up_to_date, count_uses
+from kept.recall.indexing import UNMADE, bring_up_to_date, count_uses, nearness_of
 from kept.store.run_number import RunNumber
 from kept.store.values import Run
 from kept.workspace import Workspace
@@ -204,7 +204,14 @@ def _run(workspace: Workspace, paths: Sequence[Path], options: Options, progress
         report.heard = _ask_about_sessions(workspace, run_number, options, progress, late)
     progress("curating", 0, 0)
     if workspace.store.log.dirty() and (options.dry or _safe(workspace, report.written)):
-        report.curated = curate_dirty(workspace, run_number, allow=options.allow, freed=moved.scopes, progress=progress)
+        report.curated = curate_dirty(
+            workspace,
+            run_number,
+            allow=options.allow,
+            freed=moved.scopes,
+            meaning=nearness_of(workspace),
+            progress=progress,
+        )
     if workspace.llm is not None and options.occasion is Occasion.NIGHTLY and not late():
         report.advised = take_advice(workspace, run_number, workspace.llm, by=_named(workspace), allow=options.allow)
         report.daybook = write_days(workspace, workspace.llm, by=_named(workspace))

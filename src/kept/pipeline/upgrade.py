@@ -16,6 +16,7 @@ from kept.extraction.extract_threads import extract_pending
 from kept.local.files import locked
 from kept.local.progress import Progress, silent
 from kept.pipeline.outdated import outdated
+from kept.recall.indexing import nearness_of
 from kept.store.run_number import RunNumber
 from kept.workspace import Workspace
 
@@ -69,7 +70,7 @@ def _upgrade(workspace: Workspace, number: RunNumber, progress: Progress) -> Upg
         return Upgraded()
     before = {each.id: each for each in workspace.store.log.memories()}
     extracted = extract_pending(workspace, number, force=True, progress=progress)
-    curated: Curated = curate_dirty(workspace, number, allow=True, progress=progress)
+    curated: Curated = curate_dirty(workspace, number, allow=True, meaning=nearness_of(workspace), progress=progress)
     after = {each.id: each for each in workspace.store.log.memories()}
     retired = [each for each in before.values() if each.status in _STANDING and after[each.id].status not in _STANDING]
     made = [

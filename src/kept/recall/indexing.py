@@ -4,7 +4,7 @@ Search by words needs none of this: the store keeps its words in order by itself
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,8 @@ from time import monotonic
 
 from kept.core.errors import KeptError
 from kept.local.progress import Progress, silent
-from kept.recall.embed import Embedder, embedder, need_room
+from kept.recall.embed import HASHING, Embedder, embedder, need_room
+from kept.recall.embed.levels import level_of
 from kept.recall.index import Index, Kind, opened
 from kept.recall.index.head import model_of
 from kept.recall.index.queue import Queue, opened_queue
@@ -51,6 +52,29 @@ def bring_up_to_date(workspace: Workspace, seconds: float, progress: Progress = 
         drop_stale(workspace)
         return 0
     return _embed(workspace, model, monotonic() + seconds, progress)
+
+
+def nearness_of(workspace: Workspace) -> Callable[[Sequence[tuple[str, str]]], Sequence[float] | None]:
+    """How near the texts of pairs are in meaning, on the scale of :mod:`kept.recall.embed.levels`; None where no model is at hand.
+
+    The model is loaded when it is first asked.
+    """
+
+    def nearness(pairs: Sequence[tuple[str, str]]) -> Sequence[float] | None:
+        with suppress(*UNMADE):
+            model = _embedder(workspace)
+            if model is not None and not model.name.startswith(HASHING):
+                texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+                place = {text: number for number, text in enumerate(texts)}
+                asked, said = model.embed(texts, question=True), model.embed(texts)
+                levels = {text: level_of(model.name, text) for text in texts}
+                return [
+                    level.of(float(asked[place[left]] @ said[place[right]])) if (level := levels[left]) else 0.0
+                    for left, right in pairs
+                ]
+        return None
+
+    return nearness
 
 
 def drop_stale(workspace: Workspace) -> None:

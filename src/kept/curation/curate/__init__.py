@@ -28,7 +28,7 @@ from kept.core.operation import (
     Revise,
     Supersede,
 )
-from kept.core.statement import statement
+from kept.core.statement import Statement, statement
 from kept.curation.categories import Rules
 from kept.curation.curate.clusters import clusters
 from kept.curation.curate.conflicts import answered, conflicts
@@ -43,6 +43,7 @@ from kept.curation.curate.evidence import (
     time_order,
     untouchable,
 )
+from kept.curation.curate.meaning import Meaning, alike_in_meaning, unknown
 from kept.curation.curate.plans import Plan, advised, owners_of, plan_of, rests_on, reworded
 from kept.curation.curate.wishes import Surroundings, alike, session_words, waits
 
@@ -58,6 +59,7 @@ def curate(
     blocked: frozenset[str] = frozenset(),
     rules: Rules = PLAIN,
     surroundings: Surroundings = session_words,
+    meaning: Meaning = unknown,
 ) -> tuple[Operation, ...]:
     """The operations that make the memories of a group what its live candidates say they should be.
 
@@ -65,7 +67,7 @@ def curate(
     that say the same, and stays as the person left it until they plainly say that it changed; any other newer contradiction of it
     is held for the person. Otherwise the later of two that contradict each other takes the place of the earlier, by event time;
     where no rule is sure that they do, the earlier waits. ``rules`` are those of the group's profile,
-    ``surroundings`` the words that stand around a wish.
+    ``surroundings`` the words that stand around a wish, ``meaning`` tells how near texts are in meaning.
     """
     live = {each.candidate.id: each for each in judged if counts(each.verdict) and each.candidate.id not in blocked}
     proposals = sorted(live.values(), key=time_order)
@@ -75,6 +77,8 @@ def curate(
     linked = [*rests_on(proposals, standing), *reworded(proposals)]
     linked += advised(proposals, memories)
     linked += alike(proposals, statements)
+    meant = _meant(proposals, statements, memories, rules, meaning)
+    linked += meant
     gone = frozenset(each.id for each in memories if each.status in (Status.RETIRED, Status.REJECTED))
     groups = tuple(
         group
@@ -84,7 +88,9 @@ def curate(
     owners = owners_of(groups, proposals, standing, memories)
     taken = {each.id for each in memories}
     plans = []
-    for group in groups:
+    nearness: dict[int, float] = {}
+    for number, group in enumerate(groups):
+        nearness[number] = min((score for pair, score in meant.items() if score and pair[0] in group), default=0.0)
         members = [proposals[i] for i in group if i < len(proposals)]
         known = {(each.candidate.content, each.candidate.artifacts): statements[i] for i, each in zip(group, members, strict=False)}
         plans.append(plan_of(members, owners.get(group[0], ()), taken, rules, known, gone=gone))
@@ -98,6 +104,7 @@ def curate(
             replaced=place in replaced,
             doubtful=place in found.doubtful,
             beside=plans[found.paired[place]].number if place in found.paired else "",
+            nearness=nearness[place],
         )
     ]
     for place, (by, at) in sorted(replaced.items()):
@@ -114,6 +121,26 @@ def curate(
     return tuple(operations)
 
 
+def _meant(
+    proposals: Sequence[Judged], statements: Sequence[Statement], memories: Sequence[Memory], rules: Rules, meaning: Meaning
+) -> dict[tuple[int, int], float]:
+    """The pairs of proposals that mean the same, and how near they are; where no model can tell, those that are one memory already
+    stay so (0).
+    """
+    mine = statements[: len(proposals)]
+    texts = [each.candidate.content for each in proposals]
+    # Of these the latest stands, or several do at once: each is told in its own words.
+    apart = {
+        place for place, each in enumerate(proposals) if each.candidate.category in rules.lasting | rules.gathered | rules.themes
+    }
+    found = alike_in_meaning(texts, mine, frozenset(apart), meaning)
+    if found is not None:
+        return found
+    place = {each.candidate.id: number for number, each in enumerate(proposals)}
+    known = ([place[each] for each in memory.candidates if each in place] for memory in memories)
+    return {(first, other): 0.0 for first, *others in filter(None, known) for other in others}
+
+
 # How the reasons begin for which machines make a memory active.
 _MADE_ACTIVE = ("accepted", "seen in ", "decided in ")
 
@@ -123,16 +150,18 @@ def counts(verdict: Verdict) -> bool:
     return not isinstance(verdict, Refused) or verdict.reason == SAID_ONCE
 
 
-def _settle(plan: Plan, *, replaced: bool, doubtful: bool, beside: str) -> Iterator[Operation]:
-    """The operations on the memory of a plan; ``beside`` is the memory that it may contradict (empty: none)."""
+def _settle(plan: Plan, *, replaced: bool, doubtful: bool, beside: str, nearness: float) -> Iterator[Operation]:
+    """The operations on the memory of a plan; ``beside`` is the memory that it may contradict (empty: none), ``nearness`` how near
+    in meaning its wordings are that words alone would keep apart (0: there are none).
+    """
     facts, winner = plan.facts, plan.winner
     if facts is None or plan.ended:
         return
     at, status = facts.last_seen, Status.HELD if doubtful or beside else plan.status
     reason = "held: it contradicts what you keep" if doubtful else reason_of(plan.members, facts, status)
-    reason = MAY_CONTRADICT if beside else reason
     if status is Status.ACTIVE and plan.category != facts.category:
         reason = _promoted(plan)
+    reason = MAY_CONTRADICT if beside else f"{reason}; alike in meaning ({nearness:.2f})" if nearness else reason
     living = (
         winner is not None
         and (plan.fixed or winner.status in (Status.ACTIVE, Status.HELD))

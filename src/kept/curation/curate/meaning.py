@@ -1,0 +1,70 @@
+"""Statements that mean the same in other words: which pairs are worth comparing, and which of them rules let be one.
+
+An embedding proposes, words decide: both name the same things and numbers, deny the same, and share a good part of what they say.
+Knows no model.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from kept.core.statement import Statement, opposed, same
+from kept.core.text import likeness
+from kept.curation.curate.values import saying
+
+Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float] | None]
+"""How near the texts of each pair are in meaning, 1 at most; None where nothing can tell."""
+
+NEAR = 0.85  # nearness of two statements from which they are one
+_LIKE = 0.37  # likeness of their content words
+_SHARED, _MOST = 2, 12  # content words that they share; that each has: a longer one says more than one thing
+_COMMON = 60  # statements that share a word; what more of them have tells nothing
+
+
+def unknown(_pairs: Sequence[tuple[str, str]]) -> None:
+    """The nearness of pairs where no model is at hand."""
+
+
+def alike_in_meaning(
+    texts: Sequence[str], statements: Sequence[Statement], apart: frozenset[int], meaning: Meaning
+) -> dict[tuple[int, int], float] | None:
+    """The pairs of statements that mean the same in other words, with their nearness; None where nothing can tell.
+
+    ``apart`` are the places of those that are one with none.
+    """
+    pairs = [each for each in _comparable(statements) if apart.isdisjoint(each)]
+    change = {place for place in {place for pair in pairs for place in pair} if _tells_change(texts[place], statements[place])}
+    pairs = [each for each in pairs if change.isdisjoint(each)]
+    scores = meaning([(texts[left], texts[right]) for left, right in pairs]) if pairs else ()
+    return None if scores is None else {pair: score for pair, score in zip(pairs, scores, strict=True) if score >= NEAR}
+
+
+def _tells_change(text: str, says: Statement) -> bool:
+    """Whether a text tells how it was at first, or that it changed: it is no other wording of anything."""
+    told = saying(text, says)
+    return told.once or told.tells_change
+
+
+def _comparable(statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
+    """The pairs of statements that may mean the same and are not the same already."""
+    having: dict[str, list[int]] = {}
+    forms: set[str] = set()
+    for place, each in enumerate(statements):
+        if each.form in forms or not _SHARED <= len(each.content) <= _MOST or each.fingerprint:
+            continue
+        forms.add(each.form)
+        near = Counter(other for word in each.content for other in having.get(word, ())[-_COMMON:])
+        for other, shared in sorted(near.items()):
+            if shared >= _SHARED and _may_mean(each, statements[other]):
+                yield other, place
+        for word in each.content:
+            having.setdefault(word, []).append(place)
+
+
+def _may_mean(left: Statement, right: Statement) -> bool:
+    agree = (left.numbers, left.artifacts, left.denials % 2) == (right.numbers, right.artifacts, right.denials % 2)
+    if not agree or left.asks or right.asks or left.refused or right.refused or same(left, right):
+        return False
+    mine, theirs = left.content - right.content, right.content - left.content
+    if len(mine) == len(theirs) == 1 or opposed(left.words - right.words, right.words - left.words):
+        return False  # one word for another: as likely another value as another word
+    return likeness(left.content, right.content) >= _LIKE
