@@ -174,7 +174,7 @@ def test_the_doctor_looks_at_everything_and_says_how_to_mend_it(desk_at, home, p
     assert found["store"].well
     assert found["folder"].well is False
     assert "chmod 700" in found["folder"].fix
-    assert found["claude"].fix == "kept setup, or the plugin"
+    assert found["claude"].fix == "kept setup"
     place.store.write_bytes(b"not a database at all" * 300)
     assert any(each.well is False for each in examine(place))
 

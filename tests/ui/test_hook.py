@@ -17,6 +17,7 @@ from hook_world import SESSION, harbor, hook, injected, log_of, payload
 from kept.cli.hook import EVENTS
 from kept.core.fence import GUARD, NOTICE, TAG
 from kept.local.clients import with_hooks
+from kept.local.queue import queued, state_of
 from kept.paths import find_paths
 from kept.recall.embed_server.start import kept_warm
 from waiting import until
@@ -446,3 +447,14 @@ def test_a_prompt_hook_imports_at_most_fifteen_modules_that_hold_code(rememberin
     modules = done.stderr.split()
     assert any(file.endswith("recall/context.py") for file in modules)
     assert len(modules) <= 15, modules
+
+
+@pytest.mark.parametrize("words", [("--home", "HOME"), ("--home=HOME",)])
+def test_a_hook_that_is_called_for_another_home_works_there(home, tmp_path_factory, words):
+    other = tmp_path_factory.mktemp("other")
+    find_paths(str(other), {}).state.mkdir(parents=True)
+    called = [sys.executable, "-m", "kept", *(word.replace("HOME", str(other)) for word in words), "hook", "stop"]
+    payload = json.dumps({"session_id": "s", "transcript_path": "/a/b.jsonl"}).encode()
+    subprocess.run(called, input=payload, check=True)
+    assert queued(state_of(str(other))) == ["/a/b.jsonl"]
+    assert queued(state_of(str(home))) == []

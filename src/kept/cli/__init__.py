@@ -16,6 +16,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     os.environ.setdefault(
         "OPENBLAS_NUM_THREADS", "1"
     )  # numpy's threads spin while they wait: a short question takes ten times as long
+    if words[:1] == ["--home"] and words[2:3] == ["hook"]:  # as setup enters hooks for another home
+        words = [*words[2:], *words[:2]]
     if len(words) > 1 and words[0] == "hook" and not words[1].startswith("-"):
         gc.disable()  # a process of milliseconds has nothing to collect
         from kept.cli.hook import answer  # noqa: PLC0415 - hooks start in milliseconds because nothing else is imported

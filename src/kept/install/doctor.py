@@ -1,105 +1,109 @@
-"""Check the installation and name a fix for each problem. Read-only."""
+"""Check the installation by trying it, and name for each problem what mends it; mend what a program can.
+
+Looking changes nothing that stays: a file that is written as a proof goes again.
+"""
 
 import importlib.util
-import json
 import os
-import shlex
+import re
 import shutil
+import socket
 import sqlite3
-import stat
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
+from datetime import datetime, timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from kept.changes import settle
 from kept.core.errors import KeptError
+from kept.install.client_checks import look_at_clients
+from kept.install.finding import Finding
+from kept.install.machine_checks import look_at_folders, look_at_lock, look_at_program, look_at_settings, not_private
+from kept.install.processes import run_limited
 from kept.install.schedule import installed_entries
-from kept.install.schedulers import Kind
-from kept.install.setup import hooked, plugged, sectioned, used
+from kept.install.schedulers import Installed, Kind
+from kept.install.setup import install_hooks, note_program
 from kept.intake.discovery import survey
-from kept.local.clients import CLIENTS, GEMINI, Client, program_of
 from kept.local.job_failures import standing_failures
-from kept.local.queue import complaints
-from kept.local.settings import load_settings
+from kept.local.queue import complaints, lines, queue_path
+from kept.local.settings import Llm
+from kept.outputs.write import FileState, file_states
 from kept.paths import Paths
 from kept.pipeline.nightly import NIGHT, last_night
 from kept.pipeline.usage import set_aside
 from kept.recall.embed import MANY_PACK, PACK
 from kept.workspace import Workspace, now, opened
 
-_ROOM = 200_000_000  # bytes free below which a backup may fail
 _MISSED = 3  # days without a night from which on it is told
 _OLD = 30  # days after which the newest backup is told
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
-    """One thing looked at: ``well`` is False where it is wrong, None where it is only worth knowing; ``fix`` says what to do."""
-
-    name: str
-    well: bool | None
-    detail: str
-    fix: str = ""
+_WAITING = timedelta(days=3)  # what hooks left is read in this time where anything runs by itself
+_DAY = timedelta(days=1)  # a clock may differ by so much
+_LEAST = {PACK: 10_000_000, MANY_PACK: 30_000_000}  # bytes of a whole model
+_TRIED = 30.0  # seconds that the model of this machine may take to answer
+_NOT_TOLD = "kept config try asks it one question"
 
 
 def examine(home: Paths, *, profile: str | None = None, zone: str | None = None) -> tuple[Finding, ...]:
     """Look at everything. A look that fails is itself a finding."""
-    looks: tuple[Callable[[], Iterator[Finding]], ...] = (
-        _program,
-        lambda: _folders(home),
-        lambda: _store(home, profile, zone),
-        _model,
-        lambda: _hooks(home),
-        lambda: _complaints(home),
-        lambda: _night(home),
-        _extras,
+    looks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
+        ("program", lambda: look_at_program(home)),
+        ("settings", lambda: look_at_settings(home)),
+        ("folder", lambda: look_at_folders(home)),
+        ("store", lambda: _store(home, profile, zone)),
+        ("meaning", _model),
+        ("agents", lambda: look_at_clients(home)),
+        ("hook log", lambda: _complaints(home)),
+        ("run", lambda: look_at_lock(home)),
+        ("nights", lambda: _night(home)),
+        ("extras", _extras),
     )
     found: list[Finding] = []
-    for look in looks:
+    for name, look in looks:
         try:
             found += look()
         except (KeptError, OSError, ValueError) as error:
-            found.append(Finding(name="look", well=False, detail=str(error), fix="mend that, then run kept doctor again"))
-    return tuple(found)
+            what, fix = (error.what, error.hint) if isinstance(error, KeptError) else (str(error), "")
+            where = f" ({error.where})" if isinstance(error, KeptError) and error.where else ""
+            found.append(
+                Finding(name=name, well=False, detail=f"{what}{where}", fix=fix or "mend that, then run kept doctor again")
+            )
+    return tuple(dict.fromkeys(found))
 
 
-def _program() -> Iterator[Finding]:
-    yield Finding(
-        name="python", well=sys.version_info >= (3, 11), detail=sys.version.split()[0], fix="install Python 3.11 or newer"
-    )
-    options = {row[0] for row in sqlite3.connect(":memory:").execute("PRAGMA compile_options")}
-    full_text = any("FTS5" in each for each in options)
-    yield Finding(
-        name="sqlite",
-        well=full_text,
-        detail=f"{sqlite3.sqlite_version}{'' if full_text else ' without full-text search'}",
-        fix="use a Python whose SQLite has FTS5",
-    )
-    found = shutil.which("kept")
-    yield Finding(
-        name="command",
-        well=None if found is None else True,
-        detail=found or "`kept` is not on your PATH; hooks and the schedule call it by its full path",
-        fix=f"add {Path(sys.executable).parent} to PATH" if found is None else "",
-    )
+def mend(home: Paths, findings: Iterable[Finding]) -> tuple[str, ...]:
+    """Do what a program can do about what is wrong; what was done, in words. Raises KeptError where that fails."""
+    return tuple(REPAIRS[name](home) for name in dict.fromkeys(each.repair for each in findings if each.repair))
 
 
-def _folders(home: Paths) -> Iterator[Finding]:
-    if not home.state.exists():
-        yield Finding(name="home", well=None, detail=f"nothing is kept in {home.state} yet", fix="kept run")
-        return
-    mode = stat.S_IMODE(home.state.stat().st_mode)
-    yield Finding(name="folder", well=not mode & 0o077, detail=f"{home.state} has mode {mode:04o}", fix=f"chmod 700 {home.state}")
-    yield Finding(
-        name="writable", well=os.access(home.state, os.W_OK), detail=str(home.state), fix="give yourself the right to write there"
-    )
-    free = shutil.disk_usage(home.state).free
-    yield Finding(
-        name="room",
-        well=free > _ROOM,
-        detail=f"{free // 1_000_000:,} MB free",
-        fix="make room: a backup needs as much as the store",
-    )
+def _make_private(home: Paths) -> str:
+    for path in (home.state, *not_private(home)):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    return f"made {home.state} and the files in it yours alone"
+
+
+def _enter_hooks(home: Paths) -> str:
+    return f"entered the hooks in {', '.join(str(each.path) for each in install_hooks(home)) or 'no file'}"
+
+
+def _write_files(home: Paths) -> str:
+    with opened(home) as workspace:
+        written = settle(workspace, lambda: None)[1]
+    return f"wrote {', '.join(path for path, _ in written.files) or 'the files'}"
+
+
+def _note_this(home: Paths) -> str:
+    note_program(home, anew=True)
+    return "noted where this kept is"
+
+
+REPAIRS: Mapping[str, Callable[[Paths], str]] = {
+    "private": _make_private,
+    "hooks": _enter_hooks,
+    "files": _write_files,
+    "program": _note_this,
+}
 
 
 def _store(home: Paths, profile: str | None, zone: str | None) -> Iterator[Finding]:
@@ -115,8 +119,11 @@ def _store(home: Paths, profile: str | None, zone: str | None) -> Iterator[Findi
         yield Finding(
             name="store", well=not damage, detail=damage[0] if damage else "whole", fix="kept check, then kept restore FILE"
         )
+        yield from _clock_of_store(workspace)
         yield from _sources(workspace)
         yield from _set_aside(workspace)
+        yield from _outputs(workspace)
+        yield from _language_model(workspace)
         copies = sorted(home.backups.glob("kept-*.db")) if home.backups.is_dir() else []
         newest = (workspace.clock().timestamp() - copies[-1].stat().st_mtime) / 86_400 if copies else None
         yield Finding(
@@ -125,6 +132,83 @@ def _store(home: Paths, profile: str | None, zone: str | None) -> Iterator[Findi
             detail=f"the newest is {newest:.0f} days old" if newest is not None else "there is none yet",
             fix="kept backup FILE",
         )
+        if copies and not _is_whole(copies[-1]):
+            yield Finding(name="backup", well=False, detail=f"{copies[-1]} is damaged", fix="kept backup FILE")
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as copy:
+            return bool(copy.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
+    except sqlite3.Error:
+        return False
+
+
+def _clock_of_store(workspace: Workspace) -> Iterator[Finding]:
+    """No run of the store is of a day to come."""
+    runs = workspace.store.log.runs(1)
+    if runs and runs[0].started_at > workspace.clock() + _DAY:
+        today, last = workspace.clock().date(), runs[0].started_at.date()
+        detail = f"it is {today} here, but the last run was on {last}: the clock was wrong, then or now"
+        yield Finding(name="clock", well=False, detail=detail, fix="timedatectl set-ntp true")
+
+
+def _outputs(workspace: Workspace) -> Iterator[Finding]:
+    """The files kept writes are there, and as it wrote them or as a person edited them."""
+    for path, state, reason in file_states(workspace):
+        if state is FileState.MISSING:
+            yield Finding(name="file", well=False, detail=f"{path} is gone", fix="kept run", repair="files")
+        elif state is FileState.DAMAGED:
+            yield Finding(name="file", well=False, detail=f"{path}: {reason}", fix="kept run --accept-loss, or put the file back")
+        elif state is FileState.EDITED:
+            yield Finding(name="file", well=None, detail=f"{path} was edited; the next run takes that over", fix="kept run")
+        elif not os.access(path, os.R_OK | os.W_OK) or not Path(path).stat().st_mode & 0o400:
+            yield Finding(name="file", well=False, detail=f"{path} cannot be read or written", fix=f"chmod u+rw {path}")
+
+
+def _language_model(workspace: Workspace) -> Iterator[Finding]:
+    """The model of the settings can be reached. One of this machine is asked one small question; others may cost."""
+    chosen = workspace.settings.llm
+    if chosen.adapter == "none":
+        return
+    fault = _unreachable(chosen, workspace.env)
+    ours = chosen.adapter == "command" and chosen.command.split()[:1] not in ([each] for each in ("claude", "codex", "gemini"))
+    if not fault and workspace.llm is not None and (ours or _host(chosen)[0] in ("127.0.0.1", "localhost", "::1")):
+        words = [sys.executable, "-m", "kept", "--home", str(workspace.paths.root), "config", "try", "--yes", "--json"]
+        tried = run_limited(words, seconds=_TRIED, env=workspace.env)
+        told = (tried.err.strip() or tried.out.strip()).splitlines()[-1:] or [f"nothing within {_TRIED:.0f} s"]
+        fault = "" if tried.code == 0 else f"it does not answer: {told[0][:300]}"
+    name = chosen.model or chosen.command or chosen.adapter
+    yield Finding(
+        name="language model",
+        well=False if fault else True if ours else None,
+        detail=f"{name}: {fault or _NOT_TOLD}",
+        fix="kept config try",
+    )
+
+
+def _host(chosen: Llm) -> tuple[str, int]:
+    parts = urlsplit(chosen.base_url)
+    return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _unreachable(chosen: Llm, env: Mapping[str, str]) -> str:
+    """Why the model cannot be reached, as far as can be told without asking it."""
+    usual = {"anthropic": "ANTHROPIC_API_KEY", "openai": "" if chosen.base_url else "OPENAI_API_KEY"}.get(chosen.adapter, "")
+    key = chosen.key_env or usual
+    if key and not env.get(key):
+        return f"there is no key in {key}"
+    if chosen.adapter == "command":
+        words = chosen.command.split()
+        if not words or shutil.which(words[0], path=env.get("PATH")) is None:
+            return f"there is no program {chosen.command!r}"
+    host, port = _host(chosen)
+    if host:
+        try:
+            socket.create_connection((host, port), timeout=3).close()
+        except OSError as error:
+            return f"nothing answers at {chosen.base_url}: {error.strerror or error}"
+    return ""
 
 
 def _sources(workspace: Workspace) -> Iterator[Finding]:
@@ -160,6 +244,9 @@ def _set_aside(workspace: Workspace) -> Iterator[Finding]:
 
 def _model() -> Iterator[Finding]:
     there = PACK.exists() and MANY_PACK.exists()
+    for pack, least in _LEAST.items():
+        if pack.exists() and pack.stat().st_size < least:
+            yield Finding(name="meaning", well=False, detail=f"{pack} is cut off", fix=f"rm {pack}; make run")
     without = "the local model knows English alone" if PACK.exists() else "no local model: search goes by words alone"
     yield Finding(
         name="meaning",
@@ -167,36 +254,6 @@ def _model() -> Iterator[Finding]:
         detail="the local models are there" if there else without,
         fix="" if there else "make run brings it; a built wheel carries it",
     )
-
-
-def _hooks(home: Paths) -> Iterator[Finding]:
-    calling, there = hooked(home), plugged(home)
-    for client in (*CLIENTS, GEMINI):
-        if client in calling and client in there:
-            detail = "called by the settings and by the plugin; the plugin's hooks stay silent, so nothing is told twice"
-            yield Finding(name=client.name, well=None, detail=detail, fix=f"keep one: {_LEAVE.get(client.name, '')}")
-        elif client in there:
-            yield Finding(name=client.name, well=True, detail="calls kept before each prompt (plugin)")
-        elif client in calling:
-            yield _called(home, client)
-        elif client in used(home):
-            yield Finding(name=client.name, well=None, detail="does not call kept", fix="kept setup, or the plugin")
-    for client in sectioned(home):
-        if client in there or client in calling or client.name in load_settings(home.settings).sections:
-            continue
-        detail = f"nothing of memory arrives in {home.of(client) / client.instructions}"
-        yield Finding(name=f"{client.name} section", well=None, detail=detail, fix="kept setup")
-
-
-_LEAVE = {"claude": "claude plugin uninstall kept@kept", "codex": "codex plugin remove kept@kept"}
-
-
-def _called(home: Paths, client: Client) -> Finding:
-    """Whether the kept that a client's settings call is there."""
-    words = shlex.split(json.loads(f'"{program_of((home.of(client) / client.file).read_text(encoding="utf-8"))}"'))
-    if words and words[0].startswith("/") and not os.access(words[0], os.X_OK):
-        return Finding(name=client.name, well=False, detail=f"calls {words[0]}, which is not there", fix="kept setup")
-    return Finding(name=client.name, well=True, detail="calls kept before each prompt")
 
 
 def _complaints(home: Paths) -> Iterator[Finding]:
@@ -207,7 +264,9 @@ def _complaints(home: Paths) -> Iterator[Finding]:
 
 def _night(home: Paths) -> Iterator[Finding]:
     there = installed_entries(home, os.environ)
+    yield from _left_waiting(home)
     for each in there:
+        yield from _calls_nobody(each)
         yield Finding(
             name="schedule",
             well=each.enabled,
@@ -231,6 +290,27 @@ def _night(home: Paths) -> Iterator[Finding]:
     for failure in standing_failures(str(home.state)):
         if not failure.what.startswith(NIGHT):
             yield Finding(name=failure.what, well=False, detail=f"{failure.detail} (since {failure.since[:10]})", fix="kept run")
+
+
+def _left_waiting(home: Paths) -> Iterator[Finding]:
+    """What hooks left is read some day."""
+    waiting = lines(queue_path(str(home.state), "queue"))
+    with suppress(ValueError, IndexError):
+        since = datetime.fromisoformat(waiting[0].partition("\t")[0])
+        if now() - since > _WAITING:
+            detail = f"{len(waiting)} times sessions told of something new since {since.date()}, and nothing read it"
+            yield Finding(name="waiting", well=False, detail=detail, fix="kept run; kept schedule install")
+
+
+def _calls_nobody(entry: Installed) -> Iterator[Finding]:
+    """The program that the entry of the night starts is gone."""
+    for place in entry.places:
+        raw = Path(place).read_bytes() if Path(place).is_file() else b""
+        text = raw.decode("utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8", "replace")
+        for program in dict.fromkeys(re.findall(r"(/[^\s\"'<>]*/(?:kept|python[\d.]*))(?=[\s\"'<])", text)):
+            if not os.access(program, os.X_OK):
+                detail = f"{place} starts {program}, which cannot be run"
+                yield Finding(name="schedule", well=False, detail=detail, fix="kept schedule install")
 
 
 def _extras() -> Iterator[Finding]:

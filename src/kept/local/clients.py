@@ -26,7 +26,7 @@ FAILURE = ("tool-failure", 10)
 SHELL = "Bash"  # what both clients call the tool that runs commands; other tools' failures are not looked up
 # The one tool that may be called without asking, by the names it has where a server or the plugin brings it.
 SUGGEST, PLUGIN_SUGGEST = "mcp__kept__suggest", "mcp__plugin_kept_kept__suggest"
-_SPARED = " 2>/dev/null || true"  # a kept that is gone or broken says nothing and stops nothing (exit code 2 would)
+SPARED = " 2>/dev/null || true"  # a kept that is gone or broken says nothing and stops nothing (exit code 2 would)
 _OURS = re.compile(
     r"(?:^|[/\\ '\"])kept['\"]?(?: --home (?:'[^']*'|\S+))? hook (?:session-start|user-prompt|stop|pre-compact"
     r"|session-end|subagent-start|tool-failure)\b|-m kept (?:--home (?:'[^']*'|\S+) )?hook "
@@ -112,10 +112,9 @@ def has_plugin(text: str) -> bool:
     )
 
 
-def program_of(text: str) -> str:
-    """The program that kept's own hooks in the settings call; empty where there are none."""
-    found = re.search(r'"command"\s*:\s*"((?:[^"\\]|\\.)*?kept(?:[^"\\]|\\.)*?) hook (?:session-start|user-prompt)\b', text)
-    return found.group(1) if found else ""
+def is_own_hook(command: str) -> bool:
+    """True if a command line is a hook of kept's."""
+    return _OURS.search(command) is not None
 
 
 def hooks_of(client: Client) -> dict[str, dict[str, Any]]:
@@ -138,7 +137,7 @@ def with_hooks(text: str, program: str, where: str, client: Client = CLIENTS[0])
     hooks = body.setdefault("hooks", {})
     for event, group in hooks_of(client).items():
         (entry,) = group["hooks"]
-        entry["command"] = f"{program} {entry['command']}{_SPARED}"
+        entry["command"] = f"{program} {entry['command']}{SPARED}"
         hooks.setdefault(event, []).append(group)
     return text if text.strip() and body == _parse_settings(text, where) else _format_settings(body, text)
 
@@ -233,7 +232,7 @@ def _drop(body: dict[str, Any], where: str) -> int:
 
 def _is_ours(entry: object) -> bool:
     command = entry.get("command") if isinstance(entry, dict) else None
-    return isinstance(command, str) and _OURS.search(command) is not None
+    return isinstance(command, str) and is_own_hook(command)
 
 
 def _format_settings(body: Mapping[str, Any], before: str) -> str:

@@ -7,7 +7,7 @@ import typer
 
 from kept.cli import hook as hooks
 from kept.cli import show
-from kept.cli.front import at_desk, one_of
+from kept.cli.front import asked, at_desk, one_of
 from kept.cli.show import Line, counted, entry, line
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
@@ -85,6 +85,7 @@ def context(
 
 
 def hook(
+    context: typer.Context,
     event: Annotated[str, typer.Argument(metavar="EVENT", help=_EVENTS)],
     client: Annotated[
         str, typer.Option(metavar="NAME", help="Which agent calls, where its payload does not show it: claude or codex.")
@@ -93,4 +94,5 @@ def hook(
     """Answer a coding agent's hook, with its payload on stdin. Always exits with 0; errors go to kept's log."""
     if event not in hooks.EVENTS:
         raise UsageError(f"there is no event {event!r}", hint=f"events: {', '.join(hooks.EVENTS)}")
-    return hooks.answer([event, *(["--client", client] if client else [])])
+    home = asked(context).home
+    return hooks.answer([event, *(["--client", client] if client else []), *(["--home", home] if home else [])])

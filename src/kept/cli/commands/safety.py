@@ -17,7 +17,7 @@ from kept.core.codec import dump
 from kept.core.errors import UsageError
 from kept.core.markup import fact_line, sentence
 from kept.core.memory import Memory
-from kept.install.doctor import examine
+from kept.install.doctor import examine, mend
 from kept.memories.backups import backup as make_backup
 from kept.memories.browse import Filter, chosen, exported
 from kept.outputs.write import FileState
@@ -61,10 +61,23 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
         return 2 if found.damage else 0
 
 
-def doctor(context: typer.Context, *, as_json: AsJson = False) -> int:
-    """Check the installation and say how to fix each problem. Changes nothing."""
-    call = asked(context)
-    found = examine(home_of(context), profile=call.profile, zone=call.zone)
+def doctor(
+    context: typer.Context,
+    *,
+    fix: Annotated[bool, typer.Option("--fix", help="Mend what a program can: permissions, hooks, files that are gone.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Check the installation by trying it, and say how to fix each problem. Changes nothing without --fix.
+
+    Each hook is called as your coding agent calls it. A language model of this machine is asked one small question.
+    """
+    call, home = asked(context), home_of(context)
+    found = examine(home, profile=call.profile, zone=call.zone)
+    if fix:
+        done = mend(home, found)
+        if not as_json:
+            show.write(line(("mended  ", "green"), each) for each in done)
+        found = examine(home, profile=call.profile, zone=call.zone)
     wrong = [each for each in found if each.well is False]
     if as_json:
         show.write_json([dump(each) for each in found])

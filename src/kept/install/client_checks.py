@@ -1,0 +1,275 @@
+"""Doctor's look at coding agents: each hook of kept's is called as the client would call it, and what comes back is read.
+
+Settings are parsed as the client parses them: what it would ignore does not count. What the calls note goes again.
+"""
+
+import json
+import os
+import shlex
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from kept import __version__
+from kept.install.finding import Finding
+from kept.install.processes import Answer, run_limited
+from kept.install.setup import hooked, plugged, sectioned, used
+from kept.local import files
+from kept.local.clients import CLIENTS, GEMINI, SPARED, Client, hooks_of, is_own_hook
+from kept.local.queue import complaints, queue_path, session_name
+from kept.local.settings import load_settings
+from kept.paths import Paths
+
+_SESSION = "kept-doctor"
+_MANAGED = (
+    Path("/etc/claude-code/managed-settings.json"),
+    Path("/Library/Application Support/ClaudeCode/managed-settings.json"),
+)
+_LEAVE = {"claude": "claude plugin uninstall kept@kept", "codex": "codex plugin remove kept@kept"}
+_SECONDS = 15.0
+
+
+def look_at_clients(home: Paths) -> Iterator[Finding]:
+    """Every coding agent that is used: whether it calls kept, and what kept answers it."""
+    calling, there, using = hooked(home), plugged(home), used(home)
+    for client in (*CLIENTS, GEMINI):
+        misplaced = tuple(_misplaced(home, client))
+        yield from misplaced
+        if client in using:
+            yield from _settings_of(home, client)
+        if client in calling and client in there:
+            detail = "called by the settings and by the plugin; the plugin's hooks stay silent, so nothing is told twice"
+            yield Finding(name=client.name, well=None, detail=detail, fix=f"keep one: {_LEAVE.get(client.name, '')}")
+        elif client in there:
+            yield from _plugin(home, client)
+        elif client in calling:
+            yield from _hooks(home, client)
+        elif client in using and not misplaced:
+            yield Finding(name=client.name, well=None, detail="does not call kept", fix="kept setup")
+    for client in sectioned(home):
+        if client in there or client in calling or client.name in load_settings(home.settings).sections:
+            continue
+        detail = f"nothing of memory arrives in {home.of(client) / client.instructions}"
+        yield Finding(name=f"{client.name} section", well=None, detail=detail, fix="kept setup")
+
+
+def _misplaced(home: Paths, client: Client) -> Iterator[Finding]:
+    """A variable that has the client read other settings than those that call kept."""
+    named = dict(home.variables).get(client.variable, "")
+    if not named:
+        return
+    folder, usual = home.of(client), home.root / client.folder
+    wanted = Path(named).expanduser() / (client.folder if client.below else "")
+    if home.root == home.user and folder != wanted:
+        detail = f"{client.variable} names {named}, which is no folder; {client.name} makes it and finds nothing of kept's there"
+        yield Finding(name=f"{client.name} folder", well=False, detail=detail, fix=f"unset {client.variable}")
+    elif client.file and folder != usual and _calls_kept(usual / client.file) and not _calls_kept(folder / client.file):
+        detail = f"{client.variable} names {folder}, whose settings do not call kept; those in {usual} do"
+        yield Finding(name=f"{client.name} folder", well=False, detail=detail, fix="kept setup", repair="hooks")
+
+
+def _calls_kept(path: Path) -> bool:
+    return any(is_own_hook(each["command"]) for _, each in _hook_entries(_parse(path)[0]))
+
+
+def _parse(path: Path) -> tuple[dict[str, Any], str]:
+    """Settings as a client reads them, or why it ignores them."""
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return {}, ""
+    except OSError as error:
+        return {}, f"{path} cannot be read: {error.strerror}"
+    try:
+        body = tomllib.loads(raw.decode()) if path.suffix == ".toml" else json.loads(raw.decode()) if raw.strip() else {}
+    except (ValueError, RecursionError) as error:
+        return {}, f"{path} is no {path.suffix[1:].upper()}, so all of it is ignored: {error}"
+    return (body, "") if isinstance(body, dict) else ({}, f"{path} holds no settings, so all of it is ignored")
+
+
+def _hook_entries(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The commands of the hooks in settings, each with its event, as far as they have the form that clients read."""
+    hooks = body.get("hooks")
+    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
+        for group in groups if isinstance(groups, list) else ():
+            entries = group.get("hooks") if isinstance(group, dict) else None
+            for entry in entries if isinstance(entries, list) else ():
+                if isinstance(entry, dict) and entry.get("type") == "command" and isinstance(entry.get("command"), str):
+                    yield event, entry
+
+
+def _settings_of(home: Paths, client: Client) -> Iterator[Finding]:
+    """What keeps a client from reading its settings, or from calling any hook."""
+    folder = home.of(client)
+    here = Path.cwd() / client.folder
+    places = dict.fromkeys((folder / client.file, folder / client.plugins))
+    if client.name == "claude":
+        extra = (folder / "settings.local.json", here / "settings.json", here / "settings.local.json")
+        places |= dict.fromkeys((*extra, *_MANAGED))
+    for path in places:
+        body, fault = _parse(path)
+        name = f"{client.name} settings"
+        if fault:
+            yield Finding(name=name, well=False, detail=fault, fix=f"mend {path}, then kept setup")
+        if body.get("disableAllHooks") is True:
+            yield Finding(
+                name=name, well=False, detail=f"disableAllHooks in {path}: no hook is called", fix=f"take it out of {path}"
+            )
+        if body.get("allowManagedHooksOnly") is True:
+            detail = f"allowManagedHooksOnly in {path}: hooks of yours and of plugins are not called"
+            yield Finding(name=name, well=False, detail=detail, fix="ask who manages this machine")
+        features = body.get("features")
+        if isinstance(features, dict) and any(features.get(each) is False for each in ("hooks", "codex_hooks")):
+            yield Finding(name=name, well=False, detail=f"hooks are off in {path}", fix=f"set hooks = true in {path}")
+
+
+def _hooks(home: Paths, client: Client) -> Iterator[Finding]:
+    """Every hook that kept's setup enters: there, unchanged, and answered."""
+    path = home.of(client) / client.file
+    body, _ = _parse(path)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for event, entry in _hook_entries(body):
+        if is_own_hook(entry["command"]):
+            found.setdefault(event, []).append(entry)
+    missing = [event for event in _wanted(client) if event not in found]
+    if missing:
+        detail = f"{path} does not call kept at {', '.join(missing)}"
+        yield Finding(name=client.name, well=False, detail=detail, fix="kept setup", repair="hooks")
+    faults = dict.fromkeys(
+        fault for event, entries in found.items() for entry in entries for fault in _faults(home, client, event, entry, body)
+    )
+    for fault in faults:
+        yield Finding(name=client.name, well=False, detail=fault, fix="kept setup", repair="hooks")
+    if not (missing or faults):
+        yield Finding(name=client.name, well=True, detail=f"calls kept before each prompt; its {len(found)} hooks answer")
+
+
+def _wanted(client: Client) -> dict[str, str]:
+    """What kept's hook of each event is called with."""
+    return {event: str(group["hooks"][0]["command"]) for event, group in hooks_of(client).items()}
+
+
+def _faults(home: Paths, client: Client, event: str, entry: Mapping[str, Any], body: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with one hook."""
+    command = str(entry["command"])
+    expected = _wanted(client).get(event)
+    if expected is None or f" {expected}" not in command:
+        yield f"at {event} it calls `{command[:120]}`, which is no hook of that event"
+        return
+    try:
+        words = shlex.split(command.removesuffix(SPARED))
+    except ValueError:
+        yield f"`{command[:120]}` is no command line"
+        return
+    if words[0].startswith("/") and not os.access(words[0], os.X_OK):
+        yield f"calls {words[0]}, which is not there" if not os.path.lexists(words[0]) else f"may not run {words[0]}"
+        return
+    given = entry.get("timeout")
+    patience = float(given) if isinstance(given, int | float) and not isinstance(given, bool) else 60.0
+    named = body.get("env")
+    env = {str(name): str(value) for name, value in named.items()} if isinstance(named, dict) else {}
+    yield from _judge(home, client, event, command.removesuffix(SPARED), patience=patience, env=env)
+
+
+def _judge(home: Paths, client: Client, event: str, command: str, *, patience: float, env: Mapping[str, str]) -> Iterator[str]:
+    """Call a hook and read what comes back."""
+    before, log = _notes(home), len(complaints(str(home.state)))
+    answer = _call_hook(home, client, event, command, patience=patience, env=env)
+    after = _notes(home)
+    complained = complaints(str(home.state))[log:]
+    _take_away(home, before)
+    if answer.code is None:
+        yield f"at {event} kept does not answer within the {patience:g} s that {client.name} waits"
+    elif answer.code:
+        said = (answer.err.strip() or answer.out.strip() or "nothing").splitlines()[-1]
+        yield f"at {event} kept ends with code {answer.code} and says: {said[:200]}"
+    elif answer.out.strip() and not _is_answer(answer.out, event):
+        yield f"at {event} the answer is none that {client.name} understands: {answer.out.strip()[:80]!r}"
+    elif complained:
+        yield f"at {event} kept notes in its log: {complained[-1][:200]}"
+    elif event == "UserPromptSubmit" and home.store.exists() and f"{session_name(_SESSION)}.told" not in after:
+        yield f"at {event} kept answers, but not of the store in {home.state}: the hook has another home"
+
+
+def _is_answer(out: str, event: str) -> bool:
+    try:
+        body = json.loads(out)
+        specific = body.get("hookSpecificOutput")
+        return specific is None or specific.get("hookEventName") == event
+    except (ValueError, AttributeError):
+        return False
+
+
+def _call_hook(home: Paths, client: Client, event: str, command: str, *, patience: float, env: Mapping[str, str]) -> Answer:
+    """Run a hook's command line by a shell, with the payload of its event on stdin and the environment of a client."""
+    payload = {"hook_event_name": event, "session_id": _SESSION, "cwd": str(home.root), "transcript_path": "", "prompt": "Hello."}
+    payload |= {"source": "startup", "trigger": "manual", "reason": "other"} | ({"turn_id": "1"} if client.name == "codex" else {})
+    own = {name: value for name, value in os.environ.items() if name in _PASSED}
+    seconds = min(patience, _SECONDS)
+    env = {**own, "HOME": str(home.user), **dict(home.variables), **env}
+    return run_limited(command, seconds=seconds, env=env, given=json.dumps(payload).encode(), where=home.root)
+
+
+_PASSED = frozenset({"PATH", "KEPT_HOME", "KEPT_EMBEDDINGS", "LANG", "LC_ALL", "TZ", "TMPDIR"})
+
+
+def _notes(home: Paths) -> dict[str, int]:
+    """What hooks note of sessions, and how long each note is."""
+    try:
+        return {each.name: each.stat().st_size for each in Path(queue_path(str(home.state), "")).iterdir()}
+    except OSError:
+        return {}
+
+
+def _take_away(home: Paths, before: Mapping[str, int]) -> None:
+    """Take back what the calls noted of a session that is none; a failure that only the doctor saw is told to the next one all the
+    same.
+    """
+    for name, size in _notes(home).items():
+        path = Path(queue_path(str(home.state), name))
+        if name.startswith(("failure.", session_name(_SESSION))) and name not in before:
+            path.unlink(missing_ok=True)
+        elif name == "handover" and size != before.get(name, 0):
+            os.truncate(path, before.get(name, 0)) if name in before else path.unlink(missing_ok=True)
+
+
+def _plugin(home: Paths, client: Client) -> Iterator[Finding]:
+    """The plugin that is on: whether its files are there, and whether its launcher finds this kept."""
+    folder = _plugin_folder(home, client)
+    if folder is None:
+        yield Finding(name=client.name, well=True, detail="calls kept before each prompt (plugin)")
+        return
+    launcher = folder / "bin" / "kept"
+    again = "gemini extensions install PATH" if client is GEMINI else f"{client.name} plugin install kept@kept"
+    if not launcher.is_file():
+        yield Finding(name=client.name, well=False, detail=f"the plugin is on, but {launcher} is not there", fix=again)
+        return
+    env = {"HOME": str(home.user), "PATH": os.environ.get("PATH", "")}
+    done = run_limited(["/bin/sh", str(launcher), "--version"], seconds=_SECONDS, env=env).out
+    if __version__ not in done:
+        detail = f"the plugin finds {done.strip()[:80] or 'no kept'}; this is kept {__version__}"
+        yield Finding(name=client.name, well=False, detail=detail, fix="kept setup", repair="program")
+        return
+    options = " --client gemini" if client is GEMINI else ""
+    event = "BeforeAgent" if client is GEMINI else "UserPromptSubmit"
+    command = f"sh {shlex.quote(str(launcher))} hook user-prompt --plugin{options}"
+    faults = tuple(_judge(home, client, event, command, patience=10.0, env={}))
+    for fault in faults:
+        yield Finding(name=client.name, well=False, detail=fault, fix="kept setup", repair="program")
+    if not faults:
+        yield Finding(name=client.name, well=True, detail="calls kept before each prompt (plugin); it answers")
+
+
+def _plugin_folder(home: Paths, client: Client) -> Path | None:
+    """Where the client has kept's plugin; None where it does not say."""
+    folder = home.of(client)
+    if client is GEMINI:
+        return (folder / client.plugins).parent
+    try:
+        listed = json.loads(files.read_text(folder / "plugins" / "installed_plugins.json") or "{}").get("plugins", {})
+        found = next(each for name, each in listed.items() if name.startswith("kept@"))
+        entry = found[0] if isinstance(found, list) else found
+        return Path(str(entry["installPath"]))
+    except (ValueError, AttributeError, StopIteration, LookupError, TypeError):
+        return None

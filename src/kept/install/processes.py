@@ -1,0 +1,52 @@
+"""Run a program for a bounded time and read what it says: hooks as a client calls them, another kept, a trial of the model."""
+
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What a program answered: its exit code (None: it took too long or could not be started), and what it wrote."""
+
+    code: int | None
+    out: str
+    err: str
+
+
+def run_limited(
+    command: str | Sequence[str], *, seconds: float, env: Mapping[str, str], given: bytes = b"", where: Path = Path("/")
+) -> Answer:
+    """Run a command line by a shell, or a program with its arguments; after so many seconds it and what it started is ended."""
+    words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
+    try:
+        process = subprocess.Popen(  # noqa: S603 - what a client calls, or this program
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(env),
+            cwd=where,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return Answer(code=None, out="", err=f"{shlex.join(words)}: {error.strerror}")
+    try:
+        out, err = process.communicate(given, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        with suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return Answer(code=None, out="", err="")
+    return Answer(code=process.returncode, out=out.decode("utf-8", "replace"), err=err.decode("utf-8", "replace"))
+
+
+def version_of(program: str) -> str:
+    """What version a kept says it is; empty where it does not answer."""
+    env = {name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ}
+    return run_limited([program, "--version"], seconds=15, env=env).out.strip()

@@ -1,0 +1,266 @@
+"""The doctor finds what is planted, names what mends it, and says nothing where nothing is wrong."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from kept.install.doctor import examine, mend
+from kept.install.setup import install_hooks
+from kept.local.clients import has_hooks
+from kept.local.queue import enqueue
+from kept.paths import find_paths
+from kept.pipeline.run import Options, run
+from kept.workspace import now, opened
+from talking import RULE, say
+
+
+@pytest.fixture
+def place(home, monkeypatch):
+    """A home in which everything is set up and well: two agents with hooks, a store, its files."""
+    monkeypatch.chdir(home)
+    monkeypatch.delenv("TZ", raising=False)
+    (home / ".claude").mkdir()
+    (home / ".codex").mkdir()
+    say(home, "a", RULE)
+    paths = find_paths(None, {"HOME": str(home)})
+    with opened(paths) as workspace:
+        run(workspace, [], Options())
+    install_hooks(paths)
+    return paths
+
+
+def wrong(place, **variables):
+    """What the doctor finds wrong, as one text, each with its fix."""
+    found = [each for each in examine(place) if each.well is False and each.name not in ("room", "command")]
+    assert all(each.fix for each in found)
+    return "\n".join(f"{each.name}: {each.detail} → {each.fix}" for each in found)
+
+
+def edited(path, change):
+    body = json.loads(path.read_text(encoding="utf-8"))
+    change(body)
+    path.write_text(json.dumps(body), encoding="utf-8")
+
+
+def claude(place):
+    return place.root / ".claude" / "settings.json"
+
+
+def command_of(place, event, make):
+    """Change the command line of a hook of Claude Code's."""
+
+    def change(body):
+        entry = body["hooks"][event][0]["hooks"][0]
+        entry["command"] = make(entry["command"])
+
+    edited(claude(place), change)
+
+
+def script(home, name, body):
+    path = home / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def test_where_all_is_well_nothing_is_wrong_and_nothing_is_left_behind(place):
+    def tree():
+        return {path: path.read_bytes() for path in place.root.rglob("*") if path.is_file() and path.suffix != ".sock"}
+
+    before = tree()
+    assert wrong(place) == ""
+    assert {each.name for each in examine(place) if each.well} >= {"claude", "codex", "store", "folder", "writable"}
+    assert tree() == before
+
+
+def _another_home(place):
+    command_of(place, "UserPromptSubmit", lambda line: line.replace(" hook ", f" --home {place.root / 'other'} hook "))
+
+
+def _broken_kept(place):
+    command_of(place, "Stop", lambda line: line.replace(line.split(" hook ")[0], str(script(place.root, "bad/kept", "exit 3"))))
+
+
+def _slow_kept(place):
+    edited(claude(place), lambda body: body["hooks"]["Stop"][0]["hooks"][0].update(timeout=1))
+    slow = script(place.root, "slow/kept", "sleep 30")
+    command_of(place, "Stop", lambda line: line.replace(line.split(" hook ")[0], str(slow)))
+
+
+def _chatty_kept(place):
+    chatty = script(place.root, "chatty/kept", "echo hello")
+    command_of(place, "Stop", lambda line: line.replace(line.split(" hook ")[0], str(chatty)))
+
+
+FAULTS = {
+    "a hook that is gone": (
+        lambda place: edited(claude(place), lambda body: body["hooks"].pop("UserPromptSubmit")),
+        "UserPromptSubmit",
+    ),
+    "the hook after a failure that is gone": (
+        lambda place: edited(claude(place), lambda body: body["hooks"].pop("PostToolUseFailure")),
+        "PostToolUseFailure",
+    ),
+    "a hook of another event": (
+        lambda place: command_of(place, "Stop", lambda line: line.replace("hook stop", "hook user-prompt")),
+        "Stop",
+    ),
+    "a kept that is gone": (
+        lambda place: command_of(place, "Stop", lambda _: "/nowhere/bin/kept hook stop 2>/dev/null || true"),
+        "/nowhere/bin/kept, which is not there",
+    ),
+    "a kept that fails": (_broken_kept, "ends with code 3"),
+    "a kept that is slow": (_slow_kept, "does not answer within the 1 s"),
+    "a kept that says something else": (_chatty_kept, "is none that claude understands"),
+    "a hook with another home": (_another_home, "another home"),
+    "a home in the client's environment": (
+        lambda place: edited(claude(place), lambda body: body.update(env={"KEPT_HOME": str(place.root / "other")})),
+        "another home",
+    ),
+    "hooks turned off": (lambda place: edited(claude(place), lambda body: body.update(disableAllHooks=True)), "disableAllHooks"),
+    "hooks turned off for the project": (
+        lambda place: (place.root / ".claude" / "settings.local.json").write_text('{"disableAllHooks": true}'),
+        "disableAllHooks",
+    ),
+    "settings that are no JSON": (lambda place: claude(place).write_text(claude(place).read_text() + ",}"), "no JSON"),
+    "hooks that Codex has off": (
+        lambda place: (place.root / ".codex" / "config.toml").write_text("[features]\nhooks = false\n"),
+        "hooks are off",
+    ),
+    "a folder others may read": (lambda place: place.state.chmod(0o755), "has mode 0755"),
+    "a store others may read": (lambda place: place.store.chmod(0o644), "read by others"),
+    "a note others may write": (
+        lambda place: (place.state / "hooks").mkdir(exist_ok=True) or (place.state / "hooks").chmod(0o777),
+        "by others",
+    ),
+    "a memory file that is gone": (lambda place: (place.root / ".claude/rules/memory.md").unlink(), "memory.md is gone"),
+    "a memory file that is a folder": (
+        lambda place: [(place.root / ".claude/rules/memory.md").unlink(), (place.root / ".claude/rules/memory.md").mkdir()],
+        "memory.md",
+    ),
+    "settings nobody can follow": (
+        lambda place: [place.config.mkdir(parents=True, exist_ok=True), place.settings.write_text("= [")],
+        "settings",
+    ),
+    "a profile that is none": (
+        lambda place: [place.config.mkdir(parents=True, exist_ok=True), place.settings.write_text('profile = "nobody"')],
+        "nobody",
+    ),
+    "a damaged store": (lambda place: place.store.write_bytes(b"not a database" * 900), "store"),
+    "a store that is a link": (
+        lambda place: [place.store.rename(place.root / "elsewhere.db"), place.store.symlink_to(place.root / "elsewhere.db")],
+        "link",
+    ),
+    "a damaged backup": (
+        lambda place: [place.backups.mkdir(exist_ok=True), (place.backups / "kept-20261122.db").write_bytes(b"x" * 9_000)],
+        "is damaged",
+    ),
+    "hooks whose notes nobody reads": (
+        lambda place: enqueue(str(place.state), "/x.jsonl", (now() - timedelta(days=9)).strftime("%Y-%m-%dT%H:%M:%SZ")),
+        "nothing read it",
+    ),
+    "files of a time to come": (lambda place: os.utime(place.store, (2_500_000_000, 2_500_000_000)), "clock"),
+    "a note of a kept that is gone": (
+        lambda place: (place.state / "program").write_text("/nowhere/kept\n"),
+        "/nowhere/kept, which cannot be run",
+    ),
+    "a note of an older kept": (
+        lambda place: (place.state / "program").write_text(f"{script(place.root, 'old/kept', 'echo kept 0.0.1')}\n"),
+        "kept 0.0.1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_found_and_named_with_what_mends_it(place, name):
+    plant, told = FAULTS[name]
+    plant(place)
+    assert told in wrong(place)
+
+
+def _settings(place, text):
+    place.config.mkdir(parents=True, exist_ok=True)
+    place.settings.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ('[llm]\nadapter = "command"\ncommand = "/nowhere/model"\n', "there is no program"),
+        ('[llm]\nadapter = "anthropic"\nmodel = "claude-haiku-5-5"\nkey_env = "NO_SUCH_KEY"\n', "no key in NO_SUCH_KEY"),
+        ('[llm]\nadapter = "openai"\nmodel = "x"\nbase_url = "http://127.0.0.1:PORT/v1"\n', "nothing answers at"),
+    ],
+)
+def test_a_model_that_cannot_be_reached_is_named(place, settings, told):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    _settings(place, settings.replace("PORT", str(port)))
+    assert told in wrong(place)
+
+
+def test_a_program_that_does_not_answer_as_a_model_is_named(place):
+    _settings(place, f'[llm]\nadapter = "command"\ncommand = "{script(place.root, "model", "exit 7")}"\nattempts = 1\n')
+    assert "does not answer" in wrong(place)
+
+
+def test_a_run_that_was_stopped_is_named_with_its_process(place):
+    lock = f"f = open({str(place.lock)!r}, 'a'); fcntl.flock(f, fcntl.LOCK_EX)"
+    hold = f"import fcntl, time; {lock}; print('held', flush=True); time.sleep(600)"
+    with subprocess.Popen([sys.executable, "-c", hold], stdout=subprocess.PIPE) as process:
+        try:
+            process.stdout.readline()
+            assert "stands still" not in wrong(place)
+            process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+            assert f"kill -9 {process.pid}" in wrong(place)
+        finally:
+            process.kill()
+
+
+def test_a_variable_that_leads_the_client_to_other_settings_is_named(place):
+    other = place.root / "elsewhere"
+    other.mkdir()
+    assert "whose settings do not call kept" in wrong(replace(place, variables=(("CLAUDE_CONFIG_DIR", str(other)),)))
+    gone = replace(place, variables=(("CLAUDE_CONFIG_DIR", "/nowhere/claude"),))
+    assert "CLAUDE_CONFIG_DIR names /nowhere/claude" in wrong(gone)
+
+
+def test_another_kept_first_on_the_path_is_named_with_its_version(place, monkeypatch):
+    old = script(place.root, "first/kept", "echo kept 0.0.1")
+    monkeypatch.setenv("PATH", f"{old.parent}:{os.environ['PATH']}")
+    found = {each.name: each for each in examine(place)}
+    assert found["command"].well is False
+    assert "kept 0.0.1" in found["command"].detail
+    assert found["command"].fix.startswith("export PATH=")
+
+
+def test_an_entry_of_the_night_that_starts_nothing_is_named(place):
+    unit = place.root / ".config" / "systemd" / "user" / "kept-nightly.service"
+    unit.parent.mkdir(parents=True)
+    unit.write_text("[Service]\nExecStart=/nowhere/bin/kept schedule run\n", encoding="utf-8")
+    assert "starts /nowhere/bin/kept" in wrong(place)
+
+
+@pytest.mark.parametrize(
+    "name", ["a hook that is gone", "a kept that is gone", "a store others may read", "a memory file that is gone"]
+)
+def test_what_a_program_can_mend_is_mended(place, name):
+    FAULTS[name][0](place)
+    assert mend(place, examine(place))
+    assert wrong(place) == ""
+    assert has_hooks(claude(place).read_text())
+
+
+def test_a_failure_that_only_the_doctor_saw_is_told_to_the_next_session(place):
+    (place.state / "failures.json").write_text(json.dumps([["night check", "2026-11-20T00:00:00Z", "damage"]]), encoding="utf-8")
+    examine(place)
+    assert not list((place.state / "hooks").glob("failure.*"))
