@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections import Counter
 from dataclasses import replace
 from datetime import date
 from itertools import permutations
@@ -18,6 +19,7 @@ from kept.llm.replies import Replies
 from kept.llm.room import PART_TOKENS, Room
 from kept.memories import browse, day_view
 from kept.memories.history import redo, undo
+from kept.pipeline.estimate import foresee
 from kept.pipeline.run import Options, run
 from obedient import obey
 from talking import OTHER, RULE, forget_ids, say
@@ -218,6 +220,22 @@ def test_a_dry_run_and_an_announcement_tell_what_is_then_asked(desk_at, home):
         spent = asking.llm.tally.usage.input_tokens
         assert 0.8 * spent <= would.usage.input_tokens <= 1.2 * spent
         assert {each.purpose for each in model.asked} >= {"extract", "summary"}
+
+
+def test_the_questions_about_categories_are_told_of_a_small_store_too(desk_at, home):
+    things = ("the tide table", "the ship register", "the customs form", "the berth plan", "the fuel report", "the crew list")
+    for project in ("harbor", "canal", "lighthouse"):
+        for number, thing in enumerate(things):
+            rule = f"In {project} always write {thing} with dates in UTC, never in local time."
+            say(home, f"{project}{number}", rule, "thanks, go on", cwd=f"/x/{project}", day=f"2026-01-0{number + 1}")
+    with desk_at(home) as workspace:
+        run(workspace, [], Options(model=False))
+        model = Obedient()
+        asking = with_model(workspace, model)
+        told = foresee(asking, asking.llm)
+        run(asking, [], Options())
+        assert Counter(each.purpose for each in model.asked)["curate"] >= 3
+        assert 0.8 * len(model.asked) <= told.questions <= 1.2 * len(model.asked)
 
 
 def test_no_transaction_is_open_while_a_model_is_asked(desk_at, home):

@@ -23,7 +23,7 @@ PURPOSE = "curate"
 MOST_TOKENS = 4_096
 MOST = 40  # entries of one question: as many as a small model keeps in view
 _FRESH = 20  # of them that were learnt since
-_ALIKE = 0.12  # likeness from which an entry is shown beside a new one
+ALIKE = 0.12  #: likeness from which an entry is shown beside a new one
 _REASON_CHARS = 120
 _NAMES = 4  # names of a merged entry that the other one must have
 _RELATED = 0.15  # likeness that one needs with what it gives way to, where they name nothing in common
@@ -104,7 +104,7 @@ def tables(category: Category, memories: Sequence[Memory], fresh: frozenset[str]
     others = [each for each in memories if each.category != category.id]
     near = _Near((*own, *others))
     answers = [each for each in others if each.id in fresh]
-    new = [each for each in own if each.id in fresh and near.best(each, (*own, *others)) >= _ALIKE]
+    new = [each for each in own if each.id in fresh and near.best(each, (*own, *others)) >= ALIKE]
     new += [each for each in own if each.id not in fresh and near.best(each, answers) >= _RELATED]
     for start in range(0, len(new), _FRESH):
         some = new[start : start + _FRESH]
@@ -131,7 +131,7 @@ class _Near:
 
     def chosen(self, some: Sequence[Memory], others: Sequence[Memory], most: int) -> list[Memory]:
         """Those of others that are near to any, the nearest first."""
-        near = [(score, each) for each in others if (score := self.best(each, some)) >= _ALIKE]
+        near = [(score, each) for each in others if (score := self.best(each, some)) >= ALIKE]
         return [each for _, each in sorted(near, key=lambda pair: (-pair[0], pair[1].id))[: max(0, most)]]
 
     def _nearness(self, left: Memory, right: Memory) -> float:

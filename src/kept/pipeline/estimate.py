@@ -1,17 +1,21 @@
 """Estimate what a run will ask a language model, before the first question is sent, or before any model is chosen.
 
-Questions of extraction are planned as the run plans them; those about days and categories follow from how much there is to read.
+Questions of extraction are planned as the run plans them. Those about days follow from how much there is to read, those about
+categories from what rules found: where two finds of a category are alike, a model will find two memories to compare.
 """
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from datetime import date
-from itertools import islice
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import combinations, islice
 
+from kept.core.memory import SAID_ONCE, Refused, Status
 from kept.core.summary import Point
+from kept.core.text import likeness, tokens
+from kept.curation.advice import ALIKE
 from kept.curation.advice import PURPOSE as CURATE
 from kept.curation.advice import SCHEMA as CHANGES
+from kept.days.llm_summaries import Place
 from kept.extraction.extract_threads import Within
 from kept.extraction.llm_extraction import Part, pending, questions
 from kept.extraction.questions import summing
@@ -24,6 +28,7 @@ from kept.llm.prices import price_of
 from kept.local.settings import Llm
 from kept.profiles import prompts
 from kept.profiles.profile import Occasion
+from kept.store.values import Thread
 from kept.workspace import Workspace
 
 _SAMPLED = 120  # sessions of which a rough estimate is made
@@ -31,23 +36,8 @@ _TOGETHER = 100  # questions counted at once: bounds memory
 _DAY_TOKENS = 8_000  # of a project's day, below which too few points are noted to be put together
 _POINT_TOKENS = 2_500  # to read for a point that a model notes
 _POINT = "a point of some twelve words, as a model notes what a part came to"
-_TABLE_PARTS = 2  # parts of a project, in tokens of a whole question, from which entries of a category resemble each other
 _TABLE_CHARS = 1_500
-
-
-@dataclass(kw_only=True, slots=True)
-class _Later:
-    """How many tokens are read of each day and project, and of each project: what is asked about later follows from it."""
-
-    days: Counter[tuple[date, str]] = field(default_factory=Counter)
-    scopes: Counter[str] = field(default_factory=Counter)
-
-    def count_part(self, workspace: Workspace, part: Part) -> None:
-        chunk, scope, weight = part.reading.chunk, part.reading.scope, part.excerpt.weight
-        self.scopes[scope] += weight
-        for place in range(chunk.start, chunk.stop):
-            if at := part.reading.events[place].at:
-                self.days[at.astimezone(workspace.zone).date(), scope] += weight // (chunk.stop - chunk.start)
+_COMPARED = 200  # finds of a category that are compared with each other
 
 
 def foresee(
@@ -63,32 +53,51 @@ def foresee(
     Raises StoreError, and ConfigError where the settings name no whole model.
     """
     waiting = pending(workspace, force=force, within=within, occasion=occasion)
-    planned, later = questions(workspace, waiting, asking.room), _Later()
+    planned, days = questions(workspace, waiting, asking.room), Counter[Place]()
     found = Estimate()
     while some := list(islice(planned, _TOGETHER)):
         for part in (part for each in some for part in each.parts if part.told):
-            later.count_part(workspace, part)
+            _count_days(workspace, part, days)
         found += asking.estimate([each.ask for each in some if each.ask is not None])
     if occasion is Occasion.NIGHTLY:
-        found += asking.estimate([*_days(workspace, later), *_tables(later, asking.room.part)])
+        found += asking.estimate([*_days(workspace, days), *_tables(workspace, [thread for thread, _ in waiting])])
     return found
 
 
-def _days(workspace: Workspace, later: _Later) -> Iterator[Ask]:
+def _count_days(workspace: Workspace, part: Part, days: Counter[Place]) -> None:
+    """Add the tokens that a part shows of each day of a scope."""
+    chunk, weight = part.reading.chunk, part.excerpt.weight
+    for place in range(chunk.start, chunk.stop):
+        if at := part.reading.events[place].at:
+            days[at.astimezone(workspace.zone).date(), part.reading.scope] += weight // (chunk.stop - chunk.start)
+
+
+def _days(workspace: Workspace, days: Counter[Place]) -> Iterator[Ask]:
     text, version = prompts.outcome()
     today = workspace.clock().astimezone(workspace.zone).date()
-    for (day, scope), weight in sorted(later.days.items()):
+    for (day, scope), weight in sorted(days.items()):
         if weight >= _DAY_TOKENS and day < today:
             count = min(weight // _POINT_TOKENS, 120)
             points = [Point(kind="decisions", text=f"{_POINT}, {day} {scope} {number}", events=()) for number in range(count)]
             yield summing(points, system=text, version=version)
 
 
-def _tables(later: _Later, part: int) -> Iterator[Ask]:
+def _tables(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[Ask]:
+    """About one question for each category of a scope in which two finds of rules are alike, or a find and a memory."""
     text, version = prompts.curation()
-    for scope, weight in sorted(later.scopes.items()):
-        if weight >= _TABLE_PARTS * part:
-            yield Ask(purpose=CURATE, version=version, system=text, prompt=scope.ljust(_TABLE_CHARS, "."), schema=CHANGES)
+    finds: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for thread in waiting:
+        for each in workspace.store.log.proposals_from(thread.id, 0):
+            candidate, verdict = each.judged.candidate, each.judged.verdict
+            if not isinstance(verdict, Refused) or verdict.reason == SAID_ONCE:
+                finds[candidate.profile, candidate.scope, candidate.category].append(candidate.content)
+    for (profile, scope, category), contents in sorted(finds.items()):
+        known = workspace.store.log.memories(group=(profile, scope))
+        there = [each.content for each in known if each.category == category and each.status is Status.ACTIVE]
+        words = [tokens(content) for content in dict.fromkeys((*contents, *there))][:_COMPARED]
+        if any(likeness(left, right) >= ALIKE for left, right in combinations(words, 2)):
+            named = f"{scope} {category}".ljust(_TABLE_CHARS, ".")
+            yield Ask(purpose=CURATE, version=version, system=text, prompt=named, schema=CHANGES)
 
 
 def foresee_any(workspace: Workspace) -> Estimate:
