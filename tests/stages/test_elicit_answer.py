@@ -7,10 +7,11 @@ import pytest
 from talk import LEXICON, PROFILE, agent, found, output, talk, user
 
 from kept.core.event import Author, Kind, Origin, Tool
-from kept.core.memory import DISMISSED, DOUBTED, HELPFUL, PASSING, Accepted, Held, Refused
+from kept.core.memory import DISMISSED, DOUBTED, HELPFUL, LED, PASSING, Accepted, Held, Refused
 from kept.extraction.gate import judge
 from kept.extraction.questions import Excerpt, Reading, answer, chunks, divided, hints, question
 from kept.extraction.questions.support import verbatim
+from kept.extraction.rules.clipped import introduced
 from kept.profiles.prompts import BUILT_IN, composed, default
 from obedient import obey
 
@@ -103,6 +104,24 @@ def test_a_passage_is_widened_to_its_sentence_where_the_rest_of_it_restricts_or_
     asked = (user("Should we keep the retry limit in limits.toml?"), agent("Maybe."))
     body = {"memories": [{"category": "decision", "event": "e0", "passage": "we keep the retry limit in limits.toml"}]}
     assert one(body, reading(asked)).candidate.content == "Should we keep the retry limit in limits.toml?"
+
+
+def test_what_other_items_of_a_list_deny_does_not_widen_a_passage():
+    turns = [user("the view needs some work:\n- do not show the totals\n- names go first. amounts are always in cents there.")]
+    made = one(claim("", ("e0", "amounts are always in cents there.")), reading(turns))
+    assert (made.candidate.content, made.candidate.doubt) == ("amounts are always in cents there.", "")
+
+
+def test_a_line_that_leads_to_a_list_denies_by_whole_words():
+    assert introduced("We need the following:\n- names go first", 23) == ""
+    assert introduced("New rules of the main network:\n- names go first", 31) == ""
+    assert introduced("No:\n- names go first", 4) == LED
+
+
+def test_a_question_beside_a_statement_makes_no_question_of_it():
+    turns = [user("a split, correct?"), agent("Yes."), user("I want to keep the old repo for the old tool in `legacy`.")]
+    body = claim("", ("e2", "I want to keep the old repo for the old tool in `legacy`."), ("e0", "a split, correct?"))
+    assert "question" not in one(body, reading(turns)).candidate.reasoning
 
 
 def test_a_passage_is_the_content_as_it_was_typed():

@@ -102,7 +102,8 @@ class Reading:
         )
         cues = [cue for words in self.lexicon.spoken for cue in (words.rule, words.convention, words.preference, words.decided)]
         fails = any(self.events[place].kind is Kind.TOOL_OUTPUT and failure(self.events[place]) for place in places)
-        asks = any(asked(each.quote, self.events[place]) for place, each in self._own(evidence))
+        # The first quote is the passage; a question beside it is only what it was said about.
+        asks = any(asked(each.quote, self.events[place]) for place, each in self._own(evidence[:1]))
         checks = (
             ("from an author the category takes", allowed),
             ("names artifacts", bool(artifacts(content))),

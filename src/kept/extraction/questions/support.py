@@ -54,12 +54,12 @@ def standing_passage(quote: str, event: Event) -> str:
     for text in fields(event) if len(quote) <= _READ else ():
         if found := locate(quote, text):
             start, end = found
-            first, last = sentences_around(text, start, end)
+            lead, first, last = _sentences_around(text, start, end)
             if answer := _ANSWER.match(text[first:start]):
                 first += answer.end()
-            cut_off = f"{text[first:start]} {text[end:last]}"
+            cut_off = f"{text[slice(*lead)]} {text[first:start]} {text[end:last]}"
             clipped = is_qualified(f"{cut_off}{text[end - 1 : end]}") or (event.kind is Kind.PROMPT and left_out(text, start, end))
-            return text[first:last].strip() if clipped else text[start:end].strip()
+            return text[(lead[0] if lead[0] < lead[1] else first) : last].strip() if clipped else text[start:end].strip()
     return ""
 
 
@@ -131,15 +131,20 @@ def whole_sentences(quote: str, event: Event) -> str:
 
 def sentences_around(text: str, start: int, end: int) -> tuple[int, int]:
     """The characters of the whole sentences around a passage; of an item of a list from the line on that leads to the list."""
-    around = sentences(text, max(0, start - _AROUND), min(len(text), end + _AROUND))
-    own = [span for span in around if not span.aside and span.start < end and span.end > start]
+    lead, first, last = _sentences_around(text, start, end)
+    return min(lead[0], first), last
+
+
+def _sentences_around(text: str, start: int, end: int) -> tuple[tuple[int, int], int, int]:
+    """The line that leads to the list in which a passage stands (empty: none), and where its own sentences begin and end."""
+    around = [span for span in sentences(text, max(0, start - _AROUND), min(len(text), end + _AROUND)) if not span.aside]
+    own = [span for span in around if span.start < end and span.end > start]
     if not own:
-        return start, end
+        return (start, start), start, end
     first, last = min(start, own[0].start), max(end, own[-1].end)
-    before = [span for span in around if not span.aside and span.end <= own[0].start]
-    if own[0].bullet and (lead := next((span for span in reversed(before) if not span.bullet), None)):
-        first = lead.start if text[lead.end - 1] in ":：" else first
-    return first, last
+    before = (span for span in reversed(around) if span.end <= own[0].start and not span.bullet)
+    lead = next(before, None) if own[0].bullet else None
+    return ((lead.start, lead.end) if lead and text[lead.end - 1] in ":：" else (first, first)), first, last
 
 
 def misplaced(quote: str, event: Event) -> str:

@@ -29,8 +29,12 @@ _LET_GO = tuple(re2.compile(rf"(?i)(?:{'|'.join(filter(None, fillers))})(?:[\W_]
 _CLAUSE = re2.compile(r"(?s)(.*(?:[,;，、；…–—]|\.\.|\s-+>?))(\s.*|$)")
 _GOES_ON = re2.compile(r"\s*(?:[,;(，；…–—]|\.\.|[-:]+>?\s)")
 _MARKS = re2.compile(r"[~=<❌✗🚫⛔]|-->")
-_TURNS_WORDS, _TURNS_SIGNS = _both("polarity", "denies", "denies_back", "restricts", "rejects")
-_TURNS = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_TURNS_WORDS})|{_TURNS_SIGNS}")
+_TURNS_WORDS, _TURNS_SIGNS = _both("polarity", "denies", "denies_back", "restricts")
+_REJECTS_STEMS, _REJECTS_SIGNS = _both("polarity", "rejects")
+_TURNS = re2.compile(
+    rf"(?i)(?:^|{_EDGE})(?:(?:{_TURNS_WORDS})(?:$|{_EDGE})|{_REJECTS_STEMS})"
+    rf"|{_TURNS_SIGNS}|{_REJECTS_SIGNS}"
+)
 _DEPENDS_WORDS, _DEPENDS_SIGNS = _both("polarity", "depends")
 _DEPENDS = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_DEPENDS_WORDS})(?:$|{_EDGE})|{_DEPENDS_SIGNS}")
 _WRITES_WORDS, _WRITES_SIGNS = _both("assertion", "writes", "wrote")
