@@ -304,3 +304,32 @@ def test_a_hexadecimal_token_under_a_telling_name_is_gone_and_the_same_digits_as
     digits = drawn(random.Random(5), HEX, 40)
     assert gone(f"DD_APP_KEY={digits}", digits)
     assert redact(f"commit {digits}", key=KEY).text == f"commit {digits}"
+
+
+@pytest.mark.parametrize(
+    ("words", "secret"),
+    [
+        ("my card is {} until 12/29", "4012 8888 8888 1881"),
+        ("Meine Kreditkarte: {}", "371449635398431"),
+        ("tarjeta {}.", "5500-0055-5555-5559"),
+        ("the token: {}", "ab3d-9fk2-zz81-p0q7"),
+        ("my recovery code is {}, keep it", "A1B2 C3D4 E5F6 G7H8"),
+        ("app password: {}", "abcd wxyz ijkl mnop"),
+    ],
+)
+def test_a_card_number_and_a_token_in_groups_of_four_are_secrets(words, secret):
+    assert secret not in redact(words.format(secret), key=KEY).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "card 4012 8888 8888 1882 has a wrong check digit",
+        "the card 1234567890123 of the board",
+        "the code is: this that with from here",
+        "the codes: 2024 1010 2030 4040 5050",
+        '{"key": "eb9c-5483-e950-6f83/2026-05-18.md#5"}',
+    ],
+)
+def test_other_numbers_and_words_of_four_stay(text):
+    assert redact(text, key=KEY).text == text

@@ -7,10 +7,10 @@ from typing import Any, assert_never
 
 from kept.core.redact.book import Finder, Rule, book
 from kept.core.redact.shape import looks_mixed, looks_placeholder, pattern
-from kept.core.redact.values import Setting, convinces, crumbs, is_userpass, rank_of
+from kept.core.redact.values import Setting, convinces, crumbs, is_card, is_grouped, is_userpass, rank_of
 
 _KINDS = {3: "password", 2: "secret", 1: "token"}
-_OWN_KIND = (Setting.SHAPE, Setting.USERPASS, Setting.COOKIES)
+_OWN_KIND = (Setting.SHAPE, Setting.USERPASS, Setting.COOKIES, Setting.CARD, Setting.GROUPED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,6 +77,9 @@ def _judged(rule: Rule, name: bytes, value: bytes, *, begins: bool) -> Iterator[
                 yield 0, len(value)
         case Setting.COOKIES:
             yield from crumbs(value)
+        case Setting.CARD | Setting.GROUPED:
+            if is_card(value) if rule.setting is Setting.CARD else is_grouped(value):
+                yield 0, len(value)
         case _:
             assert_never(rule.setting)
 

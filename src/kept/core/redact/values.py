@@ -22,6 +22,8 @@ class Setting(StrEnum):
     PROSE = "prose"
     USERPASS = "userpass"
     COOKIES = "cookies"
+    CARD = "card"
+    GROUPED = "grouped"
 
 
 _NOT_SECRET = frozenset(
@@ -145,3 +147,21 @@ def decode64(value: bytes) -> bytes:
         return base64.b64decode(body + b"=" * (-len(body) % 4), validate=True)
     except binascii.Error:
         return b""
+
+
+def is_card(value: bytes) -> bool:
+    """Whether the digits of a value are those of a payment card: their check digit fits (Luhn), and they are not one repeated."""
+    digits = [int(chr(byte)) for byte in value if chr(byte).isdigit()]
+    doubled = (sum(divmod(2 * digit, 10)) if place % 2 else digit for place, digit in enumerate(reversed(digits)))
+    return 13 <= len(digits) <= 19 and len(set(digits)) > 1 and sum(doubled) % 10 == 0
+
+
+def is_grouped(value: bytes) -> bool:
+    """Whether groups of four are parts of a token: letters and digits in most of them."""
+    groups = value.replace(b"-", b" ").split()
+    mixed = sum(1 for group in groups if any(map(_is_digit, group)) and not group.isdigit())
+    return mixed * 2 >= len(groups)
+
+
+def _is_digit(byte: int) -> bool:
+    return chr(byte).isdigit()
