@@ -1,13 +1,16 @@
 """Settle one change by a person: absorb hand edits before it, write outputs and update the index after it."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
 from kept.core.errors import BusyError
-from kept.outputs.write import Written, absorb_edits, write_outputs
+from kept.intake.reading import Reading, archive_files, discover
+from kept.llm.replies import Replies
+from kept.local.files import locked
+from kept.outputs.write import FileState, Written, absorb_edits, file_states, write_outputs
 from kept.recall.indexing import CHANGE_SECONDS, UNMADE, bring_up_to_date
 from kept.store.run_number import RunNumber
 from kept.workspace import Workspace
@@ -15,12 +18,37 @@ from kept.workspace import Workspace
 T = TypeVar("T")
 
 
+def read_before_edits(workspace: Workspace, *, locks: bool = True) -> None:
+    """Archive what is new where a file of kept's was edited: transcripts tell which edits are an agent's.
+
+    Without ``locks`` the caller holds the lock of runs. Raises BusyError while a run is under way (it reads by
+    itself) and StoreError.
+    """
+    if any(state is FileState.EDITED for _, state, _ in file_states(workspace)):
+        with locked(workspace.paths.lock) if locks else nullcontext():
+            erase_traces(workspace, archive_files(workspace, discover(workspace, ())))
+
+
+def erase_traces(workspace: Workspace, reading: Reading) -> None:
+    """Erase what else tells of the sessions that a reading found not to be remembered: no byte of them stays. Raises StoreError."""
+    if reading.erased:
+        with closing(Replies(workspace.paths.replies)) as replies:
+            replies.forget(reading.opted_out, lambda _: False)
+        workspace.store.compact()
+
+
 def settle(
-    workspace: Workspace, change: Callable[[], T], *, accepted: Mapping[Path, str] = MappingProxyType({}), with_files: bool = True
+    workspace: Workspace,
+    change: Callable[[], T],
+    *,
+    accepted: Mapping[Path, str] = MappingProxyType({}),
+    with_files: bool = True,
+    locks: bool = True,
 ) -> tuple[T, Written]:
     """Do a person's change between absorbing hand edits and writing the outputs, so that neither undoes the other.
 
     Without ``with_files`` the files are left to the next run, which reads first which of their edits are an agent's.
+    Transcripts are read first where a file was edited; without ``locks`` the caller holds the lock of runs.
     ``accepted`` are files whose bytes (by their hash) are an edit even where they look like damage. Returns what the change
     returned, and what was written. Where another process is writing the outputs for long, the change stands and the next run writes
     them: a problem told. Raises StoreError, and what the change raises.
@@ -29,8 +57,11 @@ def settle(
     number = RunNumber(workspace.store.log, workspace.clock, "absorb")
     try:
         if with_files:
+            with_files = False
             with _unless_busy(written):
+                read_before_edits(workspace, locks=locks)
                 absorb_edits(workspace, number, written)
+                with_files = True
         result = change()
         if with_files:
             with _unless_busy(written):

@@ -6,10 +6,14 @@ from datetime import timedelta
 import pytest
 from test_outputs import agent_folder as agent_folder  # noqa: PLC0414
 
+from kept.changes import settle
 from kept.core.event import Origin
 from kept.core.memory import Status
+from kept.local.files import locked
 from kept.memories.person import add, reject
 from kept.pipeline.run import Options, run
+from kept.pipeline.safety import rebuild
+from kept.pipeline.sleep import sleep
 
 RULE = "Always format the reports with `walnut --wide` before sending them."
 OTHER = "The staging server is harbor-2."
@@ -57,6 +61,27 @@ def test_a_line_that_an_agent_changed_is_written_as_it_was_and_the_change_waits(
             RULE.replace("wide", "narrow"): (Status.HELD, Origin.ASSISTANT),
         }
         assert run(workspace, [], Options()).body()["operations"] == {}
+
+
+@pytest.mark.parametrize("act", [sleep, rebuild, lambda workspace: settle(workspace, lambda: None)])
+def test_whatever_takes_over_edits_reads_first_whose_they_are(desk_at, home, memory, act):
+    call(home, "Bash", command=f"sed -i 's/--wide/--narrow/' {memory}")
+    before = memory.read_bytes()
+    memory.write_bytes(before.replace(b"--wide", b"--narrow"))
+    with desk_at(home) as workspace:
+        act(workspace)
+        assert memory.read_bytes() == before
+        assert states(workspace)[RULE] == (Status.ACTIVE, Origin.USER)
+        assert states(workspace)[RULE.replace("wide", "narrow")] == (Status.HELD, Origin.ASSISTANT)
+
+
+def test_a_change_made_while_a_run_is_under_way_leaves_edited_files_to_that_run(desk_at, home, memory):
+    edited = memory.read_bytes().replace(b"--wide", b"--narrow")
+    memory.write_bytes(edited)
+    with desk_at(home) as workspace, locked(workspace.paths.lock):
+        _, written = settle(workspace, lambda: None)
+        assert written.problems
+        assert memory.read_bytes() == edited
 
 
 @pytest.mark.parametrize(

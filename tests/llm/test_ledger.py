@@ -6,14 +6,16 @@ from pathlib import Path
 
 from asks import GOOD, Played, ask, asker
 
+from kept.changes import erase_traces
 from kept.cli.cost import asked_lines, money, unanswered, usage_text
+from kept.intake.reading import Reading
 from kept.llm.ask import Usage
 from kept.llm.budget import Tally, usage_body
 from kept.llm.replies import Replies
 from kept.memories import person
 from kept.paths import find_paths
 from kept.pipeline.run import Options, run
-from kept.pipeline.usage import costs, forget_replies
+from kept.pipeline.usage import costs
 from kept.workspace import opened
 from talking import forget_ids
 
@@ -51,7 +53,7 @@ def test_forgetting_a_memory_reaches_what_a_model_said_of_it(home: Path) -> None
         forget_ids(workspace, [memory.id])
         assert b"iso 8601" not in path.read_bytes()
         assert b"something else" in path.read_bytes()
-        assert forget_replies(workspace, ["s1"]) == 1
+        erase_traces(workspace, Reading(erased=1, opted_out={"s1"}))
     assert b"something else" not in path.read_bytes()
 
 

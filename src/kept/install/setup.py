@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kept.changes import read_before_edits
 from kept.core.codec import canonical
-from kept.core.errors import KeptError
+from kept.core.errors import BusyError, KeptError
 from kept.core.markup import BOM, split_lines
 from kept.install import schedule
 from kept.install.schedulers import Run, run_command
@@ -169,6 +170,8 @@ def leave(workspace: Workspace, env: Mapping[str, str], *, run: Run = run_comman
     """
     left = leave_system(workspace.paths, env, run=run)
     written, number = Written(), RunNumber(workspace.store.log, workspace.clock, "uninstall")
+    with suppress(BusyError):  # a run reads by itself
+        read_before_edits(workspace)
     absorb_edits(workspace, number, written)
     left.problems += written.problems
     _leave_outputs(workspace, left)

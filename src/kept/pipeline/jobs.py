@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from kept.changes import read_before_edits
 from kept.core.errors import UsageError
 from kept.core.fence import NOTICE, TAG
 from kept.core.redact import redact
@@ -157,6 +158,7 @@ def commit(workspace: Workspace) -> Committed:
                 "there is no reply to any job", where=str(folder(workspace)), hint="kept jobs prepare, then answer them"
             )
         number, written, shelf = RunNumber(workspace.store.log, workspace.clock, "jobs"), Written(), _Shelf(workspace=workspace)
+        read_before_edits(workspace, locks=False)
         absorb_edits(workspace, number, written)
         heard = hear(workspace, number, shelf, by=_BY)
         curated = Curated()

@@ -13,6 +13,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from kept.changes import erase_traces
 from kept.core.codec import json_fields
 from kept.core.errors import ConfigError, StoreError
 from kept.core.memory import Memory, Status
@@ -39,7 +40,6 @@ from kept.memories.client_memory import take_up_notes
 from kept.outputs.write import Written, absorb_edits, write_outputs
 from kept.pipeline.estimate import foresee
 from kept.pipeline.outdated import outdated
-from kept.pipeline.usage import forget_replies
 from kept.profiles.profile import Occasion
 from kept.recall.indexing import UNMADE, bring_up_to_date, count_uses, nearness_of
 from kept.store.run_number import RunNumber
@@ -222,10 +222,8 @@ def _run(workspace: Workspace, paths: Sequence[Path], options: Options, progress
     report.cut = late()
     progress("writing", 0, 0)
     write_outputs(workspace, run_number, report.written)
-    if report.reading.erased and not options.dry:
-        forget_replies(workspace, report.reading.opted_out)
-        workspace.store.compact()  # no byte of them stays in the file
     if not options.dry:
+        erase_traces(workspace, report.reading)
         _embed(workspace, report, progress, anew=run_number.started)
     _count(workspace, report, before)
     if run_number.started or report.asked.usage.calls:

@@ -100,7 +100,7 @@ def restore(home: Paths, path: Path, open_desk: Callable[[], AbstractContextMana
             # The backup was made before it was noted as one, and does not know of younger ones.
             for copy in sorted((copies | {path.absolute()}) - noted_copies(workspace.store.log)):
                 note_copy(workspace, copy)
-            _, written = settle(workspace, lambda: None)
+            _, written = settle(workspace, lambda: None, locks=False)
             written.problems[:0] = problems
     return Restored(aside=aside, written=written)
 

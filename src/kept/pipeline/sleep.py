@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from kept.changes import read_before_edits
 from kept.core.memory import USER_SCOPE, Actor, Memory, Status
 from kept.core.times import to_text
 from kept.curation.guard import overreach
@@ -55,6 +56,7 @@ def sleep(workspace: Workspace, *, allow: bool = False) -> Slept:
     result = Slept()
     run = RunNumber(workspace.store.log, workspace.clock, "sleep")
     with locked(workspace.paths.lock):
+        read_before_edits(workspace, locks=False)
         absorb_edits(workspace, run, result.written)
         for group, members in _groups(workspace):
             _fade(workspace, run, group, members, result, allow=allow)

@@ -2,7 +2,7 @@
 forgotten.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
@@ -46,9 +46,3 @@ def set_aside(workspace: Workspace) -> Mapping[str, str]:
         found = replies.set_aside(TRIES)
     unheard = {thread.session for thread, _ in workspace.store.archive.unheard()} if found else set()
     return {session: fault for session, fault in sorted(found.items()) if session in unheard}
-
-
-def forget_replies(workspace: Workspace, sessions: Iterable[str]) -> int:
-    """Erase the replies about those sessions. Returns how many. Raises StoreError."""
-    with closing(Replies(workspace.paths.replies)) as replies:
-        return replies.forget(sessions, lambda _: False)

@@ -122,7 +122,7 @@ def forget(workspace: Workspace, request: Request, *, also: Collection[str] = ()
         ids = workspace.store.log.ids()
         standing = {memory.id for memory in workspace.store.log.memories() if memory.content}
         items = erasing.tried("external sources", lambda: _forget_feed(workspace, request.source)) if request.source else 0
-        _, written = settle(workspace, erasing.everywhere)
+        _, written = settle(workspace, erasing.everywhere, locks=False)
         gone = {memory.id for memory in workspace.store.log.memories() if not memory.content}
         return Gone(
             memories=tuple(sorted(gone & (standing | (gone - ids)))),
