@@ -65,4 +65,6 @@ def test_the_command_reports_precision_by_source_and_what_each_rule_adds(folder,
     assert body["precision"]["active"] == {"right": 1, "of": 2}
     assert body["by_source"]["pier"]["active"] == {"right": 0, "of": 1}
     assert body["recall"]["3"] == {"found": 1, "of": 1}
-    assert {counts["pier"]["wrong"] for counts in body["ablation"].values() if "pier" in counts} == {1}
+    without = body["ablation"]["here"]
+    assert (without["harbor"]["active right"], without["pier"]["active wrong"]) == (-1, -1)
+    assert body["ablation"]["reminisce"] == {}

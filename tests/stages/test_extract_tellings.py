@@ -37,6 +37,12 @@ def test_a_telling_counts_whatever_language_the_conversation_is_in(language, sen
     assert told(sentence, "en" if language == "de" else "de") == [("active", passage)]
 
 
+def test_no_pattern_of_a_telling_runs_out_of_memory(capfd):
+    for language, sentence, _, _ in ROWS:
+        told(f"{sentence} {sentence.upper()}", language)
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize("name", ["coding", "companion", "journal", "vault", "workspace"])
 @pytest.mark.parametrize(("language", "sentence", "expected", "passage"), [row for row in ROWS if row[3]][:12])
 def test_no_profile_loses_a_telling(name, language, sentence, expected, passage):

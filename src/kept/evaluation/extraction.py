@@ -67,26 +67,6 @@ def scored(
     return memories, against(turns, memories)
 
 
-def worths(folder: Path, memories: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, dict[str, int]]]:
-    """What each rule adds, source by source: how many active or held memories of its trigger are right, and how many wrong.
-
-    Rules have no weights that are trained, so what a rule is worth on a source does not depend on the other sources.
-    """
-    turns = annotations(folder)
-    rules = sorted({str(each["trigger"]) for each in memories})
-    found: dict[str, dict[str, dict[str, int]]] = {}
-    for rule in rules:
-        score = against(turns, [each for each in memories if each["trigger"] == rule])
-        found[rule] = {
-            source: {
-                "right": sum(each.right for each in score.judged if each.source == source),
-                "wrong": sum(not each.right for each in score.judged if each.source == source),
-            }
-            for source in score.sources
-        }
-    return found
-
-
 def _sets(gold: Path) -> list[Path]:
     found = [each for each in (gold, *sorted(gold.iterdir())) if (each / GOLD).is_file()]
     if not found:

@@ -16,11 +16,12 @@ from kept.cli.front import asked, one_of, progress_when
 from kept.cli.show import Line, counted, line
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
+from kept.evaluation.ablation import Counts, ablations
 from kept.evaluation.adversarial import FOLDER, Deceived, deceived
-from kept.evaluation.extraction import Judged, annotated, scored, worths
+from kept.evaluation.extraction import Judged, annotated, scored
 from kept.evaluation.replies import ACTIVE, UNPROPOSED, UNSHOWN, Replayed, replayed
 from kept.evaluation.retrieval import Learnt, Retrieved, extraction, retrieval
-from kept.evaluation.turns import LEVELS, TurnScore
+from kept.evaluation.turns import LEVELS, TurnScore, annotations
 from kept.paths import Paths
 from kept.pipeline.safety import put
 from kept.workspace import Workspace, opened
@@ -65,7 +66,11 @@ def eval_(
         ),
     ] = None,
     ablate: Annotated[
-        bool, typer.Option("--ablate", help="Of annotated turns: what is lost and gained without each rule, by source.")
+        bool,
+        typer.Option(
+            "--ablate",
+            help="Of annotated turns: what is gained and lost where each list of words of the rules is left out.",
+        ),
     ] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the rankings, or the memories, as JSON lines.")] = None,
     level: Annotated[str, typer.Option(metavar="LEVEL", help="Rank turns or sessions.")] = "turn",
@@ -118,8 +123,8 @@ def eval_(
                 rows, body = memories, _turns_body(score)
                 lines = _turns_lines(score)
                 if ablate:
-                    worth = worths(turns, memories)
-                    body, lines = body | {"ablation": worth}, chain(lines, _worth_lines(worth))
+                    without = ablations(annotations(turns))
+                    body, lines = body | {"ablation": without}, chain(lines, _ablation_lines(without))
             case _, Path() if gold.is_dir():
                 judged = list(annotated(open_desk, gold, corpus, progress=progress))
                 rows = ({"set": each.name} | dict(memory) for each in judged for memory in each.memories)
@@ -240,14 +245,13 @@ def _deceived_lines(found: Sequence[Deceived]) -> Iterator[Line]:
         yield from (line((f"  {each.name}: ", "red"), words) for words in each.believed)
 
 
-def _worth_lines(worth: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Iterator[Line]:
-    yield line(
-        ("What each rule adds", "bold"), (" (a rule is worth what it is right more often than wrong, over all sources)", "dim")
-    )
-    for rule, by_source in worth.items():
-        told = "; ".join(f"{source}: {counts['right']} right, {counts['wrong']} wrong" for source, counts in by_source.items())
-        net = sum(counts["right"] - counts["wrong"] for counts in by_source.values())
-        yield line(f"  {rule:<28}", (f"{net:+d}  " if told else "", "bold"), told or "in no annotated turn")
+def _ablation_lines(without: Mapping[str, Counts]) -> Iterator[Line]:
+    yield line(("What changes without each list of words", "bold"), (" (gained +, lost -, by source)", "dim"))
+    for name, by_source in without.items():
+        told = "; ".join(
+            f"{source}: {', '.join(f'{kind} {count:+d}' for kind, count in counts.items())}" for source, counts in by_source.items()
+        )
+        yield line(f"  {name:<16}", told or "nothing")
 
 
 def _percent(part: int, whole: int) -> str:

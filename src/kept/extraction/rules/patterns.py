@@ -9,12 +9,15 @@ from kept.core.text import is_cjk
 
 SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"
 _LEADS = 6
+_BYTES = 1 << 26  # at most; the Russian words of a telling need more than the usual eighth
 
 
 @cache
 def compiled(source: str) -> "re2._Regexp":
-    """A compiled pattern."""
-    return re2.compile(source)
+    """A compiled pattern, with memory for its automaton: without that long patterns are slow, and complain on standard error."""
+    options = re2.Options()
+    options.max_mem = _BYTES
+    return re2.compile(source, options)
 
 
 def has(source: str, text: str) -> bool:
