@@ -12,7 +12,7 @@ from kept.recall.index import Kind, opened
 from kept.recall.index.head import model_of
 from kept.recall.index.vectors import Vectors
 from kept.recall.indexing import bring_up_to_date, vector_status
-from kept.recall.search import cosines, search
+from kept.recall.search import meanings, search
 from talking import forget_ids
 
 
@@ -92,33 +92,33 @@ def test_what_is_forgotten_leaves_no_vector(workspace):
 
 def test_what_a_person_adds_is_found_by_its_meaning_at_once(workspace):
     settle(workspace, lambda: person.add(workspace, "Deploy the zeppelin only on Mondays.", category="decision"))
-    near = cosines(workspace, "when do we deploy zeppelins?", scopes(workspace))
+    near = meanings(workspace, "when do we deploy zeppelins?", scopes(workspace))
     nearest = next(iter(near))
     assert workspace.store.log.memory(nearest).content.startswith("Deploy the zeppelin")
     assert near[nearest] == max(near.values()) > 0.3
 
 
 def test_a_message_unlike_everything_is_near_to_nothing(workspace):
-    assert cosines(workspace, "marmalade recipe with oranges", scopes(workspace)) == {}
-    assert cosines(workspace, "", scopes(workspace)) == {}
+    assert meanings(workspace, "marmalade recipe with oranges", scopes(workspace)) == {}
+    assert meanings(workspace, "", scopes(workspace)) == {}
 
 
 def test_nothing_is_near_that_is_retired_of_another_scope_or_told_otherwise_since(workspace):
     nearest = next(each for each in workspace.store.log.memories() if each.status is Status.ACTIVE and each.scope != "user")
     words = nearest.content
-    assert next(iter(cosines(workspace, words, scopes(workspace)))) == nearest.id
-    assert nearest.id not in cosines(workspace, words, [each for each in scopes(workspace) if each != nearest.scope])
+    assert next(iter(meanings(workspace, words, scopes(workspace)))) == nearest.id
+    assert nearest.id not in meanings(workspace, words, [each for each in scopes(workspace) if each != nearest.scope])
     person.edit(workspace, nearest.id, "Otherwise now.")
-    assert nearest.id not in cosines(workspace, words, scopes(workspace))
+    assert nearest.id not in meanings(workspace, words, scopes(workspace))
     settle(workspace, lambda: None)
-    assert next(iter(cosines(workspace, "Otherwise now.", scopes(workspace)))) == nearest.id
+    assert next(iter(meanings(workspace, "Otherwise now.", scopes(workspace)))) == nearest.id
     person.retire(workspace, nearest.id)
-    assert nearest.id not in cosines(workspace, "Otherwise now.", scopes(workspace))
+    assert nearest.id not in meanings(workspace, "Otherwise now.", scopes(workspace))
 
 
 def test_where_there_is_no_model_nothing_is_near_by_meaning_and_words_find_it(workspace):
     workspace.env["KEPT_EMBEDDINGS"] = "off"
-    assert cosines(workspace, "store predictions as parquet", scopes(workspace)) == {}
+    assert meanings(workspace, "store predictions as parquet", scopes(workspace)) == {}
     assert search(workspace, "store predictions as parquet", where=(Kind.MEMORY,))[0].similarity is None
 
 

@@ -8,7 +8,7 @@ from kept.local.recall_settings import Recall
 from kept.recall.ranking.pieces import LONGEST, MOST, pieces
 from kept.recall.ranking.question import MOST_WORDS, telling_words
 from kept.recall.ranking.rank import conversations, fused, in_conversation, with_surroundings
-from kept.recall.relevance import fact_score
+from kept.recall.relevance import fact_score, standing_out
 
 
 def test_words_of_grammar_are_not_looked_for_unless_there_are_no_others():
@@ -87,3 +87,10 @@ def test_a_long_text_is_cut_into_pieces_a_model_can_read():
     assert found[0].startswith("Paragraph 0.")
     assert found[-1].endswith("words")
     assert all(len(each) <= LONGEST for each in pieces("x" * 100_000))
+
+
+def test_a_memory_stands_out_by_more_where_a_message_is_near_to_all_of_its_project():
+    assert standing_out([]) == pytest.approx(0.08 + 2.75 * 0.1)
+    assert standing_out([0.0, 0.1, 0.16, 0.08]) == pytest.approx(0.34, abs=0.01)
+    assert standing_out([0.3, 0.35, 0.4, 0.45, 0.25] * 20) > 0.6
+    assert standing_out([0.0] * 500) == 0.32

@@ -4,7 +4,7 @@ Nearness asks how telling the shared words are in this person's own texts, and h
 up. A word that is everywhere says nothing, so a message that shares only such words with a memory is not near it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from math import log, log1p
@@ -55,6 +55,9 @@ FLOOR = 0.3
 _NEAR = 0.47  # what is less near than that was of no use to two readers out of three (docs/labels)
 SURE = 0.57  # a cosine from which on meaning alone brings a fact before a prompt; above the seed's floor, for nobody asked for it
 MEANT = 0.42  # and one from which on it does where a telling word is in both
+_OUTSTANDING = 2.75  # deviations above what a message has in common with a project's memories on average,
+_LEAST_OUTSTANDING = 0.32  # and a cosine: from there on one of them stands out
+_USUAL, _SPREAD, _SUPPOSED = 0.08, 0.1, 20  # average and deviation that are supposed where there are few, as of so many memories
 _SOLID = 0.53  # a nearness by words that needs no meaning
 _TOPIC, _TOPIC_WORD = 0.5, 0.08  # the nearness of what belongs to a topic, and what each word of the topic adds
 CLEAR = 0.7  # what is so near is shown beyond the first few
@@ -160,6 +163,17 @@ def nearness(shared: Sequence[float], named: int, own: int, asked: Sequence[floa
     of_message = min(1.0, common / sum(sorted(asked, reverse=True)[:8]))
     found = FLOOR + (1.0 - FLOOR) * float((of_text * of_message) ** 0.5)
     return found if found >= _NEAR else 0.0
+
+
+def standing_out(cosines: Collection[float]) -> float:
+    """The cosine from which a memory stands out among those of its scopes, given what a message has in common with these.
+
+    Memories of one project are about one matter: any message in it is near to all of them, and absolute cosines tell little.
+    """
+    count = len(cosines) + _SUPPOSED
+    usual = (sum(cosines) + _SUPPOSED * _USUAL) / count
+    squares = sum((each - usual) ** 2 for each in cosines) + _SUPPOSED * (_SPREAD**2 + (_USUAL - usual) ** 2)
+    return max(_LEAST_OUTSTANDING, usual + _OUTSTANDING * float((squares / count) ** 0.5))
 
 
 class Likeness(NamedTuple):

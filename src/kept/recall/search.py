@@ -24,7 +24,7 @@ from kept.recall.index import Index, Kind, Limits, Unit, opened
 from kept.recall.ranking.event_time import bounded_by_event
 from kept.recall.ranking.question import is_telling, joined, phrases, sought, telling_words
 from kept.recall.ranking.rank import TIME, conversations, fused, in_conversation, with_surroundings
-from kept.recall.relevance import stem
+from kept.recall.relevance import MEANT, standing_out, stem
 
 if TYPE_CHECKING:
     from kept.recall.index.vectors import Floats, Near, Vectors
@@ -36,6 +36,7 @@ _MATCHED = 40_000  # so many turns are ranked
 _OFTEN = 2_000  # a word that more turns have tells no conversation from another
 _SURROUNDED = 100  # of the best turns, what was said around them is looked at
 _LONGEST = 2_000  # characters of a question whose meaning counts, its last: after a long paste stands what is asked
+_BESIDE = 500  # of a project's memories, so many tell what a message has in common with all of them
 _TELLING = 0.3  # a cosine from which on meaning is a reason
 _TOLD = 5  # words told as a reason
 
@@ -159,19 +160,24 @@ def search(
     return tuple(sorted(found, key=lambda each: (-each.score, each.kind, each.id))[:limit])
 
 
-def cosines(workspace: Place, message: str, scopes: Sequence[str]) -> dict[str, float]:
-    """The cosines of the active memories of these scopes that are nearest to a message, by id, the nearest first; those below the
-    floor are left out. Without words, for a hook that looks for those itself. Raises what :func:`search` raises.
+def meanings(workspace: Place, message: str, scopes: Sequence[str]) -> dict[str, float]:
+    """How near the active memories of these scopes are to a message by meaning, by id, the nearest first; those below the floor
+    are left out. A memory that just stands out among them is ``MEANT`` near. Without words, for a hook that looks for those itself.
+    Raises what :func:`search` raises.
     """
     asked, recall = _embed_query(workspace, message), workspace.settings.recall
     if asked is None:
         return {}
-    near = {item: each for item, each in asked.near(Kind.MEMORY, _POOL).items() if each.similarity >= recall.floor}
     with opened(workspace.paths.store) as index:
+        limits = Limits(now=to_text(workspace.clock()), statuses=("active",), scopes=tuple(scopes))
+        items = sorted(index.among(Kind.MEMORY, limits))
+        beside = asked.of(Kind.MEMORY, items[:: 1 + len(items) // _BESIDE])
+        shift = MEANT - standing_out([each.similarity for each in beside.values()])
+        near = asked.near(Kind.MEMORY, _POOL, items)
         units = index.units(Kind.MEMORY, near)
-    held = [units[item] for item in near if item in units and near[item].mark == mark_of(units[item].text)]
-    fits = [each for each in held if each.status == "active" and each.scope in scopes]
-    return {each.id: near[each.item].similarity for each in fits[: recall.most]}
+    held = {units[item].id: each for item, each in near.items() if item in units and each.mark == mark_of(units[item].text)}
+    close = {name: min(1.0, each.similarity + shift) for name, each in held.items() if each.similarity + shift >= recall.floor}
+    return dict(list(close.items())[: recall.most])
 
 
 class _Look:

@@ -15,7 +15,7 @@ from kept.local.recall_settings import Recall
 from kept.recall.context import Said
 from kept.recall.nearby import Meant, Nearest
 from kept.recall.said import rank_said
-from kept.recall.search import Place, cosines
+from kept.recall.search import Place, meanings
 
 _SAID = 4  # turns that are told; two of them are shown
 
@@ -68,7 +68,7 @@ def near_here(place: Place, message: str) -> Nearest:
     def begin(scopes: list[str]) -> Meant:
         def compare_in_process() -> Mapping[str, float]:
             try:
-                return cosines(place, message, scopes)
+                return meanings(place, message, scopes)
             except KeptError:
                 return {}  # what words find is shown all the same
 

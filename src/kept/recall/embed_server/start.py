@@ -8,7 +8,7 @@ from kept.paths import Paths
 from kept.recall.embed import embedder
 from kept.recall.embed_server.query import said_near, spot
 from kept.recall.embed_server.server import Answer, served
-from kept.recall.search import cosines
+from kept.recall.search import meanings
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def _ready(home: Paths, env: Mapping[str, str]) -> Answer:
     def answer_hook(message: str, scopes: tuple[str, ...], session: str | None) -> Mapping[str, float]:
         place = spot(home.state, settings.load_settings(config).recall, env)
         if session is None:
-            return cosines(place, message, scopes)
+            return meanings(place, message, scopes)
         return said_near(place, message, scopes[0], session) if scopes else {}
 
     return answer_hook
