@@ -73,9 +73,9 @@ def answer(words: list[str]) -> int:
         if isinstance(payload, str):
             _complain(root, event, payload)
         elif event in EVENTS:
-            client = _client(words, payload)
-            if "--plugin" not in words or not _called_already(client, event):
-                sys.stdout.write(EVENTS[event](root, payload, client))
+            client, plugin = _client(words, payload), "--plugin" in words
+            if not plugin or not _called_already(client, event):
+                sys.stdout.write((PLUGIN_EVENTS if plugin else EVENTS)[event](root, payload, client))
                 sys.stdout.flush()
         else:
             _complain(root, event, f"there is no such event; events: {', '.join(EVENTS)}")
@@ -155,6 +155,15 @@ def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
     failed = untold(state)
     reminder = _about_handover(root, lambda: reminders.at_start(state, session, _payload_text(payload, "source")))
     return _inject(root, payload, client, "SessionStart", message="", first=line_of(failed) if failed else "", reminder=reminder)
+
+
+def _plugin_start(root: str, payload: Mapping[str, Any], client: str) -> str:
+    """With the plugin alone nothing reads by itself: the first run and missed nights begin here, and the first is told of."""
+    from kept.install.background_run import catch_up  # noqa: PLC0415 - no prompt asks for it
+
+    begun = catch_up(root)
+    name = _payload_text(payload, "hook_event_name") if client == "gemini" else "SessionStart"
+    return _session_start(root, payload, client) or (_output(name, block((), begun)) if begun else "")
 
 
 def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
@@ -333,7 +342,7 @@ class _Settings:
         self.meaning = body.get("context_meaning", False) is True
         recall = body.get("recall", {})
         self.recall: dict[str, Any] = recall if isinstance(recall, dict) else {}
-        self.at_end = str(body.get("at_session_end", "queue"))
+        self.at_end = str(body.get("at_session_end", ""))
         self.handover = str(body.get("handover", reminders.REMIND))
         self.zone = _zone(str(body.get("timezone", "")))
 
@@ -384,17 +393,22 @@ def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
     return ""
 
 
-def _session_end(root: str, payload: Mapping[str, Any], _: str) -> str:
+def _session_end(root: str, payload: Mapping[str, Any], _: str, usual: str = "queue") -> str:
     """Only a line for the next run; and where settings and profile say so, that run is started, alone, apart and bounded."""
     _enqueue(root, payload)
     path = _payload_text(payload, "transcript_path")
     settings = _settings(root)
-    if path and settings.at_end == "run":
+    if path and (settings.at_end or usual) == "run":
         from kept.install.background_run import start_run, wanted  # noqa: PLC0415 - only where the settings say so
 
         if wanted(root, settings.profiles):
             start_run(root, path)
     return ""
+
+
+def _plugin_end(root: str, payload: Mapping[str, Any], client: str) -> str:
+    """As for any session; what it said is read at once unless the settings say otherwise."""
+    return _session_end(root, payload, client, usual="run")
 
 
 def _allow(root: str, payload: Mapping[str, Any], _: str) -> str:
@@ -425,5 +439,6 @@ EVENTS: Mapping[str, Callable[[str, Mapping[str, Any], str], str]] = {
     "subagent-start": _subagent_start,
     "tool-failure": _tool_failure,
 }
+PLUGIN_EVENTS = {**EVENTS, "session-start": _plugin_start, "session-end": _plugin_end}
 
 __all__ = ["EVENTS", "answer"]

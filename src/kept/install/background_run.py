@@ -1,10 +1,13 @@
-"""Start one run in the background for one transcript: detached from the hook, one at a time, bounded, ignored by hooks."""
+"""Start kept in the background: for one transcript, for the first time, or for a missed night; detached from the hook, one at a
+time, bounded, ignored by hooks.
+"""
 
 import fcntl
 import os
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,16 +18,52 @@ from kept.profiles import profile
 from kept.profiles.profile import Occasion
 
 _CPU_SECONDS = 300  # beyond this the system ends it; what it did until then stays done
+_MISSED = 26 * 3600.0  # seconds after which a night counts as missed
+FIRST = "kept has begun to read the sessions on this machine, in the background; later sessions know what matters of them."
 
 
 def start_run(root: str, path: str) -> bool:
     """Start ``kept run`` for a transcript, where no run is under way; False where one is. Returns at once. Raises OSError."""
+    return _start(root, ["run", "--quiet", "--occasion", "session-end", "--", path])
+
+
+def catch_up(root: str) -> str:
+    """Begin in the background what nothing else does where only the plugin is there: the first run, or the night's job that was
+    missed. Returns at once, with the line that tells of a first run, else empty. Raises OSError.
+    """
+    state = state_of(root)
+    if not os.path.exists(os.path.join(state, "kept.db")):  # noqa: PTH110, PTH118 - as in local/queue.py
+        os.makedirs(os.path.join(state, "hooks"), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH118 - as above
+        os.chmod(state, 0o700)  # noqa: PTH101 - as above
+        return FIRST if _start(root, ["run", "--quiet", "--no-llm"]) else ""
+    if _is_missed(state):
+        _start(root, ["schedule", "run"])
+    return ""
+
+
+def _is_missed(state: str) -> bool:
+    """Whether the night's job did not run for more than a day; where it never did, since the store was made."""
+    for name in ("night.json", "kept.db"):
+        path = os.path.join(state, name)  # noqa: PTH118 - as above
+        if os.path.exists(path):  # noqa: PTH110 - as above
+            made = os.stat(path).st_mtime if name == "night.json" else _made(state)  # noqa: PTH116 - as above
+            return time.time() - made > _MISSED
+    return False
+
+
+def _made(state: str) -> float:
+    """When this kept began, as far as the oldest file of its folder tells."""
+    with os.scandir(state) as entries:
+        return min((each.stat(follow_symlinks=False).st_mtime for each in entries), default=time.time())
+
+
+def _start(root: str, words: list[str]) -> bool:
+    """Start a command of kept's, apart from the hook, where no run is under way."""
     if under_way(root):
         return False
-    state = state_of(root)
-    with open(os.path.join(state, "hooks", "run.log"), "wb") as log:  # noqa: PTH118, PTH123 - as in local/queue.py
+    with open(os.path.join(state_of(root), "hooks", "run.log"), "wb") as log:  # noqa: PTH118, PTH123 - as in local/queue.py
         subprocess.Popen(  # noqa: S603 - this interpreter, this program, a path as an argument of its own
-            [sys.executable, "-m", "kept", "run", "--home", root, "--quiet", "--occasion", "session-end", "--", path],
+            [sys.executable, "-m", "kept", "--home", root, *words],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
