@@ -50,6 +50,21 @@ def test_the_log_names_runs_and_passes_that_undo_accepts(capsys, ran):
     assert told(capsys, "undo", str(entries[0]["passes"][0]["pass"]))["changed"][0]["after"] is None
 
 
+def test_the_log_says_in_words_what_each_run_changed(capsys, ran):
+    kept(capsys, "add", "Answer in short sentences.", "--type", "preference")
+    number = told(capsys, "list", "--category", "preference")[0]["id"]
+    kept(capsys, "edit", number, "Answer in long sentences.")
+    out = kept(capsys, "log")[1]
+    assert f"~ {number}  Answer in [-short-]{{+long+}} sentences." in out
+    assert f"+ {number}  Answer in short sentences." in out
+    first = told(capsys, "log")[-1]
+    assert [each["what"] for each in first["changes"]] == ["entered", "entered"]
+    whole = kept(capsys, "log", f"r{first['run']}")[1]
+    assert whole.count("  + ") == 2
+    assert f"kept undo r{first['run']}" in whole
+    assert kept(capsys, "log", "r999")[0] == 2
+
+
 @pytest.mark.parametrize("command", ["undo", "redo"])
 def test_with_nothing_to_take_back_nothing_happens(capsys, home, command):
     code, _, err = kept(capsys, command)

@@ -1,11 +1,11 @@
 """History: what happened, and going back. Undo and redo are passes themselves; nothing is ever taken out of the log."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 
-from kept.core.errors import UsageError
+from kept.core.errors import MissingError, UsageError
 from kept.core.fold import fold, idle, undone
 from kept.core.memory import Actor, Memory
 from kept.core.operation import Add, Forget, Operation, Pass, Reword, mentioned
@@ -48,17 +48,44 @@ class Entry:
 def history(workspace: Workspace, limit: int = 20) -> tuple[Entry, ...]:
     """The last runs that changed something, newest first."""
     heads = tuple(workspace.store.log.heads())
-    off = undone(heads)
     with_passes = {each.run for each in heads}
     runs = tuple(each for each in workspace.store.log.runs(_MOST_RUNS) if each.id in with_passes)[:limit]
-    wanted = {each.id for each in runs}
+    return _entries(workspace, runs, heads)
+
+
+def find_run(workspace: Workspace, name: str) -> Entry:
+    """The run that a person names (``r3``, ``3``). Raises MissingError where there is none that changed anything."""
+    heads, number = tuple(workspace.store.log.heads()), name.strip().lower().removeprefix("run").strip().removeprefix("r")
+    found = tuple(each for each in workspace.store.log.runs(_MOST_RUNS) if str(each.id) == number)
+    entry = next(iter(_entries(workspace, found, heads)), None)
+    if entry is None or not entry.passes:
+        raise MissingError(f"there is no run {name!r} that changed anything", hint="see `kept log`")
+    return entry
+
+
+def _entries(workspace: Workspace, runs: Sequence[Run], heads: Sequence[Pass]) -> tuple[Entry, ...]:
+    off, wanted = undone(heads), {each.id for each in runs}
     by_run: dict[int, list[tuple[Pass, bool]]] = {}
     for each in workspace.store.log.passes(only=[head.id for head in heads if head.run in wanted]):
         by_run.setdefault(each.run, []).append((each, each.id in off))
-    return tuple(Entry(run=each, passes=tuple(by_run[each.id])) for each in runs)
+    return tuple(Entry(run=each, passes=tuple(by_run.get(each.id, ()))) for each in runs)
 
 
 _MOST_RUNS = 1_000_000
+
+
+def run_changes(workspace: Workspace, passes: Sequence[Pass]) -> Changes:
+    """What some passes that were made together changed: each memory just before the first and just after the last of them."""
+    if not passes:
+        return {}
+    first, last = min(each.id for each in passes), max(each.id for each in passes)
+    concerned = {number for each in passes for number in (each.id, *each.undoes, *each.redoes)}
+    related, switches = workspace.store.log.related(concerned), tuple(workspace.store.log.switches())
+    before, after = (
+        fold(_counting(tuple(each for each in related if each.id < end), undone(each for each in switches if each.id < end)))
+        for end in (first, last + 1)
+    )
+    return _changes(before, after)
 
 
 def undo(workspace: Workspace, what: str = "", *, scopes: Collection[str] = ()) -> Undone:

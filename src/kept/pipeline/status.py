@@ -51,6 +51,11 @@ class Happened:
         return sum((each.operations for each in self.passes), Counter[str]())
 
     @property
+    def switches(self) -> bool:
+        """Whether it took something back or brought it back."""
+        return any(each.stage in _SWITCHES for each in self.passes)
+
+    @property
     def undone(self) -> bool:
         """Whether all that can be taken back of it is."""
         able = [each for each in self.passes if not each.lasting]

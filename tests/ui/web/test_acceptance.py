@@ -40,7 +40,7 @@ def test_from_five_transcripts_to_the_next_session(served, browse):
     page = browse()
     page.get_by_text("Here there are 5 of claude").wait_for()
     page.get_by_role("button", name="Read my transcripts").click()  # five transcripts → a memory by categories
-    page.wait_for_url("**/runs")
+    page.wait_for_url("**/history")
     page.get_by_text("5 sessions, 10 new events").wait_for()
     page.goto(served.url)
     titles = page.locator("h3").all_inner_texts()
@@ -59,7 +59,7 @@ def test_from_five_transcripts_to_the_next_session(served, browse):
 
     say(served.home, "s8", RULES[0], "2026-02-08")  # two more: one says again what is known, one what was edited
     say(served.home, "s9", RULES[1], "2026-02-09")
-    page.goto(f"{served.url}/runs")
+    page.goto(f"{served.url}/history")
     page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_text("2 sessions, 4 new events").wait_for()
     page.goto(f"{served.url}/?q=ISO+8601&within=turns")  # the same words where they were said

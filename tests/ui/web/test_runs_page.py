@@ -8,6 +8,7 @@ import pytest
 from kept.core.errors import BusyError
 from kept.core.memory import Actor
 from kept.curation.passes import GUARD
+from kept.memories import person
 from kept.paths import find_paths
 from kept.pipeline.run import Options, run
 from kept.pipeline.status import runs, stops
@@ -129,7 +130,7 @@ def test_one_run_at_a_time_and_a_stopped_one_says_so(home, monkeypatch):
 
 def test_in_the_browser_a_run_is_begun_and_taken_back_and_brought_back(browse, served, home):
     transcript(home, RULE)
-    page = browse("/runs")
+    page = browse("/history")
     page.get_by_role("heading", name="Nothing has happened yet").wait_for()
     page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_role("heading", name="The last run").wait_for()
@@ -149,9 +150,33 @@ def test_in_the_browser_a_run_is_begun_and_taken_back_and_brought_back(browse, s
         assert [each for each in workspace.store.log.memories() if each.status == "active"]
 
 
+def test_the_history_tells_in_words_what_entered_changed_and_left(browse, served):
+    served.add("Releases go out on Tuesdays only.")
+    with served.workspace() as workspace:
+        (memory,) = workspace.store.log.memories()
+        person.edit(workspace, memory.id, "Releases go out on Fridays only.")
+        person.retire(workspace, memory.id, "no more releases")
+    page = browse("/history")
+    told = page.locator(".row .told").all_inner_texts()
+    assert ["no more releases" in told[0], "Releases" in told[1], "Releases" in told[2]] == [True, True, True]
+    assert page.locator(".row").nth(1).locator("del").inner_text() == "Tuesdays"
+    assert page.locator(".row").nth(1).locator("ins").inner_text() == "Fridays"
+    page.locator(".row").nth(2).get_by_text("All it did").click()
+    page.locator(".row").nth(2).locator("details .told").get_by_text("Releases go out on Tuesdays only.").wait_for()
+
+
+def test_two_dates_are_compared_on_the_page(browse, served):
+    served.add("Releases go out on Tuesdays only.")
+    page = browse("/history")
+    page.get_by_text("Compare two dates").click()
+    page.get_by_label("From", exact=True).fill("2026-01-01")
+    page.get_by_role("button", name="Compare").click()
+    page.locator("#compared").get_by_text("Releases go out on Tuesdays only.").wait_for()
+
+
 def test_in_the_browser_what_a_guard_stopped_is_shown_as_text_and_asked_about(browse, served, home, monkeypatch):
     monkeypatch.setattr("kept.web.pages.runs.stops", lambda _: (Waiting(),))
-    page = browse("/runs")
+    page = browse("/history")
     notice = page.locator(".stop")
     notice.wait_for()
     assert EVIL in notice.inner_text()
@@ -183,7 +208,7 @@ def test_the_charts_tell_cost_coverage_and_self_reference_without_a_script(brows
         (folder / f"2026-01-0{number}.md").write_text(
             f"---\ndate: 2026-01-0{number}\ntemplate: journal\ngenerated_by: kept\nself_reference: {share}\n---\n# x\n"
         )
-    page = browse("/runs", phone=True)
+    page = browse("/history", phone=True)
     charts = page.locator("figure.chart")
     charts.first.wait_for()
     titles = charts.locator("strong").all_inner_texts()
@@ -197,4 +222,4 @@ def test_the_list_is_told_whatever_a_run_reported(served):
     served.add("The walnut harvest is on Tuesday.")
     with served.workspace() as workspace:
         workspace.store.log.start_run("run", workspace.clock())  # cut short: it has no report
-    assert "cut short" in served.ask("GET", "/runs/list")[2]
+    assert "cut short" in served.ask("GET", "/history/list")[2]

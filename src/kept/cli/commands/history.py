@@ -1,7 +1,7 @@
 """``kept log``, ``undo``, ``redo``, ``diff``: what happened, and going back."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -16,41 +16,44 @@ from kept.cli.front import asked, at_desk
 from kept.cli.lists import FORGOTTEN
 from kept.cli.show import Line, counted, entry, line
 from kept.core.codec import json_fields
-from kept.core.memory import Memory, Status
 from kept.core.operation import Operation, Pass
 from kept.core.times import minute_text, to_text
 from kept.llm.budget import usage_body
 from kept.memories.browse import exported
-from kept.memories.history import Entry, Later, Undone, difference, history, last_run
+from kept.memories.differences import What, differences
+from kept.memories.history import Changes, Entry, Later, Undone, difference, find_run, history, last_run, run_changes
 from kept.memories.history import redo as bring_back
 from kept.memories.history import undo as take_back
 from kept.pipeline.usage import costs
 from kept.store.values import Run
 from kept.workspace import Workspace
 
-_CHANGES_SHOWN = 20
-What = Annotated[list[str] | None, typer.Argument(metavar="PASS|RUN", help="A pass by its number, or a run as r3; see `kept log`.")]
+_CHANGES_SHOWN, _CHANGES_OF_A_RUN = 20, 5
+Which = Annotated[
+    list[str] | None, typer.Argument(metavar="PASS|RUN", help="A pass by its number, or a run as r3 (see `kept log`)")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
 def log(
     context: typer.Context,
+    which: Annotated[str, typer.Argument(metavar="RUN", help="Only this run (r3), with all that it changed.")] = "",
     *,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many runs.")] = 20,
     cost: Annotated[bool, typer.Option("--cost", help="What language models were asked in each run, and what it cost.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the runs that changed something, newest first, with their passes."""
+    """What each run and each change of yours did, newest first: what entered, changed and left, what was held and refused."""
     with at_desk(context) as workspace:
-        found = history(workspace, limit)
+        found = history(workspace, limit) if not which else (find_run(workspace, which),)
         if cost:
             _show_costs(workspace, [each.run for each in found], as_json=as_json)
         elif as_json:
-            show.write_json([_entry_body(each) for each in found])
+            show.write_json([_entry_body(workspace, each) for each in found])
         else:
-            names = workspace.names()
-            show.write(
-                [each for one in found for each in _entry_lines(workspace, one, names)]
+            most = None if which else _CHANGES_OF_A_RUN
+            show.page(
+                [each for one in found for each in _entry_lines(workspace, one, most)]
                 or [line("Nothing happened yet.", (" → kept run", "dim"))]
             )
 
@@ -65,29 +68,35 @@ def _show_costs(workspace: Workspace, runs: Sequence[Run], *, as_json: bool) -> 
         show.write(cost_lines([(each, minute_text(each.started_at, workspace.zone)) for each in runs], spent))
 
 
-def _entry_lines(workspace: Workspace, one: Entry, names: Mapping[str, str]) -> Iterator[Line]:
+def _entry_lines(workspace: Workspace, one: Entry, most: int | None) -> Iterator[Line]:
     run = one.run
     all_off = all(off for _, off in one.passes)
     state = (("  undone", "yellow"),) if all_off else (("  cut short", "yellow"),) if run.ended_at is None else ()
     yield line((f"run {run.id}", "bold"), f"  {minute_text(run.started_at, workspace.zone)}  {run.command}", *state)
-    quiet = [each for each, _ in one.passes if not _summarize_pass(each)]
-    for each, off in one.passes:
-        if told := _summarize_pass(each):
-            subject = "" if each.undoes or each.redoes else each.subject
-            for scope, name in names.items():
-                subject = subject.replace(scope, name)
-            mark = ("  undone", "yellow") if off and not all_off else ("", "")
-            yield entry([(f"  pass {each.id:<5}", "dim"), (f"{each.stage:<8} ", "")], told, (f"  {subject}", "dim"), mark)
-    if quiet:
-        yield line((f"  and {counted(len(quiet), 'pass', 'passes')} that only noted proposals", "dim"))
+    yield from changes_lines(run_changes(workspace, [each for each, _ in one.passes]), most, f"kept log r{run.id}")
+    partly = [each.id for each, off in one.passes if off and not all_off]
+    if partly:
+        yield line((f"  {_passes(partly)} undone", "yellow"))
+    if told := report_words(run):
+        yield line((f"  {told}", "dim"))
+    if most is None:
+        yield line((f"  {_passes([each.id for each, _ in one.passes])} → kept undo r{run.id}", "dim"))
 
 
-def _summarize_pass(made: Pass) -> str:
-    counts = Counter(type(each).__name__.lower() for each in made.operations)
-    switched = [f"{word} {_passes(ids)}" for word, ids in (("took back", made.undoes), ("brought back", made.redoes)) if ids]
-    return ", ".join(
-        (*(f"{count} {kind}" for kind, count in sorted(counts.items())), *switched, *([made.note] if made.note else []))
-    )
+def report_words(run: Run) -> str:
+    """What a run refused, and what it asked of a model; empty where it did neither."""
+    refused = Counter({reason: count for reason, count in (run.report.get("refused") or {}).items() if count})
+    asked = run.report.get("llm") or {}
+    parts = []
+    if refused:
+        parts.append(
+            f"{refused.total():,} refused ({', '.join(f'{count:,} {reason}' for reason, count in refused.most_common(3))})"
+        )
+    if asked.get("questions"):
+        cost = asked.get("cost")
+        price = "price unknown" if cost is None else f"{cost:.2f} USD"
+        parts.append(f"{counted(asked['questions'], 'question')} to a model, {price}")
+    return "; ".join(parts)
 
 
 def _passes(ids: Sequence[int]) -> str:
@@ -102,25 +111,29 @@ def _passes(ids: Sequence[int]) -> str:
     return f"{'pass' if len(ids) == 1 else 'passes'} {', '.join(parts)}"
 
 
-def _entry_body(one: Entry) -> dict[str, Any]:
+def _entry_body(workspace: Workspace, one: Entry) -> dict[str, Any]:
     def pass_body(made: Pass, *, undone: bool) -> dict[str, Any]:
         body = json_fields(made, "stage", "subject", "actor", "recorded_at", "undoes", "redoes", "note", **{"pass": "id"})
         operations = [_operation_body(operation) for operation in made.operations]
         return body | {"undone": undone, "operations": operations}
 
-    return run_body(one.run) | {"passes": [pass_body(made, undone=off) for made, off in one.passes]}
+    changed = differences(run_changes(workspace, [each for each, _ in one.passes]))
+    return run_body(one.run) | {
+        "passes": [pass_body(made, undone=off) for made, off in one.passes],
+        "changes": [{"what": each.what.value, "id": each.id, "text": each.text, "why": each.why} for each in changed],
+    }
 
 
 def _operation_body(operation: Operation) -> dict[str, Any]:
     return {"kind": operation_name(operation)} | json_fields(operation, "memory", "reason")
 
 
-def undo(context: typer.Context, what: What = None, *, as_json: AsJson = False) -> int:
+def undo(context: typer.Context, what: Which = None, *, as_json: AsJson = False) -> int:
     """Take back the last run with all its passes, or a pass or run of your choice. `kept redo` brings it back."""
     return _switch(context, take_back, lambda workspace: " ".join(what or ()) or last_run(workspace), "Took back", as_json=as_json)
 
 
-def redo(context: typer.Context, what: What = None, *, as_json: AsJson = False) -> int:
+def redo(context: typer.Context, what: Which = None, *, as_json: AsJson = False) -> int:
     """Bring back what the last undo took, or a pass or run of your choice."""
     return _switch(context, bring_back, lambda _: " ".join(what or ()), "Brought back", as_json=as_json)
 
@@ -136,7 +149,7 @@ def _switch(
             show.write_json({"passes": list(done.passes), "changed": _changes_body(workspace, done.changed), "later": later})
         elif not asked(context).quiet:
             show.write([line((f"{told} {_done_in(workspace, done.passes)}", "green"), (f" ({_passes(done.passes)})", "dim"))])
-            show.write(_changes(done.changed, _CHANGES_SHOWN))
+            show.write(changes_lines(done.changed, _CHANGES_SHOWN))
             show.write(_later_lines(done.later))
         return told_problems(written)
 
@@ -183,39 +196,41 @@ def diff(
         if as_json:
             show.write_json({"changed": _changes_body(workspace, found.changed)})
         else:
-            show.write(_changes(found.changed))
+            show.page(changes_lines(found.changed))
 
 
-def _changes(changed: Mapping[str, tuple[Memory | None, Memory | None]], most: int | None = None) -> Iterator[Line]:
-    """What became of each memory: + there now, - gone, ~ other words; those that only gained evidence are counted."""
-    told = [each for number, pair in changed.items() for each in _change(number, *pair)]
-    yield from told[:most]
+def changes_lines(changed: Changes, most: int | None = None, rest: str = "kept list") -> Iterator[Line]:
+    """What became of each memory: + entered, ~ changed, - left, ? held; those that only gained evidence are counted."""
+    every = differences(changed)
+    told = [each for each in every if each.what is not What.CONFIRMED]
+    for each in told[:most]:
+        mark, style = _MARKS[each.what]
+        body = [(_MARKED[kind].format(text), _STYLES[kind]) for kind, text in each.words] or [(each.text or FORGOTTEN, "")]
+        why = each.why or ("" if each.what in (What.ENTERED, What.CHANGED) else each.what.value)
+        yield entry([(f"  {mark} ", style), (each.id, "yellow"), ("  ", "")], *body, (f"  ({why})" if why else "", "dim"))
     if most is not None and len(told) > most:
-        yield line((f"  … and {len(told) - most:,} more → kept list", "dim"))
-    if rest := sum(not any(_change(number, *pair)) for number, pair in changed.items()):
-        yield line((f"  {counted(rest, 'memory', 'memories')} with other evidence or dates only", "dim"))
+        yield line((f"  … and {len(told) - most:,} more → {rest}", "dim"))
+    if again := len(every) - len(told):
+        yield line((f"  {counted(again, 'memory', 'memories')} seen again, with other evidence or dates only", "dim"))
     if not changed:
         yield line("No memory changed.")
 
 
-def _change(number: str, before: Memory | None, after: Memory | None) -> Iterator[Line]:
-    had, has = _status(before), _status(after)
-    words = (after or before).content if after or before else ""  # type: ignore[union-attr]  # one of them is there
-    if had != has:
-        mark, style = ("+", "green") if has is Status.ACTIVE else ("-", "red") if had is Status.ACTIVE else ("~", "yellow")
-        was = f"  ({had.value if had else 'not there'} → {has.value if has else 'not there'})"
-        yield entry([(f"  {mark} ", style), (number, "yellow"), ("  ", "")], words or FORGOTTEN, (was, "dim"))
-    elif before is not None and after is not None and (before.content, before.category) != (after.content, after.category):
-        yield entry(
-            [("  ~ ", "yellow"), (number, "yellow"), ("  ", "")], after.content or FORGOTTEN, (f"  (was: {before.content})", "dim")
-        )
+_MARKS = {
+    What.ENTERED: ("+", "green"),
+    What.CHANGED: ("~", "yellow"),
+    What.MOVED: ("~", "yellow"),
+    What.LEFT: ("-", "red"),
+    What.HELD: ("?", "cyan"),
+    What.DECLINED: ("x", "red"),
+    What.MARKED: ("*", "yellow"),
+    What.CONFIRMED: (" ", "dim"),
+}
+_MARKED = {"same": "{}", "del": "[-{}-]", "ins": "{{+{}+}}"}
+_STYLES = {"same": "", "del": "red", "ins": "green"}
 
 
-def _status(memory: Memory | None) -> Status | None:
-    return memory.status if memory is not None else None
-
-
-def _changes_body(workspace: Workspace, changed: Mapping[str, tuple[Memory | None, Memory | None]]) -> list[dict[str, Any]]:
+def _changes_body(workspace: Workspace, changed: Changes) -> list[dict[str, Any]]:
     return [
         {
             "id": number,

@@ -12,8 +12,8 @@ from kept.core.memory import Judged, Memory, Refused, Status
 from kept.memories import waiting as ranking
 from kept.memories.browse import refused, trace
 from kept.memories.decisions import find_decidable
+from kept.memories.differences import Change, changed_words
 from kept.pipeline.sleep import lingering, why_lingering
-from kept.web.differences import Change, changed_words
 from kept.web.navigation import Page
 from kept.web.pages.memories import form, shown_with
 from kept.web.render import page, part

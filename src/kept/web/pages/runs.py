@@ -1,11 +1,16 @@
-"""Runs: begin one and follow it, what each came to, what a guard stopped, how things went over time; take back and bring back."""
+"""History: what each run and each change did, in words; two dates beside each other; take back and bring back. Begin a run, follow
+it; what a guard stopped; how things went over time.
+"""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from kept.core.errors import MissingError
+from kept.memories.differences import What, differences
+from kept.memories.history import difference, find_run, run_changes
 from kept.pipeline.status import Happened, coverage, runs, self_reference, spending, stops
 from kept.web.charts import Chart, chart
 from kept.web.navigation import Page
@@ -16,6 +21,17 @@ from kept.workspace import Workspace
 
 router = APIRouter()
 _SHOWN, _DAYS, _TRACED = 20, 30, 60
+_SMALL, _SHOWN_CHANGES, _MOST_CHANGES = 40, 4, 500  # operations of a run told at once; changes shown of it; of what is opened
+MARKS = {
+    What.ENTERED: ("+", "new"),
+    What.CHANGED: ("~", "changed"),
+    What.MOVED: ("~", "moved"),
+    What.LEFT: ("−", "left"),
+    What.HELD: ("?", "waits for you"),
+    What.DECLINED: ("×", "turned down"),
+    What.MARKED: ("★", "marked"),
+    What.CONFIRMED: ("=", "seen again"),
+}
 KINDS = {
     "add": "added",
     "revise": "reworded",
@@ -36,10 +52,10 @@ def _waiting(workspace: Workspace) -> int:
     return len(stops(workspace))
 
 
-PAGE = Page(id="runs", title="Runs", path="/runs", key="u", router=router, count=_waiting)
+PAGE = Page(id="runs", title="History", path="/history", key="h", router=router, count=_waiting)
 
 
-@router.get("/runs")
+@router.get("/history")
 def all_runs(request: Request) -> Response:
     """The page."""
     with at_desk(request) as workspace:
@@ -50,11 +66,12 @@ def all_runs(request: Request) -> Response:
             here=PAGE.id,
             charts=_charts(workspace),
             model=workspace.llm is not None,
+            projects=sorted(set(workspace.names().values())),
             **(_runs_values(workspace) | _now(request)),
         )
 
 
-@router.get("/runs/now")
+@router.get("/history/now")
 def now(request: Request, *, follow: bool = False) -> Response:
     """How the run stands; asked for every second while one is under way."""
     with at_desk(request) as workspace:
@@ -64,36 +81,71 @@ def now(request: Request, *, follow: bool = False) -> Response:
     return answer
 
 
-@router.get("/runs/list")
+@router.get("/history/list")
 def listing(request: Request, *, before: Annotated[int, Query(ge=0, le=10**15)] = 0) -> Response:
     """The runs alone; those before one of them."""
     with at_desk(request) as workspace:
         return part(workspace, "runs_more.html" if before else "runs_list.html", **_runs_values(workspace, before=before))
 
 
-@router.get("/runs/charts")
+@router.get("/history/charts")
 def figures(request: Request) -> Response:
     """The charts alone."""
     with at_desk(request) as workspace:
         return part(workspace, "runs_charts.html", charts=_charts(workspace))
 
 
-@router.get("/runs/{number}/row")
+@router.get("/history/{number}/row")
 def row(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> Response:
     """One run as the list shows it."""
     with at_desk(request) as workspace:
         found = next(iter(runs(workspace, 1, before=number + 1)), None)
         if found is None or found.run.id != number:
             raise MissingError(f"there is no run {number} that changed anything", hint="see `kept log`")
-        return part(workspace, "runs_row.html", each=found, **_row_helpers())
+        return part(workspace, "runs_row.html", each=found, **_row_helpers(workspace, (found,)))
+
+
+@router.get("/history/{number}/changes")
+def changes_of(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> Response:
+    """All that one run changed."""
+    with at_desk(request) as workspace:
+        entry = find_run(workspace, str(number))
+        found = differences(run_changes(workspace, [each for each, _ in entry.passes]))
+        return part(workspace, "history_changes.html", steps=found, most=_MOST_CHANGES, signs=MARKS)
+
+
+@router.get("/history/compare")
+def compare(
+    request: Request,
+    *,
+    earlier: Annotated[str, Query(alias="from", max_length=40)],
+    later: Annotated[str, Query(alias="to", max_length=40)] = "today",
+    project: Annotated[str, Query(max_length=200)] = "",
+) -> Response:
+    """What changed between two dates, in all projects or one."""
+    with at_desk(request) as workspace:
+        first, last = sorted((workspace.moment(earlier), workspace.moment(later or "today")))
+        names = workspace.names()
+        found = [
+            each
+            for each in differences(difference(workspace, first, last).changed)
+            if not project or project == names.get(next(one.scope for one in (each.after, each.before) if one is not None))
+        ]
+        return part(workspace, "history_changes.html", steps=found, most=_MOST_CHANGES, signs=MARKS)
 
 
 def _now(request: Request) -> dict[str, Any]:
     return {"now": room_of(request).work.now, "stages": STAGES, "cost": cost}
 
 
-def _row_helpers() -> dict[str, Any]:
-    return {"changes": changes, "cost": cost}
+def _row_helpers(workspace: Workspace, found: Sequence[Happened]) -> dict[str, Any]:
+    """What rows need besides their runs; the changes of those that changed little: of others they are fetched when opened."""
+    small = {
+        each.run.id: [one.id for one in each.passes] for each in found if 0 < each.operations.total() <= _SMALL or each.switches
+    }
+    passes = {each.id: each for each in workspace.store.log.passes(only=[one for ids in small.values() for one in ids])}
+    steps = {run: differences(run_changes(workspace, [passes[one] for one in ids])) for run, ids in small.items()}
+    return {"changes": changes, "cost": cost, "steps_of": steps, "most": _SHOWN_CHANGES, "signs": MARKS}
 
 
 def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
@@ -102,7 +154,7 @@ def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
         "found": found[:_SHOWN],
         "more": found[_SHOWN - 1].run.id if len(found) > _SHOWN else 0,
         "stops": stops(workspace),
-        **_row_helpers(),
+        **_row_helpers(workspace, found[:_SHOWN]),
     }
 
 

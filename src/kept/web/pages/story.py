@@ -7,11 +7,11 @@ from starlette.responses import Response
 
 from kept.core.memory import Actor, Memory
 from kept.memories.browse import trace
+from kept.memories.differences import changed_words
 from kept.memories.history import undo
 from kept.memories.person import find
 from kept.memories.timeline import Story, story
 from kept.outputs.routing import routed
-from kept.web.differences import changed_words
 from kept.web.pages.memories import PAGE, form, shown_with
 from kept.web.render import page, part
 from kept.web.room import at_desk
