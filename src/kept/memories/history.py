@@ -50,20 +50,20 @@ def history(workspace: Workspace, limit: int = 20) -> tuple[Entry, ...]:
     heads = tuple(workspace.store.log.heads())
     with_passes = {each.run for each in heads}
     runs = tuple(each for each in workspace.store.log.runs(_MOST_RUNS) if each.id in with_passes)[:limit]
-    return _entries(workspace, runs, heads)
+    return _history_entries(workspace, runs, heads)
 
 
 def find_run(workspace: Workspace, name: str) -> Entry:
     """The run that a person names (``r3``, ``3``). Raises MissingError where there is none that changed anything."""
     heads, number = tuple(workspace.store.log.heads()), name.strip().lower().removeprefix("run").strip().removeprefix("r")
     found = tuple(each for each in workspace.store.log.runs(_MOST_RUNS) if str(each.id) == number)
-    entry = next(iter(_entries(workspace, found, heads)), None)
+    entry = next(iter(_history_entries(workspace, found, heads)), None)
     if entry is None or not entry.passes:
         raise MissingError(f"there is no run {name!r} that changed anything", hint="see `kept log`")
     return entry
 
 
-def _entries(workspace: Workspace, runs: Sequence[Run], heads: Sequence[Pass]) -> tuple[Entry, ...]:
+def _history_entries(workspace: Workspace, runs: Sequence[Run], heads: Sequence[Pass]) -> tuple[Entry, ...]:
     off, wanted = undone(heads), {each.id for each in runs}
     by_run: dict[int, list[tuple[Pass, bool]]] = {}
     for each in workspace.store.log.passes(only=[head.id for head in heads if head.run in wanted]):
