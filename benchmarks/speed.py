@@ -1,4 +1,4 @@
-"""How fast kept is, as throughput and ratios: first run, a run with nothing new, growth, memory.
+"""How fast kept is, as throughput and ratios: first run, a run with nothing new, growth, memory, and the stages of a first run.
 
 Usage: python benchmarks/speed.py [--transcripts FOLDER] [--large MB]
 
@@ -14,11 +14,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
 from corpus import repeat
+
+from kept.paths import Paths
+from kept.pipeline.run import Options, run
+from kept.workspace import opened
 
 KEPT = [sys.executable, "-m", "kept"]
 
@@ -44,6 +49,7 @@ def measure(source: Path, work: Path, runs: int, large: int) -> None:
         f"{plain_json(work / 'one'):.2f} s",
         f"run / json = {single / plain_json(work / 'one'):.0f}",
     )
+    stages(work / "one", work / "stages", one)
     before = digest(work / "home-0")
     again = statistics.median(timed(work / "one", work / "home-0")[0] for _ in range(runs * 2))
     bare = statistics.median(elapsed([sys.executable, "-c", "pass"]) for _ in range(runs * 2))
@@ -66,6 +72,23 @@ def measure(source: Path, work: Path, runs: int, large: int) -> None:
         f"{seconds:.1f} s",
         f"{size / 1e6 / seconds:.2f} MB/s, peak {peak / 1e3:.0f} MB, store {stored / 1e6:.1f} MB",
     )
+
+
+def stages(transcripts: Path, home: Path, size: int) -> None:
+    """A row for each stage of a first run: processor time, bytes of transcripts a second, and share of the run."""
+    spent: Counter[str] = Counter()
+    stage, since = "starting", time.process_time()
+
+    def note(name: str, *_: int) -> None:
+        nonlocal stage, since
+        spent[stage] += (now := time.process_time()) - since
+        stage, since = name, now
+
+    with opened(Paths(root=home, user=home), zone="UTC") as workspace:
+        run(workspace, [transcripts], Options(model=False), progress=note)
+    note("")
+    for name, seconds in spent.most_common():
+        row(f"  {name}", "", f"{seconds:.2f} s", f"{size / 1e6 / seconds:.0f} MB/s, {100 * seconds / spent.total():.0f} %")
 
 
 def row(*cells: str) -> None:

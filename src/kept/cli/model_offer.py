@@ -28,13 +28,18 @@ def searchable_line(workspace: Workspace) -> Line:
     )
 
 
-def without_model_line(workspace: Workspace) -> Line | None:
-    """What is not tried without a model, and which could be asked; None where the person has decided about that."""
+def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | None:
+    """What is not tried without a model, and which could be asked; None where the person has decided about that.
+
+    After the ``first`` run also how much one would read, which takes a second to tell of many sessions.
+    """
     unheard = len(workspace.store.archive.unheard())
     if _is_decided(workspace) or not unheard:
         return None
     found = ", ".join(each.title for each in programs(workspace.env))
     told = f"What you only implied in {counted(unheard, 'session')} is not tried without a language model"
+    foreseen = foresee_any(workspace) if first else None
+    told += f"; one would read {_amount(foreseen)}" if foreseen and foreseen.questions else ""
     return line((told, "dim"), (f" → kept setup offers {found}" if found else " → docs/models.md", "dim"))
 
 
@@ -67,11 +72,16 @@ def _is_decided(workspace: Workspace) -> bool:
     return workspace.llm is not None or _DECIDED in settings.given(workspace.paths.settings)
 
 
+def _amount(foreseen: Estimate) -> str:
+    tokens = foreseen.usage.input_tokens
+    told = f"{tokens / 1e6:.1f} million" if tokens >= 1e5 else f"{max(1, round(tokens / 1e3))},000"
+    return f"{counted(foreseen.questions, 'question')} with about {told} tokens in all"
+
+
 def _offer_lines(found: tuple[Found, ...], foreseen: Estimate) -> Iterator[Line]:
-    millions = f"{foreseen.usage.input_tokens / 1e6:.1f} million"
     yield line(
         "A language model can also read what you only implied: corrections, decisions, reasons. It would get the archived turns, "
-        f"without secrets, in {counted(foreseen.questions, 'question')} with about {millions} tokens in all."
+        f"without secrets: {_amount(foreseen)}."
     )
     for number, each in enumerate(found, 1):
         cost = cost_with(each, foreseen)

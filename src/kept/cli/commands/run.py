@@ -191,7 +191,7 @@ def _tell(workspace: Workspace, report: Report, options: Options, call: Call, *,
             report, options, profiles=workspace.profiles, names=workspace.names(), zone=workspace.zone, verbose=call.verbose
         )
         show.write([*lines, *waiting_lines(workspace), searchable_line(workspace)])
-        show.write(filter(None, [without_model_line(workspace)]))
+        show.write(filter(None, [without_model_line(workspace, first=report.run == 1)]))
     return int(report.partly)
 
 
