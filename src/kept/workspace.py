@@ -5,7 +5,7 @@ Every path kept writes to lies below one home; a trial run with ``--home`` touch
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
@@ -204,6 +204,10 @@ class Workspace:
         """The instant a person names: a full timestamp, or a day, meaning its end. Raises UsageError."""
         instant = parse_instant(text)
         return instant if instant is not None else self.span(self.day(text, last=True))[1]
+
+
+# Opens the workspace of a home.
+Opener = Callable[[Path], AbstractContextManager[Workspace]]
 
 
 def place_of(directory: str, path: str) -> str:

@@ -14,3 +14,8 @@ def digest(*parts: str, size: int = 16) -> str:
         state.update(len(raw).to_bytes(8, "big"))
         state.update(raw)
     return state.hexdigest()
+
+
+def mark_of(data: bytes, setting: str = "") -> str:
+    """A hash of bytes as 32 hex digits, by which they are known again; ``setting`` (at most 16 bytes) is what else decides."""
+    return blake2b(data, digest_size=16, person=setting.encode()).hexdigest()

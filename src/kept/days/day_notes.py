@@ -3,7 +3,7 @@ and memories.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from types import MappingProxyType
 
 from kept.core.codec import digest
@@ -12,6 +12,7 @@ from kept.core.event import Event
 from kept.core.markup import sentence
 from kept.core.memory import Memory, Status
 from kept.core.summary import CAME_OF_IT, Bullet, Form, Note, Part, Passage, Summary
+from kept.core.times import ALWAYS
 from kept.days.llm_summaries import Page, pages
 from kept.days.summaries import bullets_of, condense, notes, ordered, part_of, remembered
 from kept.extraction.coverage import Topic, topics
@@ -21,7 +22,6 @@ from kept.profiles.language import lexicon_of
 from kept.store.values import Noted, Thread
 from kept.workspace import Workspace
 
-_FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 _LINE = 640  # characters of a line in the note of a day
 _WRITTEN = 20  # the weight of a line that somebody put together
 YOU = "you"
@@ -114,7 +114,7 @@ def note_lines(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
     understood.
     """
     noted: dict[date, list[Bullet]] = {}
-    for each in once(workspace.store.days.between(_FIRST, _LAST)):
+    for each in once(workspace.store.days.between(*ALWAYS)):
         noted.setdefault(each.note.at.astimezone(workspace.zone).date(), []).extend(
             bullets_of(each.note, _scope_of_note(workspace, each))
         )

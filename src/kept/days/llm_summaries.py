@@ -7,11 +7,12 @@ waits for the next night; until then its points stand as they were noted. Knows 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 
 from kept.core.codec import digest
 from kept.core.fingerprint import recognised
 from kept.core.summary import Form, Passage, Point
+from kept.core.times import ALWAYS
 from kept.extraction.questions import folded, summed, summing
 from kept.llm.ask import Answered, Ask, Asking
 from kept.profiles import prompts
@@ -20,7 +21,6 @@ from kept.workspace import Workspace
 
 _FEW = 3  # points that need no putting together
 _MOST = 120  # points of one question: what is more is asked about in parts, so that nothing is skimmed
-_FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 
 Place = tuple[date, str]  # a day and a scope
 
@@ -38,7 +38,7 @@ def write_days(workspace: Workspace, asking: Asking, *, by: str) -> Daybook:
     ConfigError.
     """
     today = workspace.clock().astimezone(workspace.zone).date()
-    noted = {place: points for place, points in _points_by_place(workspace, _FIRST, _LAST).items() if place[0] < today}
+    noted = {place: points for place, points in _points_by_place(workspace, *ALWAYS).items() if place[0] < today}
     if not noted:
         return Daybook()
     days = [day for day, _ in noted]
@@ -146,9 +146,8 @@ class Page:
 def pages(workspace: Workspace, first: date, last: date) -> dict[date, Page]:
     """What the daybook says of some days. A day that is not written yet has its points, as they were noted. Changes nothing."""
     written = workspace.store.days.written(first, last)
-    noted = _points_by_place(
-        workspace, workspace.span(first)[0] if first > date.min else _FIRST, workspace.span(last)[1] if last < date.max else _LAST
-    )
+    start = workspace.span(first)[0] if first > date.min else ALWAYS[0]
+    noted = _points_by_place(workspace, start, workspace.span(last)[1] if last < date.max else ALWAYS[1])
     lines: dict[Place, list[Passage]] = defaultdict(list)
     for each in written:
         if each.form is Form.LINE and each.day is not None:

@@ -6,8 +6,7 @@ believed where the person did not type it.
 """
 
 import json
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,9 +21,8 @@ from kept.llm.ask import Ask
 from kept.llm.client import TRIES, LlmClient
 from kept.llm.replies import Replies
 from kept.pipeline.run import Options, run
-from kept.workspace import Workspace
+from kept.workspace import Opener
 
-Opener = Callable[[Path], AbstractContextManager[Workspace]]
 FOLDER = "adversarial"
 _NOTHING: Mapping[str, Any] = {"operations": [], "problems": [], "solutions": [], "decisions": [], "questions": []}
 

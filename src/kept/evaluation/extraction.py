@@ -7,8 +7,7 @@ changed.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,9 +20,7 @@ from kept.evaluation.turns import TurnScore, against, annotations
 from kept.local.progress import Progress, silent
 from kept.memories.browse import exported
 from kept.pipeline.run import Options, run
-from kept.workspace import Workspace
-
-Opener = Callable[[Path], AbstractContextManager[Workspace]]
+from kept.workspace import Opener
 
 GOLD, NEGATIVES, TOPICS = "gold.jsonl", "negatives.jsonl", "topics.jsonl"
 # Where transcripts lie, seen from a folder of annotations or one above it.

@@ -6,8 +6,8 @@ are those of a run, so that it shows what they let through, and where each passa
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,9 +26,7 @@ from kept.local.progress import Progress, silent
 from kept.memories.browse import exported
 from kept.pipeline.run import Options, run
 from kept.store.run_number import RunNumber
-from kept.workspace import Workspace
-
-Opener = Callable[[Path], AbstractContextManager[Workspace]]
+from kept.workspace import Opener, Workspace
 
 _OPENING = 60  # characters of a passage by which it is found in a question
 _BY, _COMMAND = "recorded replies", "eval"

@@ -6,8 +6,8 @@ facts ``{ns, fid, text, sources}``. Everything happens in a temporary home; what
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
@@ -30,9 +30,7 @@ from kept.recall.index import Kind
 from kept.recall.indexing import bring_up_to_date
 from kept.recall.search import Hit, search
 from kept.sources.stamps import find_stamp, instant_of
-from kept.workspace import Workspace
-
-Opener = Callable[[Path], AbstractContextManager[Workspace]]
+from kept.workspace import Opener, Workspace
 
 MOST = 200  # places of a ranking that is written out
 _SECOND = 0.5  # what the second best turn of a session counts beside its best

@@ -9,10 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache
 from math import log
-
-import re2
 
 from kept.core.artifact import artifacts
 from kept.core.event import Author, Event, Kind
@@ -22,6 +19,7 @@ from kept.core.sentences import sentence_texts
 from kept.core.spans import typed_text
 from kept.core.statement import statement
 from kept.core.text import one_line
+from kept.extraction.gate import compiled
 
 READ_CHARS = 2_000  # of each turn: a topic shows at its beginning
 KEY_WORDS = 6
@@ -187,14 +185,9 @@ def _marked(topic: Topic, had: Known, own: frozenset[str]) -> Topic:
     return replace(topic, state=state)
 
 
-@cache
-def _compiled(source: str) -> "re2._Regexp":
-    return re2.compile(source)
-
-
 def _span(source: str, text: str) -> tuple[int, int] | None:
     """Where the cue of a pattern stands: its last group."""
-    found = _compiled(source).search(text) if source else None
+    found = compiled(source).search(text) if source else None
     if found is None:
         return None
     start, stop = found.span(found.lastindex or 0)

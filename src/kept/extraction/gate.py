@@ -115,9 +115,10 @@ def _invisible(char: str) -> bool:
 
 
 @cache
-def _compiled(source: str) -> "re2._Regexp":
+def compiled(source: str) -> "re2._Regexp":
+    """A pattern of a lexicon, made once."""
     return re2.compile(source)
 
 
 def _found(source: str, text: str) -> bool:
-    return bool(source) and _compiled(source).search(text) is not None
+    return bool(source) and compiled(source).search(text) is not None

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from hashlib import blake2b
 from pathlib import Path
 
 from kept.core.artifact import artifacts
 from kept.core.codec import digest
+from kept.core.digest import mark_of
 from kept.core.document import Line
 from kept.core.errors import UsageError
 from kept.core.event import Origin
@@ -35,7 +35,7 @@ def views(workspace: Workspace) -> tuple[tuple[Path, Profile], ...]:
 
 def is_as_written(workspace: Workspace, path: Path, content: Content) -> bool:
     """True if a view, given as it is, is what was written or being written last."""
-    return any(output.hash == _hash(content.data) for output in workspace.store.output(str(path)))
+    return any(output.hash == mark_of(content.data) for output in workspace.store.output(str(path)))
 
 
 def absorb_view(
@@ -87,7 +87,7 @@ def write_view(workspace: Workspace, path: Path, content: Content, profile: Prof
     shown = within(leads, profile, workspace.zone, names)
     data = render_view(shown, profile, workspace.zone, names).encode() if shown or content.stamp != files.MISSING else b""
     lines = tuple(Line(key=each.id, text=f"{each.category}\n{each.content}") for each in shown)
-    after = Output(hash=_hash(data), lines=lines)
+    after = Output(hash=mark_of(data), lines=lines)
     if data == content.data:
         if data and workspace.store.output(str(path)) != (after,) and not dry:
             workspace.store.wrote(str(path), after)
@@ -97,10 +97,6 @@ def write_view(workspace: Workspace, path: Path, content: Content, profile: Prof
         files.write(path, data, expect=content.stamp, root=workspace.paths.boundary(path), links=workspace.links)
         workspace.store.wrote(str(path), after)
     return data
-
-
-def _hash(data: bytes) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
 
 
 def _entries(output: Output) -> tuple[Entry, ...]:

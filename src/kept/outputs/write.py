@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
-from hashlib import blake2b
 from pathlib import Path
 from time import monotonic, sleep
 
+from kept.core.digest import mark_of
 from kept.core.document import Edits, Line, Unsafe
 from kept.core.errors import BusyError, ChangedError, KeptError, RefusedPathError
 from kept.core.markup import encode, size_of
@@ -119,7 +119,7 @@ def write_day_notes(workspace: Workspace, run: RunNumber, written: Written) -> N
 def _is_as_written(workspace: Workspace, target: Target, written: Written) -> bool:
     workspace.refuse_links(target.path)
     inside, known = inside_of(target, written.read(target.path)), workspace.store.output(str(target.path))
-    return any(each.hash == _hash(inside) for each in known) if inside is not None and known else not known
+    return any(each.hash == mark_of(inside) for each in known) if inside is not None and known else not known
 
 
 def _absorb_views(workspace: Workspace, run: RunNumber, written: Written) -> None:
@@ -191,7 +191,7 @@ def _absorb(workspace: Workspace, target: Target, run: RunNumber, written: Writt
     inside = inside_of(target, content)
     known = workspace.store.output(str(target.path))
     base = _base(known, inside)
-    if base is not None and inside and base.hash == _hash(inside):
+    if base is not None and inside and base.hash == mark_of(inside):
         return _Read(content=content, inside=inside, edits=untouched(base.lines, inside))
     lines = base.lines if base else ()
     result = absorb(lines, inside, bounded=bool(target.heading))
@@ -266,16 +266,12 @@ def _base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:
     """
     if len(known) < 2 or inside is None:
         return known[0] if known else None
-    now = _hash(inside)
+    now = mark_of(inside)
     exact = next((each for each in reversed(known) if each.hash == now), None)
     if exact is not None:
         return exact
     there = set(inside.decode("utf-8", "replace").splitlines())
     return max(known, key=lambda each: sum(line.text in there for line in each.lines if line.key and line.text and not line.users))
-
-
-def _hash(data: bytes) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
 
 
 def _unsafe(
@@ -351,7 +347,7 @@ def _write_with_retries(workspace: Workspace, target: Target, run: RunNumber, wr
 
 def _write_target(workspace: Workspace, target: Target, read: _Read, lines: tuple[Line, ...], written: Written) -> None:
     path, data = str(target.path), encode(lines, read.edits.layout)
-    after = Output(hash=_hash(data), lines=lines)
+    after = Output(hash=mark_of(data), lines=lines)
     whole = _whole_file(target, read, lines, data)
     if whole == (None if read.content.stamp == files.MISSING else read.content.data):
         if workspace.store.output(path) != ((after,) if lines else ()) and not written.dry:  # a write was cut short
@@ -410,7 +406,7 @@ def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
             continue
         base = _base(known, inside) or known[0]
         result = absorb(base.lines, inside, bounded=bool(target.heading))
-        if base.hash == _hash(inside):
+        if base.hash == mark_of(inside):
             yield str(target.path), FileState.WRITTEN, ""
         elif isinstance(result, Unsafe):
             yield str(target.path), FileState.DAMAGED, result.reason
@@ -429,7 +425,7 @@ def start_over(workspace: Workspace) -> list[str]:
             path, content = str(target.path), files.read(target.path)
             inside = inside_of(target, content)
             known = workspace.store.output(path)
-            if inside is None or any(each.hash == _hash(inside) for each in known):
+            if inside is None or any(each.hash == mark_of(inside) for each in known):
                 continue
             place = files.put_aside(target.path, into=workspace.paths.state / "aside")
             if target.heading:

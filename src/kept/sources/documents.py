@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kept.core.digest import mark_of
 from kept.core.errors import SourceError
 from kept.core.event import PROBLEMS_KEPT, Account, Author, Cursor, Event, Kind, Pointer, Precision, Problem, Slice, Tool
 from kept.core.text import one_line
@@ -115,7 +115,7 @@ def read_document(path: Path, cursor: Cursor, parse: Callable[[list[Row]], Docum
             data = file.read(DOCUMENT_LIMIT)
     except OSError as error:
         raise unreadable(path, error) from error
-    mark = blake2b(data, digest_size=16, person=setting.encode()).hexdigest()
+    mark = mark_of(data, setting)
     if (cursor.offset, cursor.prefix) == (len(data), mark):
         return
     document = parse(rows_of(data, path))

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from kept.core.digest import mark_of
 from kept.core.errors import SourceError
 from kept.core.invisible import strip_invisible
 from kept.core.text import one_line
@@ -71,7 +72,7 @@ def data_of(given: Given) -> tuple[bytes | None, Mapping[str, str]]:
         data, validators = bytes_of(given.path), {}
     if data is None:
         return None, given.cursor
-    mark = blake2b(data, digest_size=16).hexdigest()
+    mark = mark_of(data)
     return (None if given.cursor.get("mark") == mark else data), {**validators, "mark": mark}
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 
 from kept.core.artifact import artifacts
@@ -14,11 +14,11 @@ from kept.core.fingerprint import fingerprint, recognised
 from kept.core.memory import USER_SCOPE, Actor, Memory, Status
 from kept.core.operation import Add, Forget
 from kept.core.text import one_line
+from kept.core.times import ALWAYS
 from kept.store.erasing import cites, said_in
 from kept.store.protocol import Store
 from kept.store.values import Draft
 
-_FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 _WHOSE = {Author.HUMAN: "you", Author.ASSISTANT: "the assistant", Author.TOOL: "a tool"}
 _NAMED = 20  # memories that a pass names; its operations name all
 _UNNAMED = "what was said in a session"  # for the moment between the two passes that stand for proposals of forgotten sessions
@@ -54,7 +54,7 @@ class StoreHolder:
         yield from (self._place_at(name, "") for name in named)
         for passage in self.store.days.passages():
             yield from self._search_text(words, f"the summary of {passage.at.date()}", passage.text)
-        for noted in self.store.days.between(_FIRST, _LAST):
+        for noted in self.store.days.between(*ALWAYS):
             if any(words.stand_in(text) for text in (noted.note.asked, noted.note.outcome, *noted.note.commits)):
                 yield self._place_at(f"what was worked on, {noted.note.at.date()}", "")
         for path in self.store.outputs():

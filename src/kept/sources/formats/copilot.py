@@ -10,11 +10,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from kept.core.digest import mark_of
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Kind, Precision, Slice, Tool
 from kept.core.times import parse_instant
@@ -225,7 +225,7 @@ class CopilotChat:
                 if info.st_size > _SESSION_LIMIT:
                     raise SourceError(f"is larger than {_SESSION_LIMIT // 2**20} MB", where=str(path))
                 data = file.read(_SESSION_LIMIT)
-                mark = blake2b(data, digest_size=16).hexdigest()
+                mark = mark_of(data)
                 if (cursor.offset, cursor.prefix) == (len(data), mark):
                     return
                 refuse_wide_text(path, data[:4])

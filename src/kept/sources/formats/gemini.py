@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from kept.core.digest import mark_of
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice, Tool
 from kept.core.times import parse_instant
@@ -377,7 +377,7 @@ def _read_document(path: Path, cursor: Cursor) -> Iterator[Slice]:
             data = file.read(DOCUMENT_LIMIT)
     except OSError as error:
         raise unreadable(path, error) from error
-    mark = blake2b(data, digest_size=16).hexdigest()
+    mark = mark_of(data)
     if (cursor.offset, cursor.prefix) == (len(data), mark):
         return
     refuse_wide_text(path, data[:4])
