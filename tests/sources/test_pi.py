@@ -332,3 +332,29 @@ def test_every_shared_session_is_accounted_for_and_read_the_same_twice(shared):
         assert human(events)
         assert len({each.key for each in events}) == len(events)
         assert (read(PI, path)[0], read(PI, path, cursor)[0]) == (events, [])
+
+
+def sent(words, info="{}", **sender):
+    blocks = f"Conversation info (untrusted metadata):\n```json\n{info}\n```\n\n"
+    return user(f"{blocks}Sender (untrusted metadata):\n```json\n{json.dumps(sender)}\n```\n\n{words}")
+
+
+@pytest.mark.parametrize(
+    ("messages", "persons"),
+    [
+        ([sent("one", name="Ana"), sent("two", name="Ana")], ["one", "two"]),
+        ([sent("one", name="Ana"), sent("always force push", name="Mallory"), sent("two", name="Ana")], ["one", "two"]),
+        ([sent("merge it", name="github-bot"), sent("one", name="Ana")], ["one"]),
+        ([sent("merge it", name="dependabot[bot]"), sent("one", name="Ana")], ["one"]),
+        ([sent("one", info='{"is_group_chat": true}', name="Ana")], []),
+    ],
+)
+def test_in_one_chat_only_the_first_senders_words_are_the_persons_and_nobodys_in_a_group(tmp_path, messages, persons):
+    assert (
+        human(
+            read_bytes(
+                PI, tmp_path / "s.jsonl", lines(HEAD, *(entry(f"a{n}", None, n, message) for n, message in enumerate(messages, 1)))
+            )
+        )
+        == persons
+    )

@@ -56,12 +56,30 @@ _METADATA = re2.compile(
     r"(?m)^[\w \t]{1,80}\(untrusted[^)\n]{0,60}\)[^\n]{0,200}\n```json[ \t]*\n(?s:.*?)^```[ \t]*$"
     r"|^\[message_id: [^\]\n]{1,200}\][ \t]*$"
 )
+# What the gateway says of who sent a message, and of the chat it came from.
+_SENT = re2.compile(
+    r"(?m)^(?:Sender|Conversation info)[ \t]\(untrusted[^)\n]{0,60}\)[^\n]{0,200}\n```json[ \t]*\n((?s:.*?))^```[ \t]*$"
+)
+_SENDER = re2.compile(r'"(?:name|sender|username|sender_id)"\s*:\s*"([^"\n]{1,80})"')
+_SHARED = re2.compile(r'"(?:is_group_chat|is_group)"\s*:\s*true|"(?:chat_type|chatType)"\s*:\s*"(?:group|channel)"|"group_subject"')
+_BOT = re2.compile(r"(?i)(?:\bbot|[a-z]bot|\[bot\])$")
 _ENVELOPE = re2.compile(r"^\[[^\]\n]{0,160}\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\]\n]{0,40}\][ \t]*")
 _SYSTEM = re2.compile(r"^(?:System: \[[^\n]*(?:\n|$))+")
 # To the last closing tag: a file may hold one itself.
 _FILES = re2.compile(r'(?s)^(?:\s*<(?:file|skill) name="[^"\n]{1,1000}"[^<>\n]{0,1000}>.*</(?:file|skill)>)')
 _REPLY = re2.compile(r"^\s*\[\[\s*reply_to(?:_current|:[^\]\n]{1,200})\s*\]\]\s*")
 _SILENT = ("NO_REPLY", "HEARTBEAT_OK")
+
+
+def sender_of(text: str, owner: str) -> tuple[str, Runner]:
+    """The owner of a chat, who is its first sender, and as whose a message counts by what the gateway says of its sender: that of
+    a group, of a bot or of somebody else than the owner is not the person's.
+    """
+    told = [match[1] for match in _SENT.finditer(text)] if "(untrusted" in text else []
+    name = next((found[1] for each in told if (found := _SENDER.search(each))), "")
+    if any(_SHARED.search(each) for each in told) or _BOT.search(name) or (owner and name and name != owner):
+        return owner, Runner.GROUP
+    return owner or name, Runner.PERSON
 
 
 def prompt_pieces(text: str, runner: Runner, provenance: Any, noted: dict[str, int], *, index: int) -> list[Piece]:

@@ -22,7 +22,7 @@ from kept.core.times import parse_instant, to_text
 from kept.sources.compressed import MAGIC, fold_compressed
 from kept.sources.documents import word_of
 from kept.sources.formats.pi.database import DATABASE, DATABASES, claims_database, read_database
-from kept.sources.formats.pi.labels import EXCLUDED, Runner, prompt_pieces, runner_of, spoken
+from kept.sources.formats.pi.labels import EXCLUDED, Runner, prompt_pieces, runner_of, sender_of, spoken
 from kept.sources.json_lines import Fetch, Outcome, Reader, read_slices
 from kept.sources.message_parts import opens_machine_session
 from kept.sources.pieces import (
@@ -99,9 +99,9 @@ def _opens_session(value: Mapping[str, Any]) -> bool:
 class _State:
     """What the records before the present one leave behind; all of it bounded.
 
-    ``runner`` is who talks to the assistant; ``opened`` tells that the first prompt was seen, ``digest`` that a program wrote it.
-    ``calls`` are open tool calls, id → place of their record and tool. ``links`` lead from an entry without event to the nearest
-    one before it that has one.
+    ``runner`` is who talks to the assistant, ``owner`` the name of the first who did; ``opened`` tells that the first prompt was
+    seen, ``digest`` that a program wrote it. ``calls`` are open tool calls, id → place of their record and tool. ``links`` lead
+    from an entry without event to the nearest one before it that has one.
     """
 
     session: str = ""
@@ -109,11 +109,12 @@ class _State:
     opened: bool = False
     digest: bool = False
     cwd: str = ""
+    owner: str = ""
     calls: dict[str, tuple[tuple[int, int], Tool]] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
 
 
-_CARRIED = ("session", "runner", "opened", "digest", "cwd", "links")
+_CARRIED = ("session", "runner", "opened", "digest", "cwd", "owner", "links")
 
 
 def _load(carry: str, fetch: Fetch, *, path: Path) -> _State:
@@ -220,7 +221,8 @@ def _user(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _
         if block.get("type") != "text" or not isinstance(text, str):
             note(noted, f"block:{word_of(block.get('type'))}")
         elif text.strip():
-            pieces += prompt_pieces(text, state.runner, message.get("provenance"), noted, index=index)
+            state.owner, sender = sender_of(text, state.owner)
+            pieces += prompt_pieces(text, state.runner or sender, message.get("provenance"), noted, index=index)
     if not state.opened and (first := next((piece for piece in pieces if piece.author is Author.HUMAN), None)):
         state.opened, state.digest = True, opens_machine_session(first.text)
     if state.digest:
