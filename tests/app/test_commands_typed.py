@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from kept.core.memory import Status
 from kept.pipeline.run import Options, run
 from talking import OTHER, say
@@ -24,6 +26,16 @@ def test_the_words_behind_the_memory_command_are_the_memory(desk_at, home):
     say(home, "a", f"/kept:remember {LESSON}")
     with desk_at(home) as workspace:
         assert active(workspace) == [LESSON]
+
+
+@pytest.mark.parametrize(
+    ("answer", "stays"), [("no wait, scratch that", False), ("never mind, I was wrong", False), ("thanks", True)]
+)
+def test_what_the_next_prompt_takes_back_waits(desk_at, home, answer, stays):
+    say(home, "a", OTHER, answer)
+    with desk_at(home) as workspace:
+        assert active(workspace) == ([OTHER] if stays else [])
+        assert OTHER in {memory.content for memory in workspace.store.log.memories()}
 
 
 def test_a_file_of_rules_that_opens_with_a_heading_is_no_memory_command(desk_at, home):

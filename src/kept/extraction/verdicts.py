@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from kept.core.event import Event
+from kept.core.event import Author, Event, Kind
 from kept.core.fingerprint import recognised
 from kept.core.lexicon import Lexicon
-from kept.core.memory import Accepted, Candidate, Evidence, Judged, Memory, Refused, Verdict
+from kept.core.memory import Accepted, Candidate, Evidence, Held, Judged, Memory, Refused, Verdict
 from kept.core.redact import redact
+from kept.core.spans import typed_text
 from kept.core.text import normal_form
 from kept.extraction.expiry import with_end
 from kept.extraction.gate import grounded, judge
+from kept.extraction.rules.assertion import WITHDRAWN, retracts
 from kept.profiles.profile import Profile
 from kept.sources.entries import ENTRY
 from kept.store.values import Thread
@@ -75,7 +78,16 @@ def judged(rules: Rules, candidate: Candidate, by_key: Mapping[str, Event], said
     if clean.found:
         return Judged(candidate=replace(found, content=clean.text), verdict=Refused(reason="secret"))
     verdict = verdict_on(rules, found, said, words)
+    if isinstance(verdict, Accepted) and _is_retracted(found, by_key):
+        verdict = Held(reason=WITHDRAWN)
     return Judged(candidate=_wordless(found) if verdict == FORGOTTEN else found, verdict=verdict)
+
+
+def _is_retracted(candidate: Candidate, by_key: Mapping[str, Event]) -> bool:
+    """Whether the prompt after one that a candidate cites takes it back."""
+    prompts = [event for event in by_key.values() if event.kind is Kind.PROMPT and event.author is Author.HUMAN]
+    cited = {each.event for each in candidate.evidence}
+    return any(before.key in cited and retracts(typed_text(after)) for before, after in pairwise(prompts))
 
 
 def _wordless(candidate: Candidate) -> Candidate:

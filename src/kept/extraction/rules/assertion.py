@@ -55,6 +55,7 @@ _AUTHOR = re2.compile(
 _FIRST_PERSON = re2.compile(rf"(?i)^\W*(?:(?:{_words('first_person')}){_SHUT}|{_signs('first_person')})")
 _REPORTED = re2.compile(rf"(?i)^[\s\"'”’,.]*(?:{_words('reported')}){_SHUT}|^\W*(?:{_signs('reported')})")
 _WITHDRAWN = re2.compile(rf"(?i){_OPEN}(?:{_words('withdrawn')}){_SHUT}|{_signs('withdrawn')}")
+_RETRACTS = 40  # characters of the next prompt in which a person begins to take back what they said
 _TRAILS = re2.compile(r"^\s*(?:\.{2,}|…)\s*\w")  # an ellipsis behind which a thought of its own begins
 _QUESTION = ("?", "？")
 _CLOSING = " \t\r\n\"'`”’)*_"
@@ -79,6 +80,12 @@ def unasserted(text: str, start: int, end: int) -> str:
     return next((reason for sign, reason in checks if sign), "")
 
 
+def retracts(prompt: str) -> bool:
+    """Whether a person's prompt begins by taking back what they said in the one before it."""
+    found = _WITHDRAWN.search(prompt.lstrip().split("\n", 1)[0])
+    return found is not None and found.start() < _RETRACTS
+
+
 def is_question(sentence: str) -> bool:
     """Whether a sentence asks for an answer; a request in the form of a question does not."""
     asks = sentence.rstrip(_CLOSING).endswith(_QUESTION) or _ASKS.search(sentence) is not None
@@ -100,4 +107,4 @@ def _is_authors(line: str) -> bool:
     return _AUTHOR.search(line) is not None and _FIRST_PERSON.search(line) is None
 
 
-__all__ = ["unasserted"]
+__all__ = ["retracts", "unasserted"]
