@@ -11,7 +11,7 @@ import pytest
 
 from kept.core.memory import Held, Refused, Status
 from kept.core.summary import Part
-from kept.extraction import llm_extraction
+from kept.extraction import llm_extraction, question_plan
 from kept.llm.adapters.scripted import Scripted
 from kept.llm.ask import Answered, Fault, Unreachable
 from kept.llm.client import LlmClient, Pace
@@ -445,7 +445,7 @@ def test_secrets_in_a_reply_are_refused_and_kept_nowhere(desk_at, home):
 
 
 def test_every_event_of_a_thread_is_in_a_question(desk_at, home, monkeypatch):
-    monkeypatch.setattr(llm_extraction, "WINDOW", 20)
+    monkeypatch.setattr(question_plan, "WINDOW", 20)
     say(home, "one", *(f"Look at question {n} about the importer, please." for n in range(40)))
     model = Obedient()
     with desk_at(home) as workspace:

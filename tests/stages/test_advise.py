@@ -16,8 +16,8 @@ from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import ADVISED, Merge, Resolve, Retire, Supersede
 from kept.curation.advice import SCHEMA, Table, advice, advising, applicable, prompt_for, tables
 from kept.curation.guard import overreach
-from kept.profiles import prompts
 from kept.profiles.profile import Category
+from kept.profiles.prompts import question_text
 
 AT = datetime(2026, 1, 5, tzinfo=UTC)
 CATEGORY = Category(id="preferences", title="Preferences", belongs="What the user likes.", excludes="A wish of the moment.")
@@ -208,7 +208,7 @@ def test_many_new_entries_are_asked_about_in_parts_and_none_is_left_out():
 
 
 def test_each_category_of_each_profile_has_a_prompt_of_its_own_and_the_stack_is_the_users():
-    text, _ = prompts.curation()
+    text, _ = question_text("curation")
     made = {
         (each.id, one.id): prompt_for(text, one)
         for name in profiles.built_in()

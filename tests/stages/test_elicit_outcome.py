@@ -4,7 +4,7 @@ import pytest
 
 from kept.core.summary import Point
 from kept.extraction.questions import folded, summed, summing
-from kept.profiles.prompts import outcome
+from kept.profiles.prompts import question_text
 
 DECIDED = "The importer keeps amounts as integers in cents because floats lose money."
 POINTS = (
@@ -54,7 +54,7 @@ def test_a_reply_of_another_form_is_no_reply():
 
 
 def test_the_question_holds_every_point_and_nothing_of_the_conversation():
-    text, version = outcome()
+    text, version = question_text("outcome")
     ask = summing(POINTS, system=text, version=version, about=("s",))
     assert (ask.purpose, ask.version, ask.about) == ("summary", version, ("s",))
     assert ask.prompt.splitlines()[3] == f"p4 (decisions): {DECIDED}"

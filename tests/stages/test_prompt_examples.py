@@ -5,7 +5,7 @@ import re
 
 from kept.curation.advice import SCHEMA as CHANGES
 from kept.llm.reply import understand
-from kept.profiles.prompts import curation, journal, outcome
+from kept.profiles.prompts import question_text
 
 
 def example(text):
@@ -14,7 +14,7 @@ def example(text):
 
 
 def test_the_example_of_curation_does_one_thing_to_each_number_it_names():
-    before, body = example(curation()[0])
+    before, body = example(question_text("curation")[0])
     assert understand(json.dumps(body), CHANGES) == body
     numbers = {int(number) for number in re.findall(r"(?m)^(\d) \(", before)}
     done = [each["id"] for each in body["operations"]]
@@ -23,11 +23,11 @@ def test_the_example_of_curation_does_one_thing_to_each_number_it_names():
 
 
 def test_the_example_of_a_days_outcome_names_points_that_were_given():
-    before, body = example(outcome()[0])
+    before, body = example(question_text("outcome")[0])
     given = set(re.findall(r"(?m)^(p\d) \(", before))
     assert {point for kind in body.values() for each in kind for point in each["points"]} == given
 
 
 def test_the_example_of_a_journal_names_its_notes():
-    before, body = example(journal()[0])
+    before, body = example(question_text("journal")[0])
     assert all(f'{source} "' in before for each in body["paragraphs"] for source in each["sources"])

@@ -17,8 +17,8 @@ from kept.curation.advice import Table, advice, advising, applicable, is_asked, 
 from kept.curation.guard import overreach, trespasses
 from kept.curation.passes import CURATE, Curated, curate_group
 from kept.llm.ask import Answered, Asking
-from kept.profiles import prompts
 from kept.profiles.profile import Profile
+from kept.profiles.prompts import question_text
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
@@ -48,7 +48,7 @@ def take_advice(workspace: Workspace, run: Callable[[], int], asking: Asking, *,
     would stop.
     """
     result, curated = Advised(), Curated()
-    text, version = prompts.curation()
+    text, version = question_text("curation")
     for group, fresh in _fresh(workspace).items():
         profile = next((each for each in workspace.profiles if each.id == group[0]), None)
         if profile is None:

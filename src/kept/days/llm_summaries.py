@@ -15,7 +15,7 @@ from kept.core.summary import Form, Passage, Point
 from kept.core.times import ALWAYS
 from kept.extraction.questions import folded, summed, summing
 from kept.llm.ask import Answered, Ask, Asking
-from kept.profiles import prompts
+from kept.profiles.prompts import question_text
 from kept.store.values import Pointed
 from kept.workspace import Workspace
 
@@ -51,7 +51,7 @@ def write_days(workspace: Workspace, asking: Asking, *, by: str) -> Daybook:
     stale = [(day, scope) for day, scope in made if day is not None and (day, scope) not in noted]
     if not waiting and not stale:
         return Daybook()
-    text, version = prompts.outcome()
+    text, version = question_text("outcome")
     asks: list[tuple[Place, Sequence[Point], Ask]] = []
     for place, points in waiting.items():
         whole = folded(each.point for each in points)

@@ -6,46 +6,30 @@ price.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
 from kept.core.codec import digest, json_fields
-from kept.core.event import Event
 from kept.core.fingerprint import recognised
 from kept.core.memory import UNDERSTOOD, Accepted, Actor, Candidate, Held, Judged, Refused, Verdict
 from kept.core.redact import redact
 from kept.core.redact.scanner import scanner
 from kept.core.summary import Form, Passage
 from kept.extraction.expiry import with_end
-from kept.extraction.extract_threads import Within, overlaps
+from kept.extraction.extract_threads import Within
 from kept.extraction.gate import judge
-from kept.extraction.questions import (
-    SURE,
-    Answer,
-    Chunk,
-    Excerpt,
-    Hint,
-    Reading,
-    answer,
-    chunks,
-    divided,
-    hints,
-    is_told,
-    question,
-)
-from kept.llm.ask import Answered, Ask, Asking, Reply
+from kept.extraction.question_plan import Part, Question, pending, questions
+from kept.extraction.questions import Answer, Reading, answer, divided
+from kept.llm.ask import Answered, Asking, Reply
 from kept.llm.room import Room
 from kept.local.progress import Late, Progress, never, silent
-from kept.profiles.language import lexicon_of
-from kept.profiles.profile import Occasion, Profile
+from kept.profiles.profile import Occasion
 from kept.profiles.prompts import Prompt
 from kept.store.values import MODEL, Draft, Proposal, Span, Thread
 from kept.workspace import Workspace
 
-WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session
-LOOKBACK = 50
 _TOGETHER = 24  # questions handed over at once
 _REDACTED = "[redacted:"
 
@@ -86,112 +70,6 @@ class Heard:
                 self.held += 1
             case Refused(reason=reason):
                 self.refused[reason] += 1
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
-    """A chunk of a thread, and with what a reply about it is read.
-
-    ``told`` says whether it is worth a question: a part in which nobody typed anything is not.
-    """
-
-    thread: Thread
-    reading: Reading
-    prompt: Prompt
-    told: bool = True
-
-    @property
-    def excerpt(self) -> Excerpt:
-        """What of it stands in a question."""
-        return Excerpt(chunk=self.reading.chunk, hints=self.reading.hints)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
-    """Parts that are settled together, and what is asked about those that are told (None where none is)."""
-
-    parts: tuple[Part, ...]
-    ask: Ask | None
-
-
-def profile_of(workspace: Workspace, thread: Thread) -> Profile:
-    """The profile that remembers what a thread tells."""
-    return workspace.profile_for(thread.source, thread.project, thread.path)
-
-
-def questions(workspace: Workspace, waiting: Iterable[tuple[Thread, int]], room: Room) -> Iterator[Question]:
-    """What is asked about threads from an ordinal of each on, in order: small parts of the same prompt in one question.
-
-    The one plan of what is asked: estimates count it, runs ask it. Raises StoreError, ConfigError.
-    """
-    found = (part for thread, closed in waiting for part in parts(workspace, thread, closed, limit=room.part))
-    return (Question(parts=some, ask=asked(some, room)) for some in together(found, room))
-
-
-def together(found: Iterable[Part], room: Room) -> Iterator[tuple[Part, ...]]:
-    """The parts one after another, as many as one question has room for; only the first may need what stands before it."""
-    some: list[Part] = []
-    weight, prompt = 0, ""
-    for part in found:
-        size = part.excerpt.weight if part.told else 0
-        if size and weight and (weight + size > room.part or part.reading.chunk.lead or part.prompt.version != prompt):
-            yield tuple(some)
-            some, weight = [], 0
-        some.append(part)
-        weight, prompt = weight + size, part.prompt.version if size else prompt
-    if some:
-        yield tuple(some)
-
-
-def asked(some: Sequence[Part], room: Room) -> Ask | None:
-    """What is asked about some parts; nothing about those in which nobody typed anything."""
-    told = [part for part in some if part.told]
-    about = [part.thread.session for part in told]
-    return question([part.excerpt for part in told], told[0].prompt, about=about, most=room.reply) if told else None
-
-
-def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int) -> Iterator[Part]:
-    """The chunks of a thread from the ordinal ``closed`` on, in order. Raises StoreError, ConfigError."""
-    profile = profile_of(workspace, thread)
-    prompt = workspace.prompt(profile)
-    scope = workspace.scope(thread.project, thread.path)
-    proposed = [each.judged for each in workspace.store.log.proposals_from(thread.id, 0)]
-    place = closed
-    while place < thread.events:
-        base, stop = max(0, place - LOOKBACK), min(place + WINDOW, thread.events)
-        events = workspace.store.archive.events(thread.id, base, stop)
-        found = chunks(events, offset=base, start=place, limit=limit)
-        usable = found if stop == thread.events else [each for each in found if each.closed] or found
-        shown = {base + number: event for number, event in enumerate(events)}
-        for each in usable:
-            near = _near(shown, each)
-            reading = Reading(
-                chunk=each,
-                events=near,
-                hints=_hints(each, shown, proposed),
-                profile=profile,
-                lexicon=lexicon_of(tuple(near.values()), profile.languages),
-                scope=scope,
-            )
-            told = any(is_told(near[place]) for place in range(each.start, each.stop))
-            yield Part(thread=thread, reading=reading, prompt=prompt, told=told)
-        place = usable[-1].stop
-
-
-def _near(shown: dict[int, Event], chunk: Chunk) -> dict[int, Event]:
-    return {place: shown[place] for place in range(chunk.start - LOOKBACK, chunk.stop) if place in shown}
-
-
-def _hints(chunk: Chunk, shown: dict[int, Event], proposed: Iterable[Judged]) -> tuple[Hint, ...]:
-    """What rules are nearly sure of in a chunk: by the last event it rests on."""
-    places = {shown[place].key: place for place in range(chunk.start, chunk.stop)}
-    found = []
-    for each in proposed:
-        cited = [places.get(one.event, -1) for one in each.candidate.evidence]
-        sure = isinstance(each.verdict, Accepted) or (isinstance(each.verdict, Held) and each.candidate.confidence >= SURE)
-        if sure and cited and max(cited) >= 0:
-            found.append((max(cited), each.candidate))
-    return hints([each for _, each in sorted(found, key=lambda each: (each[0], each[1].id))])
 
 
 def hear(
@@ -240,18 +118,6 @@ def hear(
     progress("asking", len(chosen), len(chosen))
     work.heard.left += len(work.blocked)
     return work.heard
-
-
-def pending(
-    workspace: Workspace, *, force: bool = False, within: Within | None = None, occasion: Occasion = Occasion.NIGHTLY
-) -> list[tuple[Thread, int]]:
-    """The threads a run asks about, and from where on. Raises StoreError."""
-    waiting = tuple((each, 0) for each in workspace.store.archive.threads()) if force else workspace.store.archive.unheard()
-    return [
-        (each, closed)
-        for each, closed in waiting
-        if (within is None or overlaps(each, within)) and profile_of(workspace, each).when.on(occasion)
-    ]
 
 
 @dataclass(kw_only=True, slots=True)

@@ -17,7 +17,7 @@ from kept.curation.advice import PURPOSE as CURATE
 from kept.curation.advice import SCHEMA as CHANGES
 from kept.days.llm_summaries import Place
 from kept.extraction.extract_threads import Within
-from kept.extraction.llm_extraction import Part, pending, questions
+from kept.extraction.question_plan import Part, pending, questions
 from kept.extraction.questions import summing
 from kept.llm.ask import Ask
 from kept.llm.budget import Estimate
@@ -26,8 +26,8 @@ from kept.llm.found import Found
 from kept.llm.models import model
 from kept.llm.prices import price_of
 from kept.local.settings import Llm
-from kept.profiles import prompts
 from kept.profiles.profile import Occasion
+from kept.profiles.prompts import question_text
 from kept.store.values import Thread
 from kept.workspace import Workspace
 
@@ -73,7 +73,7 @@ def _count_days(workspace: Workspace, part: Part, days: Counter[Place]) -> None:
 
 
 def _days(workspace: Workspace, days: Counter[Place]) -> Iterator[Ask]:
-    text, version = prompts.outcome()
+    text, version = question_text("outcome")
     today = workspace.clock().astimezone(workspace.zone).date()
     for (day, scope), weight in sorted(days.items()):
         if weight >= _DAY_TOKENS and day < today:
@@ -84,7 +84,7 @@ def _days(workspace: Workspace, days: Counter[Place]) -> Iterator[Ask]:
 
 def _tables(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[Ask]:
     """About one question for each category of a scope in which two finds of rules are alike, or a find and a memory."""
-    text, version = prompts.curation()
+    text, version = question_text("curation")
     finds: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for thread in waiting:
         for each in workspace.store.log.proposals_from(thread.id, 0):

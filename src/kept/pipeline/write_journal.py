@@ -31,7 +31,7 @@ from kept.local.progress import Progress, silent
 from kept.pipeline.estimate import foresee
 from kept.pipeline.run import Options, run
 from kept.profiles.machinery import machinery
-from kept.profiles.prompts import journal as journal_prompt
+from kept.profiles.prompts import question_text
 from kept.workspace import JOURNAL, Workspace
 
 _TOKEN = 3  # bytes, as the budget of a model counts them
@@ -339,7 +339,7 @@ def _bounds(workspace: Workspace, first: date) -> Bounds:
 def _question(work: Work, made: _Made) -> Ask | None:
     if not any(each.grade is Grade.SESSION for each in made.chosen.told):
         return None
-    system, version = journal_prompt()
+    system, version = question_text("journal")
     span = made.first.isoformat() if made.first == made.last else f"{made.first.isoformat()} to {made.last.isoformat()}"
     return prose_question(made.chosen.told, work.template, span=span, system=system, version=version, about=made.sessions)
 

@@ -64,21 +64,9 @@ def default() -> str:
     return (files(__name__) / "extraction.md").read_text(encoding="utf-8")
 
 
-def outcome() -> tuple[str, str]:
-    """The text by which the points of a session or a day are put together, and its version."""
-    text = (files(__name__) / "outcome.md").read_text(encoding="utf-8")
-    return text, sha256(text.encode()).hexdigest()[:8]
-
-
-def journal() -> tuple[str, str]:
-    """The text by which an entry of a journal is written, and its version."""
-    text = (files(__name__) / "journal.md").read_text(encoding="utf-8")
-    return text, sha256(text.encode()).hexdigest()[:8]
-
-
-def curation() -> tuple[str, str]:
-    """The text by which a category is looked after, with marks where what it is goes, and its version."""
-    text = (files(__name__) / "curation.md").read_text(encoding="utf-8")
+def question_text(name: str) -> tuple[str, str]:
+    """The stable text of a kind of question (``outcome``, ``journal``, ``curation``), and its version."""
+    text = (files(__name__) / f"{name}.md").read_text(encoding="utf-8")
     return text, sha256(text.encode()).hexdigest()[:8]
 
 
