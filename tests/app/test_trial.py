@@ -7,9 +7,15 @@ from importlib.resources import files
 import pytest
 
 from kept.core.errors import UsageError
+from kept.core.memory import Status
 from kept.llm.adapters.scripted import Scripted
 from kept.llm.client import LlmClient
+from kept.llm.replies import Replies
+from kept.local.settings import Llm
+from kept.pipeline.run import Options, run
 from kept.pipeline.trial import try_models
+from obedient import obey
+from talking import say
 
 ROWS = tomllib.loads((files("kept.pipeline") / "trial.toml").read_text())["question"]
 NOTES = {"problems": [], "solutions": [], "decisions": [], "questions": []}
@@ -43,6 +49,32 @@ def test_a_model_that_finds_nothing_does_not_pass(desk_at, home):
         (score,) = tried(workspace)
     assert not score.passes
     assert len(score.faults) == sum(bool(row["wanted"]) for row in ROWS)
+
+
+@pytest.mark.parametrize(
+    ("of", "adapter", "status"),
+    [
+        (("wanted",), "ollama", Status.ACTIVE),
+        (("wanted", "unwanted"), "ollama", Status.HELD),
+        (("wanted", "unwanted"), "anthropic", Status.HELD),
+        ((), "", Status.ACTIVE),
+        (None, "ollama", Status.HELD),
+        (None, "anthropic", Status.ACTIVE),
+    ],
+)
+def test_what_a_model_proposes_waits_where_it_failed_its_trial_or_is_unknown_and_untried(desk_at, home, of, adapter, status):
+    def answer(ask):
+        return reply(ask, of=of) if ask.purpose == "trial" else obey(ask)
+
+    say(home, "s1", "The harbor map must be drawn without any shadows in `map.py`.", "thanks, go on")
+    with desk_at(home) as opened:
+        settings = replace(opened.settings, llm=Llm(adapter=adapter or "scripted", model="small"))
+        asking = LlmClient(lambda: Scripted(answer), replies=Replies(opened.paths.replies), clock=opened.clock)
+        workspace = replace(opened, settings=settings, llm=asking)
+        if of:
+            try_models(workspace)
+        run(workspace, [], Options())
+        assert [each.status for each in workspace.store.log.memories() if each.trigger == "model"] == [status]
 
 
 def test_without_a_model_there_is_nothing_to_try(desk_at, home):

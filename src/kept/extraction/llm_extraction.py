@@ -13,7 +13,7 @@ from typing import Any
 
 from kept.core.codec import digest, json_fields
 from kept.core.fingerprint import recognised
-from kept.core.memory import UNDERSTOOD, Accepted, Actor, Candidate, Held, Judged, Refused, Verdict
+from kept.core.memory import UNDERSTOOD, UNTRIED, Accepted, Actor, Candidate, Held, Judged, Refused, Verdict
 from kept.core.redact import redact
 from kept.core.redact.scanner import scanner
 from kept.core.summary import Form, Passage
@@ -78,6 +78,7 @@ def hear(
     asking: Asking,
     *,
     by: str,
+    trusted: bool = True,
     room: Room = Room(),  # noqa: B008 - a frozen value
     force: bool = False,
     within: Within | None = None,
@@ -87,10 +88,10 @@ def hear(
 ) -> Heard:
     """Ask about every thread that grew since a model read it (every thread whole where ``force``), and note what comes of it.
 
-    ``by`` names the model; it is noted with each pass. Only threads with events in [start, stop) where ``within`` is given, and
-    whose profile is extracted on the ``occasion``. ``run`` gives the number of the run, asked for only where something is to be
-    noted. Where ``late`` says so nothing more is asked. Raises StoreError, ConfigError, and what ``asking`` raises; what was noted
-    before stays.
+    ``by`` names the model; it is noted with each pass. What it proposes waits unless it is ``trusted``. Only threads with events in
+    [start, stop) where ``within`` is given, and whose profile is extracted on the ``occasion``. ``run`` gives the number of the
+    run, asked for only where something is to be noted. Where ``late`` says so nothing more is asked. Raises StoreError,
+    ConfigError, and what ``asking`` raises; what was noted before stays.
     """
     chosen = pending(workspace, force=force, within=within, occasion=occasion)
     work = _Work(
@@ -98,6 +99,7 @@ def hear(
         run=run,
         asking=asking,
         by=by,
+        trusted=trusted,
         heard=Heard(threads=len(chosen)),
         forgotten=workspace.store.log.forgotten(),
     )
@@ -128,6 +130,7 @@ class _Work:
     run: Callable[[], int]
     asking: Asking
     by: str
+    trusted: bool
     heard: Heard
     forgotten: frozenset[str]
     blocked: set[int] = field(default_factory=set)
@@ -184,7 +187,9 @@ class _Work:
             return Refused(reason=refusal)
         if self._is_forgotten(candidate.content):
             return Refused(reason="forgotten")
-        return judge(candidate, reading.profile, lexicon=reading.lexicon)
+        verdict = judge(candidate, reading.profile, lexicon=reading.lexicon)
+        own = not candidate.rewords  # what rules found too is not the model's alone
+        return Held(reason=UNTRIED) if own and not self.trusted and isinstance(verdict, Accepted) else verdict
 
     def _is_forgotten(self, words: str) -> bool:
         return bool(self.forgotten) and recognised(words, self.forgotten, self.workspace.store.key("forget"))

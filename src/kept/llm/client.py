@@ -163,6 +163,11 @@ class LlmClient:
         waiting = [_Open(key=key, ask=ask) for key, ask in made.items() if self._replies.find(key) is None]
         return self._estimate(waiting) + Estimate(cached=len(made) - len(waiting))
 
+    def remembered(self, asks: Sequence[Ask]) -> list[Mapping[str, Any] | None]:
+        """The replies to questions that were asked before, None where one was not. Asks nothing. Raises ConfigError, StoreError."""
+        name = self._there().name
+        return [self._replies.find(self._safe(ask).key(name)) for ask in asks]
+
     def close(self) -> None:
         """End what is under way and close what is open."""
         if self._model is not None:

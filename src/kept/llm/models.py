@@ -23,6 +23,7 @@ from kept.llm.room import UNKNOWN_LOCAL, VENDORS, known_context, room_for
 from kept.local.settings import Llm
 
 OLLAMA_MOST = 16_384  # tokens of context that an Ollama server is asked for: each takes memory of the machine
+_PROGRAMS = ("claude", "codex", "gemini")  # that answer with models of large vendors
 _WORDS = 4  # of a command line, in which its program and its script stand
 
 
@@ -69,10 +70,15 @@ def context_of(settings: Llm) -> int:
         return min(ollama_context(settings.model, settings.base_url) or UNKNOWN_LOCAL, OLLAMA_MOST)
     if settings.base_url and settings.adapter == "openai":
         return served_context(settings.model, settings.base_url) or UNKNOWN_LOCAL
-    words = shlex.split(settings.command)
-    program = Path(words[0]).name if settings.adapter == "command" and words else ""
-    local = settings.adapter == "command" and program not in ("claude", "codex", "gemini")
-    return known_context(settings.model) or (UNKNOWN_LOCAL if local else VENDORS)
+    return known_context(settings.model) or (UNKNOWN_LOCAL if is_unproven(settings) else VENDORS)
+
+
+def is_unproven(settings: Llm) -> bool:
+    """True if nobody knows how well the model reads: a local one or a program of the user's own, whose name tells nothing."""
+    words = shlex.split(settings.command) if settings.adapter == "command" else []
+    own = bool(words) and Path(words[0]).name not in _PROGRAMS
+    local = settings.adapter == "ollama" or (settings.adapter == "openai" and bool(settings.base_url))
+    return (own or local) and not known_context(settings.model)
 
 
 def _program(settings: Llm, env: Mapping[str, str]) -> str:

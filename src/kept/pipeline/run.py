@@ -40,6 +40,7 @@ from kept.memories.client_memory import take_up_notes
 from kept.outputs.write import Written, absorb_edits, write_outputs
 from kept.pipeline.estimate import foresee
 from kept.pipeline.outdated import outdated
+from kept.pipeline.trial import is_trusted
 from kept.profiles.profile import Occasion
 from kept.recall.indexing import UNMADE, bring_up_to_date, count_uses, nearness_of
 from kept.store.run_number import RunNumber
@@ -245,11 +246,13 @@ def _ask_about_sessions(workspace: Workspace, run_number: RunNumber, options: Op
     assert workspace.llm is not None
     within = _limits(workspace, options)
     coming = _announce(workspace, workspace.llm, options, within)
+    trusted = _is_trusted(workspace)
     heard = hear(
         workspace,
         run_number,
         workspace.llm,
         by=_named(workspace),
+        trusted=trusted,
         room=workspace.llm.room,
         force=options.force,
         within=within,
@@ -259,7 +262,16 @@ def _ask_about_sessions(workspace: Workspace, run_number: RunNumber, options: Op
     )
     if options.dry:
         workspace.llm.tally.would = coming
+    elif heard.held and not trusted:
+        workspace.llm.tell("What this model proposes waits for you: it has not passed its trial. → kept llm trial")
     return heard
+
+
+def _is_trusted(workspace: Workspace) -> bool:
+    """Whether what the model proposes may be active at once."""
+    with suppress(ConfigError):  # it is told with the first question
+        return is_trusted(workspace)
+    return True
 
 
 def _read(workspace: Workspace, what: tuple[Found, Sequence[Path]], options: Options, progress: Progress, late: Late) -> Reading:

@@ -1,7 +1,7 @@
 """The trial of a language model: ten fixed questions of the form that extraction asks, and how its replies score."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
@@ -11,7 +11,7 @@ from kept.core.text import one_line
 from kept.extraction.questions import Chunk, Excerpt, Turn, question
 from kept.llm.ask import Answered, Ask, Reply
 from kept.llm.client import LlmClient
-from kept.llm.models import asker
+from kept.llm.models import asker, is_unproven
 from kept.profiles import profile
 from kept.profiles.prompts import BUILT_IN, composed, default
 from kept.workspace import Workspace
@@ -53,15 +53,38 @@ def try_models(workspace: Workspace, models: tuple[str, ...] = ()) -> tuple[Scor
     return tuple(found)
 
 
+def is_trusted(workspace: Workspace) -> bool:
+    """Whether what the model of the settings proposes may be active at once: it passed its trial, or was not tried and is known.
+
+    Asks nothing: goes by the replies of a trial that are remembered. Raises ConfigError, StoreError.
+    """
+    if workspace.llm is None:
+        return True
+    rows = _rows()
+    bodies = workspace.llm.remembered([question_of(row["talk"]) for row in rows])
+    replies = [Answered(body=body, cached=True) for body in bodies if body is not None]
+    if len(replies) < len(rows):
+        return not is_unproven(workspace.settings.llm)
+    return _scored(workspace.settings.llm.model, rows, replies).passes
+
+
+def _rows() -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = tomllib.loads((files("kept.pipeline") / "trial.toml").read_text(encoding="utf-8"))["question"]
+    return found
+
+
 def _score(workspace: Workspace, model: str) -> Score:
-    rows: list[Mapping[str, Any]] = tomllib.loads((files("kept.pipeline") / "trial.toml").read_text(encoding="utf-8"))["question"]
-    asking = _client(workspace, model)
+    rows, asking = _rows(), _client(workspace, model)
     replies = asking([question_of(row["talk"]) for row in rows])
     if asking is not workspace.llm:
         asking.close()
+    return _scored(model or workspace.settings.llm.command or workspace.settings.llm.adapter, rows, replies)
+
+
+def _scored(model: str, rows: Sequence[Mapping[str, Any]], replies: Sequence[Reply]) -> Score:
     judged = [_judge(row, reply) for row, reply in zip(rows, replies, strict=True)]
     return Score(
-        model=model or workspace.settings.llm.command or workspace.settings.llm.adapter,
+        model=model,
         right=sum(not fault for fault, _ in judged),
         unwanted=sum(trap for _, trap in judged),
         faults=tuple(f"question {number}: {fault}" for number, (fault, _) in enumerate(judged, 1) if fault),

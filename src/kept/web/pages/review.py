@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kept.core.memory import Judged, Memory, Refused, Status
+from kept.core.memory import UNTRIED, Judged, Memory, Refused, Status
 from kept.memories import waiting as ranking
 from kept.memories.browse import refused, trace
 from kept.memories.decisions import find_decidable
@@ -53,6 +53,7 @@ WHY: Mapping[str, str] = {  # what stands behind the name of a refusal
     "secret": "It would keep a secret.",
     "self-reference": "It speaks of memory or of the agent itself.",
     "too long": "It is too long for one memory.",
+    UNTRIED: "The model that says so has not passed its trial (kept llm trial).",
     "ungrounded": "The words it cites do not carry it.",
     "unknown category": "No profile has such a category.",
     "unresolved reference": "It leans on something that only that conversation shows.",
