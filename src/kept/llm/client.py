@@ -9,7 +9,7 @@ meaning.
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ from kept.core.times import from_text, to_text
 from kept.llm.adapters.base import Batching, Model, Said, Silent, estimate, whole
 from kept.llm.ask import Answered, Ask, Awaited, Fault, Reply, Unaffordable, Unreachable, Unreadable, Usage
 from kept.llm.budget import Estimate, Limits, Tally, expected, priced
+from kept.llm.open_question import OpenQuestion, note_of, once_more
 from kept.llm.plan import SECONDS, Plan
 from kept.llm.prices import Price, price_of
 from kept.llm.replies import Batch, Note, Replies
@@ -33,7 +34,6 @@ TRIES = 3  # runs in which an unreadable reply is asked for again
 _SILENCES = 3  # questions in a row without a reply after which no more are asked
 _MANY = 20  # questions, about which a person is told before they are asked
 _TYPICAL = 0.25  # of the tokens a reply may have, what it has; only for estimates
-_AGAIN = "Your last reply could not be used: {reason}. Reply again with one complete JSON object of the schema, and nothing else."
 _BATCH_BYTES = 32 * 2**20  # far below what the vendors take at once (256 MB, 100,000 questions), so that little is at stake
 _BATCH_HOURS = 26  # both vendors end a batch within a day; what is not there by then is asked for again
 
@@ -46,17 +46,6 @@ def _now() -> datetime:
 
 def _unchanged(text: str) -> tuple[str, int]:
     return text, 0
-
-
-@dataclass(kw_only=True, slots=True)
-class _Open:
-    """A question under way: what it is remembered under, what it cost so far, whether it is the second try."""
-
-    key: str
-    ask: Ask
-    again: bool = False
-    spent: Usage = field(default_factory=Usage)
-    told: Wrong | None = None
 
 
 class LlmClient:
@@ -134,12 +123,12 @@ class LlmClient:
         if not self.dry:
             self._collect(model)
         replies: dict[str, Reply] = {}
-        waiting: list[_Open] = []
+        waiting: list[OpenQuestion] = []
         pending = {note.key for batch in self._replies.batches(model.name) for note in batch.items.values()}
         for key, ask in dict(zip(keys, safe, strict=True)).items():
             known = self._known(key, pending)
             if known is None:
-                waiting.append(_Open(key=key, ask=ask))
+                waiting.append(OpenQuestion(key=key, ask=ask))
             else:
                 replies[key] = known
         self.tally.questions += len(keys)
@@ -160,7 +149,7 @@ class LlmClient:
         """What asking would cost now. Asks nothing. Raises ConfigError, StoreError."""
         name = self._there().name
         made = {ask.key(name): ask for ask in map(self._safe, asks)}
-        waiting = [_Open(key=key, ask=ask) for key, ask in made.items() if self._replies.find(key) is None]
+        waiting = [OpenQuestion(key=key, ask=ask) for key, ask in made.items() if self._replies.find(key) is None]
         return self._estimate(waiting) + Estimate(cached=len(made) - len(waiting))
 
     def remembered(self, asks: Sequence[Ask]) -> list[Mapping[str, Any] | None]:
@@ -204,7 +193,7 @@ class LlmClient:
             return Unreadable(reason=reason, fault=Fault(fault))
         return None
 
-    def _estimate(self, waiting: Sequence[_Open]) -> Estimate:
+    def _estimate(self, waiting: Sequence[OpenQuestion]) -> Estimate:
         usages = [expected(each.ask, estimate(whole(each.ask)), self._price, share=_TYPICAL) for each in waiting]
         return Estimate(questions=len(waiting), usage=sum(usages, Usage()))
 
@@ -246,10 +235,10 @@ class LlmClient:
         run = next((told for each in self._limits if (told := each.over(self._run + more))), "")
         return run or (self._day.over(self._today + more) if self._day else "")
 
-    def _asked(self, model: Model, questions: Sequence[_Open]) -> dict[str, Reply]:
+    def _asked(self, model: Model, questions: Sequence[OpenQuestion]) -> dict[str, Reply]:
         """Send the questions, several at a time; every reply is remembered as it arrives."""
         waiting = deque(questions)
-        flying: dict[Future[Heard], _Open] = {}
+        flying: dict[Future[Heard], OpenQuestion] = {}
         replies: dict[str, Reply] = {}
         with ThreadPoolExecutor(max_workers=max(1, self._pace.concurrency)) as pool:
             try:
@@ -276,7 +265,7 @@ class LlmClient:
                 raise
         return replies
 
-    def _refused(self, one: _Open, flying: Sequence[_Open] | Any) -> Reply | None:
+    def _refused(self, one: OpenQuestion, flying: Sequence[OpenQuestion] | Any) -> Reply | None:
         """Why a question is not sent: nobody answers, or a budget does not allow it. None where it may be sent."""
         told = one.told
         if self._stopped:
@@ -291,7 +280,7 @@ class LlmClient:
         return None
 
     @staticmethod
-    def _untold(one: _Open) -> Unreadable:
+    def _untold(one: OpenQuestion) -> Unreadable:
         assert one.told is not None
         return Unreadable(reason=f"{one.told.reason}; the budget allows no second try", fault=one.told.fault, usage=one.spent)
 
@@ -308,7 +297,7 @@ class LlmClient:
                 self._pace.sleep(self._next - now)
             self._next = max(now, self._next) + 60.0 / self._pace.rate
 
-    def _settle(self, heard: Heard, one: _Open, waiting: deque[_Open], replies: dict[str, Reply]) -> None:
+    def _settle(self, heard: Heard, one: OpenQuestion, waiting: deque[OpenQuestion], replies: dict[str, Reply]) -> None:
         """Remember what came back and what it cost; put a question that needs a second try at the head of those that wait."""
         usage = self._paid(heard.lost)
         if isinstance(heard.spoken, Said):
@@ -328,14 +317,14 @@ class LlmClient:
                 )
             case _, Wrong() as wrong if wrong.fault is not Fault.REFUSAL and not one.again:
                 self._silences = 0
-                waiting.appendleft(replace(one, ask=_once_more(one.ask, wrong), again=True, told=wrong))
+                waiting.appendleft(replace(one, ask=once_more(one.ask, wrong), again=True, told=wrong))
             case _, Wrong() as wrong:
                 self._silences = 0
-                self._replies.failed(_note_of(one.key, one.ask), wrong.fault.value, self._program)
+                self._replies.failed(note_of(one.key, one.ask), wrong.fault.value, self._program)
                 replies[one.key] = Unreadable(reason=wrong.reason, fault=wrong.fault, usage=one.spent)
             case _, body:
                 self._silences = 0
-                replies[one.key] = self._remember(_note_of(one.key, one.ask), body or {}, one.spent)
+                replies[one.key] = self._remember(note_of(one.key, one.ask), body or {}, one.spent)
 
     def _paid(self, usage: Usage) -> Usage:
         """A usage with what the person pays for it: nothing through a plan."""
@@ -393,11 +382,11 @@ class LlmClient:
             case Answered():
                 pass
 
-    def _hand_in(self, model: Model, waiting: Sequence[_Open]) -> dict[str, Reply]:
+    def _hand_in(self, model: Model, waiting: Sequence[OpenQuestion]) -> dict[str, Reply]:
         """Hand what can wait to the provider's batch interface, where the user wants that; the rest is asked now."""
         if not self._batch or not isinstance(model, Batching):
             return {}
-        chosen: list[_Open] = []
+        chosen: list[OpenQuestion] = []
         aside = Usage()
         for each in waiting:
             cost = self._most(each.ask, batched=True)
@@ -412,7 +401,7 @@ class LlmClient:
                 self._note_silence(batch.fault, batch.reason)
                 replies |= {each.key: Unreachable(reason=batch.reason, fault=batch.fault) for each in some}
                 continue
-            items = {name: _note_of(each.key, each.ask) for name, each in named.items()}
+            items = {name: note_of(each.key, each.ask) for name, each in named.items()}
             self._replies.put_batch(Batch(id=batch, model=model.name, at=to_text(self._clock()), items=items))
             replies |= {each.key: Awaited(reason="handed in as part of a batch; a later run collects the reply") for each in some}
         return replies
@@ -438,15 +427,3 @@ class LlmClient:
                 elif read is not None:
                     self._remember(note, read, usage)
             self._replies.drop_batch(batch.id)
-
-
-def _note_of(key: str, ask: Ask) -> Note:
-    return Note(key=key, purpose=ask.purpose, version=ask.version, schema=ask.schema, about=ask.about)
-
-
-def _once_more(ask: Ask, wrong: Wrong) -> Ask:
-    """The one question that may follow a reply nobody can use: the same, with what was wrong, and with more room where it was
-    cut.
-    """
-    room = 2 if wrong.fault is Fault.TRUNCATED else 1
-    return replace(ask, prompt=f"{ask.prompt}\n\n{_AGAIN.format(reason=wrong.reason)}", most=room * ask.most)
