@@ -92,6 +92,11 @@ def test_a_passage_that_leaves_out_what_turns_it_around_is_widened_to_its_whole_
     assert made.evidence[0].quote == made.content
 
 
+def test_a_passage_of_a_sentence_longer_than_a_memory_waits():
+    long = "Nobody should push changes to main without a review because " + "the billing hosts and " * 60 + "people"
+    assert waits(only(user(long), suggest("push changes to main without a review")))
+
+
 def test_two_parts_of_one_sentence_are_one_memory():
     said = "Nobody should run the billing tests on laptops or push billing builds by hand"
     assert len(handed(user(said), suggest("run the billing tests on laptops"), suggest("push billing builds by hand"))) == 1

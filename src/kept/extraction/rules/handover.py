@@ -13,6 +13,7 @@ from kept.core.event import Event, Origin, is_choice
 from kept.core.handover import CAUSE, REWORDED
 from kept.core.memory import USER_SCOPE, Candidate, Evidence
 from kept.core.text import normal_form, one_line, tokens
+from kept.extraction.gate import LONGEST_PASSAGE
 from kept.extraction.rules.assertion import unasserted
 from kept.extraction.rules.clipped import CHOSEN, disowned, introduced, left_out, set_apart
 from kept.extraction.rules.passages import Passage, content_words, find, widened
@@ -88,7 +89,9 @@ def _standing(passage: Passage) -> Passage:
     if not (passage.cut or left_out(text, start, end)) or unasserted(text, start, end) or disowned(text, start, end):
         return passage
     whole = widened(passage)
-    return passage if whole is None or set_apart(text[whole.start : start]) else whole
+    if whole is None or len(whole.words) > LONGEST_PASSAGE or set_apart(text[whole.start : start]):
+        return passage
+    return whole
 
 
 def _doubt(passage: Passage | None, content: str) -> str:
