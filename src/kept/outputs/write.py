@@ -405,10 +405,11 @@ def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
             yield str(target.path), FileState.MISSING, ""
             continue
         base = _base(known, inside) or known[0]
-        result = absorb(base.lines, inside, bounded=bool(target.heading))
         if base.hash == mark_of(inside):
             yield str(target.path), FileState.WRITTEN, ""
-        elif isinstance(result, Unsafe):
+            continue
+        result = absorb(base.lines, inside, bounded=bool(target.heading))
+        if isinstance(result, Unsafe):
             yield str(target.path), FileState.DAMAGED, result.reason
         else:
             yield str(target.path), FileState.EDITED, ""

@@ -14,8 +14,10 @@ from typing import Generic, TypeVar
 from fastapi import Request
 
 from kept.changes import settle
+from kept.outputs.write import FileState, file_states
 from kept.paths import Paths
 from kept.pipeline.sample_run import sample_home
+from kept.web.file_writer import FileWriter
 from kept.web.work import Work
 from kept.workspace import Workspace
 
@@ -30,7 +32,7 @@ class Room:
     """``key`` lets in whoever started the page, ``port`` is where it is served.
 
     ``open_sample`` opens a workspace of the bundled sample, which stands in for the person's own while ``in_sample`` is set.
-    ``work`` is the run that the page has under way.
+    ``work`` is the run that the page has under way, ``files`` writes the files of what was answered already.
     """
 
     open_desk: OpenDesk
@@ -41,6 +43,7 @@ class Room:
     open_sample: OpenDesk | None = None
     in_sample: Event = field(default_factory=Event)
     work: Work = field(default_factory=Work)
+    files: FileWriter = field(default_factory=FileWriter)
 
     @property
     def open_shown(self) -> OpenDesk:
@@ -102,12 +105,28 @@ class Settled(Generic[T]):
     problems: Sequence[str]
 
 
-def settled(workspace: Workspace, act: Callable[[], T]) -> Settled[T]:
-    """Make a change as every front door does: hand edits are absorbed before, files are written after. Raises what it raises."""
+def settled(request: Request, workspace: Workspace, act: Callable[[], T]) -> Settled[T]:
+    """Make a change as every front door does: hand edits are absorbed before, files are written after. Raises what it raises.
+
+    Where the request prefers an answer first (``Prefer: respond-async``), the files are written after it, unless one of them was
+    edited by hand: that edit came before this change.
+    """
     last = _last_run(workspace)
-    result, written = settle(workspace, act)
+    result, problems = answered_first(request, workspace, act)
     made = sorted(each.id for each in workspace.store.log.runs(_RUNS) if each.id > last and each.command in _OWN)
-    return Settled(result=result, undo=",".join(f"r{each}" for each in made), problems=tuple(written.problems))
+    return Settled(result=result, undo=",".join(f"r{each}" for each in made), problems=problems)
+
+
+def answered_first(request: Request, workspace: Workspace, act: Callable[[], T]) -> tuple[T, Sequence[str]]:
+    """What a change returns, and what was not written to files so far. Raises what it raises."""
+    later = request.headers.get("prefer") == "respond-async"
+    if not later or any(state is FileState.EDITED for _, state, _ in file_states(workspace)):
+        result, written = settle(workspace, act)
+        return result, tuple(written.problems)
+    result = act()
+    room = room_of(request)
+    room.files.write_soon(home_of(request), room.open_shown)
+    return result, ()
 
 
 _RUNS = 1_100  # a change of many memories at once makes as many runs

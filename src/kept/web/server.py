@@ -34,6 +34,7 @@ from kept.web.problems import DOCUMENTED, problem_of, status_of
 from kept.web.render import part, problem_page, sign_in_page
 from kept.web.room import OpenDesk, Room, at_desk, room_of
 
+_FILES = 30  # seconds that changes may take to reach the files once the server has stopped
 _GRACE = 2  # seconds that open requests may take once the server is to stop
 
 
@@ -57,6 +58,7 @@ def make(room: Room) -> ASGIApp:
     for each in (*(one.router for one in PAGES), story.router):  # the story is a page that no navigation leads to
         app.include_router(each, include_in_schema=False)
     app.add_api_route("/waiting/{name}", _waiting, include_in_schema=False)
+    app.add_api_route("/written", _written, include_in_schema=False)
     app.add_exception_handler(KeptError, _respond_to_error)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)
@@ -75,6 +77,12 @@ def _waiting(request: Request, name: str) -> Response:
         raise HTTPException(404)
     with at_desk(request) as workspace:
         return part(workspace, "waiting.html", count=found(workspace))
+
+
+def _written(request: Request) -> Response:
+    """Whether the files have what was changed; what could not be written."""
+    with at_desk(request) as workspace:
+        return part(workspace, "written.html", files=room_of(request).files)
 
 
 def _respond_to_error(request: Request, error: Exception) -> Response:
@@ -146,6 +154,7 @@ def serve(
     """Serve on a socket of :func:`listen` until the process is told to stop; ``ready`` is called when it answers."""
     room = Room(open_desk=open_desk, home=home, key=key, port=own.getsockname()[1], open_sample=open_sample)
     asyncio.run(Server(config_of(make(room)), ready).serve(sockets=[own]))
+    room.files.wait(_FILES)
 
 
 def config_of(app: ASGIApp) -> uvicorn.Config:

@@ -22,6 +22,7 @@ from kept.install import schedulers
 from kept.memories import person
 from kept.paths import find_paths
 from kept.pipeline.sample_run import sample_home
+from kept.web.file_writer import FileWriter
 from kept.web.room import Room
 from kept.web.server import Server, config_of, listen, make
 from kept.web.work import Work
@@ -42,12 +43,13 @@ PATIENCE = 300  # seconds a browser waits for anything; only what never comes ta
 
 @dataclass(frozen=True)
 class Served:
-    """A page that is served: its port, key and home, and the run it may have under way."""
+    """A page that is served: its port, key and home, the run it may have under way, and what writes its files."""
 
     port: int
     key: str
     home: Path
     work: Work
+    files: FileWriter
 
     @property
     def url(self):
@@ -107,11 +109,12 @@ def serving(home):
     thread.start()
     ready.wait()
     try:
-        yield Served(room.port, KEY, home, room.work)
+        yield Served(room.port, KEY, home, room.work, room.files)
     finally:
         server.should_exit = True
         thread.join()
         own.close()
+        assert room.files.wait(PATIENCE)
 
 
 @pytest.fixture(autouse=True)

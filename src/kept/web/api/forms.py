@@ -93,7 +93,7 @@ def revision_of(if_match: str | None) -> str:
 def apply_change(request: Request, answer: Response, act: Callable[[Workspace], Sequence[Memory]]) -> dict[str, Any]:
     """Make a change and tell what came of it; one memory's revision goes into the ETag. Raises what it raises."""
     with room_of(request).writing, at_desk(request) as workspace:
-        done = settled(workspace, lambda: act(workspace))
+        done = settled(request, workspace, lambda: act(workspace))
         if len(done.result) == 1:
             answer.headers["etag"] = f'"{revision(done.result[0])}"'
         return {

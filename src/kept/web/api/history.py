@@ -5,11 +5,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, StringConstraints
 
-from kept.changes import settle
 from kept.memories.browse import exported
 from kept.memories.history import Undone, redo, undo
 from kept.web.api.forms import Body, MemoryOut
-from kept.web.room import at_desk, room_of
+from kept.web.room import answered_first, at_desk, room_of
 
 router = APIRouter(tags=["history"])
 
@@ -53,11 +52,11 @@ def _switched(request: Request, body: Which, *, undoing: bool) -> dict[str, Any]
                     [undo(workspace, each) for each in reversed(wanted)] if undoing else [redo(workspace, each) for each in wanted]
                 )
 
-        found, written = settle(workspace, undo_or_redo)
+        found, problems = answered_first(request, workspace, undo_or_redo)
         now = [workspace.store.log.memory(number) for number in dict.fromkeys(one for each in found for one in each.changed)]
         return {
             "passes": [one for each in found for one in each.passes],
             "memories": [exported(workspace, each) for each in now if each is not None],
             "later": sum(len(each.later) for each in found),
-            "problems": list(written.problems),
+            "problems": list(problems),
         }

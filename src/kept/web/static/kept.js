@@ -50,7 +50,7 @@
   const told = (problem) => [problem.error + (problem.where ? ` (${problem.where})` : ""), problem.hint].filter(Boolean).join(" → ");
 
   const call = async (method, path, body, revision) => {
-    const headers = { Accept: "application/json" };
+    const headers = { Accept: "application/json", Prefer: "respond-async" };
     if (body !== undefined) headers["Content-Type"] = "application/json";
     if (revision) headers["If-Match"] = `"${revision}"`;
     try {

@@ -1,0 +1,69 @@
+"""A change is answered before the files are written; they follow, and a failure of that is shown."""
+
+import pytest
+
+from kept.core.errors import BusyError
+from kept.web import file_writer
+
+FIRST = {"Prefer": "respond-async"}
+
+
+def memory_file(served):
+    return served.home / ".claude" / "rules" / "memory.md"
+
+
+def test_a_change_is_answered_at_once_and_the_files_follow(served, monkeypatch):
+    made = served.add("Releases go out on Tuesdays only.")
+    began = []
+    monkeypatch.setattr(served.files, "write_soon", lambda *given: began.append(given))
+    path = f"/api/memories/{made.id}"
+    status, _, body = served.ask("PATCH", path, {"content": "Releases go out on Fridays only."}, headers=FIRST)
+    assert (status, body["memories"][0]["content"], body["problems"]) == (200, "Releases go out on Fridays only.", [])
+    assert not memory_file(served).exists()
+    monkeypatch.undo()
+    served.files.write_soon(*began[0])
+    assert served.files.wait(60)
+    assert "Fridays" in memory_file(served).read_text()
+
+
+def test_an_edit_by_hand_is_taken_over_before_a_change_of_the_page(served):
+    made = served.add("Releases go out on Tuesdays only.")
+    other = served.add("The barn is painted red.")
+    served.ask("POST", f"/api/memories/{made.id}/pin", {})
+    path = memory_file(served)
+    path.write_text(path.read_text().replace("painted red", "painted green"))
+    served.ask("POST", f"/api/memories/{other.id}/pin", {}, headers=FIRST)
+    assert served.files.wait(60)
+    assert "painted green" in path.read_text()
+    assert served.memory("painted green").pinned
+
+
+def test_what_could_not_be_written_is_shown_on_the_page(served, browse, monkeypatch):
+    served.add("Releases go out on Tuesdays only.")
+
+    def busy(*_):
+        raise BusyError("another process is writing them")
+
+    monkeypatch.setattr(file_writer, "settle", busy)
+    page = browse()
+    page.keyboard.press("j")
+    page.keyboard.press("p")
+    page.get_by_text("Pinned.").wait_for()
+    page.get_by_role("alert").get_by_text("the files are not up to date").wait_for()
+    assert served.memory("Releases").pinned
+
+
+@pytest.mark.parametrize("count", [20])
+def test_twenty_waiting_items_are_decided_with_one_key_each(served, browse, count):
+    for number in range(count):
+        served.hold(f"The gauge number {number} is read at {number} o'clock.")
+    page = browse("/review?all=true")
+    page.keyboard.press("j")
+    for number in range(count):
+        page.locator(".decide.done").nth(number - 1).wait_for() if number else None
+        page.keyboard.press("y" if number % 2 else "n")
+    page.locator(".decide.done").nth(count - 1).wait_for()
+    assert served.files.wait(60)
+    with served.workspace() as workspace:
+        kinds = [memory.status.value for memory in workspace.store.log.memories()]
+    assert (kinds.count("active"), kinds.count("rejected")) == (count // 2, count // 2)
