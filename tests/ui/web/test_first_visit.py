@@ -20,9 +20,9 @@ def test_somebody_finds_understands_corrects_and_undoes_a_wrong_memory_in_the_sa
     page.get_by_text("This is kept’s bundled sample.").wait_for()
     with served.workspace() as workspace:
         assert workspace.store.log.ids() == frozenset()
-    page.get_by_label("Search what is remembered").fill("parquet")
-    page.get_by_text("1 memory that fits").wait_for()
-    page.locator(".row .says a").click()
+    page.get_by_label("Search memories, days and conversations").fill("parquet")
+    page.get_by_text("best first").wait_for()
+    page.locator(".row .says a").first.click()
     page.locator("h1", has_text="Parquet").wait_for()
     before = page.locator("h1").inner_text()
     assert page.locator(".turn.cited mark").count() >= 1
