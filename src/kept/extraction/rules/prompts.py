@@ -23,7 +23,7 @@ from kept.extraction.rules.patterns import compiled, has
 from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, command, is_command, tellings
 from kept.extraction.rules.view import LOOKBACK, is_prompt
 from kept.extraction.rules.wishes import wishes
-from kept.profiles.profile import Category, Profile
+from kept.profiles.profile import Category, Profile, Shape
 
 CERTAIN = 0.95  # an explicit telling: nothing about it is a guess
 WAITING = 0.5  # until a trained score says more
@@ -34,6 +34,7 @@ _ABOUT = 160  # characters of the line before
 _NEAR = 5  # words of a passage among which one that points outside makes it lean on what stands before
 # What stands before a passage in its own sentence says nothing of it.
 _SENTENCE = re2.compile(r"[^.!?\n。！？]*$")
+_NAME = re2.compile(r"\s*(\p{Lu}[\p{Ll}\p{M}]+)(?:\P{L}|$)")
 _CHANGES = ("edit", "write", "create", "patch", "replace", "update", "insert")
 
 
@@ -110,7 +111,27 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
         reasoning=", ".join(filter(None, (telling.trigger, telling.language, "names artifacts" if artifacts(content) else ""))),
         about=about or "",
         doubt=doubt,
+        subject=_person_of(content, spoken) if intent == "person" and category.shape is Shape.DOSSIER else "",
     )
+
+
+def _person_of(content: str, spoken: Sequence[TellingPatterns]) -> str:
+    """Whom a passage about a person in the speaker's life names; empty where it names nobody."""
+    for patterns in spoken:
+        kin = compiled(patterns.kin).search(content) if patterns.kin else None
+        if kin is None:
+            continue
+        said = kin[0].strip(" \"'“«(*_>,;:")
+        if compiled(patterns.kin).search(said.casefold()) is None:  # it begins with the name
+            return _given_name(said)
+        return _given_name(content[kin.end() :] if content.startswith(said) else content)
+    return ""
+
+
+def _given_name(text: str) -> str:
+    """The name that a text begins with; empty where it begins with another word."""
+    name = _NAME.match(text)
+    return name[1] if name else ""
 
 
 def evidence_of(event: Event, quote: str) -> Evidence:

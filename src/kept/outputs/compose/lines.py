@@ -40,7 +40,11 @@ def sections_of(
     def seen(memory: Memory) -> tuple[bool, float, str]:
         return (memory.first_seen is None, memory.first_seen.timestamp() if memory.first_seen else 0.0, memory.id)
 
-    ordered = sorted(memories, key=lambda each: (sort_key(each), seen(each)))
+    begun: dict[tuple[str, str], tuple[bool, float, str]] = {}  # what is known of one person or thing stands together
+    for each in memories:
+        about = (each.scope, each.subject.casefold() or each.id)
+        begun[about] = min(seen(each), begun.get(about, seen(each)))
+    ordered = sorted(memories, key=lambda each: (sort_key(each), begun[each.scope, each.subject.casefold() or each.id], seen(each)))
     return tuple(
         Section(
             scope=scope,
