@@ -557,3 +557,12 @@ def test_one_preference_in_several_wordings_is_one_whole_sentence_that_was_said(
     memory = only(after([proposal(EMOJI[place], day, category="preference") for day, place in enumerate(order)]))
     assert memory.content in EMOJI
     assert {each.quote for each in memory.evidence} == set(EMOJI)
+
+
+def test_the_earlier_value_does_not_come_back_when_a_person_retires_the_later_one():
+    judged = [proposal(NPM, 1), proposal(NOT_NPM, 4)]
+    state = after(judged)
+    (new,) = [each for each in state.values() if each.status is Status.ACTIVE]
+    state |= apply(state, Retire(memory=new.id, at=new.last_seen, reason="its line was deleted by hand"), Actor.PERSON)
+    assert contents(after(judged, state)) == []
+    assert contents(after([*judged, proposal(NPM, 9)], state)) == [NPM]

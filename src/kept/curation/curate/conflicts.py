@@ -46,7 +46,7 @@ def conflicts(plans: Sequence[Plan], rules: Rules) -> Conflicts:
         if not _may_replace(plan, plans[earlier]):
             if not plan.fixed and plans[earlier].stands:
                 doubtful.add(later)
-        elif plan.stands and _rank(plan) <= _rank(plans[earlier]):
+        elif plan.held and _rank(plan) <= _rank(plans[earlier]):
             since = [each.candidate.at for each in plan.members if each.candidate.at and each.candidate.at > before]
             replaced[earlier] = (later, min(since, default=last))
     replaced |= _revalued([(last, place) for last, place in dated if plans[place].category not in rules.gathered], plans, replaced)
@@ -134,7 +134,7 @@ def _revalued(
     for last, later in dated:
         plan = plans[later]
         thing = (plan.category, plan.facts.subject.casefold() if plan.facts else "")
-        if not thing[1] or not plan.stands or later in replaced:
+        if not thing[1] or not plan.held or later in replaced:
             continue
         earlier = latest.get(thing)
         if earlier is not None and not plans[earlier].fixed:
@@ -162,7 +162,7 @@ def _outgrown(
             said, before = plan.says.content, other.says.content
             if other.last is None or (last - other.last < _APART and not (said <= before or before <= said)):
                 continue
-            if plan.stands and not other.fixed and other.category == plan.category and same_ground(plan.says, other.says):
+            if plan.held and not other.fixed and other.category == plan.category and same_ground(plan.says, other.says):
                 found[earlier] = (later, last)
         for word in plan.says.content:
             filed.setdefault(word, []).append(later)

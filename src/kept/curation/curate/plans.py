@@ -68,6 +68,12 @@ class Plan:
         own = self.winner is not None and (self.winner.status is Status.ACTIVE or self.gave_way)
         return (own if self.fixed else self.status is Status.ACTIVE) and not self.ended
 
+    @property
+    def held(self) -> bool:
+        """Whether it took the place of what it replaced: it stands, or stood until it was retired."""
+        retired = self.winner is not None and self.winner.status is Status.RETIRED
+        return self.stands or (retired and (self.ended or self.fixed) and self.status is Status.ACTIVE)
+
 
 def plan_of(
     members: Sequence[Judged],

@@ -137,8 +137,10 @@ def saying(text: str, says: Statement) -> Saying:
     """What a text tells of values; ``says`` is what of it is compared."""
     text, forms = text[:_READ], _forms()
     once, turned = bool(forms.once.search(text)), bool(forms.turned.search(text))
-    open_ended = once or says.denials or says.asks or forms.depends.search(text) or forms.adds.search(text)
-    frames = () if open_ended else tuple(_frames(text, forms))
+    clause = _EDGE.split(text, maxsplit=1)[0]  # "it is in May, not in July" says that it is in May
+    affirmed = text if not says.denials else clause if clause != text and not statement(clause).denials else ""
+    open_ended = once or says.asks or forms.depends.search(text) or forms.adds.search(text)
+    frames = () if open_ended else tuple(_frames(affirmed, forms)) or tuple(_new_home(text, forms))
     gone = () if says.asks else tuple(_gone(text, forms))
     return Saying(says=says, frames=frames, gone=gone, once=once, turned=turned)
 
@@ -169,6 +171,18 @@ def _frames(text: str, forms: _Forms) -> Iterator[Frame]:
             near = False
         if len(words) > _FRAME or (is_state and near and len(words) == _FRAME and kinds[at] != "number"):
             yield Frame(words=words, value=plain[at], is_state=is_state and near, is_choice=is_choice)
+
+
+def _new_home(text: str, forms: _Forms) -> Iterator[Frame]:
+    """Where somebody lives who moved there and says that they live elsewhere no longer."""
+    if forms.home.search(" ".join(forms.gone.sub(" ", text).split())) is None:
+        return
+    for found in forms.turned.finditer(text):
+        toward, _, rest = text[found.end() :].lstrip().partition(" ")
+        place = _PLACE.match(rest) if toward.casefold() in forms.toward else None
+        if place is not None and (place[1][:1].isupper() or not place[1].isascii()):
+            yield Frame(words=("home",), value=place[1].casefold())
+            return
 
 
 def _kind(raw: str, place: int, forms: _Forms) -> str:

@@ -87,7 +87,7 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
 def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
     event, profile, spoken = prompt.event, prompt.profile, prompt.spoken(telling)
     content = event.text[telling.start : telling.end]
-    intent, category = _filed(content, telling, profile, spoken)
+    intent, category = _filed(content, telling, prompt, spoken)
     if category is None:
         return None
     about = _about(prompt, content, telling, spoken)
@@ -111,7 +111,7 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
         reasoning=", ".join(filter(None, (telling.trigger, telling.language, "names artifacts" if artifacts(content) else ""))),
         about=about or "",
         doubt=doubt,
-        subject=_person_of(content, spoken) if intent == "person" and category.shape is Shape.DOSSIER else "",
+        subject=_person_of(content, prompt.lexicon.tellings) if intent == "person" and category.shape is Shape.DOSSIER else "",
     )
 
 
@@ -147,16 +147,19 @@ def evidence_of(event: Event, quote: str) -> Evidence:
     )
 
 
-def _filed(content: str, telling: Telling, profile: Profile, spoken: Sequence[TellingPatterns]) -> tuple[str, Category | None]:
+def _filed(content: str, telling: Telling, prompt: _Prompt, spoken: Sequence[TellingPatterns]) -> tuple[str, Category | None]:
     """What a passage is (a decision, a preference, a rule …), and the category the profile files it in: a telling is filed in any
     case.
+
+    What is told of people may be in another language than the words that tell ("Remember: ich wohne in …").
     """
+    profile, every = prompt.profile, prompt.lexicon.tellings
     kinds = [
         ("decision", telling.trigger == DECIDED or any(has(each.decided, content) for each in spoken)),
-        ("person", any(has(each.kin, content) for each in spoken)),
+        ("person", any(has(each.kin, content) for each in every)),
         ("goal", any(has(each.goal, content) for each in spoken)),
         ("preference", any(has(each.preference, content) for each in spoken)),
-        ("identity", any(has(each.person, content) for each in spoken)),
+        ("identity", any(has(each.person, content) for each in every)),
         ("convention", any(has(each.ours, content) for each in spoken)),
         ("constraint", any(has(each.rule, content) for each in spoken)),
         ("convention", any(has(each.convention, content) for each in spoken)),
