@@ -116,6 +116,8 @@ def test_an_edit_tells_what_changed(events_of):
         ({"entrypoint": "sdk-cli", "cwd": "/home/ada/shop"}, Author.HUMAN),
         ({"entrypoint": "sdk-cli", "promptSource": "sdk", "cwd": "/home/ada/shop"}, Author.HUMAN),
         ({"entrypoint": "sdk-py", "cwd": "/home/ada/shop"}, Author.INJECTED),
+        ({"entrypoint": "claude-code-github-action", "cwd": "/home/ada/shop"}, Author.INJECTED),
+        ({"entrypoint": "mcp", "cwd": "/home/ada/shop"}, Author.INJECTED),
         ({"entrypoint": "sdk-ts", "origin": {"kind": "human"}}, Author.HUMAN),
         ({"entrypoint": "cli"}, Author.HUMAN),
         ({"promptSource": "sdk"}, Author.INJECTED),

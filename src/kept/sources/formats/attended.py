@@ -25,12 +25,13 @@ _UNATTENDED = re.compile(
 )
 
 PRINTED = "sdk-cli"  # the entry point of `claude -p`, at a terminal or in a script
-_SDKS = ("sdk", "codex_sdk")  # how entry points of Claude Code and originators of Codex begin
+# How entry points of Claude Code and originators of Codex begin that a program used: a library, an action of a build, a server.
+_PROGRAMS = ("sdk", "codex_sdk", "claude-code-github-action", "mcp")
 
 
 def is_sdk(entry: object) -> bool:
-    """Whether a session was begun by a program that uses a client's library."""
-    return isinstance(entry, str) and entry.startswith(_SDKS) and entry != PRINTED
+    """Whether a session was begun by a program: with a client's library, by an action of a build, over a server."""
+    return isinstance(entry, str) and entry.startswith(_PROGRAMS) and entry != PRINTED
 
 
 def is_unattended(folder: object) -> bool:
