@@ -19,6 +19,7 @@ from kept.core.spans import typed_text
 from kept.core.summary import Bullet, Note, Part
 from kept.core.text import likeness, numbers, one_line, tokens
 from kept.days.gist import cut_line, find_open_question, find_outcome, find_request, telling_words
+from kept.extraction.rules.view import is_prompt
 
 MOST = 15  # lines of a condensed day (K10: 30 to 50 become 10 to 15)
 _CLOSING = 3  # replies at the end of what was worked on, among which the outcome stands
@@ -47,7 +48,7 @@ def notes(
     nobody asked for anything, and undated ones, give none.
     """
     for start, stop in runs:
-        prompts = [place for place in range(start, stop) if _asks(events[place])]
+        prompts = [place for place in range(start, stop) if is_prompt(events[place])]
         days: dict[date, list[int]] = {}
         for place in prompts:
             at = events[place].at
@@ -59,10 +60,6 @@ def notes(
             found = _summarize_span(events, places, end, base, spoken)
             if found is not None:
                 yield found
-
-
-def _asks(event: Event) -> bool:
-    return event.kind is Kind.PROMPT and event.author is Author.HUMAN
 
 
 def _summarize_span(

@@ -11,6 +11,8 @@ from typing import Any
 
 import re2
 
+from kept.evaluation.turns import plain
+
 SEEN = 300  # characters of a memory that count
 MOST = 2  # items that one memory may be credited with, the most important first
 _LIVE = ("active", "accepted")
@@ -50,7 +52,7 @@ def compare_with_gold(
     every = list(memories)
     live = [each for each in every if each.get("status", "active") in _LIVE]
     held = [each for each in every if each.get("status") == "held"]
-    hit = _hits(gold, [_normalize_quote(str(each["content"])[:SEEN]) for each in live])
+    hit = _hits(gold, [plain(str(each["content"])[:SEEN]) for each in live])
     matched = {place for found in hit for place in found}
     junk = [each for place, each in enumerate(live) if place not in matched and _tempted(each, negatives)]
     found: Counter[str] = Counter()
@@ -90,7 +92,7 @@ def _hits(gold: Sequence[Mapping[str, Any]], contents: Sequence[str]) -> list[li
     credit: Counter[int] = Counter()
     hit: list[list[int]] = [[] for _ in gold]
     for place in sorted(range(len(gold)), key=lambda each: -int(gold[each].get("importance", 0))):
-        groups = [[_normalize_quote(str(one)) for one in group] for group in gold[place]["must_mention"]]
+        groups = [[plain(str(one)) for one in group] for group in gold[place]["must_mention"]]
         covering = (number for number, each in enumerate(contents) if all(any(one in each for one in group) for group in groups))
         hit[place] = [number for number in covering if credit[number] < MOST]
         credit.update(hit[place][:1])
@@ -99,10 +101,8 @@ def _hits(gold: Sequence[Mapping[str, Any]], contents: Sequence[str]) -> list[li
 
 def _tempted(memory: Mapping[str, Any], negatives: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a memory says, or rests on, what was marked as tempting and wrong."""
-    said = [_normalize_quote(str(each.get("quote", ""))) for each in memory.get("evidence", ())] + [
-        _normalize_quote(str(memory["content"]))
-    ]
-    return any(_overlap(each, _normalize_quote(str(one["quote"]))) for each in said for one in negatives)
+    said = [plain(str(each.get("quote", ""))) for each in memory.get("evidence", ())] + [plain(str(memory["content"]))]
+    return any(_overlap(each, plain(str(one["quote"]))) for each in said for one in negatives)
 
 
 def _overlap(left: str, right: str) -> bool:
@@ -114,7 +114,3 @@ def _overlap(left: str, right: str) -> bool:
     mine, theirs = set(left.split()), set(right.split())
     short = min(len(mine), len(theirs))
     return short >= _WORDS and len(mine & theirs) >= _SHARE * short
-
-
-def _normalize_quote(text: str) -> str:
-    return " ".join(_MARKS.sub("", text).split()).lower()

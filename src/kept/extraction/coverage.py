@@ -19,7 +19,7 @@ from kept.core.sentences import sentence_texts
 from kept.core.spans import typed_text
 from kept.core.statement import statement
 from kept.core.text import one_line
-from kept.extraction.gate import compiled
+from kept.extraction.rules.patterns import compiled
 
 READ_CHARS = 2_000  # of each turn: a topic shows at its beginning
 KEY_WORDS = 6

@@ -6,7 +6,6 @@ already; ``grounded`` is the one check that is handed the texts.
 
 import unicodedata
 from collections.abc import Mapping
-from functools import cache
 
 import re2
 
@@ -16,6 +15,7 @@ from kept.core.lexicon import Lexicon
 from kept.core.memory import SAID_ONCE, Accepted, Candidate, Held, Refused, Verdict
 from kept.core.status_report import is_status_report
 from kept.core.text import one_line
+from kept.extraction.rules.patterns import has
 from kept.profiles.profile import Category, Profile, Writer
 
 LONGEST = 480  # characters: a line of the memory file has 500
@@ -66,7 +66,7 @@ def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refu
         ("invisible text", any(_invisible(char) for char in text)),
         ("too long", len(text) > (LONGEST_PASSAGE if _is_passage(candidate) else LONGEST)),
         (SAID_ONCE, candidate.doubt == SAID_ONCE),
-        ("self-reference", not category.self_reference and not decided and _found(lexicon.agent_talk, text)),
+        ("self-reference", not category.self_reference and not decided and has(lexicon.agent_talk, text)),
         ("status report", category.specific and journal and not candidate.fingerprint and is_status_report(text)),
         ("unspecific", category.specific and journal and not candidate.fingerprint and not _specific(text)),
     )
@@ -112,13 +112,3 @@ def _specific(text: str) -> bool:
 
 def _invisible(char: str) -> bool:
     return unicodedata.category(char) in ("Cf", "Co", "Cs", "Cn") or char in "\u2028\u2029\u3164\u115f\u1160\uffa0"
-
-
-@cache
-def compiled(source: str) -> "re2._Regexp":
-    """A pattern of a lexicon, made once."""
-    return re2.compile(source)
-
-
-def _found(source: str, text: str) -> bool:
-    return bool(source) and compiled(source).search(text) is not None

@@ -95,6 +95,11 @@ def hash_of(*parts: str) -> str:
     return digest.hexdigest()
 
 
+def injected(text: str, reason: str, index: int = 0) -> Piece:
+    """Text that nobody typed."""
+    return Piece(kind=Kind.PROMPT, author=Author.INJECTED, reason=reason, text=text.strip(), index=index)
+
+
 def note(noted: dict[str, int], what: str, count: int = 1) -> None:
     """Count something that was removed inside a kept record."""
     noted[what] = noted.get(what, 0) + count

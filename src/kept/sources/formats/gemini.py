@@ -34,6 +34,7 @@ from kept.sources.pieces import (
     detail_of,
     event_of,
     hash_of,
+    injected,
     note,
     output_piece,
     parts_of,
@@ -270,12 +271,12 @@ def _user_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int])
         if "inlineData" in part or "fileData" in part:
             note(noted, "block:file")
     if sent.startswith(_OWN) or (hooks and not sent):
-        return [_injected(sent or hooks, "client-context")]
+        return [injected(sent or hooks, "client-context")]
     typed, mark, files = sent.partition(_REFERENCED)
-    extra = [_injected(mark + files, "referenced-files", 1)] if mark else []
+    extra = [injected(mark + files, "referenced-files", 1)] if mark else []
     if shown and shown != sent:
-        typed, extra = shown, [_injected(sent, "expansion", 1)]
-    extra += [_injected(hooks, "client-context", 2)] if hooks else []
+        typed, extra = shown, [injected(sent, "expansion", 1)]
+    extra += [injected(hooks, "client-context", 2)] if hooks else []
     typed = typed.strip()
     if not typed or _is_command(typed):
         return extra
@@ -284,10 +285,6 @@ def _user_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int])
         return [replace(piece, author=Author.SUBAGENT, reason="subagent-session") for piece in pieces]
     # The client notes no terminal, so its folder decides where it is known.
     return as_programs(pieces, noted, "folder") if state.project and is_unattended(state.project) else pieces
-
-
-def _injected(text: str, reason: str, index: int = 0) -> Piece:
-    return Piece(kind=Kind.PROMPT, author=Author.INJECTED, reason=reason, text=text.strip(), index=index)
 
 
 def _is_command(text: str) -> bool:

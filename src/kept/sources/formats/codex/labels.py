@@ -6,13 +6,14 @@ Knows no files and no order of records.
 from collections.abc import Mapping
 from typing import Any
 
-from kept.core.event import Author, Kind, Tool
+from kept.core.event import Tool
 from kept.sources.pieces import (
     Piece,
     bounded,
     bounded_name,
     command_line,
     detail_of,
+    injected,
     note,
     object_of,
     target_of,
@@ -70,11 +71,6 @@ def without_hooks(text: str) -> tuple[str, str]:
         hooks.append(text[start:end])
         position = end
     return "".join([*kept, text[position:]]).strip(), "\n".join(hooks)
-
-
-def injected(text: str, reason: str, index: int = 0) -> Piece:
-    """Text that nobody typed."""
-    return Piece(kind=Kind.PROMPT, author=Author.INJECTED, reason=reason, text=text.strip(), index=index)
 
 
 def prompt_pieces(text: str, noted: dict[str, int], *, reason: str) -> list[Piece]:

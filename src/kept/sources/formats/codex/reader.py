@@ -27,7 +27,7 @@ from kept.core.times import parse_instant
 from kept.sources.compressed import MAGIC, fold_compressed
 from kept.sources.documents import word_of
 from kept.sources.formats.attended import as_programs, is_sdk, is_unattended
-from kept.sources.formats.codex.labels import CALLS, OUTPUTS, call_of, injected, own_reason, prompt_pieces, result_of, without_hooks
+from kept.sources.formats.codex.labels import CALLS, OUTPUTS, call_of, own_reason, prompt_pieces, result_of, without_hooks
 from kept.sources.formats.codex.state import (
     WAITING,
     Place,
@@ -54,6 +54,7 @@ from kept.sources.pieces import (
     call_piece,
     event_of,
     hash_of,
+    injected,
     note,
     output_piece,
     suffix_of,
