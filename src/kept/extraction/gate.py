@@ -15,11 +15,11 @@ from kept.core.lexicon import Lexicon
 from kept.core.memory import SAID_ONCE, Accepted, Candidate, Held, Refused, Verdict
 from kept.core.status_report import is_status_report
 from kept.core.text import one_line
+from kept.extraction.rules.passages import LONGEST_PASSAGE
 from kept.extraction.rules.patterns import has
 from kept.profiles.profile import Category, Profile, Writer
 
 LONGEST = 480  # characters: a line of the memory file has 500
-LONGEST_PASSAGE = 1_000  # of a passage that the person typed; a file shows its beginning
 _QUOTED = 390
 # A capital inside a sentence: a name.
 _NAME = re2.compile(r"[a-z,] ([A-Z][a-z]+)\b")

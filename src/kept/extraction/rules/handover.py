@@ -13,10 +13,9 @@ from kept.core.event import Event, Origin, is_choice
 from kept.core.handover import CAUSE, REWORDED
 from kept.core.memory import USER_SCOPE, Candidate, Evidence
 from kept.core.text import normal_form, one_line, tokens
-from kept.extraction.gate import LONGEST_PASSAGE
 from kept.extraction.rules.assertion import unasserted
 from kept.extraction.rules.clipped import CHOSEN, disowned, introduced, left_out, set_apart
-from kept.extraction.rules.passages import Passage, content_words, find, widened
+from kept.extraction.rules.passages import LONGEST_PASSAGE, Passage, content_words, find, widened
 from kept.extraction.rules.suggestions import Suggestion, suggestions
 from kept.extraction.rules.view import LOOKBACK
 from kept.profiles.lexicons import word_list

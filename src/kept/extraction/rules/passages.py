@@ -14,6 +14,7 @@ from kept.core.spans import Span, SpanKind, spans_of
 from kept.core.text import NEGATIONS, is_cjk, tokens
 from kept.profiles.lexicons import alternatives, word_list
 
+LONGEST_PASSAGE = 1_000  # of a passage that the person typed; a file shows its beginning
 _FOREIGN = "\0"  # stands for a character that the person did not type
 _FOLDED = str.maketrans(
     {
