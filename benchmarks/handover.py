@@ -1,12 +1,15 @@
 """What an agent hands over: annotated sessions as the agent of the session would see them, and how good its choice was.
 
     python benchmarks/handover.py prepare TURNS TRANSCRIPTS --sessions 20 --seed 1 --out DIR
+    python benchmarks/handover.py next DIR NN < passages
     python benchmarks/handover.py score TURNS DIR
 
 TURNS is a folder with ``turns.jsonl`` and ``labels.jsonl``, TRANSCRIPTS one with the sessions they are from. ``prepare`` writes a
 text file for each session: for each turn the assistant's last words, the typed prompt, and what the installed hooks of Claude Code
 answer for it (``kept hook session-start`` and ``user-prompt``, in a new home, the transcript as large as it was then). A fresh
-agent reads one file turn by turn and fills in the form of the same number. ``score`` compares the forms with the annotator's
+agent reads one file turn by turn and fills in the form of the same number; ``next`` shows it one turn at a time, and first notes
+the lines of the form that it is given on standard input, so that nothing is chosen with hindsight.
+``score`` compares the forms with the annotator's
 labels: a passage is right if it shares half of its words (or of the label's) with a keep of its turn. Half of the sessions have a
 keep of importance 3, as far as there are so many.
 """
@@ -147,6 +150,24 @@ def prepare(args: argparse.Namespace) -> None:
     )
 
 
+def show_next(args: argparse.Namespace) -> None:
+    text, form_of, state = (args.out / f"{args.session}.{ending}" for ending in ("txt", "form.txt", "at"))
+    start, *turns = re.split(r"(?m)^(?=--- turn \d+ -+$)", text.read_text(encoding="utf-8"))
+    shown = int(state.read_text()) if state.exists() else 0
+    with form_of.open("a", encoding="utf-8") as file:
+        for line in "" if sys.stdin.isatty() else sys.stdin:
+            number, tab, _ = line.partition("\t")
+            if tab and number.strip().isdigit() and 0 < int(number) <= shown:
+                file.write(f"{line.rstrip()}\n")
+            elif line.strip():
+                sys.exit(f"not noted (number of a turn that was shown, tab, words): {line!r}")
+    if shown == len(turns):
+        print(f"session {args.session} is over")
+        return
+    print(f"{'' if shown else start}{turns[shown]}[{shown + 1} of {len(turns)} turns shown]")
+    state.write_text(str(shown + 1))
+
+
 class Handed(NamedTuple):
     """A passage that was handed over, and in which turn."""
 
@@ -260,6 +281,10 @@ def main() -> None:
     first.add_argument("--seed", type=int, default=1)
     first.add_argument("--out", type=Path, required=True)
     first.set_defaults(act=prepare)
+    turn = commands.add_parser("next")
+    turn.add_argument("out", type=Path)
+    turn.add_argument("session")
+    turn.set_defaults(act=show_next)
     second = commands.add_parser("score")
     second.add_argument("turns", type=Path)
     second.add_argument("out", type=Path)
