@@ -38,11 +38,20 @@ docs: .venv/ready-docs  ## the documentation as a site, in site/; its reference 
 	$(BIN)/python docs/generate.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
+clients: .venv/ready  ## the adapters with the real frameworks, in an environment of their own
+	$(PYTHON) -m venv .venv-clients
+	.venv-clients/bin/python -m pip --disable-pip-version-check -q install --require-hashes -r requirements-clients.txt
+	.venv-clients/bin/python -m pip --disable-pip-version-check -q install --no-deps --no-build-isolation -e .
+	.venv-clients/bin/python -m pytest -rs tests/clients
+
 pins:  ## pin the dependencies again (needs uv)
 	uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 \
 	  --group build --extra mcp --extra web pyproject.toml -o requirements.txt
 	uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 \
 	  --group build --group dev pyproject.toml -o requirements-dev.txt
+	uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 \
+	  --group build --group clients --extra claude-agent --extra langchain --extra langgraph --extra llama-index \
+	  --extra openai-agents --extra pydantic-ai pyproject.toml -o requirements-clients.txt
 	uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 \
 	  --group docs -c requirements-dev.txt -o requirements-docs.txt
 

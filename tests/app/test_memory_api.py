@@ -1,6 +1,7 @@
 """``kept.Memory`` as a program uses it: every verb, users and projects apart, threads, tasks, types."""
 
 import asyncio
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -308,6 +309,19 @@ async def main() -> None:
 asyncio.run(main())
 """
 WRONG = "import kept\nkept.Memory.open(user=3).search(query=4)\nkept.AsyncMemory.open().add(5).id\n"
+
+
+def test_the_smallest_agent_of_the_readme_has_at_most_ten_lines_and_remembers(home):
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    assert len([line for line in program.splitlines() if line.strip()]) <= 10
+
+    def talk(words: str) -> str:
+        done = subprocess.run([sys.executable, "-c", program], input=words, capture_output=True, text=True, check=False, cwd=home)
+        return done.stdout
+
+    talk(f"In this project {TOLD[0].lower()}{TOLD[1:]}\n\n")
+    assert "run the linter before you commit" in talk("What do I do before a commit?\n\n")
 
 
 def test_a_program_that_calls_every_method_passes_mypy_strict_and_wrong_calls_do_not(tmp_path):

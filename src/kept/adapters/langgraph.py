@@ -1,0 +1,136 @@
+"""LangGraph: a long-term store whose values are memories of kept's: searched by words and meaning, with history, undone, forgotten.
+
+A value is one memory of the project ``langgraph``, as JSON of at most 2,000 characters.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
+from langgraph.store.base import Item as StoreItem
+
+from kept.api import Item, Memory
+
+_CATEGORY = "project_fact"
+_FIRST = 64  # results that are looked at first; four times as many each time they are not enough
+_MATCHES: Mapping[str, Callable[[tuple[str, ...], tuple[str, ...]], bool]] = {
+    "prefix": lambda namespace, path: all(each in ("*", part) for each, part in zip(path, namespace, strict=False)),
+    "suffix": lambda namespace, path: all(
+        each in ("*", part) for each, part in zip(reversed(path), reversed(namespace), strict=False)
+    ),
+}
+
+
+class KeptStore(BaseStore):
+    """A store over a memory. Any thread and task may use it."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do operations in their order."""
+        return [self._do(each) for each in ops]
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do operations in their order, in a thread."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def _do(self, op: Op) -> Result:
+        match op:
+            case GetOp(namespace=namespace, key=key):
+                return next((stored for _, stored in self._stored() if (stored.namespace, stored.key) == (namespace, key)), None)
+            case PutOp():
+                self._put(op)
+                return None
+            case SearchOp():
+                return self._search(op)
+            case ListNamespacesOp():
+                return self._namespaces(op)
+        raise TypeError(f"no operation of a store: {op!r}")
+
+    def _stored(self) -> Iterator[tuple[Item, StoreItem]]:
+        for item in self._memory.list():
+            if (stored := self._value(item.text)) is not None:
+                changed = self._memory.history(item.id)[-1].at
+                yield item, StoreItem(**stored, created_at=item.first_seen or changed, updated_at=changed)
+
+    def _value(self, text: str) -> dict[str, Any] | None:
+        """What a memory holds of a store; None where it is another's."""
+        try:
+            body = json.loads(text)
+            return {"namespace": tuple(body["namespace"]), "key": body["key"], "value": body["value"]}
+        except (ValueError, TypeError, KeyError):
+            return None
+
+    def _put(self, op: PutOp) -> None:
+        before = next((item for item, stored in self._stored() if (stored.namespace, stored.key) == (op.namespace, op.key)), None)
+        if op.value is None:
+            if before is not None:
+                self._memory.delete(before.id)
+            return
+        body = {"namespace": list(op.namespace), "key": op.key, "value": op.value}
+        text = json.dumps(body, ensure_ascii=False).replace("  ", "\\u0020\\u0020")  # spaces in a row would be made one
+        if before is None:
+            self._memory.add(text, _CATEGORY)
+        elif before.text != text:
+            self._memory.update(before.id, text)
+
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        depth = len(op.namespace_prefix)
+        scores: dict[str, float] = {}
+        stored = {item.id: each for item, each in self._stored() if each.namespace[:depth] == op.namespace_prefix}
+        stored = {number: each for number, each in stored.items() if _fits(each.value, op.filter or {})}
+        wanted = op.offset + op.limit
+        if op.query:
+            most = _FIRST
+            while True:
+                hits = self._memory.search(op.query, limit=most)
+                scores = {hit.id: hit.score for hit in hits if hit.id in stored}
+                if len(scores) >= wanted or len(hits) < most:
+                    break
+                most *= 4
+        order = [*scores, *(number for number in stored if number not in scores)]
+        found = [(stored[number], scores.get(number)) for number in order[op.offset : wanted]]
+        return [
+            SearchItem(
+                namespace=each.namespace,
+                key=each.key,
+                value=each.value,
+                created_at=each.created_at,
+                updated_at=each.updated_at,
+                score=score,
+            )
+            for each, score in found
+        ]
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        found = {stored.namespace for _, stored in self._stored()}
+        for each in op.match_conditions or ():
+            found = {
+                namespace
+                for namespace in found
+                if len(namespace) >= len(each.path) and _MATCHES[each.match_type](namespace, each.path)
+            }
+        short = {namespace[: op.max_depth] for namespace in found}
+        return sorted(short)[op.offset : op.offset + op.limit]
+
+
+def _fits(value: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    """Whether a value has the fields that a filter wants: equal, or as its operators say."""
+    return all(_compares(value.get(name), each) for name, each in wanted.items())
+
+
+def _compares(value: Any, wanted: Any) -> bool:
+    if not (isinstance(wanted, dict) and any(name.startswith("$") for name in wanted)):
+        return bool(value == wanted)
+    tests = {
+        "$eq": lambda other: value == other,
+        "$ne": lambda other: value != other,
+        "$gt": lambda other: value is not None and float(value) > float(other),
+        "$gte": lambda other: value is not None and float(value) >= float(other),
+        "$lt": lambda other: value is not None and float(value) < float(other),
+        "$lte": lambda other: value is not None and float(value) <= float(other),
+    }
+    return all(tests[name](other) for name, other in wanted.items())

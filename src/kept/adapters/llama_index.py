@@ -1,0 +1,28 @@
+"""LlamaIndex: a memory block that learns from the messages of an agent's memory, and says what is worth knowing."""
+
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.memory.memory import BaseMemoryBlock
+
+from kept.api import AsyncMemory
+
+_ROLES = {MessageRole.USER: "user", MessageRole.ASSISTANT: "assistant", MessageRole.SYSTEM: "system", MessageRole.TOOL: "tool"}
+
+
+class KeptMemoryBlock(BaseMemoryBlock[str]):
+    """A block of ``Memory.from_defaults(memory_blocks=[…])``. ``budget`` is in tokens."""
+
+    name: str = "kept"
+    memory: AsyncMemory
+    budget: int | None = None
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **_: Any) -> str:
+        """What is worth knowing before the last message of the user."""
+        asked = next((each.content or "" for each in reversed(messages or []) if each.role == MessageRole.USER), "")
+        return (await self.memory.context(asked, budget=self.budget)).text
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        """Observe messages."""
+        said = [{"role": _ROLES.get(each.role, "system"), "content": each.content or ""} for each in messages]
+        await self.memory.observe(said)
