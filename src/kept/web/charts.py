@@ -1,12 +1,16 @@
-"""Small charts, drawn on the server as SVG: bars over time, each with its words, scaled to the largest. Knows no page."""
+"""Small charts, drawn on the server as SVG: bars, stacked bars and the calendar of a year, each with its words. Knows no page."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import TypeVar
 
 from kept.pipeline.status import Point
 
 WIDTH, HEIGHT = 600, 96
 _GAP = 0.25  # of a bar's room
+T = TypeVar("T", bound=Hashable)
 _STEPS = (0.25, 0.5)  # shares that a chart of small ones ends at
 
 
@@ -74,4 +78,58 @@ def chart(title: str, told: str, points: Sequence[Point], *, share: bool, target
         last=points[-1].day.isoformat(),
         bars=tuple(bars),
         line=line,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stack:
+    """Stacked bars: each rectangle with the number of its series; ``table`` has a row for each bar, a number for each series."""
+
+    title: str
+    told: str
+    series: tuple[str, ...]
+    rects: tuple[tuple[int, Bar], ...]
+    table: tuple[tuple[str, tuple[int, ...]], ...]
+    width: int = WIDTH
+    height: int = HEIGHT
+
+
+def stacks(title: str, told: str, places: Mapping[T, str], series: Mapping[str, Counter[T]], most: int) -> Stack | None:
+    """A bar for each place, by its label, of the largest series, at most so many; the others together are one more. None where
+    there is nothing to see.
+    """
+    ranked = sorted(series, key=lambda name: (-series[name].total(), name))
+    shown: dict[str, Counter[T]] = {name: series[name] for name in ranked[:most]}
+    if ranked[most:]:
+        shown["others"] = sum((series[name] for name in ranked[most:]), Counter[T]())
+    table = tuple((label, tuple(shown[name][place] for name in shown)) for place, label in places.items())
+    top = max((sum(row) for _, row in table), default=0)
+    if not top:
+        return None
+    room, rects = WIDTH / max(len(table), 6), []
+    for at, (label, row) in enumerate(table):
+        below = 0
+        for number, (name, count) in enumerate(zip(shown, row, strict=True)):
+            if count:
+                below += count
+                box = Bar(
+                    x=round(at * room, 1),
+                    y=round(HEIGHT * (1 - below / top), 1),
+                    width=round(room * (1 - _GAP), 1),
+                    height=round(HEIGHT * count / top, 1),
+                    told=f"{label}: {count:,} {name}",
+                    over=False,
+                )
+                rects.append((number, box))
+    return Stack(title=title, told=told, series=tuple(shown), rects=tuple(rects), table=table)
+
+
+def year(activity: Mapping[date, int], today: date) -> tuple[tuple[int, int, int, date, int], ...]:
+    """The days of the last year as squares: column (week), row (weekday), how busy (0 to 4), the day, and its minutes."""
+    first = today - timedelta(days=364 + today.weekday())
+    busiest = max((count for day, count in activity.items() if day >= first), default=0) or 1
+    days = [first + timedelta(days=number) for number in range((today - first).days + 1)]
+    return tuple(
+        ((each - first).days // 7, each.weekday(), -(-4 * activity.get(each, 0) // busiest), each, activity.get(each, 0))
+        for each in days
     )
