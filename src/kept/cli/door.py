@@ -14,8 +14,9 @@ from typing import NoReturn
 from kept import __version__
 from kept.cli.call import Call, hoist
 from kept.cli.decisions import refuse_agents
+from kept.cli.overview import overview, whole_overview
 from kept.cli.parsers import parser, parser_for_help
-from kept.cli.registry import COMMANDS, Command, overview, whole_overview
+from kept.cli.registry import COMMANDS, Command
 from kept.core.errors import KeptError, UsageError
 
 INTERRUPTED = 130

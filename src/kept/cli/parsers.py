@@ -13,7 +13,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from kept.cli.registry import Command, epilog
+from kept.cli.overview import epilog
+from kept.cli.registry import Command
 
 
 def parser(command: Command) -> Any:

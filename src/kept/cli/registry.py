@@ -216,7 +216,18 @@ GROUPS = {
             "import",
             "commands.safety:import_",
             "import an export, or what another tool remembers",
-            ("kept import memories.jsonl", "kept import kept.jsonl.gz --home ~/another-home", "kept import --from claude"),
+            (
+                "kept import memories.jsonl",
+                "kept import kept.jsonl.gz --home ~/another-home",
+                "kept import mem0.json",
+                "kept import --from claude",
+            ),
+        ),
+        Command(
+            "audit",
+            "commands.safety:audit",
+            "what is wrong with a memory file or another tool's store",
+            ("kept audit ~/.claude/CLAUDE.md", "kept audit mem0.json --json"),
         ),
     ),
     "Set up": (
@@ -368,46 +379,8 @@ TOGETHER = (
     ("show", "why"),
     ("log", "diff", "undo", "redo"),
     ("check", "rebuild", "doctor"),
-    ("backup", "restore", "export", "import"),
+    ("backup", "restore", "export", "import", "audit"),
     ("setup", "schedule", "uninstall", "doctor"),
     ("edit", "retire", "merge", "pin", "forget"),
 )
 """Commands that are views of one thing: the help of each names the others."""
-
-
-def overview() -> str:
-    """The first page of help: the commands of every day."""
-    lines = [
-        "kept remembers what you and your agents worked out: small, curated, yours to edit.",
-        "",
-        "Usage: kept COMMAND [OPTIONS]",
-        "",
-        *(_row(COMMANDS[name]) for name in EVERYDAY),
-        "",
-        f"All {len(COMMANDS)} commands and the options of every one: kept help all",
-        "More about a command, with an example: kept COMMAND --help",
-        "Start with: kept run. Connect your agents: kept setup. Something wrong? kept doctor.",
-    ]
-    return "\n".join(lines)
-
-
-def whole_overview() -> str:
-    """Every command by its group, and the options that each takes."""
-    lines = ["Usage: kept COMMAND [OPTIONS]"]
-    for title, group in GROUPS.items():
-        lines += ["", f"{title}:", *map(_row, group)]
-    lines += ["", "With every command:", *(f"  {name:<16}{meaning}" for name, meaning in GLOBAL_OPTIONS)]
-    return "\n".join(lines)
-
-
-def _row(command: Command) -> str:
-    return f"  {command.name:<11}{command.summary}"
-
-
-def epilog(command: Command) -> str:
-    """The end of a command's help: its examples, lines kept as they are, and the commands it belongs with."""
-    lines = ["\b", "Example:" if len(command.examples) == 1 else "Examples:", *(f"  {each}" for each in command.examples)]
-    others = dict.fromkeys(name for each in TOGETHER if command.name in each for name in each if name != command.name)
-    if others:
-        lines += ["", "\b", "See also:", *(f"  kept {name:<11}{COMMANDS[name].summary}" for name in others)]
-    return "\n".join(lines)

@@ -5,7 +5,7 @@ A note waits; it becomes active once the person's own words say the same. A file
 not written out again for it. A client's own memory is only read, never changed and never switched off.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,11 +39,20 @@ class Placed:
 
 def placed(workspace: Workspace, tools: Sequence[str]) -> Iterator[Placed]:
     """The notes of these tools, each with its category and scope."""
-    threads = [(str(Path(thread.path).parent), thread.project) for thread in workspace.store.archive.threads() if thread.project]
-    beside = dict(reversed(threads))
-    folders = tuple(dict.fromkeys(Path(root_of(project)) for _, project in threads))
-    for note in notes(workspace.paths.root, folders, tools):
+    folders = tuple(dict.fromkeys(Path(root_of(project)) for _, project in _folders(workspace)))
+    return place(workspace, notes(workspace.paths.root, folders, tools))
+
+
+def place(workspace: Workspace, found: Iterable[Note]) -> Iterator[Placed]:
+    """Notes, each with its category and scope."""
+    beside = dict(reversed(_folders(workspace)))
+    for note in found:
         yield Placed(note=note, category=_category(workspace, note.kind), scope=_scope_of_note(workspace, note, beside))
+
+
+def _folders(workspace: Workspace) -> list[tuple[str, str]]:
+    """The folder of each transcript, and the project it is about."""
+    return [(str(Path(thread.path).parent), thread.project) for thread in workspace.store.archive.threads() if thread.project]
 
 
 def take_up_notes(workspace: Workspace, run: Callable[[], int]) -> int:
@@ -115,8 +124,8 @@ def _memory_of_note(workspace: Workspace, placed_note: Placed) -> Memory | None:
 
 
 def _category(workspace: Workspace, kind: str) -> str:
-    wanted = _KINDS.get(kind, "project_fact")
-    return wanted if workspace.profile.category(wanted) else workspace.profile.categories[0].id
+    wanted = (each for each in (kind, _KINDS.get(kind, ""), "project_fact") if workspace.profile.category(each))
+    return next(wanted, workspace.profile.categories[0].id)
 
 
 def _scope_of_note(workspace: Workspace, note: Note, beside: Mapping[str, str]) -> str:
@@ -129,4 +138,4 @@ def _scope_of_note(workspace: Workspace, note: Note, beside: Mapping[str, str]) 
     return USER_SCOPE
 
 
-__all__ = ["CONFIDENCE", "Placed", "injected", "placed", "take_up_notes"]
+__all__ = ["CONFIDENCE", "Placed", "injected", "place", "placed", "take_up_notes"]

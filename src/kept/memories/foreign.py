@@ -26,6 +26,9 @@ _COMMENT = re2.compile(
     r"(?i)^\s*<!--\s*(?:(?P<name>[\w.-]+?)[ :_-]+(?:begin|start)\b|(?:begin|start)[ :_-]+(?P<other>[\w.-]+))[^>]*-->\s*$"
 )
 _TAG = re2.compile(r"(?i)^\s*<(?P<name>[a-z][a-z0-9_-]*(?:context|memory|memories))>\s*$")
+# An observation of Basic Memory's, "- [kind] fact #tag (context)", and a relation, "- kind [[other note]]".
+_OBSERVED = re2.compile(r"^\[(?P<kind>[a-z][\w -]*)\]\s+(?P<fact>.+?)(?:\s+#[\w/-]+)*(?:\s+\([^()]*\))?$")
+_RELATED = re2.compile(r"^[\w -]*\[\[[^\]]+\]\]\s*(?:\([^()]*\))?$")
 _LINKED = re2.compile(r"^\[[^\]]*\]\([^)]*\.md\)")
 
 
@@ -55,12 +58,12 @@ def notes(home: Path, projects: Sequence[Path], tools: Sequence[str] = TOOLS) ->
 
 def _claude(home: Path) -> Iterator[Note]:
     for path in islice(sorted((home / ".claude" / "projects").glob("*/memory/*.md")), _FILES):
-        yield from _file("claude", path, beside=str(path.parents[1]))
+        yield from markdown_notes("claude", path, beside=str(path.parents[1]))
 
 
 def _codex(home: Path) -> Iterator[Note]:
     for path in islice(sorted((home / ".codex" / "memories").glob("*.md")), _FILES):
-        yield from _file("codex", path)
+        yield from markdown_notes("codex", path)
 
 
 def _gemini(home: Path) -> Iterator[Note]:
@@ -96,21 +99,33 @@ def _opened(line: str) -> str:
     return str(groups.get("name") or groups.get("other") or "")
 
 
-def _file(tool: str, path: Path, *, beside: str = "") -> Iterator[Note]:
+def markdown_notes(tool: str, path: Path, *, beside: str = "") -> Iterator[Note]:
     """The notes of a file: of one with a description, what stands first below it (the fact; the description only says what about)
     or else the description; of another each of its list items and paragraphs.
     """
     lines = _read_lines(path)
     head, body = _front_matter(lines)
-    if head.get("description"):
+    if head.get("description") and "name" in head:  # a rule's description says when to read it
         first = next((line.strip() for line in body if line.strip()), "")
         fact = first if len(first) >= _LEAST and first[0].isalnum() else head["description"]
         yield _note_of_file(tool, path, fact, kind=head.get("type", ""), beside=beside)
         return
-    for line in body:
-        text = _bullet(line) or ("" if line.startswith(("#", "<", "|", "```", " ")) else line.strip())
-        if len(text) >= _LEAST and not _LINKED.match(text):
-            yield _note_of_file(tool, path, text, kind=head.get("type", ""), beside=beside)
+    for line in _prose(body):
+        text = _bullet(line) or ("" if line.startswith(("#", "<", "|", " ")) else line.strip())
+        observed = _OBSERVED.match(text)
+        kind, text = (observed["kind"].lower(), observed["fact"]) if observed else (head.get("type", ""), text)
+        if len(text) >= _LEAST and not _LINKED.match(text) and not _RELATED.search(text):
+            yield _note_of_file(tool, path, text, kind=kind, beside=beside)
+
+
+def _prose(lines: Sequence[str]) -> Iterator[str]:
+    """The lines that stand in no code block."""
+    inside = False
+    for line in lines:
+        if line.lstrip().startswith(("```", "~~~")):
+            inside = not inside
+        elif not inside:
+            yield line
 
 
 def _front_matter(lines: Sequence[str]) -> tuple[dict[str, str], Sequence[str]]:
@@ -127,6 +142,7 @@ def _bullet(line: str) -> str:
 
 
 def _read_lines(path: Path) -> list[str]:
+    """The lines of a text file; none of one that is a link, too large or unreadable."""
     try:
         if path.is_symlink() or not path.is_file() or path.stat().st_size > _BYTES:
             return []

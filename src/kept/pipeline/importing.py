@@ -2,16 +2,21 @@
 named.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from kept.core.errors import UsageError
 from kept.core.memory import Status
 from kept.core.times import to_text
-from kept.memories.client_memory import CONFIDENCE, placed
+from kept.memories.client_memory import CONFIDENCE, Placed, place, placed
 from kept.memories.foreign import TOOLS
-from kept.pipeline.safety import Imported, take_up, untaken
+from kept.memories.foreign_stores import stored_notes
+from kept.pipeline.safety import Imported, import_file, take_up, untaken
+from kept.store.portable import is_portable
 from kept.workspace import Workspace
+
+_OWN = (".jsonl", ".gz")  # what kept export writes
 
 
 def adopt(workspace: Workspace, tool: str) -> Imported:
@@ -22,18 +27,29 @@ def adopt(workspace: Workspace, tool: str) -> Imported:
     """
     if tool not in (*TOOLS, "all"):
         raise UsageError(f"nothing is known of what {tool!r} remembers", hint=f"one of: {', '.join(TOOLS)}, all")
-    return take_up(workspace, _bodies(workspace, TOOLS if tool == "all" else (tool,)), f"what {tool} remembers")
+    found = placed(workspace, TOOLS if tool == "all" else (tool,))
+    return take_up(workspace, _bodies(workspace, found), f"what {tool} remembers")
+
+
+def import_path(workspace: Workspace, path: Path) -> Imported:
+    """Take up what ``kept export`` wrote, or what another tool wrote: that waits as what :func:`adopt` takes up.
+
+    Raises UsageError where it is neither, StoreError, DamagedError. Nothing is changed then.
+    """
+    if path.is_file() and (path.suffix.lower() in _OWN or is_portable(path)):
+        return import_file(workspace, path)
+    return take_up(workspace, _bodies(workspace, place(workspace, stored_notes(path))), path.name)
 
 
 def on_offer(workspace: Workspace) -> dict[str, int]:
     """How many notes of each tool could be taken up that were not so far."""
-    counts = {tool: untaken(workspace, _bodies(workspace, (tool,))) for tool in TOOLS}
+    counts = {tool: untaken(workspace, _bodies(workspace, placed(workspace, (tool,)))) for tool in TOOLS}
     return {tool: count for tool, count in counts.items() if count}
 
 
-def _bodies(workspace: Workspace, tools: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+def _bodies(workspace: Workspace, found: Iterable[Placed]) -> Iterator[Mapping[str, Any]]:
     """The notes as :func:`take_up` reads them: proposed by an assistant, resting on the file they stand in."""
-    for each in placed(workspace, tools):
+    for each in found:
         note = each.note
         yield {
             "content": note.text,

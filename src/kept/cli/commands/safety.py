@@ -2,6 +2,7 @@
 and put back.
 """
 
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from kept.cli.commands.edit import told_problems
 from kept.cli.front import asked, at_desk, home_of, one_of
 from kept.cli.lists import FORGOTTEN, scope_name
 from kept.cli.show import counted, entry, line
-from kept.core.codec import dump
+from kept.core.codec import dump, to_json
 from kept.core.errors import UsageError
 from kept.core.markup import fact_line, sentence
 from kept.core.memory import Memory
@@ -21,9 +22,11 @@ from kept.install.doctor import examine, mend
 from kept.memories.backups import backup as make_backup
 from kept.memories.browse import Filter, chosen, exported
 from kept.outputs.write import FileState
-from kept.pipeline.importing import adopt
+from kept.pipeline.audit import Fault, Finding
+from kept.pipeline.audit import audit as audit_notes
+from kept.pipeline.importing import adopt, import_path
 from kept.pipeline.safety import check as prove
-from kept.pipeline.safety import export_archive, import_file, note_export, put
+from kept.pipeline.safety import export_archive, note_export, put
 from kept.pipeline.safety import rebuild as recreate
 from kept.pipeline.safety import restore as put_back
 from kept.profiles.profile import title_of
@@ -172,7 +175,9 @@ def export(
 
 def import_(
     context: typer.Context,
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="What `kept export` wrote, as archive or as jsonl.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="What `kept export` wrote, or what another tool remembers; a folder too.")
+    ] = None,
     *,
     source: Annotated[
         str,
@@ -187,14 +192,15 @@ def import_(
     """Take up an export: an archive into an empty home, with all its history; or memories (jsonl), as one pass that `kept undo`
     takes back.
 
-    `--from` takes up, once, what another tool remembers in its own files: everything waits for you in `kept review`, and those
-    files stay as they are. What was forgotten stays forgotten, what is remembered already is left out, rules that are not in your
-    own words wait for you.
+    Of other tools it takes up exports of mem0 and ChatGPT, claude-mem's database, notes of Basic Memory, rules of Cursor and
+    Copilot, AGENTS.md and other instructions; `--from` what a tool remembers in its own place. Everything waits for you in
+    `kept review`, and those files stay as they are. What was forgotten stays forgotten, what is remembered already is left out,
+    rules that are not in your own words wait for you.
     """
     if (file is None) == (not source):
         raise UsageError("give a file, or a tool with --from", hint="kept import FILE, or kept import --from claude")
     with at_desk(context) as workspace:
-        done, written = settle(workspace, lambda: import_file(workspace, file) if file else adopt(workspace, source))
+        done, written = settle(workspace, lambda: import_path(workspace, file) if file else adopt(workspace, source))
         if as_json:
             show.write_json({"whole": done.whole, "added": dict(done.added), "left_out": dict(done.left_out)})
         elif not asked(context).quiet:
@@ -227,3 +233,49 @@ def _markdown(workspace: Workspace, memories: tuple[Memory, ...]) -> str:
         seen = each.last_seen.astimezone(workspace.zone).date() if each.last_seen else None
         lines.append(fact_line(sentence(each.content or FORGOTTEN), seen))
     return "\n".join(lines) + "\n"
+
+
+_TITLES = {
+    Fault.SECRET: "hold a secret (not shown)",
+    Fault.INSTRUCTION: "tell an agent to do what only you should ask for",
+    Fault.DUPLICATE: "repeat another line",
+    Fault.CONTRADICTION: "contradict a later line",
+    Fault.STALE: "are out of date by their own words",
+    Fault.UNSUPPORTED: "are said in no transcript that kept has read",
+}
+
+
+def audit(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A memory file, another tool's export or database, or a folder.")],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> int:
+    """Find what is wrong with a memory file or another tool's store: secrets, planted instructions, repeats, contradictions, what
+    is out of date, and what no transcript says. Changes nothing.
+
+    Exits with 1 where anything was found.
+    """
+    with at_desk(context) as workspace:
+        found = audit_notes(workspace, path)
+    if as_json:
+        show.write_json(to_json(found))
+        return 1 if found.findings else 0
+    show.write([line((f"{counted(found.notes, 'line')} in {show.format_path(str(path))}", "bold"))])
+    if not found.findings:
+        show.write([line(("Nothing is wrong with them.", "green"))])
+    for fault, group in groupby(
+        sorted(found.findings, key=lambda each: list(Fault).index(each.fault)), key=lambda each: each.fault
+    ):
+        _write_group(fault, list(group))
+    if not found.compared:
+        show.write([line(("No transcripts were read yet, so evidence was not looked for → kept run", "dim"))])
+    return 1 if found.findings else 0
+
+
+def _write_group(fault: Fault, findings: list[Finding]) -> None:
+    show.write([line(("", ""), (f"{len(findings)} {_TITLES[fault]}", "yellow"))])
+    for each in findings:
+        show.write([line(f"  - {each.text}")])
+        if each.other:
+            show.write([line((f"      {each.other}", "dim"))])

@@ -1,0 +1,164 @@
+"""Audit: what is wrong with a memory file or another tool's store. Reads; changes nothing there, and takes nothing up."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+
+import re2
+
+from kept.core.artifact import artifacts
+from kept.core.redact import redact
+from kept.core.statement import Statement, statement
+from kept.curation.curate.clusters import clusters
+from kept.curation.curate.values import contradictions, saying, supersessions
+from kept.extraction.expiry import ends
+from kept.extraction.rules.hazards import harms
+from kept.memories.foreign import Note
+from kept.memories.foreign_stores import stored_notes
+from kept.recall.index.reader import Kind
+from kept.recall.search import Filters, search
+from kept.workspace import Workspace
+
+
+class Fault(StrEnum):
+    """What is wrong with a line."""
+
+    SECRET = "secret"  # noqa: S105 - the name of a fault
+    INSTRUCTION = "instruction"
+    DUPLICATE = "duplicate"
+    CONTRADICTION = "contradiction"
+    STALE = "stale"
+    UNSUPPORTED = "no evidence"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """A line and what is wrong with it. ``other`` is the line it repeats, contradicts or gave way to; empty where there is none."""
+
+    fault: Fault
+    text: str
+    path: Path
+    other: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Audit:
+    """What was read, and what is wrong with it. ``compared`` says whether there were transcripts to look for evidence in."""
+
+    notes: int
+    findings: tuple[Finding, ...]
+    compared: bool
+
+
+_CODE = re2.compile(r"`([^`\n]+)`")
+# What only somebody else than the person would have an agent remember.
+_INJECTED = re2.compile(
+    r"(?i)\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|the\s+|your\s+|every\s+)*(?:previous|prior|above|earlier|other|system)\b"
+    r"|\b(?:do not|don'?t|never)\s+(?:tell|inform|mention|ask|show|reveal|warn)\b[^.]{0,40}\b(?:user|person|human|owner)\b"
+    r"|\byou\s+are\s+now\b|\bnew\s+instructions?\s*:|</?(?:system|instructions?|important)>"
+    r"|\b(?:send|post|upload|exfiltrate|forward|e?mail)\b[^.]{0,60}\b(?:keys?|tokens?|passwords?|credentials?|secrets?|\.env|cookies?)\b"
+)
+_UNASKED = re2.compile(r"(?i)\bwithout\s+(?:asking|telling|informing|notifying)\s+(?:the\s+)?(?:user|person|human)\b")
+_DENIED = re2.compile(r"(?i)\b(?:never|not|no|don'?t|avoid|nothing)\b")
+_DATE = re2.compile(r"^\d{4}-\d\d-\d\d$|:")
+_COMMAND = re2.compile(r"(?i)\b(?:curl|wget|iwr)\s+\S*\s*\S+://.*|\b(?:sudo|rm\s+-\w+|chmod)\s+\S.*")
+_NO_COMMAND = re2.compile(r"^(?:\S*|[A-Z]+\s+\S+://.*)$")  # a name, an address, a request of HTTP
+_NOW = ("now", "currently")
+_BEFORE_VALUE = frozenset(["is", "are", "was", "at", "on", "in", "use", "uses", "using", "to", "with", "runs", "called", "named"])
+_COVERED = 0.6  # of a line's content words, what one passage must hold to be its evidence
+_LOOKED_AT = 8  # passages
+_LEAST = 3  # content words; a shorter line finds no evidence and needs none
+
+
+def audit(workspace: Workspace, path: Path) -> Audit:
+    """What is wrong with the notes in a file or folder: secrets, instructions nobody typed, repeats, contradictions, what is out of
+    date, and what no transcript at hand says. Raises UsageError where nothing in it is known, StoreError.
+    """
+    notes = sorted(stored_notes(path), key=lambda note: note.at)
+    says = [statement(note.text, artifacts(note.text)) for note in notes]
+    compared = any(True for _ in workspace.store.archive.threads())
+    found = [
+        *_secrets(workspace, notes),
+        *_instructions(notes),
+        *_repeats(notes, says),
+        *_contradictions(notes, says),
+        *_ended(workspace, notes),
+        *(_unsupported(workspace, notes, says) if compared else ()),
+    ]
+    return Audit(notes=len(notes), findings=tuple(found), compared=compared)
+
+
+def _secrets(workspace: Workspace, notes: Sequence[Note]) -> Iterator[Finding]:
+    key = workspace.store.key("redaction")
+    for note in notes:
+        clean = redact(note.text, key=key)
+        if clean.found:
+            yield Finding(fault=Fault.SECRET, text=clean.text, path=note.path)
+
+
+def _instructions(notes: Sequence[Note]) -> Iterator[Finding]:
+    for note in notes:
+        quoted = (code for code in _CODE.findall(note.text) if not _NO_COMMAND.match(code))
+        commands = (*quoted, *(each[0] for each in _COMMAND.finditer(note.text)))
+        if _is_injected(note.text) or any(map(harms, commands)):
+            yield Finding(fault=Fault.INSTRUCTION, text=note.text, path=note.path)
+
+
+def _is_injected(text: str) -> bool:
+    """True if a text has an agent act behind the person's back; "never … without asking the user" does not."""
+    unasked = _UNASKED.search(text)
+    return bool(_INJECTED.search(text) or (unasked and not _DENIED.search(text[: unasked.start()])))
+
+
+def _repeats(notes: Sequence[Note], says: Sequence[Statement]) -> Iterator[Finding]:
+    for cluster in clusters(says):
+        first, *others = cluster
+        for place in others:
+            yield Finding(fault=Fault.DUPLICATE, text=notes[place].text, path=notes[place].path, other=notes[first].text)
+
+
+def _contradictions(notes: Sequence[Note], says: Sequence[Statement]) -> Iterator[Finding]:
+    """Pairs that leave no room for each other; the earlier one is the finding, if times tell which that is."""
+    sayings = [saying(note.text, each) for note, each in zip(notes, says, strict=True)]
+    pairs = (*supersessions(sayings), *contradictions(sayings), *_swapped(says))
+    told = {(notes[earlier].text, notes[later].text): notes[earlier].path for earlier, later in pairs}
+    for (text, other), path in told.items():
+        yield Finding(fault=Fault.CONTRADICTION, text=text, path=path, other=other)
+
+
+def _swapped(says: Sequence[Statement]) -> Iterator[tuple[int, int]]:
+    """The pairs (earlier, later) that differ in one word alone, a value: it has a digit, or stands behind "is", "on" and the like.
+
+    An audit only points at a pair, so it takes more for a contradiction than curation does.
+    """
+    filed: dict[tuple[str, ...], list[tuple[int, str]]] = {}
+    for later, each in enumerate(says):
+        words = [word for word in each.form.split() if word not in _NOW]
+        for place, word in enumerate(words):
+            if (
+                len(words) >= _LEAST
+                and not _DATE.search(word)
+                and (any(map(str.isdigit, word)) or (place and words[place - 1] in _BEFORE_VALUE))
+            ):
+                others = filed.setdefault((*words[:place], "", *words[place + 1 :]), [])
+                yield from ((earlier, later) for earlier, other in others if other != word)
+                others.append((later, word))
+
+
+def _ended(workspace: Workspace, notes: Sequence[Note]) -> Iterator[Finding]:
+    now: datetime = workspace.clock()
+    for note in notes:
+        end = ends(note.text, note.at, workspace.zone)
+        if end is not None and end <= now:
+            yield Finding(fault=Fault.STALE, text=note.text, path=note.path)
+
+
+def _unsupported(workspace: Workspace, notes: Sequence[Note], says: Sequence[Statement]) -> Iterator[Finding]:
+    for note, each in zip(notes, says, strict=True):
+        if len(each.content) < _LEAST:
+            continue
+        hits = search(workspace, note.text, where=(Kind.TURN,), limit=_LOOKED_AT, filters=Filters())
+        if not any(len(each.content & statement(hit.text).content) >= _COVERED * len(each.content) for hit in hits):
+            yield Finding(fault=Fault.UNSUPPORTED, text=note.text, path=note.path)
