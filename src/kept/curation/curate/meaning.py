@@ -46,23 +46,23 @@ def _tells_change(text: str, says: Statement) -> bool:
 
 def _comparable(statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
     """The pairs of statements that may mean the same and are not the same already."""
-    having: dict[str, list[int]] = {}
+    having: dict[tuple[object, str], list[int]] = {}
     forms: set[str] = set()
     for place, each in enumerate(statements):
-        if each.form in forms or not _SHARED <= len(each.content) <= _MOST or each.fingerprint:
+        if each.form in forms or not _SHARED <= len(each.content) <= _MOST or each.fingerprint or each.asks or each.refused:
             continue
         forms.add(each.form)
-        near = Counter(other for word in each.content for other in having.get(word, ())[-_COMMON:])
+        agrees = (each.numbers, each.artifacts, each.denials % 2)
+        near = Counter(other for word in each.content for other in having.get((agrees, word), ())[-_COMMON:])
         for other, shared in sorted(near.items()):
             if shared >= _SHARED and _may_mean(each, statements[other]):
                 yield other, place
         for word in each.content:
-            having.setdefault(word, []).append(place)
+            having.setdefault((agrees, word), []).append(place)
 
 
 def _may_mean(left: Statement, right: Statement) -> bool:
-    agree = (left.numbers, left.artifacts, left.denials % 2) == (right.numbers, right.artifacts, right.denials % 2)
-    if not agree or left.asks or right.asks or left.refused or right.refused or same(left, right):
+    if same(left, right):
         return False
     mine, theirs = left.content - right.content, right.content - left.content
     if len(mine) == len(theirs) == 1 or opposed(left.words - right.words, right.words - left.words):
