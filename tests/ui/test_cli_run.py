@@ -172,6 +172,19 @@ def test_words_of_a_transcript_are_neither_markup_nor_escapes(capsys, home, proj
     assert "\x1b" not in out
 
 
+def test_search_ranks_sessions_by_what_was_said_in_them_best(capsys, home, projects):
+    transcript(projects / "a.jsonl", "Where do the lanterns hang?", "The lanterns of the pier hang too low.", "Thanks.")
+    transcript(projects / "b.jsonl", "Paint the lanterns.", "Rename the ferry.")
+    kept(capsys, "run")
+    asked = ("search", "where do lanterns hang", "--json", "--in", "turns")
+    turns = json.loads(kept(capsys, *asked)[1])["hits"]
+    sessions = json.loads(kept(capsys, *asked, "--sessions")[1])["hits"]
+    assert len(turns) > len(sessions) == 2
+    assert (sessions[0]["id"], sessions[0]["text"]) == (turns[0]["id"], turns[0]["text"])
+    assert sessions[0]["score"] > turns[0]["score"]
+    assert len(json.loads(kept(capsys, *asked, "--sessions", "--limit", "1")[1])["hits"]) == 1
+
+
 def test_piped_output_has_no_boxes_colours_or_wrapping(capsys, home, projects):
     long = (
         "Never write to `deploy.log` from a background job in this repo, always send it to the `notify` queue and let the "

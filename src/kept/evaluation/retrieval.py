@@ -6,7 +6,7 @@ facts ``{ns, fid, text, sources}``. Everything happens in a temporary home; what
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -28,12 +28,12 @@ from kept.extraction.extract_threads import extract_pending
 from kept.local.progress import Progress, silent
 from kept.recall.index import Kind
 from kept.recall.indexing import bring_up_to_date
-from kept.recall.search import Hit, search
+from kept.recall.search import search
+from kept.recall.sessions import search_sessions
 from kept.sources.stamps import find_stamp, instant_of
 from kept.workspace import Opener, Workspace
 
 MOST = 200  # places of a ranking that is written out
-_SECOND = 0.5  # what the second best turn of a session counts beside its best
 
 
 @dataclass(kw_only=True, slots=True)
@@ -81,9 +81,11 @@ def retrieval(
             there = _afterwards(workspace)
             for question in asked[space]:
                 started = perf_counter()
-                hits = search(there, question["query"], where=(Kind.TURN,), limit=MOST)
+                if level == "turn":
+                    ranked = tuple(names[hit.id] for hit in search(there, question["query"], where=(Kind.TURN,), limit=MOST))
+                else:
+                    ranked = tuple(hit.session for hit in search_sessions(there, question["query"], limit=MOST))
                 result.asking.append(perf_counter() - started)
-                ranked = tuple(names[hit.id] for hit in hits) if level == "turn" else _sessions(hits)
                 result.rankings[question["qid"]] = ranked
                 gold = frozenset(map(str, _gold(question, level)))
                 if gold:
@@ -104,15 +106,6 @@ def _gold(question: Mapping[str, Any], level: str) -> Sequence[Any]:
     gold = question.get("gold", ())
     found: Sequence[Any] = gold.get(level, ()) if isinstance(gold, dict) else gold
     return found
-
-
-def _sessions(hits: Iterable[Hit]) -> tuple[str, ...]:
-    """Sessions by their best turn, and half of their second best."""
-    scores: dict[str, list[float]] = {}
-    for hit in hits:
-        scores.setdefault(hit.session, []).append(hit.score)
-    worth = {session: each[0] + _SECOND * sum(each[1:2]) for session, each in scores.items()}
-    return tuple(sorted(worth, key=lambda session: (-worth[session], session)))
 
 
 @dataclass(kw_only=True, slots=True)

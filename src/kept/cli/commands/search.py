@@ -17,6 +17,7 @@ from kept.recall.index import Kind
 from kept.recall.ranking.question import telling_words
 from kept.recall.search import Filters, Hit
 from kept.recall.search import search as recall
+from kept.recall.sessions import search_sessions
 from kept.recall.spelling import corrected, excerpt
 from kept.workspace import Workspace
 
@@ -35,6 +36,7 @@ def search(
     category: Annotated[str, typer.Option(metavar="CATEGORY", help="Only memories of this category.")] = "",
     since: Annotated[str, typer.Option(metavar="DATE", help="Only what was so on that day or later.")] = "",
     until: Annotated[str, typer.Option(metavar="DATE", help="Only what was so before the end of that day.")] = "",
+    sessions: Annotated[bool, typer.Option("--sessions", help="Rank sessions, each shown by its best turn.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many results.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print scores and reasons as JSON.")] = False,
 ) -> None:
@@ -49,7 +51,10 @@ def search(
             until=workspace.span(workspace.day(until, last=True))[1] if until else None,
         )
         asked = corrected(workspace, words)
-        hits = recall(workspace, asked, where=_layers(layers, category), limit=limit, filters=filters)
+        if sessions:
+            hits = search_sessions(workspace, asked, limit=limit, filters=filters)
+        else:
+            hits = recall(workspace, asked, where=_layers(layers, category), limit=limit, filters=filters)
         if as_json:
             show.write_json({"query": words, "searched_for": asked, "hits": [plain(each) for each in hits]})
         else:
