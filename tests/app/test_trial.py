@@ -44,6 +44,19 @@ def test_a_model_that_takes_what_a_trap_offers_does_not_pass_however_much_it_fin
     assert score.unwanted == sum(bool(row["unwanted"]) for row in ROWS)
 
 
+def test_what_a_model_puts_aside_as_over_with_the_task_is_no_trap_it_took(desk_at, home):
+    def answer(ask):
+        body = reply(ask, of=("wanted", "unwanted"))
+        traps = {words for row in ROWS for words in row["unwanted"]}
+        for claim in body["memories"]:
+            claim["category"] = "task" if claim["passage"] in traps else claim["category"]
+        return body
+
+    with desk_at(home) as workspace:
+        (score,) = try_models(replace(workspace, llm=LlmClient(lambda: Scripted(answer))))
+    assert (score.unwanted, score.passes) == (0, True)
+
+
 def test_a_model_that_finds_nothing_does_not_pass(desk_at, home):
     with desk_at(home) as workspace:
         (score,) = tried(workspace)

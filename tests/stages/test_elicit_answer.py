@@ -112,6 +112,12 @@ def test_what_other_items_of_a_list_deny_does_not_widen_a_passage():
     assert (made.candidate.content, made.candidate.doubt) == ("amounts are always in cents there.", "")
 
 
+def test_one_item_of_a_list_is_remembered_without_its_mark():
+    turns = [user("about the import:\n- amounts are always in cents there\n- names go first")]
+    made = one(claim("", ("e0", "- amounts are always in cents there")), reading(turns))
+    assert made.candidate.content == "amounts are always in cents there"
+
+
 def test_a_line_that_leads_to_a_list_denies_by_whole_words():
     assert introduced("We need the following:\n- names go first", 23) == ""
     assert introduced("New rules of the main network:\n- names go first", 31) == ""

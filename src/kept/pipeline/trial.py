@@ -8,7 +8,7 @@ from typing import Any
 
 from kept.core.errors import UsageError
 from kept.core.text import one_line
-from kept.extraction.questions import Chunk, Excerpt, Turn, question
+from kept.extraction.questions import TASK, Chunk, Excerpt, Turn, question
 from kept.llm.ask import Answered, Ask, Reply
 from kept.llm.client import LlmClient
 from kept.llm.models import asker, is_unproven
@@ -120,7 +120,8 @@ def _judge(row: Mapping[str, Any], reply: Reply) -> tuple[str, bool]:
     if not isinstance(reply, Answered):
         return reply.reason, False
     said = _plain(" ".join(row["talk"]))
-    passages = [_plain(str(claim["passage"])) for claim in reply.body["memories"]]
+    kept = [claim for claim in reply.body["memories"] if claim["category"] != TASK]
+    passages = [_plain(str(claim["passage"])) for claim in kept]
     traps = [words for words in row["unwanted"] if any(_plain(words) in passage for passage in passages)]
     if traps:
         return f"took {traps[0]!r}", True

@@ -2,7 +2,7 @@
 itself.
 """
 
-from kept.extraction.questions.answer import KINDS, SURE, Answer, answer
+from kept.extraction.questions.answer import KINDS, SURE, TASK, Answer, answer
 from kept.extraction.questions.chunks import Chunk, Turn, chunks
 from kept.extraction.questions.gaps import overruled, settled
 from kept.extraction.questions.outcome import folded, summed, summing
@@ -15,6 +15,7 @@ __all__ = [
     "KINDS",
     "PURPOSE",
     "SURE",
+    "TASK",
     "Answer",
     "Chunk",
     "Claim",

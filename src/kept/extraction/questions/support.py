@@ -59,7 +59,8 @@ def standing_passage(quote: str, event: Event) -> str:
                 first += answer.end()
             cut_off = f"{text[slice(*lead)]} {text[first:start]} {text[end:last]}"
             clipped = is_qualified(f"{cut_off}{text[end - 1 : end]}") or (event.kind is Kind.PROMPT and left_out(text, start, end))
-            return text[(lead[0] if lead[0] < lead[1] else first) : last].strip() if clipped else text[start:end].strip()
+            passage = text[(lead[0] if lead[0] < lead[1] else first) : last] if clipped else text[start:end]
+            return passage.strip() if "\n" in passage.strip() else _LISTED.sub("", passage, count=1).strip()
     return ""
 
 
