@@ -78,8 +78,10 @@ SEEDS = (
 
 def patterns_of_modules():
     """Every compiled pattern that a module of kept holds, with where it stands."""
-    names = (each.name for each in pkgutil.walk_packages(kept.__path__, "kept.") if not each.name.endswith("__main__"))
+    names = (each.name for each in pkgutil.walk_packages(kept.__path__, "kept."))
     for name in names:
+        if name.endswith("__main__") or name.startswith("kept.adapters."):  # which need the packages they adapt to
+            continue
         for held, own in vars(importlib.import_module(name)).items():
             value = own() if is_compiled_late(own) else own
             several = (

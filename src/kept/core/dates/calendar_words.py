@@ -104,18 +104,24 @@ class Dense(NamedTuple):
     date: tuple[int, int, int] = (0, 0, 0)
 
 
+_DENSE_DATE = re.compile(r"(?:(20\d\d)\s*[年년]\s*)?(\d{1,2})\s*[月월](?:\s*(\d{1,2})\s*[日号號일])?(?!\s*[前전])")
+_DENSE_YEAR = re.compile(r"(20\d\d)\s*[年년]")
+_DENSE_AGO = re.compile(
+    r"(\d{1,3}|[一二两兩三四五六七八九])\s*[个個ヶか개]?\s*([天日일周週주月월年년])[間间]?\s*(?:前|之前|以前|전)"
+)
+
+
 def dense_times(text: str) -> Iterator[Dense]:
     """What a text in Chinese, Japanese or Korean names, dates first."""
     if text.isascii():
         return
-    for found in re.finditer(r"(?:(20\d\d)\s*[年년]\s*)?(\d{1,2})\s*[月월](?:\s*(\d{1,2})\s*[日号號일])?(?!\s*[前전])", text):
+    for found in _DENSE_DATE.finditer(text):
         year, month, day = (int(part or 0) for part in found.groups())
         if month:
             yield Dense(found.start(), found.end(), "", (year, month, day))
-    for found in re.finditer(r"(20\d\d)\s*[年년]", text):
+    for found in _DENSE_YEAR.finditer(text):
         yield Dense(found.start(), found.end(), "", (int(found[1]), 0, 0))
-    ago = r"(\d{1,3}|[一二两兩三四五六七八九])\s*[个個ヶか개]?\s*([天日일周週주月월年년])[間间]?\s*(?:前|之前|以前|전)"
-    for found in re.finditer(ago, text):
+    for found in _DENSE_AGO.finditer(text):
         yield Dense(found.start(), found.end(), f"ago {_UNITS[found[2]]} {_DIGITS.get(found[1], found[1])}")
     for word, name in _SPANS:
         at = text.find(word)

@@ -20,9 +20,10 @@ def _both(table: str, *names: str) -> tuple[str, str]:
 
 
 _EDGE = r"[^\w\x{80}-\x{1FFF}]"
-# Two patterns: the automaton of one would be too large for its memory.
+# Several patterns: the automaton of one would be too large for its memory.
 _FILLERS = (
-    _both("telling", "lead", "request", "remember", "link", "from_now_on", "note"),
+    _both("telling", "lead", "request", "link"),
+    _both("telling", "remember", "from_now_on", "note"),
     (*_both("assertion", "opener"), *_both("choice", "courtesy"), *_both("", "agreement")),
 )
 _LET_GO = tuple(re2.compile(rf"(?i)(?:{'|'.join(filter(None, fillers))})(?:[\W_]+|$)") for fillers in _FILLERS)
