@@ -58,7 +58,6 @@ def test_twenty_waiting_items_are_decided_with_one_key_each(served, browse, coun
     for number in range(count):
         served.hold(f"The gauge number {number} is read at {number} o'clock.")
     page = browse("/review?all=true")
-    page.keyboard.press("j")
     for number in range(count):
         page.locator(".decide.done").nth(number - 1).wait_for() if number else None
         page.keyboard.press("y" if number % 2 else "n")

@@ -25,7 +25,6 @@ def test_a_queue_is_worked_off_by_keys_alone(queue, browse):
     page = browse("/review")
     assert page.locator("nav .count").inner_text() == "3"
     shown = page.locator(".decide .says").all_inner_texts()
-    page.keyboard.press("j")
     page.keyboard.press("y")
     page.locator("nav .count", has_text="2").wait_for()
     page.locator(".decide:focus:not(.done)").wait_for()
@@ -45,10 +44,28 @@ def test_a_queue_is_worked_off_by_keys_alone(queue, browse):
     assert "Nothing waits for you" in page.locator("main").inner_text()
 
 
+def test_the_first_card_is_current_with_its_keys_and_place_and_no_quote_says_the_sentence_again(queue, home, browse):
+    say(home, "a", "hello there", "Our reports should show the totals without any rounding.")
+    with queue.workspace() as workspace:
+        run(workspace, [], Options(model=False))
+    page = browse("/review")
+    first = page.locator(".decide").first
+    assert first.evaluate("each => each === document.activeElement")
+    assert page.locator("#place").inner_text() == "1 of 4"
+    page.keyboard.press("j")
+    assert page.locator("#place").inner_text() == "2 of 4"
+    assert page.locator(".decide kbd").evaluate_all(
+        "all => [...new Set(all.map(each => getComputedStyle(each).opacity))].sort()"
+    ) == ["0", "1"]
+    said = page.locator(".decide", has_text="totals")
+    assert said.inner_text().count("totals") == 1
+    assert "you, 2026-01-05, session" in said.inner_text()
+    assert browse("/review", phone=True).locator(".decide kbd:visible, .keyed:visible").count() == 0
+
+
 def test_a_decision_is_taken_back_on_its_card_when_the_note_is_gone_and_others_stay_decided(queue, browse):
     page = browse("/review")
     first = page.locator(".decide").first
-    page.keyboard.press("j")
     page.keyboard.press("n")
     page.locator(".decide.done").wait_for()
     page.locator(".decide:focus:not(.done)").wait_for()
@@ -66,7 +83,6 @@ def test_a_decision_is_taken_back_on_its_card_when_the_note_is_gone_and_others_s
 def test_what_a_person_turned_down_is_told_beside_what_was_refused(queue, browse):
     page = browse("/review")
     first = page.locator(".decide .says").first.inner_text()
-    page.keyboard.press("j")
     page.keyboard.press("n")
     page.locator(".decide.done").wait_for()
     page.get_by_role("link", name="Refused").click()
@@ -77,7 +93,6 @@ def test_what_a_person_turned_down_is_told_beside_what_was_refused(queue, browse
 def test_a_decision_is_taken_back_by_one_key(queue, browse):
     page = browse("/review")
     first = page.locator(".decide .says").first.inner_text()
-    page.keyboard.press("j")
     page.keyboard.press("n")
     page.locator(".decide.done").wait_for()
     page.keyboard.press("u")
@@ -93,7 +108,6 @@ def test_a_decision_is_taken_back_by_one_key(queue, browse):
 def test_edit_and_keep_is_one_undo(queue, browse):
     page = browse("/review")
     before = page.locator(".decide .says").first.inner_text()
-    page.keyboard.press("j")
     page.keyboard.press("e")
     page.get_by_label("What it should say").fill("Other words altogether.")
     page.get_by_role("button", name="Keep so").click()

@@ -261,6 +261,14 @@
     next.focus({ preventScroll: true });
     next.scrollIntoView({ block: "nearest" });
   };
+  const position = $("#place");
+  if (position) {  // a queue to decide on: its first is current from the start
+    document.addEventListener("focusin", (event) => {
+      const at = rows().indexOf(event.target.closest(".row[tabindex]"));
+      if (at >= 0) position.textContent = `${at + 1} of ${position.dataset.of}`;
+    });
+    rows()[0]?.focus({ preventScroll: true });
+  }
   const writes = (element) => element.matches("textarea, select, input:not([type=checkbox], [type=radio], [type=button])") || element.isContentEditable;
 
   let awaited = "";
