@@ -12,7 +12,7 @@ import pytest
 from kept.core.errors import ConfigError
 from kept.core.handover import START
 from kept.install.doctor import examine
-from kept.install.schedule import install
+from kept.install.schedule import install, job_files
 from kept.install.schedulers import Ran
 from kept.install.setup import hooked, install_hooks, leave, leave_system, planned, plugged, purge
 from kept.local.clients import PLUGIN_SUGGEST, SUGGEST, has_hooks, has_plugin, with_hooks
@@ -371,3 +371,12 @@ def test_a_section_in_a_file_with_other_line_endings_that_nobody_edited_is_told_
     left = leave(sectioned_desk, {}, run=quiet)
     assert left.aside == []
     assert path.read_bytes() == mine
+
+
+def test_the_nights_job_is_shown_before_it_is_entered_and_nothing_is_written(home):
+    paths = find_paths(str(home), {})
+    shown = job_files(paths, {}, at="03:10", kind="systemd")
+    assert any("03:10" in text for text in shown.values())
+    assert not any(Path(place).exists() for place in shown)
+    install(paths, {}, at="03:10", kind="systemd")
+    assert {place: Path(place).read_text() for place in shown} == shown

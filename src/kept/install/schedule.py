@@ -27,12 +27,7 @@ def install(
     Where ``home`` is not the user's, the files are written below it and the system is told nothing: a trial never runs by itself.
     Raises UsageError for a time or zone that is none, ConfigError where the system has no scheduler that is known.
     """
-    chosen = _scheduler_kind(kind)
-    if zone:
-        known_zone(zone)
-        if chosen is not Kind.SYSTEMD:
-            raise UsageError(f"{chosen} knows no zones", hint="leave --tz out: the time is the machine's own")
-    entry = Entry(command=_command(home, env), at=_parse_time(at), zone=zone)
+    chosen, entry = _plan(home, env, at=at, zone=zone, kind=kind)
     wanted = schedulers.files_of(chosen, entry, home.root, env)
     for path, text in wanted.items():
         files.write(
@@ -42,6 +37,23 @@ def install(
         return Installed(kind=chosen, places=tuple(map(str, wanted)), enabled=False, detail="a trial home: the system was not told")
     done = schedulers.enable(chosen, entry, tuple(wanted), run)
     return Installed(kind=chosen, places=tuple(map(str, wanted)) or ("crontab",), enabled=not done.code, detail=done.out)
+
+
+def job_files(home: Paths, env: Mapping[str, str], *, at: str = "", zone: str = "", kind: str = "") -> Mapping[str, str]:
+    """What :func:`install` would write: text by place. Writes nothing. Raises UsageError, ConfigError."""
+    chosen, entry = _plan(home, env, at=at, zone=zone, kind=kind)
+    files_by_place = schedulers.files_of(chosen, entry, home.root, env)
+    return {str(path): text for path, text in files_by_place.items()} or {"crontab": f"{schedulers.cron_line(entry)}\n"}
+
+
+def _plan(home: Paths, env: Mapping[str, str], *, at: str, zone: str, kind: str) -> tuple[Kind, Entry]:
+    """The scheduler and what is entered with it. Raises UsageError, ConfigError."""
+    chosen = _scheduler_kind(kind)
+    if zone:
+        known_zone(zone)
+        if chosen is not Kind.SYSTEMD:
+            raise UsageError(f"{chosen} knows no zones", hint="leave --tz out: the time is the machine's own")
+    return chosen, Entry(command=_command(home, env), at=_parse_time(at), zone=zone)
 
 
 def uninstall(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """``kept list``: memories, read-only."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from kept.cli.lists import grouped
 from kept.cli.show import Line, entry, line
 from kept.core.errors import UsageError
 from kept.core.memory import Judged, Memory, Status
+from kept.core.times import minute_text
 from kept.memories.browse import Filter, chosen, exported, plain, refused
 from kept.memories.history import memories_at
 from kept.profiles.profile import kind_of
@@ -21,8 +23,8 @@ from kept.workspace import Workspace
 def list_(
     context: typer.Context,
     *,
-    at: Annotated[str, typer.Option("--at", metavar="DATE", help="As of a past date (its end): what was true then.")] = "",
-    recorded: Annotated[bool, typer.Option("--recorded", help="With --at: what kept believed then.")] = False,
+    at: Annotated[str, typer.Option("--at", "--as-of", metavar="DATE", help="What was true at the end of a past day.")] = "",
+    recorded: Annotated[bool, typer.Option("--recorded", help="With --at: what kept knew then.")] = False,
     refused_: Annotated[bool, typer.Option("--refused", help="The proposals that were refused, and why.")] = False,
     held: Annotated[bool, typer.Option("--held", help="Only those that wait for your decision.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Whatever their status: retired, superseded, expired …")] = False,
@@ -46,9 +48,17 @@ def list_(
         if as_json:
             show.write_json([exported(workspace, each, moment) for each in found])
         elif found:
-            show.page(grouped(found, workspace.profiles, workspace.names(), workspace.zone, None if held else moment))
+            lines = list(grouped(found, workspace.profiles, workspace.names(), workspace.zone, None if held else moment))
+            show.page([*lines, *_past_line(workspace, moment, recorded=recorded)] if at else lines)
         else:
-            show.write([line("Nothing to show.", ("" if memories else " → kept run", "dim"))])
+            show.write([line("Nothing to show.", ("" if memories or at else " → kept run", "dim"))])
+
+
+def _past_line(workspace: Workspace, moment: datetime, *, recorded: bool) -> list[Line]:
+    """Which of the two pasts a list shows."""
+    day = minute_text(moment, workspace.zone)
+    told = f"What kept knew at {day}." if recorded else f"What was true at {day}. What kept knew then: --recorded"
+    return [line((told, "dim"))]
 
 
 def _check_category(workspace: Workspace, category: str, memories: Sequence[Memory]) -> None:

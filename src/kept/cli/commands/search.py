@@ -80,5 +80,5 @@ def _hit_line(workspace: Workspace, hit: Hit, words: Sequence[str]) -> Line:
             head = turn_line(workspace, turn).head
             found = Line(head=head, body=line(excerpt(hit.text, words, _SHOWN)).body)
         case _:
-            found = entry([(f"    {day_text(hit.first_at, workspace.zone)}  ", "dim")], hit.text)
+            found = entry([(f"    {day_text(hit.first_at, workspace.zone)}  the day: ", "dim")], hit.text)
     return Line(head=found.head, body=(*found.body, why))

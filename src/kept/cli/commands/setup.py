@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 import typer
@@ -13,7 +13,7 @@ from kept.cli.front import asked, at_desk, home_of, key, on_terminal, one_of
 from kept.cli.show import Line, counted, entry, line
 from kept.core.codec import dump
 from kept.core.errors import KeptError, UsageError
-from kept.install.schedule import install, installed_entries
+from kept.install.schedule import install, installed_entries, job_files
 from kept.install.schedule import uninstall as uninstall_schedule
 from kept.install.schedulers import Installed
 from kept.install.setup import (
@@ -139,7 +139,7 @@ def _planned_lines(
         there = installed_entries(home, os.environ)
         yield line(
             f"  the night's job, at {at or '02:30'}" if not there else f"  {there[0].kind} runs kept already",
-            (" → kept schedule", "dim"),
+            (" → kept schedule install --show", "dim"),
         )
     yield entry(
         [("  ", "")],
@@ -222,6 +222,7 @@ def schedule(
     kind: Annotated[
         str, typer.Option("--with", metavar="SCHEDULER", help="systemd, launchd, cron or windows; the best there is.")
     ] = "",
+    only_show: Annotated[bool, typer.Option("--show", help="install: show what would be written, and write nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
     """Install, show or remove the nightly job, which runs kept, consolidates, checks and backs up.
@@ -232,6 +233,9 @@ def schedule(
     """
     home, call = home_of(context), asked(context)
     match one_of(action, _ACTIONS, "schedule"):
+        case "install" if only_show:
+            planned = job_files(home, os.environ, at=at, zone=call.zone or "", kind=kind)
+            show.write_json(planned) if as_json else show.write(_job_lines(planned))
         case "install":
             done = install(home, os.environ, at=at, zone=call.zone or "", kind=kind)
             show.write_json(dump(done)) if as_json else show.write(_installed_lines(done))
@@ -260,6 +264,13 @@ def schedule(
             else:
                 show.write(_schedule_lines(found, night_before))
     return 0
+
+
+def _job_lines(planned: Mapping[str, str]) -> Iterator[Line]:
+    for place, text in planned.items():
+        yield line((show.format_path(place), "bold"))
+        yield from (line(f"    {each}") for each in text.splitlines())
+    yield line(("Nothing was written.", "dim"))
 
 
 def _installed_lines(done: Installed) -> Iterator[Line]:
