@@ -93,3 +93,36 @@ def test_what_a_model_proposes_waits_where_it_failed_its_trial_or_is_unknown_and
 def test_without_a_model_there_is_nothing_to_try(desk_at, home):
     with desk_at(home) as workspace, pytest.raises(UsageError):
         try_models(replace(workspace, llm=None))
+
+
+def asked_about_hints(workspace, verdict, content=""):
+    """Run with a model that nobody tried and that says this of each hint."""
+
+    def answer(ask):
+        names = [line.split()[0] for line in ask.prompt.rpartition("Hints:")[2].splitlines() if line.startswith("h")]
+        hints = [{"hint": name, "verdict": verdict, "content": content, "reason": ""} for name in names]
+        return {"hints": hints, "memories": [], "notes": NOTES}
+
+    settings = replace(workspace.settings, llm=Llm(adapter="ollama", model="small"))
+    asking = LlmClient(lambda: Scripted(answer), replies=Replies(workspace.paths.replies), clock=workspace.clock)
+    run(replace(workspace, settings=settings, llm=asking), [], Options())
+    return workspace.store.log.memories()
+
+
+def test_a_model_without_a_trial_confirms_a_telling_and_its_own_wording_of_it_waits(desk_at, tmp_path):
+    found = {}
+    for verdict in ("confirm", "reword"):
+        (home := tmp_path / verdict).mkdir()
+        say(home, "s1", "Remember: we deploy with make ship.", "thanks, go on")
+        with desk_at(home) as workspace:
+            memories = asked_about_hints(workspace, verdict, "Deploy is done with make ship in this project.")
+            found[verdict] = [each.content for each in memories if each.status is Status.ACTIVE]
+    assert [words.rstrip(".") for words in found["confirm"]] == ["we deploy with make ship"]
+    assert not any("Deploy is done" in words for words in found["reword"])
+
+
+def test_a_telling_that_the_person_took_back_waits_also_where_a_model_confirms_it(desk_at, home):
+    say(home, "s1", "Remember: we deploy with make ship.", "Scratch that, we do not.")
+    with desk_at(home) as workspace:
+        memories = asked_about_hints(workspace, "confirm")
+    assert {each.status for each in memories} == {Status.HELD}

@@ -188,8 +188,11 @@ class _Work:
         if self._is_forgotten(candidate.content):
             return Refused(reason="forgotten")
         verdict = judge(candidate, reading.profile, lexicon=reading.lexicon)
-        own = not candidate.rewords  # what rules found too is not the model's alone
-        return Held(reason=UNTRIED) if own and not self.trusted and isinstance(verdict, Accepted) else verdict
+        # What rules found word for word is not the model's alone.
+        found_too = any(
+            each.candidate.id == candidate.rewords and each.candidate.content == candidate.content for each in reading.hints
+        )
+        return verdict if found_too or self.trusted or not isinstance(verdict, Accepted) else Held(reason=UNTRIED)
 
     def _is_forgotten(self, words: str) -> bool:
         return bool(self.forgotten) and recognised(words, self.forgotten, self.workspace.store.key("forget"))

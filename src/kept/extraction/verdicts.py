@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from kept.core.event import Author, Event, Kind
 from kept.core.fingerprint import recognised
 from kept.core.lexicon import Lexicon
-from kept.core.memory import Accepted, Candidate, Evidence, Held, Judged, Memory, Refused, Verdict
+from kept.core.memory import Accepted, Candidate, Evidence, Judged, Memory, Refused, Verdict
 from kept.core.redact import redact
 from kept.core.spans import typed_text
 from kept.core.text import normal_form
@@ -77,9 +77,9 @@ def judged(rules: Rules, candidate: Candidate, by_key: Mapping[str, Event], said
     clean = redact(found.content, key=rules.key)
     if clean.found:
         return Judged(candidate=replace(found, content=clean.text), verdict=Refused(reason="secret"))
+    if _is_retracted(found, by_key):  # noted in the candidate: a model that confirms it has it judged again
+        found = replace(found, doubt=found.doubt or WITHDRAWN)
     verdict = verdict_on(rules, found, said, words)
-    if isinstance(verdict, Accepted) and _is_retracted(found, by_key):
-        verdict = Held(reason=WITHDRAWN)
     return Judged(candidate=_wordless(found) if verdict == FORGOTTEN else found, verdict=verdict)
 
 
