@@ -119,8 +119,13 @@ def include(home: Paths, name: str, item: str, *, there: bool, remote: bool = Fa
     return tuple(change_setting(home, name, (*before, item) if there else [each for each in before if each != item], remote=remote))
 
 
-def append(home: Paths, table: str, item: Mapping[str, Any], *, if_match: str = "", remote: bool = False) -> Any:
-    """Add an item to a list of tables (``use``, ``feed``) and return all of them. Raises ConfigError, ChangedError, StaleError."""
+def append(
+    home: Paths, table: str, item: Mapping[str, Any], *, number: int | None = None, if_match: str = "", remote: bool = False
+) -> Any:
+    """Add an item to a list of tables (``use``, ``feed``), or put it in the place of that ``number`` (from 0); return all of them.
+
+    Raises ConfigError, ChangedError, StaleError.
+    """
     if remote:
         _refuse_terminal_only(table)
     before = files.read(home.settings)
@@ -128,7 +133,7 @@ def append(home: Paths, table: str, item: Mapping[str, Any], *, if_match: str = 
         _expect(if_match, _revision(table, setting(home, table)), table)
     _write_settings(
         home,
-        writing.write_item(home.settings, table, {name: value for name, value in item.items() if value}),
+        writing.write_item(home.settings, table, {name: value for name, value in item.items() if value}, number=number),
         before,
         remote=remote,
     )

@@ -35,15 +35,16 @@ def follow(home: Paths, path: Path, *, source: str = "", project: str = "", auth
     if author not in ("", *AUTHORS):
         raise UsageError(f"the author is {' or '.join(AUTHORS)}", hint="--author person")
     root = Root(path=str(place), format=source, project=project, author=author)
-    for number, known in enumerate(followed(home)):
+    number = None
+    for at, known in enumerate(followed(home)):
         if known.resolve(home.user) == place:
             root = Root(
                 path=known.path, format=source or known.format, project=project or known.project, author=author or known.author
             )
             if root == known:
                 raise UsageError("it is followed already", where=str(place), hint="kept sources remove PATH ends that")
-            drop(home, "root", number)
-    append(home, "root", asdict(root))
+            number = at
+    append(home, "root", asdict(root), number=number)
     return root
 
 

@@ -34,8 +34,9 @@ def write(path: Path, name: str, value: str | Sequence[str]) -> str:
     return text
 
 
-def write_item(path: Path, table: str, item: Mapping[str, Any] | None, *, number: int = 0) -> str:
-    """The text of the settings file with an item more at the end of a list of tables, or without the one of that number (from 0).
+def write_item(path: Path, table: str, item: Mapping[str, Any] | None, *, number: int | None = None) -> str:
+    """The text of the settings file with an item more at the end of a list of tables, with another one of that number (from 0), or
+    without it where there is no ``item``.
 
     Raises ConfigError for a table that is no such list, a number that it has not, and what would be no setting.
     """
@@ -45,14 +46,17 @@ def write_item(path: Path, table: str, item: Mapping[str, Any] | None, *, number
         raise ConfigError(f"{table!r} is no list of tables", hint=f"one of: {', '.join(sorted(LISTS))}")
     document = _document(path)
     listed: Any = document.setdefault(table, tomlkit.aot())
-    if not isinstance(listed, list) or (item is None and number >= len(listed)):
-        raise ConfigError(f"{table} has no item {number + 1}", where=str(path))
-    if item is None:
+    if not isinstance(listed, list) or (number is not None and number >= len(listed)):
+        raise ConfigError(f"{table} has no item {(number or 0) + 1}", where=str(path))
+    made = tomlkit.item({name: list(value) if isinstance(value, tuple) else value for name, value in (item or {}).items()})
+    if number is None:
+        listed.append(made)
+    elif item is not None:
+        listed[number] = made
+    else:
         del listed[number]
         if not listed:
             document.pop(table)
-    else:
-        listed.append(tomlkit.item({name: list(value) if isinstance(value, tuple) else value for name, value in item.items()}))
     text = tomlkit.dumps(document)
     parse(text.encode(), str(path))
     return text
