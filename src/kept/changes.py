@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from kept.core.errors import BusyError
+from kept.intake.projects import record
 from kept.intake.reading import Reading, archive_files, discover
 from kept.llm.replies import Replies
 from kept.local.files import locked
@@ -26,7 +27,9 @@ def read_before_edits(workspace: Workspace, *, locks: bool = True) -> None:
     """
     if any(state is FileState.EDITED for _, state, _ in file_states(workspace)):
         with locked(workspace.paths.lock) if locks else nullcontext():
-            erase_traces(workspace, archive_files(workspace, discover(workspace, ())))
+            reading = archive_files(workspace, discover(workspace, ()))
+            erase_traces(workspace, reading)
+            record(workspace, reading)
 
 
 def erase_traces(workspace: Workspace, reading: Reading) -> None:

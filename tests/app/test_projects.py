@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from kept.changes import read_before_edits
 from kept.core.memory import USER_SCOPE, Status
 from kept.intake import kinship
 from kept.intake.kinship import load_branches, suggestions
@@ -138,9 +139,9 @@ def places(workspace):
     return {workspace.scope(each.directory) for each in workspace.store.archive.projects()}
 
 
-def pushed(path, cwd, words, remote="git@example.org:office/harbor.git"):
+def pushed(path, cwd, words, remote="git@example.org:office/harbor.git", branch=""):
     """A session in a directory that is gone, in which the person says something and git pushes."""
-    base = {"sessionId": path.stem, "cwd": cwd, "timestamp": "2026-01-05T10:00:00.000Z"}
+    base = {"sessionId": path.stem, "cwd": cwd, "gitBranch": branch, "timestamp": "2026-01-05T10:00:00.000Z"}
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "git push origin main"}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": f"To {remote}\n   1a2b3c4..5d6e7f8  main -> main"}
     records = [("user", words), ("assistant", [{"type": "text", "text": "Done."}, call]), ("user", [result])]
@@ -240,3 +241,18 @@ def test_a_repository_that_was_renamed_is_one_project_by_its_first_commit(desk_a
         say(home, "s3", "Always run `make check` before you push, never push without it.", cwd=other)
         run(workspace, [], Options())
         assert len(places(workspace)) == 2
+
+
+def test_what_is_read_before_a_change_tells_as_much_of_a_directory_as_what_a_run_reads(desk_at, home):
+    folder = home / ".claude" / "projects" / "p"
+    pushed(folder / "one.jsonl", "/gone/one", RULE)
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        memory = next(home.rglob("memory.md"))
+        memory.write_text(f"{memory.read_text()}- A line by hand.\n")
+        pushed(folder / "two.jsonl", "/gone/two", OTHER, branch="fix-login-flow")
+        read_before_edits(workspace)
+        run(workspace, [], Options())
+        known = {each.directory: each.identity for each in workspace.store.archive.projects()}
+        assert known["/gone/two"] == known["/gone/one"]
+        assert "/gone/two" in load_branches(workspace.paths)

@@ -11,7 +11,8 @@ from kept.core.project import Project, directory_name, scope_of
 from kept.extraction.extract_threads import extract_anew
 from kept.extraction.revalidate import moved
 from kept.intake.directories import note
-from kept.intake.kinship import Remotes, first_commits, identities
+from kept.intake.kinship import first_commits, identities, keep_branches
+from kept.intake.reading import Reading
 from kept.local.progress import Progress, silent
 from kept.store.values import Draft, Proposal
 from kept.workspace import Workspace, place_of
@@ -25,14 +26,17 @@ class Moved:
     memories: int = 0
 
 
-def record(workspace: Workspace, remotes: Remotes | None = None, *, keep: bool = True) -> None:
+def record(workspace: Workspace, reading: Reading, *, keep: bool = True) -> None:
     """Note what every directory is that was not seen before, and what evidence says of those that were.
 
-    One that disappears later keeps what was noted. ``remotes`` are the repositories that git named while transcripts were read.
+    One that disappears later keeps what was noted. The repositories that git named and the branches are those of the ``reading``:
+    no later one sees these transcripts again. With ``keep`` the branches are noted for good.
     Where evidence gives a known directory another identity, its memories lie elsewhere than they belong: see :func:`misplaced`.
     Raises StoreError.
     """
-    archive = workspace.store.archive
+    archive, remotes = workspace.store.archive, reading.remotes
+    if keep and reading.branches:
+        keep_branches(workspace.paths, reading.branches)
     places = {place for directory, path in archive.directories() if (place := place_of(directory, path))}
     fresh = sorted(places - {each.directory for each in archive.projects()})
     if not fresh and not remotes:
@@ -41,7 +45,7 @@ def record(workspace: Workspace, remotes: Remotes | None = None, *, keep: bool =
         for place in fresh:
             note(workspace, place)
         known = archive.projects()
-        found = identities(known, remotes or {}, first_commits(workspace, known, keep=keep))
+        found = identities(known, remotes, first_commits(workspace, known, keep=keep))
         for project in known:
             if found[project.directory] != project.identity:
                 identity = found[project.directory]

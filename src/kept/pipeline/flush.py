@@ -33,8 +33,8 @@ def flush(root: str, path: str, *, most: int, session: str = "") -> str:
                 if each.path.stat().st_size - (known.offset if known else 0) > most:
                     return f"more than {most:,} bytes are new; the next run reads them"
             with locked(home.lock):
-                skipped = archive_files(workspace, found).skipped
-                record(workspace)
+                reading = archive_files(workspace, found)
+                record(workspace, reading)
                 summarise(workspace, only=path)
                 written = _write_day_notes(workspace)
             if session and workspace.settings.handover != reminders.OFF:
@@ -43,7 +43,7 @@ def flush(root: str, path: str, *, most: int, session: str = "") -> str:
         return ""  # a run is under way, and the transcript is in its queue or in the next one's
     except KeptError as error:
         return str(error)
-    return "; ".join((*(f"{where}: {why}" for where, why in skipped), *written.problems))
+    return "; ".join((*(f"{where}: {why}" for where, why in reading.skipped), *written.problems))
 
 
 def _write_day_notes(workspace: Workspace) -> Written:

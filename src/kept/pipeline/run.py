@@ -25,7 +25,6 @@ from kept.days.llm_summaries import Daybook, write_days
 from kept.extraction.extract_threads import Extracted, Within, extract_pending, ready
 from kept.extraction.llm_extraction import Heard, hear
 from kept.extraction.revalidate import recheck
-from kept.intake.kinship import keep_branches
 from kept.intake.projects import Moved, misplaced, move, record
 from kept.intake.reading import Found, Reading, archive_files, discover
 from kept.intake.unread import note_unread
@@ -186,9 +185,7 @@ def _run(workspace: Workspace, paths: Sequence[Path], options: Options, progress
     run_number = RunNumber(workspace.store.log, workspace.clock)
     report.reading = _read(workspace, (found, paths), options, progress, late)
     absorb_edits(workspace, run_number, report.written, allow=options.allow)  # after reading: transcripts tell of agents' edits
-    record(workspace, report.reading.remotes, keep=not options.dry)
-    if not options.dry:
-        keep_branches(workspace.paths, report.reading.branches)
+    record(workspace, report.reading, keep=not options.dry)
     _take_up_notes(workspace, paths, options, run_number)
     moved = move(workspace, run_number(), progress) if misplaced(workspace) else Moved()
     report.moved = moved.memories
