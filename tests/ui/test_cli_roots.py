@@ -5,6 +5,8 @@ import json
 import pytest
 from cli_world import OTHER, RULE, kept, told, transcript
 
+from kept.sources import documents
+
 
 def note(path, words, answer="Understood."):
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -148,3 +150,21 @@ def test_a_named_folder_is_followed_where_the_person_says_so(capsys, home, tmp_p
     transcript(tmp_path / "talks" / "b.jsonl", OTHER)
     assert told(capsys, "run", "--no-llm")["events"] == 2
     assert "was read this once" not in kept(capsys, "run", tmp_path / "talks", "--no-llm")[1]
+
+
+def test_a_change_of_what_is_followed_that_is_refused_leaves_it_followed(capsys, vault):
+    kept(capsys, "sources", "add", vault, "--author", "agent")
+    before = told(capsys, "sources", "list")["roots"]
+    assert kept(capsys, "sources", "add", vault, "--project", "ghp_" + "Ab3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5")[0] != 0
+    assert told(capsys, "sources", "list")["roots"] == before
+    assert kept(capsys, "sources", "add", vault, "--project", "garden")[0] == 0
+    assert told(capsys, "sources", "list")["roots"] == [before[0] | {"project": "garden"}]
+
+
+def test_what_stands_far_down_in_a_long_note_turns_out_an_agents_as_well(capsys, home, tmp_path, monkeypatch):
+    monkeypatch.setattr(documents, "SLICE_EVENTS", 2)
+    (note := tmp_path / "notes.md").write_text("# Today\n\n" + "".join(f"## Topic {n}\n\nA line.\n\n" for n in range(5)) + ALWAYS)
+    for author, status in (("person", "active"), ("agent", "retired")):
+        kept(capsys, "sources", "add", note, "--as", "journal", "--author", author)
+        kept(capsys, "run", "--no-llm")
+        assert statuses(capsys) == [status]

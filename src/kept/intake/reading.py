@@ -287,8 +287,9 @@ def archive_files(
     for batch in batches(found.inputs, _weigh_input, BATCH_BYTES):
         if late():
             break
-        # A file that is a batch of its own commits slice by slice, so that a run cut short goes on within it.
-        with workspace.store.transaction() if len(batch) > 1 else nullcontext():
+        # A file that is a batch of its own commits slice by slice, so that a run cut short goes on within it; one that is compared
+        # with what it said before commits whole.
+        with workspace.store.transaction() if len(batch) > 1 or _is_compared(batch[0].source) else nullcontext():
             for each in batch:
                 progress("reading", number, len(found.files))
                 number += 1
@@ -320,6 +321,7 @@ def _read_file(
     known = archive.cursor(source, path)
     cursor = Cursor() if force or known is None else known
     anew, grown, rewritten = cursor == Cursor(), False, False
+    now: list[Event] | None = None  # what a file that is read from its start says, where that is compared
     stamp = _look(workspace, each.path, source)  # before it is read: what comes later is a change
     for piece in _pieces(each, cursor):
         if piece.cursor == cursor:
@@ -341,13 +343,22 @@ def _read_file(
             result.fresh += archive.add(source, path, events, account, piece.cursor, anew=restarted)
             note_remotes(result.remotes, events)
             note_branches(result.branches, events)
-            if restarted and (source == ENTRY or hasattr(each.source, "author")):
-                _leave(workspace, path, events, whole=source == ENTRY)
+        if restarted:
+            now = events if _is_compared(each.source) else None
+        elif now is not None:
+            now += events
         result.accounts[source] = result.accounts.get(source, Account()) + account
         cursor, anew, grown = piece.cursor, False, True
+    if now is not None:
+        _leave(workspace, path, now, whole=source == ENTRY)
     if grown:
         result.files += 1
         archive.put_look(source, path, stamp)
+
+
+def _is_compared(source: Source) -> bool:
+    """Whether a file of a format may say less than before, or be of another author: see :func:`_leave`."""
+    return source.name == ENTRY or hasattr(source, "author")
 
 
 def _filed(workspace: Workspace, path: Path, piece: Slice) -> Slice:
