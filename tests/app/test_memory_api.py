@@ -1,6 +1,7 @@
 """``kept.Memory`` as a program uses it: every verb, users and projects apart, threads, tasks, types."""
 
 import asyncio
+import os
 import re
 import subprocess
 import sys
@@ -220,7 +221,9 @@ def test_the_asynchronous_memory_does_the_same_for_many_tasks(home):
             made = await asyncio.gather(
                 *(memory.add(f"Fact number {number} is about the harbour.", "project_fact") for number in range(8))
             )
-            found, context, _ = await asyncio.gather(memory.search("harbour"), memory.context("harbour"), memory.observe(TOLD))
+            found, context, _ = await asyncio.gather(
+                memory.search("harbour"), memory.context("What is fact number 3 about the harbour?"), memory.observe(TOLD)
+            )
             assert len(found) == 8
             assert context.lines
             assert [each.text for each in (await memory.end_session()).new] == [TOLD]
@@ -256,6 +259,7 @@ def test_both_memories_have_the_same_public_methods():
             ["a reply"],
         ),
         ({"type": "human", "content": "from LangChain"}, ["from LangChain"]),
+        ({"type": "AIMessageChunk", "content": "streamed", "tool_calls": []}, ["streamed"]),
         ({"type": "ai", "content": "", "tool_calls": [{"name": "bash", "args": {"command": "ls"}, "id": "c"}]}, ["ls"]),
     ],
 )
@@ -263,6 +267,80 @@ def test_whole_replies_and_other_shapes_are_observed(home, message, texts):
     with kept.Memory.open(home) as memory:
         memory.observe(message)
         assert [each.text for each in memory.recent().entries] == texts
+
+
+@pytest.mark.parametrize("kind", ["reasoning", "web_search_call", "mcp_call", "local_shell_call", "compaction", "item_reference"])
+def test_items_without_words_are_left_out_and_those_beside_them_observed(home, kind):
+    with kept.Memory.open(home) as memory:
+        memory.observe([{"role": "user", "content": "Look it up."}, {"type": kind, "id": "1", "status": "completed"}])
+        assert [each.text for each in memory.recent().entries] == ["Look it up."]
+        for wrong in ({"content": "words"}, {"type": "text", "text": "words"}, {"role": "nobody", "content": "words"}):
+            with pytest.raises(UsageError):
+                memory.observe(wrong)
+
+
+def test_what_follows_half_a_line_of_a_crash_is_on_the_disk(home):
+    with kept.Memory.open(home, project="shop", session="one") as memory:
+        memory.observe(PNPM)
+    (path,) = home.rglob("one-*.jsonl")
+    with path.open("ab") as file:
+        file.write(b'{"role": "user", "content": "hal')
+    with kept.Memory.open(home, project="shop", session="one") as memory:
+        memory.observe(STAGING)
+        memory.observe(TOLD)
+        assert [each.text for each in memory.recent().entries] == [PNPM, STAGING, TOLD]
+
+
+def test_a_line_that_the_disk_takes_in_parts_is_whole(home, monkeypatch):
+    write = os.write
+    with kept.Memory.open(home, session="one") as memory:
+        monkeypatch.setattr(os, "write", lambda handle, data: write(handle, data[:20]))
+        memory.observe(PNPM)
+        assert [each.text for each in memory.recent().entries] == [PNPM]
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_what_was_forgotten_leaves_the_session_that_goes_on(home, here):
+    with kept.Memory.open(home, project="shop", session="one") as memory, kept.Memory.open(home, project="shop") as other:
+        memory.observe([{"role": "user", "content": TOLD}, {"role": "assistant", "content": "I will."}])
+        (item,) = memory.end_session().new
+        (memory if here else other).forget(item.id)
+        assert TOLD not in held(memory)
+        assert not memory.observe({"role": "assistant", "content": "Done."}).closed
+        texts = [each.text for each in memory.recent().entries]
+        assert texts == [*dict.fromkeys(texts)]
+        assert texts[-2:] == ["I will.", "Done."]
+
+
+def test_an_asynchronous_memory_is_closed_once_and_says_so(home):
+    async def use() -> None:
+        async with kept.AsyncMemory.open(home) as memory:
+            await memory.close()
+            await memory.close()
+            with pytest.raises(UsageError, match="closed"):
+                await memory.list()
+        opening = kept.AsyncMemory.open(home)
+        task = asyncio.create_task(opening.list())
+        await asyncio.sleep(0)
+        await opening.close()
+        await task
+        held = opening._memory
+        assert held is not None
+        with pytest.raises(UsageError, match="closed"):
+            held.list()
+
+    asyncio.run(use())
+
+
+def test_a_name_is_the_same_project_in_every_working_directory(home, tmp_path, monkeypatch):
+    (tmp_path / "shop").mkdir()
+    with kept.Memory.open(home, project="shop") as memory:
+        memory.add(PNPM, "constraint")
+    monkeypatch.chdir(tmp_path)
+    with kept.Memory.open(home, project="shop") as memory:
+        assert [each.text for each in memory.list()] == [PNPM]
+    with kept.Memory.open(home, project=Path("shop")) as memory:
+        assert memory.list() == ()
 
 
 PROGRAM = """

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from kept.api.memory import Memory
+from kept.core.errors import UsageError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,6 +44,7 @@ class AsyncMemory:
     def __init__(self, opened: Callable[[], Memory]) -> None:
         self._opened = opened
         self._memory: Memory | None = None
+        self._closed = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kept-memory")
 
     open = staticmethod(_opening(Memory.open))
@@ -62,6 +64,8 @@ class AsyncMemory:
 
     async def call(self, work: Callable[[Memory], R]) -> R:
         """Do something with the memory in its thread."""
+        if self._closed:
+            raise UsageError("this memory is closed", hint="open it again")
         return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self._open_once()))
 
     def _open_once(self) -> Memory:
@@ -78,6 +82,12 @@ class AsyncMemory:
 
     async def close(self) -> None:
         """Close the store, after what is under way."""
+        if not self._closed:
+            self._closed = True
+            closing = asyncio.get_running_loop().run_in_executor(self._thread, self._close_opened)
+            self._thread.shutdown(wait=False)
+            await closing
+
+    def _close_opened(self) -> None:
         if self._memory is not None:
-            await self.call(Memory.close)
-        self._thread.shutdown(wait=False)
+            self._memory.close()

@@ -104,8 +104,6 @@ class Memory:
             held = Session(workspace, home.agents / f"{stem}.jsonl", directory, most=most, keep=keep)
             return cls(workspace, held, stack.pop_all().close)
 
-    _directory = ""
-
     def __enter__(self) -> Self:
         return self
 
@@ -131,12 +129,15 @@ class Memory:
         several = messages if isinstance(messages, Sequence) and not isinstance(messages, str) else (messages,)
         records = [record for message in several for record in records_of(message)]
         with self._locked():
+            self._session.read_new()  # what another process wrote or erased is none of what these messages bring
             self._session.append_records(records)
             return self._session.read_new()
 
     def recent(self) -> Window:
         """Working memory: notes of what is past, the latest entries verbatim."""
-        return self._session.window
+        with self._locked():
+            self._session.read_new()
+            return self._session.window
 
     def context(self, message: str = "", *, budget: int | None = None) -> Context:
         """What is worth knowing before a message; empty where nothing is. What always holds, the project's rules among it, belongs

@@ -36,15 +36,15 @@ def home_of_user(path: str | os.PathLike[str] | None, user: str | None) -> Paths
 
 
 def directory_of(project: str | os.PathLike[str] | None) -> str:
-    """What stands for a project: the absolute path of a folder, or a name that is no path as it is; empty for None. Raises
-    UsageError for an empty name.
+    """What stands for a project: the absolute path of a folder, which is a path object or has a separator, or a name as it is,
+    whatever folder there may be; empty for None. Raises UsageError for an empty name.
     """
     if project is None:
         return ""
     given = os.fspath(project)
     if not given.strip():
         raise UsageError("an empty name is no project", hint="leave it out, or give a folder or a name")
-    is_path = given.startswith((".", "~", os.sep)) or os.sep in given or Path(given).is_dir()
+    is_path = not isinstance(project, str) or given.startswith((".", "~")) or os.sep in given
     return str(Path(given).expanduser().resolve()) if is_path else f"{os.sep}{given}"
 
 

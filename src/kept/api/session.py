@@ -19,6 +19,7 @@ from kept.extraction.coverage import topics
 from kept.intake.clean import Limits, clean
 from kept.pipeline.observe import Engine, Noticed, Watched, observe
 from kept.profiles.language import lexicon_of
+from kept.sources.documents import REWRITTEN
 from kept.sources.files import Skipped, examine
 from kept.workspace import Workspace
 
@@ -54,21 +55,30 @@ class Session:
 
     def _append_line(self, body: Mapping[str, object]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        line = (json.dumps(body, ensure_ascii=False, default=str) + "\n").encode("utf-8", "replace")
+        handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            os.write(handle, (json.dumps(body, ensure_ascii=False, default=str) + "\n").encode("utf-8", "replace"))
+            size = os.fstat(handle).st_size
+            rest = line if not size or os.pread(handle, 1, size - 1) == b"\n" else b"\n" + line  # a crash left half a line
+            while rest:
+                rest = rest[os.write(handle, rest) :]
             os.fsync(handle)
         finally:
             os.close(handle)
 
     def read_new(self) -> Noticed:
-        """Take what the transcript has beyond what was taken into working memory; what of it is to be noticed."""
+        """Take what the transcript has beyond what was taken into working memory; what of it is to be noticed. Where it was
+        rewritten (something was forgotten), working memory is made anew.
+        """
         live: list[Candidate] = []
         closed: list[Candidate] = []
         source = examine(self.path) if self.path.exists() else None
         if source is None or isinstance(source, Skipped):
+            self.window, self._cursor, self._watched = Window(), Cursor(), Watched()
             return Noticed()
         for piece in source.read(self.path, self._cursor):
+            if REWRITTEN in piece.account.noted:
+                self.window, self._watched = Window(), Watched()
             self._cursor = piece.cursor
             for event in piece.events:
                 self.window = _rolled(self._workspace, self.window, event, most=self._most, keep=self._keep)

@@ -50,9 +50,9 @@ def records_of(message: Message) -> Iterator[dict[str, object]]:
         case "function_call_output" | "custom_tool_call_output":
             yield {"role": "tool", "content": _text_of(fields.get("output")), "tool_call_id": fields.get("call_id")}
             return
-        case "reasoning":
-            return
-    role = _ROLES.get(str(fields.get("role", fields.get("type"))))
+    role = _ROLES.get(str(fields.get("role", fields.get("type"))).removesuffix("MessageChunk").lower())
+    if role is None and fields.get("type") and not any(fields.get(each) for each in ("role", "content", "text")):
+        return  # an item of a response without words: reasoning, a search, a reference
     if role is None:
         raise UsageError("a message needs a role: user, assistant, tool or system")
     content, calls = fields.get("content"), [_chat_call(_fields_of(call)) for call in _items(fields.get("tool_calls"))]
