@@ -167,12 +167,12 @@ def deciding(answer):
             return json.dumps({"operations": []})
         old, new = (int(lines[each].split(" ")[0]) for each in PAIR)
         assert f"may contradict {new})" in lines[PAIR[0]]
-        return json.dumps({"operations": [{"id": old, "op": "supersede", "with": new, "reason": "it moved"}] if answer else []})
+        return json.dumps({"operations": [{"id": old, "op": answer, "with": new, "reason": "it moved"}] if answer else []})
 
     return Obedient(reply)
 
 
-@pytest.mark.parametrize(("answer", "stand"), [(True, [PAIR[1]]), (False, sorted(PAIR))], ids=["one", "both"])
+@pytest.mark.parametrize(("answer", "stand"), [("supersede", [PAIR[1]]), ("both", sorted(PAIR)), ("", [PAIR[1]])])
 def test_a_model_decides_which_of_two_holds_that_may_contradict_and_rules_leave_it_so(desk_at, home, answer, stand):
     for number, words in enumerate(PAIR):
         say(home, f"s{number}", f"Remember that {words}", day=f"2026-01-0{number + 5}")

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from kept.core.event import Origin
 from kept.core.fold import apply
-from kept.core.memory import LASTING, SAID_ONCE, Accepted, Actor, Candidate, Evidence, Held, Judged, Memory, Refused, Status
+from kept.core.handover import CAUSE
+from kept.core.memory import CLIENT_MEMORY, LASTING, SAID_ONCE, Accepted, Actor, Candidate, Evidence, Held, Judged, Memory, Refused, Status
 from kept.core.operation import (
     APPROVED,
     MAY_CONTRADICT,
@@ -333,6 +334,41 @@ def test_a_persons_own_memory_gives_way_to_their_typed_words_that_say_it_changed
     judged.append(proposal(again, 9))
     assert not contents(after(judged, state), Status.HELD)
     assert NOT_NPM not in contents(after(judged, state))
+
+
+def test_what_a_person_wrote_themselves_holds_again_once_what_it_gave_way_to_is_withdrawn() -> None:
+    mine = replace(only(after([proposal(NPM, 1)])), owned=True, candidates=(), evidence=())
+    state = after([proposal(NOT_NPM, 4)], {mine.id: mine})
+    assert (contents(state), contents(state, Status.SUPERSEDED)) == ([NOT_NPM], [NPM])
+    assert trespasses(state.values(), curate([], list(state.values()))) == ()
+    state = after([], state)
+    assert contents(state) == [NPM]
+    assert curate([], list(state.values())) == ()
+
+
+def test_a_persons_own_memory_gives_way_once() -> None:
+    mine = replace(only(after([proposal(NPM, 1)])), owned=True, candidates=(), evidence=())
+    judged = [proposal(NOT_NPM, 4)]
+    assert curate(judged, list(after(judged, {mine.id: mine}).values())) == ()
+
+
+@pytest.mark.parametrize(
+    ("part", "left"),
+    [("the main branch", 1), ("production only from the main branch after the tests passed", 0)],
+)
+def test_an_agents_note_is_part_of_the_one_sentence_that_it_says_most_of(part: str, left: int) -> None:
+    rules = (
+        "Deploy to production only from the main branch after the tests passed.",
+        "Nobody may force-push the main branch without asking Anna first.",
+    )
+    made = [proposal(text, day) for day, text in enumerate(rules)]
+    judged = [replace(each, candidate=replace(each.candidate, trigger=CAUSE)) for each in made]
+    note = replace(
+        only(after(made[:1])), id="n", content=part, trigger=CLIENT_MEMORY, candidates=(), evidence=(), status=Status.HELD
+    )
+    state = after(judged, {note.id: note})
+    assert contents(state) == sorted(rules)
+    assert len(contents(state, Status.HELD)) == left
 
 
 @pytest.mark.parametrize(("pinned", "origin"), [(True, Origin.USER), (False, Origin.ASSISTANT)], ids=["pinned", "agent"])

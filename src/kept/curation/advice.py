@@ -1,7 +1,7 @@
 """Advice: what a model says should become of the memories of a category, and how much of that may be done (K4, K6).
 
 A model sees memories under short numbers and answers with changes only; it words nothing. Every change is checked: its kind is one
-of four, at most one a number, what becomes one agrees in numbers, names and denials, what gives way is older than what it gives way
+of five, at most one a number, what becomes one agrees in numbers, names and denials, what gives way is older than what it gives way
 to. What a person owns is never touched. Whether all changes together take too much is the guard's to say. Asks nobody itself.
 """
 
@@ -196,7 +196,7 @@ def advice(body: Mapping[str, Any], table: Table) -> Advice:
     refused: Counter[str] = Counter()
     merges: dict[str, tuple[Memory, list[tuple[Memory, Change]]]] = {}
     found: list[Operation] = []
-    ending = {each.id for each in changes}
+    ending = {each.id for each in changes if each.op != "both"}
     for change in changes:
         memory, other = known.get(change.id), known.get(change.into)
         fault = "more than one change to a memory" if counts[change.id] > 1 else _fault(change, memory, other, table)
@@ -209,12 +209,6 @@ def advice(body: Mapping[str, Any], table: Table) -> Advice:
             found.append(_operation(change, memory, other))
     found = [each for each in found if each.memory not in merges]
     found += [_merged(winner, several) for winner, several in merges.values()]
-    shown = {each.id for each in known.values()}
-    found += [
-        Approve(memory=each.id, at=each.last_seen, reason=BOTH_HOLD)
-        for number, each in known.items()
-        if each in table.entries and each.superseded_by in shown and number not in ending
-    ]
     return Advice(operations=tuple(found), refused=dict(+refused))
 
 
@@ -235,6 +229,8 @@ def _fault(change: Change, memory: Memory | None, other: Memory | None, table: T
             return "what it gives way to is trusted less"
         case "supersede" | "resolve":
             return _succession(memory, other)
+        case "both":
+            return "" if other is not None and memory.superseded_by == other.id else "it does not wait beside the other"
         case "retire":
             return "it rests on the person's own words" if memory.origin is Origin.USER else ""
     return "no change of a known kind"
@@ -255,6 +251,8 @@ def _operation(change: Change, memory: Memory, other: Memory | None) -> Operatio
             return Supersede(memory=memory.id, at=other.first_seen, reason=reason, by=other.id)
         case "resolve", Memory():
             return Resolve(memory=memory.id, at=other.last_seen, reason=reason, by=other.id)
+        case "both", _:
+            return Approve(memory=memory.id, at=memory.last_seen, reason=BOTH_HOLD)
         case _:
             return Retire(memory=memory.id, at=memory.last_seen, reason=reason)
 

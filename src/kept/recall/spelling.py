@@ -11,6 +11,7 @@ from kept.recall.ranking.question import telling_words
 from kept.recall.search import Place
 
 _SHORTEST = 4  # letters of a word that may be mistyped: shorter ones are each near to many
+_LONGEST = 24  # of one that is looked at: a longer one is a token or a path, and each letter of it makes fifty others
 _PREFIX = 3  # letters from which on the last word may be one that is still being typed
 _MOST_WORDS = 8  # words of a question that are looked at
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -59,7 +60,7 @@ def _completed(index: Index, word: str) -> str:
 
 
 def _nearest(index: Index, word: str) -> str:
-    if len(word) < _SHORTEST:
+    if not _SHORTEST <= len(word) <= _LONGEST or any(map(str.isdecimal, word)):
         return ""
     near = list(dict.fromkeys(_one_mistake_away(word)))
     counts = {each: count for kind in _LOOKED_IN for each, count in index.counts(kind, near, 1_000).items() if count}

@@ -141,6 +141,8 @@ def _meant(
     return {(first, other): 0.0 for first, *others in filter(None, known) for other in others}
 
 
+# The reason for a person's own memory, of nothing but their words, that nothing takes the place of any more.
+_HOLDS_AGAIN = "what it gave way to is gone"
 # How the reasons begin for which machines make a memory active.
 _MADE_ACTIVE = ("accepted", "seen in ", "decided in ")
 
@@ -155,6 +157,8 @@ def _settle(plan: Plan, *, replaced: bool, doubtful: bool, beside: str, nearness
     in meaning its wordings are that words alone would keep apart (0: there are none).
     """
     facts, winner = plan.facts, plan.winner
+    if winner is not None and facts is None and plan.gave_way and not replaced:
+        yield Approve(memory=winner.id, at=winner.last_seen, reason=_HOLDS_AGAIN)
     if facts is None or plan.ended:
         return
     at, status = facts.last_seen, Status.HELD if doubtful or beside else plan.status
@@ -222,6 +226,6 @@ def _promoted(plan: Plan) -> str:
 def _supersede(plan: Plan, by: str, at: datetime) -> Iterator[Operation]:
     winner, reason = plan.winner, f"{GAVE_WAY} {at:%Y-%m-%d}; said otherwise since"
     known = winner is not None and (winner.status, winner.superseded_by, winner.reason) == (Status.SUPERSEDED, by, reason)
-    if plan.ended or (known and winner and plan.facts and not moved(winner, difference(winner, plan.facts))):
+    if plan.ended or (known and winner and not (plan.facts and moved(winner, difference(winner, plan.facts)))):
         return
     yield Supersede(memory=plan.number, at=at, reason=reason, by=by)

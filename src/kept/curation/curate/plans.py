@@ -12,6 +12,7 @@ from kept.core.text import normal_form
 from kept.curation.categories import Rules
 from kept.curation.curate.evidence import DAWN, OFTEN, facts_of, is_offered, new_id, untouchable
 
+_PART = 0.5  # of a sentence that is its part and of no other: a few words may be of many sentences
 _ENDED = (Status.RESOLVED, Status.REJECTED, Status.RETIRED)
 
 
@@ -153,7 +154,7 @@ def advised(proposals: Sequence[Judged], memories: Sequence[Memory]) -> Iterator
 
 
 def rests_on(proposals: Sequence[Judged], standing: Sequence[Memory]) -> list[tuple[int, int]]:
-    """Which proposals belong to what a person has put in other words since, or are the sentence of which an agent named a part."""
+    """Which proposals belong to what a person has put in other words since, or are the one sentence of which an agent named a good part."""
     place = {each.candidate.id: i for i, each in enumerate(proposals)}
     pairs = [(place[each], len(proposals) + i) for i, memory in enumerate(standing) for each in memory.candidates if each in place]
     wholes = [
@@ -162,7 +163,10 @@ def rests_on(proposals: Sequence[Judged], standing: Sequence[Memory]) -> list[tu
     parts = [
         (len(proposals) + i, f" {normal_form(each.content)} ") for i, each in enumerate(standing) if wholes and is_offered(each)
     ]
-    return pairs + [(i, place) for i, whole in wholes for place, part in parts if part in whole]
+    for number, part in parts:
+        share, i = max(((len(part) / len(whole), -i) for i, whole in wholes if part in whole), default=(0.0, 0))
+        pairs += [(-i, number)] * (share >= _PART)
+    return pairs
 
 
 def reworded(proposals: Sequence[Judged]) -> list[tuple[int, int]]:
