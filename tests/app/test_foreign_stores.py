@@ -32,7 +32,7 @@ permalink: coffee
 
 ## Observations
 - [method] Pour over gives the clearest cup #brewing (tried in May)
-- [decision] The office buys its beans from Harbor Roasters
+- [decision] The office buys its beans from Harbor Roasters (see note 4)
 
 ## Relations
 - relates_to [[Tea]]
@@ -75,7 +75,7 @@ def written(path, text):
 
 
 def texts(path):
-    return [(note.tool, note.text) for note in stored_notes(path)]
+    return [(note.tool, note.text) for note in stored_notes(path).notes]
 
 
 def test_each_format_gives_its_facts_and_not_what_stands_around_them(tmp_path):
@@ -83,7 +83,7 @@ def test_each_format_gives_its_facts_and_not_what_stands_around_them(tmp_path):
     assert texts(written(tmp_path / "memories.json", CHATGPT)) == [("chatgpt", each["content"]) for each in CHATGPT["memories"]]
     assert texts(written(tmp_path / "coffee.md", BASIC)) == [
         ("coffee.md", "Pour over gives the clearest cup"),
-        ("coffee.md", "The office buys its beans from Harbor Roasters"),
+        ("coffee.md", "The office buys its beans from Harbor Roasters (see note 4)"),
     ]
     assert texts(written(tmp_path / ".cursor/rules/api.mdc", CURSOR)) == [("cursor", "Every handler returns a typed response.")]
     assert texts(claude_mem(tmp_path / "claude-mem.db")) == [
@@ -115,6 +115,47 @@ def test_a_folder_gives_what_its_files_hold(tmp_path):
     written(tmp_path / "vault/coffee.md", BASIC)
     written(tmp_path / "vault/.github/copilot-instructions.md", "Use the logger of the package, never print.\n")
     assert [tool for tool, _ in texts(tmp_path / "vault")] == ["copilot", "coffee.md", "coffee.md"]
+
+
+def test_a_folder_gives_nothing_for_what_is_broken_or_no_memory_and_tells_what_it_could_not_read(tmp_path):
+    written(tmp_path / "AGENTS.md", "- Use pnpm, never npm, in this repository.\n")
+    broken = written(tmp_path / "tsconfig.json", '{ // a comment\n "a": 1 }')
+    written(tmp_path / "words.json", ["save the file", "cancel the upload"])
+    written(tmp_path / ".venv/lib/NOTICE.md", "This product includes software of others.\n")
+    found = stored_notes(tmp_path)
+    assert [each.text for each in found.notes] == ["Use pnpm, never npm, in this repository."]
+    assert found.unread == (broken,)
+    with pytest.raises(UsageError) as refused:
+        stored_notes(broken)
+    assert refused.value.where == str(broken)
+    assert len(texts(tmp_path / "words.json")) == 2
+
+
+@pytest.mark.parametrize(
+    ("at", "told"),
+    [
+        (1_700_000_000, "2023-11-14T22:13:20+00:00"),
+        ("1700000000000", "2023-11-14T22:13:20+00:00"),
+        ("2024-05-01T10:00:00.123456", "2024-05-01T10:00:00.123000+00:00"),
+        ("2024-05-01 10:00:00", "2024-05-01T10:00:00+00:00"),
+        ("some day", None),
+        (None, None),
+    ],
+)
+def test_a_note_is_of_the_time_that_its_export_gives_or_undated(desk_at, home, at, told):
+    path = written(home / "mem0.json", [{"memory": "Prefers tabs over spaces in Go files", "created_at": at}])
+    with desk_at(home) as workspace:
+        import_path(workspace, path)
+        (memory,) = workspace.store.log.memories()
+    assert (memory.first_seen and memory.first_seen.isoformat()) == told
+
+
+def test_reading_a_database_leaves_nothing_beside_it(tmp_path):
+    path = claude_mem(tmp_path / "claude-mem.db")
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+    assert len(texts(path)) == 3
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_all_of_it_waits_with_its_source_and_time_and_is_left_out_when_it_is_remembered_already(desk_at, home):
@@ -158,7 +199,7 @@ def test_an_audit_finds_what_was_planted_and_nothing_else(desk_at, home):
     before = path.read_bytes()
     with desk_at(home) as workspace:
         found = audit(workspace, path)
-    by_day = {note.at.isoformat()[:10]: note.text for note in stored_notes(path)}
+    by_day = {note.at.isoformat()[:10]: note.text for note in stored_notes(path).notes}
     expected = sorted((fault, by_day[at].split()[0]) for at, _, faults in PLANTED for fault in faults)
     assert sorted((each.fault, each.text.split()[0]) for each in found.findings) == expected
     assert not found.compared

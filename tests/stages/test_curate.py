@@ -11,7 +11,20 @@ from hypothesis import strategies as st
 from kept.core.event import Origin
 from kept.core.fold import apply
 from kept.core.handover import CAUSE
-from kept.core.memory import CLIENT_MEMORY, LASTING, SAID_ONCE, Accepted, Actor, Candidate, Evidence, Held, Judged, Memory, Refused, Status
+from kept.core.memory import (
+    CLIENT_MEMORY,
+    LASTING,
+    SAID_ONCE,
+    Accepted,
+    Actor,
+    Candidate,
+    Evidence,
+    Held,
+    Judged,
+    Memory,
+    Refused,
+    Status,
+)
 from kept.core.operation import (
     APPROVED,
     MAY_CONTRADICT,

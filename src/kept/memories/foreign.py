@@ -27,15 +27,16 @@ _COMMENT = re2.compile(
 )
 _TAG = re2.compile(r"(?i)^\s*<(?P<name>[a-z][a-z0-9_-]*(?:context|memory|memories))>\s*$")
 # An observation of Basic Memory's, "- [kind] fact #tag (context)", and a relation, "- kind [[other note]]".
-_OBSERVED = re2.compile(r"^\[(?P<kind>[a-z][\w -]*)\]\s+(?P<fact>.+?)(?:\s+#[\w/-]+)*(?:\s+\([^()]*\))?$")
+# Without a tag a bracket is the fact's own.
+_OBSERVED = re2.compile(r"^\[(?P<kind>[a-z][\w -]*)\]\s+(?P<fact>.+?)(?:(?:\s+#[\w/-]+)+(?:\s+\([^()]*\))?)?$")
 _RELATED = re2.compile(r"^[\w -]*\[\[[^\]]+\]\]\s*(?:\([^()]*\))?$")
 _LINKED = re2.compile(r"^\[[^\]]*\]\([^)]*\.md\)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Note:
-    """One note of another tool's: its words, what kind the tool says it is (empty: it does not), the file, and when that was
-    changed.
+    """One note of another tool's: its words, what kind the tool says it is (empty: it does not), the file, and when it is of
+    (of a text file, when that was changed; None: nothing tells).
 
     ``beside`` is a folder of transcripts of the project it is about; empty where it is about none, or ``folder`` names the project.
     """
@@ -44,7 +45,7 @@ class Note:
     text: str
     kind: str
     path: Path
-    at: datetime
+    at: datetime | None
     beside: str = ""
     folder: str = ""
 

@@ -11,6 +11,7 @@ import re2
 from kept.core.artifact import artifacts
 from kept.core.redact import redact
 from kept.core.statement import Statement, statement
+from kept.core.times import EARLIEST
 from kept.curation.curate.clusters import clusters
 from kept.curation.curate.values import contradictions, saying, supersessions
 from kept.extraction.expiry import ends
@@ -45,11 +46,14 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Audit:
-    """What was read, and what is wrong with it. ``compared`` says whether there were transcripts to look for evidence in."""
+    """What was read, and what is wrong with it. ``compared`` says whether there were transcripts to look for evidence in,
+    ``unread`` are files that could not be read.
+    """
 
     notes: int
     findings: tuple[Finding, ...]
     compared: bool
+    unread: tuple[Path, ...] = ()
 
 
 _CODE = re2.compile(r"`([^`\n]+)`")
@@ -76,7 +80,8 @@ def audit(workspace: Workspace, path: Path) -> Audit:
     """What is wrong with the notes in a file or folder: secrets, instructions nobody typed, repeats, contradictions, what is out of
     date, and what no transcript at hand says. Raises UsageError where nothing in it is known, StoreError.
     """
-    notes = sorted(stored_notes(path), key=lambda note: note.at)
+    stored = stored_notes(path)
+    notes = sorted(stored.notes, key=lambda note: note.at or EARLIEST)
     says = [statement(note.text, artifacts(note.text)) for note in notes]
     compared = any(True for _ in workspace.store.archive.threads())
     found = [
@@ -87,7 +92,7 @@ def audit(workspace: Workspace, path: Path) -> Audit:
         *_ended(workspace, notes),
         *(_unsupported(workspace, notes, says) if compared else ()),
     ]
-    return Audit(notes=len(notes), findings=tuple(found), compared=compared)
+    return Audit(notes=len(notes), findings=tuple(found), compared=compared, unread=stored.unread)
 
 
 def _secrets(workspace: Workspace, notes: Sequence[Note]) -> Iterator[Finding]:

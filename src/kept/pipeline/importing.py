@@ -38,7 +38,10 @@ def import_path(workspace: Workspace, path: Path) -> Imported:
     """
     if path.is_file() and (path.suffix.lower() in _OWN or is_portable(path)):
         return import_file(workspace, path)
-    return take_up(workspace, _bodies(workspace, place(workspace, stored_notes(path))), path.name)
+    stored = stored_notes(path)
+    taken = take_up(workspace, _bodies(workspace, place(workspace, stored.notes)), path.name)
+    taken.left_out.update({"files that cannot be read": len(stored.unread)} if stored.unread else {})
+    return taken
 
 
 def on_offer(workspace: Workspace) -> dict[str, int]:
@@ -51,6 +54,7 @@ def _bodies(workspace: Workspace, found: Iterable[Placed]) -> Iterator[Mapping[s
     """The notes as :func:`take_up` reads them: proposed by an assistant, resting on the file they stand in."""
     for each in found:
         note = each.note
+        at = to_text(note.at) if note.at else None
         yield {
             "content": note.text,
             "profile": workspace.profile.id,
@@ -59,8 +63,6 @@ def _bodies(workspace: Workspace, found: Iterable[Placed]) -> Iterator[Mapping[s
             "status": Status.HELD.value,
             "origin": "assistant",
             "confidence": CONFIDENCE,
-            "first_seen": to_text(note.at),
-            "evidence": [
-                {"quote": note.text, "source": str(note.path), "at": to_text(note.at), "author": note.tool, "origin": "assistant"}
-            ],
+            "first_seen": at,
+            "evidence": [{"quote": note.text, "source": str(note.path), "at": at, "author": note.tool, "origin": "assistant"}],
         }

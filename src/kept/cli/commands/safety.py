@@ -262,6 +262,8 @@ def audit(
         show.write_json(to_json(found))
         return 1 if found.findings else 0
     show.write([line((f"{counted(found.notes, 'line')} in {show.format_path(str(path))}", "bold"))])
+    if found.unread:
+        show.write([line((f"{counted(len(found.unread), 'file')} cannot be read, {found.unread[0]} first", "yellow"))])
     if not found.findings:
         show.write([line(("Nothing is wrong with them.", "green"))])
     for fault, group in groupby(

@@ -154,7 +154,9 @@ def advised(proposals: Sequence[Judged], memories: Sequence[Memory]) -> Iterator
 
 
 def rests_on(proposals: Sequence[Judged], standing: Sequence[Memory]) -> list[tuple[int, int]]:
-    """Which proposals belong to what a person has put in other words since, or are the one sentence of which an agent named a good part."""
+    """Which proposals belong to what a person has put in other words since, or are the one sentence that a note of an agent's is a
+    good part of.
+    """
     place = {each.candidate.id: i for i, each in enumerate(proposals)}
     pairs = [(place[each], len(proposals) + i) for i, memory in enumerate(standing) for each in memory.candidates if each in place]
     wholes = [
