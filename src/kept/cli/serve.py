@@ -83,7 +83,7 @@ def _sample(home: Paths, call: Call) -> Callable[[], AbstractContextManager[Work
 
 def _tell(port: int, key: str, *, no_open: bool) -> None:
     """Tell where the page is, and open it where there is a screen."""
-    address = f"http://127.0.0.1:{port}/#{key}"
+    address = f"http://127.0.0.1:{port}/overview#{key}"
     show.write([line("The page is served here, to this machine alone; Ctrl-C ends it."), line((address, "bold"))])
     if not no_open and (sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()):
         Thread(target=webbrowser.open, args=[address], daemon=True).start()  # it may wait for the browser, which waits for the page

@@ -68,7 +68,7 @@ def _frame(request: Request) -> dict[str, Any]:
 
 async def sign_in_page(scope: Scope, receive: Receive, send: Send) -> None:
     """What is shown in place of any page until a browser has shown the key. At the front it is no failure."""
-    status = HTTPStatus.OK if scope["path"] == "/" else HTTPStatus.UNAUTHORIZED
+    status = HTTPStatus.OK if scope["path"] in ("/", "/overview") else HTTPStatus.UNAUTHORIZED
     await _html("sign_in.html", status, {})(scope, receive, send)
 
 

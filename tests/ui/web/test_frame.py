@@ -10,9 +10,9 @@ from kept.web.pages import PAGES
 def test_the_address_of_the_terminal_signs_in_and_the_key_leaves_the_address(chromium, served):
     context = chromium.new_context()
     page = context.new_page()
-    page.goto(f"{served.url}/#{served.key}")
+    page.goto(f"{served.url}/overview#{served.key}")
     page.wait_for_selector("nav[aria-label=Pages]")
-    assert "#" not in page.url
+    assert page.url == f"{served.url}/overview"
     assert page.evaluate("document.cookie") == ""
     assert page.evaluate("localStorage.length + sessionStorage.length") == 0
     context.close()
@@ -47,7 +47,7 @@ def test_every_page_has_one_heading_a_title_labels_and_fits_the_screen(browse, s
 
 
 def test_the_navigation_goes_everywhere_by_keys(browse, served):
-    page = browse()
+    page = browse("/settings")  # the first step leads elsewhere: what is pressed while a page loads is lost
     for each in (*PAGES[1:], PAGES[0]):
         page.keyboard.press("g")
         page.keyboard.press(each.key)

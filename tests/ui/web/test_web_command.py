@@ -39,7 +39,7 @@ def start(home):
 
 def address(process):
     process.stdout.readline()
-    return re.fullmatch(r"http://127\.0\.0\.1:(\d+)/#([\w-]{43})\n", process.stdout.readline()).groups()
+    return re.fullmatch(r"http://127\.0\.0\.1:(\d+)/overview#([\w-]{43})\n", process.stdout.readline()).groups()
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])

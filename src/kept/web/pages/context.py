@@ -1,5 +1,6 @@
 """What would be put before a session: type a message, see each line with its reason, and what was left out."""
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Annotated, Any, Literal
 
@@ -7,10 +8,12 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.core.fence import CORE, LAYERS, Context, Piece, block, line_of, tokens_of
+from kept.journal import calendar
 from kept.recall.preview import directories, preview
 from kept.web.navigation import Page
 from kept.web.render import is_part, page, part
 from kept.web.room import at_desk
+from kept.workspace import Workspace
 
 router = APIRouter()
 PAGE = Page(id="context", title="What sessions see", path="/context", key="i", router=router)
@@ -30,12 +33,12 @@ def context(
 ) -> Response:
     """What a hook would put before this message in this project; without a message, before a session that starts there.
 
-    Where no project is named (the form names "none" as an empty one) it is the only one, if there is but one.
+    Where no project is named (the form names "none" as an empty one) it is the one that was worked on last.
     """
     with at_desk(request) as workspace:
         known = directories(workspace)
         paths = [each for each, _ in known]
-        wanted = paths[0] if project is None and len(paths) == 1 else project
+        wanted = _last_worked_on(workspace, paths) if project is None else project
         directory = wanted if wanted in paths else ""
         most = min(int(budget), 100_000) if budget.isdecimal() else 0
         found = preview(workspace, message, directory=directory, client=client, budget=most)
@@ -55,6 +58,15 @@ def context(
         if is_part(request):
             return part(workspace, "context_shown.html", **values)
         return page(request, workspace, "context.html", here=PAGE.id, known=known, **values)
+
+
+def _last_worked_on(workspace: Workspace, directories: Sequence[str]) -> str:
+    """The directory of the project that the last session of all worked in; empty where there is none."""
+    day = calendar.latest(workspace)
+    sittings = workspace.store.archive.sittings(*workspace.span(day)) if day else ()
+    scopes = {workspace.scope(each): each for each in directories}
+    worked = sorted((each for each in sittings if each.project), key=lambda each: each.last_at)
+    return scopes.get(workspace.scope(worked[-1].project), "") if worked else ""
 
 
 def _layers(found: Context) -> list[tuple[str, list[tuple[Piece, int]]]]:
