@@ -288,3 +288,23 @@ def test_an_option_that_the_agent_worded_waits():
     ]
     (made,) = propose(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
     assert waits(made)
+
+
+@pytest.mark.parametrize(
+    ("before", "passage"),
+    [
+        ("In the old company the rule was this. ", "We always merged every branch without a review."),
+        ("Imagine a team whose policy is as follows. ", "Every branch is merged without a review."),
+        ("The README of the vendor says the following. ", "Every branch is merged without a review."),
+        ("The contractor wrote a page with rules.\n", "Every branch is merged without a review."),
+        ("What we must stop doing:\n- be late\n- ", "merge every branch without a review"),
+        ("Stell dir vor, die Regel wäre so. ", "Jeder Zweig wird ohne Durchsicht zusammengeführt."),
+    ],
+)
+def test_a_passage_behind_a_sentence_that_leads_on_to_it_waits(before, passage):
+    assert waits(only(user(f"{before}{passage} Please look at our settings."), suggest(passage)))
+
+
+def test_an_option_that_the_agent_worded_as_a_rule_waits():
+    options = "How should we deploy?\n1. Review each deploy with two people\n2. Always deploy straight to production\n\nTell me."
+    assert waits(only(agent(options), user("do option 2"), suggest("Always deploy straight to production")))

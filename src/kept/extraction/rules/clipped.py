@@ -42,8 +42,10 @@ _WRITES_WORDS, _WRITES_SIGNS = _both("assertion", "writes", "wrote")
 _EXPLAINS_WORDS, _EXPLAINS_SIGNS = _both("assertion", "explains")
 _EXPLAINS = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_EXPLAINS_WORDS})(?:$|{_EDGE})|{_EXPLAINS_SIGNS}")
 _WRITES = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_WRITES_WORDS})(?:$|{_EDGE})|{_WRITES_SIGNS}")
+_LEADS_ON = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{alternatives('assertion', 'leads_on', spaced=True)})")
 _OWN_WORDS, _OWN_SIGNS = _both("assertion", "own")
 _OWN = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_OWN_WORDS})(?:$|{_EDGE})|{_OWN_SIGNS}")
+_SENTENCE = re2.compile(r"[.!?。！？]+\s+")
 _ARROW = re2.compile(r"^\s*[-=]+>?\s+")
 _ITEM = re2.compile(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)])[ \t]")
 _STRUCK = ("~~", "<!--")
@@ -81,8 +83,11 @@ def introduced(text: str, start: int) -> str:
     lines = text[:start].splitlines() or [""]
     at_start = text[start - 1 : start] == "\n"
     own, above = ("", lines) if at_start else (lines[-1], lines[:-1])
-    item = _ITEM.match(own) is not None
+    item = _ITEM.match(own or text[start:]) is not None
     lead = next((line.strip() for line in reversed(above) if line.strip() and not (item and _ITEM.match(line))), "")
+    beside = _SENTENCE.split(own.rstrip())[-1] if own.strip() and not item else _SENTENCE.split(lead)[-1]
+    if _LEADS_ON.search(beside):
+        return LED
     if not lead or lead.endswith(_ENDED):
         return ""
     return _led(lead, announces=lead.endswith(_COLONS) or lead.startswith("#"))

@@ -11,6 +11,7 @@ import re2
 from kept.core.lexicon import TellingPatterns
 from kept.core.sentences import Span
 from kept.extraction.rules.patterns import behind_filler, has
+from kept.profiles.lexicons import alternatives
 
 _ENDED = re2.compile(r"[.!?…。！？][\"'”’)\]」』»*_]?$")
 # A line without a full stop that is none of a text: it begins small and has some words.
@@ -34,12 +35,16 @@ _TELLS = (
     "here",
     "everywhere",
 )
+# Words of a sentence that brings a text of somebody else: "can you answer this mail?"
+_BRINGS = re2.compile(rf"(?i)\b(?:{alternatives('assertion', 'brings', spaced=True)})\b")
 _MARK = 40  # characters among which a marker, a greeting or an arrow stands
 _QUESTION = ("?", "？")
 
 
 def stands_free(text: str, spans: Sequence[Span], first: int, last: int, patterns: Sequence[TellingPatterns]) -> bool:
     """Whether the sentences ``first`` to ``last`` of a prompt are the person's own telling as far as what is around them shows."""
+    if _BRINGS.search(text[: spans[first].start]):
+        return False
     opening = first
     while opening and spans[opening].bullet and spans[opening - 1].bullet:
         opening -= 1

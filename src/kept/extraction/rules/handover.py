@@ -22,6 +22,7 @@ from kept.profiles.lexicons import word_list
 from kept.profiles.profile import Category, Profile
 
 LEAST = 4  # content words of a passage that is certain
+_BINDS = word_list("assertion", "binds") - {"no", "not", "only", "dont", "don't"}
 _SURE, _UNSURE = 0.95, 0.5
 _KINDS = (
     ("preference", word_list("assertion", "prefers")),
@@ -101,8 +102,8 @@ def _doubt(passage: Passage | None, content: str) -> str:
         return "the words just before the passage deny it"
     if content_words(content) < LEAST:
         return f"the passage has fewer than {LEAST} words with matter"
-    if passage.answer:
-        return ""
+    if passage.answer:  # what the agent words as a rule is no rule of the person's, who chose what to do
+        return "the agent worded it as a rule" if not _BINDS.isdisjoint(tokens(content)) else ""
     if is_choice(passage.event):
         return CHOSEN
     text, start, end = passage.event.text, passage.start, passage.end
