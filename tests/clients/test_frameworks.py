@@ -13,6 +13,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
+FACT, ASKED = "The walnut crates stand in hall seven.", "In which hall do the walnut crates stand?"
 TOLD = "From now on always run the linter before you commit."
 
 
@@ -28,23 +29,19 @@ def learnt(home):
         return [each.text for each in memory.list()]
 
 
-def test_langchain_puts_memory_before_a_history_and_learns_from_it(home):
+def test_langchain_learns_from_a_history(home):
     messages = pytest.importorskip("langchain_core.messages")
     from kept.adapters.langchain import KeptChatMessageHistory
 
     with kept.Memory.open(home, project="shop", session="one") as memory:
-        memory.add("Use pnpm here, never npm.", "constraint")
         history = KeptChatMessageHistory(memory)
         history.add_user_message(TOLD)
         call = {"name": "bash", "args": {"command": "ls"}, "id": "c1", "type": "tool_call"}
         history.add_messages([messages.AIMessage("I will.", tool_calls=[call]), messages.ToolMessage("ok", tool_call_id="c1")])
-        first, *others = history.messages
-        assert first.type == "system"
-        assert "pnpm" in first.content
-        assert [each.type for each in others] == ["human", "ai", "tool"]
+        assert [each.type for each in history.messages] == ["human", "ai", "tool"]
         assert [each.text for each in memory.recent().entries] == [TOLD, "I will.", "ls", "ok"]
         history.clear()
-        assert [each.type for each in history.messages] == ["system"]
+        assert history.messages == []
     assert TOLD in learnt(home)
 
 
@@ -52,7 +49,7 @@ def test_langchain_runs_a_chain_with_the_history(home):
     runnables = pytest.importorskip("langchain_core.runnables")
     history = pytest.importorskip("langchain_core.runnables.history")
     messages = pytest.importorskip("langchain_core.messages")
-    from kept.adapters.langchain import KeptChatMessageHistory
+    from kept.adapters.langchain import KeptChatMessageHistory, recall
 
     seen = []
 
@@ -61,14 +58,31 @@ def test_langchain_runs_a_chain_with_the_history(home):
         return messages.AIMessage("Noted.")
 
     with kept.Memory.open(home, project="shop", session="one") as memory:
-        memory.add("Use pnpm here, never npm.", "constraint")
+        memory.add(FACT, "project_fact")
         kept_history = KeptChatMessageHistory(memory)
-        chain = history.RunnableWithMessageHistory(runnables.RunnableLambda(model), lambda: kept_history, history_factory_config=[])
+        chain = history.RunnableWithMessageHistory(
+            recall(memory) | runnables.RunnableLambda(model), lambda: kept_history, history_factory_config=[]
+        )
         chain.invoke([messages.HumanMessage(TOLD)])
-        chain.invoke([messages.HumanMessage("Go on.")])
-        assert "pnpm" in seen[0][0]
-        assert seen[1][1:] == [TOLD, "Noted.", "Go on."]
+        chain.invoke([messages.HumanMessage(ASKED)])
+        assert FACT not in str(seen[0])
+        assert FACT in seen[1][0]
+        assert seen[1][1:] == [TOLD, "Noted.", ASKED]
     assert TOLD in learnt(home)
+
+
+def test_langchain_observes_a_streamed_answer(home):
+    models = pytest.importorskip("langchain_core.language_models.fake_chat_models")
+    history = pytest.importorskip("langchain_core.runnables.history")
+    messages = pytest.importorskip("langchain_core.messages")
+    from kept.adapters.langchain import KeptChatMessageHistory, recall
+
+    with kept.Memory.open(home, project="shop", session="one") as memory:
+        kept_history = KeptChatMessageHistory(memory)
+        model = models.GenericFakeChatModel(messages=iter([messages.AIMessage("I will do it.")]))
+        chain = history.RunnableWithMessageHistory(recall(memory) | model, lambda: kept_history, history_factory_config=[])
+        assert len(list(chain.stream([messages.HumanMessage(TOLD)]))) > 1
+        assert [each.text for each in memory.recent().entries] == [TOLD, "I will do it."]
 
 
 def test_langgraph_stores_searches_filters_and_lists_as_its_own_store_does(home):
@@ -110,6 +124,23 @@ def test_langgraph_stores_searches_filters_and_lists_as_its_own_store_does(home)
         assert memory.list()
 
 
+def test_langgraph_gives_back_every_value_as_it_was_put(home):
+    pytest.importorskip("langgraph")
+    from kept.adapters.langgraph import KeptStore
+
+    with kept.Memory.open(home, project="langgraph") as memory:
+        store = KeptStore(memory)
+        values = {
+            "k1": {"a": "10\u00a0km"},
+            "K1": {"a": "10\u00a0km"},
+            "+1": {"a": "a\u2028b\u00adc\u200bd"},
+            "1": {"a": "e\u0301 é \U0001f600"},
+        }
+        for key, value in values.items():
+            store.put(("x",), key, value)
+        assert {key: store.get(("x",), key).value for key in values} == values
+
+
 def test_langgraph_runs_a_graph_whose_nodes_use_the_store(home):
     graph = pytest.importorskip("langgraph.graph")
     from langgraph.store.base import BaseStore
@@ -133,13 +164,13 @@ def test_openai_agents_run_with_a_session_that_remembers(home):
     from agents.items import ModelResponse
     from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
-    from kept.adapters.openai_agents import KeptSession
+    from kept.adapters.openai_agents import KeptSession, recall
 
     seen = []
 
     class Model(agents.Model):
         async def get_response(self, *_, **given):
-            seen.append(given["input"])
+            seen.append(str(given["system_instructions"]))
             text = ResponseOutputText(text="Noted.", type="output_text", annotations=[])
             message = ResponseOutputMessage(
                 id=f"m{len(seen)}", content=[text], role="assistant", status="completed", type="message"
@@ -151,26 +182,21 @@ def test_openai_agents_run_with_a_session_that_remembers(home):
 
     async def talk():
         async with kept.AsyncMemory.open(home, project="shop", session="one") as memory:
-            await memory.add("Use pnpm here, never npm.", "constraint")
+            await memory.add(FACT, "project_fact")
             session = KeptSession(memory, "s")
             agent = agents.Agent(name="a", model=Model())
-            config = agents.RunConfig(tracing_disabled=True)
+            config = agents.RunConfig(tracing_disabled=True, call_model_input_filter=recall(memory))
             await agents.Runner.run(agent, TOLD, session=session, run_config=config)
-            result = await agents.Runner.run(agent, "Go on.", session=session, run_config=config)
+            result = await agents.Runner.run(agent, ASKED, session=session, run_config=config)
             assert result.final_output == "Noted."
-            assert [each.get("role") for each in await session.get_items()] == [
-                "developer",
-                "user",
-                "assistant",
-                "user",
-                "assistant",
-            ]
+            assert [each.get("role") for each in await session.get_items()] == ["user", "assistant", "user", "assistant"]
             assert (await session.pop_item())["role"] == "assistant"
             await session.clear_session()
-            assert [each.get("role") for each in await session.get_items()] == ["developer"]
+            await session.add_items([{"type": "web_search_call", "id": "w", "status": "completed"}])
+            assert len(await session.get_items()) == 1
 
     asyncio.run(talk())
-    assert "pnpm" in str(seen[0][0])
+    assert [FACT in each for each in seen] == [False, True]
     assert TOLD in learnt(home)
 
 
@@ -189,7 +215,8 @@ def test_llama_index_puts_the_block_into_its_memory_and_flushes_into_it(home):
             await chat.aput(ChatMessage(role="user", content="Which package manager do we use?"))
             shown = "\n".join(str(each.content) for each in await chat.aget())
             assert "pnpm" in shown
-            await block.aput([ChatMessage(role="user", content=TOLD), ChatMessage(role="assistant", content="I will.")])
+            await chat.aput_messages([ChatMessage(role="user", content=TOLD), ChatMessage(role="assistant", content="I will.")])
+            await block.aput(await chat.aget_all())
 
     asyncio.run(talk())
     assert TOLD in learnt(home)

@@ -1,28 +1,45 @@
-"""LangChain: a chat history that learns from what is added to it, and puts memory before what it holds."""
+"""LangChain: a chat history that learns from what is added to it, and a step of a chain that puts memory before a prompt."""
 
 from collections.abc import Sequence
 
 from langchain_core.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
-from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.messages import BaseMessage, SystemMessage, convert_to_messages
+from langchain_core.prompt_values import PromptValue
+from langchain_core.runnables import RunnableLambda
 
 from kept.api import Memory
 
 
-class KeptChatMessageHistory(BaseChatMessageHistory):
-    """The messages of ``inner`` (in memory where there is none), observed by ``memory``; before them stands one message with what
-    is worth knowing before the last of the user's. ``budget`` is in tokens.
+def recall(
+    memory: Memory, *, budget: int | None = None
+) -> RunnableLambda[PromptValue | Sequence[BaseMessage] | str, list[BaseMessage]]:
+    """The step before a model: what is worth knowing before the last message of the user, then the messages. ``budget`` is in
+    tokens.
     """
 
-    def __init__(self, memory: Memory, inner: BaseChatMessageHistory | None = None, *, budget: int | None = None) -> None:
-        self._memory, self._inner, self._budget = memory, inner or InMemoryChatMessageHistory(), budget
+    def with_memory(given: PromptValue | Sequence[BaseMessage] | str) -> list[BaseMessage]:
+        messages = (
+            given.to_messages()
+            if isinstance(given, PromptValue)
+            else convert_to_messages([given] if isinstance(given, str) else given)
+        )
+        asked = next((str(each.content) for each in reversed(messages) if each.type == "human"), "")
+        context = memory.context(asked, budget=budget)
+        return [SystemMessage(content=context.text), *messages] if context else messages
+
+    return RunnableLambda(with_memory)
+
+
+class KeptChatMessageHistory(BaseChatMessageHistory):
+    """The messages of ``inner`` (in memory where there is none), observed by ``memory``."""
+
+    def __init__(self, memory: Memory, inner: BaseChatMessageHistory | None = None) -> None:
+        self._memory, self._inner = memory, inner or InMemoryChatMessageHistory()
 
     @property
     def messages(self) -> list[BaseMessage]:
-        """What is worth knowing, then the conversation."""
-        past = list(self._inner.messages)
-        asked = next((str(each.content) for each in reversed(past) if each.type == "human"), "")
-        context = self._memory.context(asked, budget=self._budget)
-        return [SystemMessage(content=context.text), *past] if context else past
+        """The conversation."""
+        return list(self._inner.messages)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add to the conversation, and observe."""

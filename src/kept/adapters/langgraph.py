@@ -5,7 +5,9 @@ A value is one memory of the project ``langgraph``, as JSON of at most 2,000 cha
 
 import asyncio
 import json
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import sha256
 from typing import Any
 
 from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
@@ -40,7 +42,7 @@ class KeptStore(BaseStore):
     def _do(self, op: Op) -> Result:
         match op:
             case GetOp(namespace=namespace, key=key):
-                return next((stored for _, stored in self._stored() if (stored.namespace, stored.key) == (namespace, key)), None)
+                return next((self._item(*pair) for pair in self._stored() if _place(pair[1]) == (namespace, key)), None)
             case PutOp():
                 self._put(op)
                 return None
@@ -50,11 +52,14 @@ class KeptStore(BaseStore):
                 return self._namespaces(op)
         raise TypeError(f"no operation of a store: {op!r}")
 
-    def _stored(self) -> Iterator[tuple[Item, StoreItem]]:
+    def _stored(self) -> Iterator[tuple[Item, dict[str, Any]]]:
         for item in self._memory.list():
-            if (stored := self._value(item.text)) is not None:
-                changed = self._memory.history(item.id)[-1].at
-                yield item, StoreItem(**stored, created_at=item.first_seen or changed, updated_at=changed)
+            if (body := self._value(item.text)) is not None:
+                yield item, body
+
+    def _item(self, item: Item, body: dict[str, Any]) -> StoreItem:
+        changed = self._memory.history(item.id)[-1].at
+        return StoreItem(**body, created_at=item.first_seen or changed, updated_at=changed)
 
     def _value(self, text: str) -> dict[str, Any] | None:
         """What a memory holds of a store; None where it is another's."""
@@ -65,13 +70,12 @@ class KeptStore(BaseStore):
             return None
 
     def _put(self, op: PutOp) -> None:
-        before = next((item for item, stored in self._stored() if (stored.namespace, stored.key) == (op.namespace, op.key)), None)
+        before = next((item for item, body in self._stored() if _place(body) == (op.namespace, op.key)), None)
         if op.value is None:
             if before is not None:
                 self._memory.delete(before.id)
             return
-        body = {"namespace": list(op.namespace), "key": op.key, "value": op.value}
-        text = json.dumps(body, ensure_ascii=False).replace("  ", "\\u0020\\u0020")  # spaces in a row would be made one
+        text = _text_of(op.namespace, op.key, op.value)
         if before is None:
             self._memory.add(text, _CATEGORY)
         elif before.text != text:
@@ -80,8 +84,8 @@ class KeptStore(BaseStore):
     def _search(self, op: SearchOp) -> list[SearchItem]:
         depth = len(op.namespace_prefix)
         scores: dict[str, float] = {}
-        stored = {item.id: each for item, each in self._stored() if each.namespace[:depth] == op.namespace_prefix}
-        stored = {number: each for number, each in stored.items() if _fits(each.value, op.filter or {})}
+        stored = {item.id: (item, body) for item, body in self._stored() if body["namespace"][:depth] == op.namespace_prefix}
+        stored = {number: pair for number, pair in stored.items() if _fits(pair[1]["value"], op.filter or {})}
         wanted = op.offset + op.limit
         if op.query:
             most = _FIRST
@@ -92,7 +96,7 @@ class KeptStore(BaseStore):
                     break
                 most *= 4
         order = [*scores, *(number for number in stored if number not in scores)]
-        found = [(stored[number], scores.get(number)) for number in order[op.offset : wanted]]
+        found = [(self._item(*stored[number]), scores.get(number)) for number in order[op.offset : wanted]]
         return [
             SearchItem(
                 namespace=each.namespace,
@@ -106,7 +110,7 @@ class KeptStore(BaseStore):
         ]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        found = {stored.namespace for _, stored in self._stored()}
+        found = {body["namespace"] for _, body in self._stored()}
         for each in op.match_conditions or ():
             found = {
                 namespace
@@ -115,6 +119,20 @@ class KeptStore(BaseStore):
             }
         short = {namespace[: op.max_depth] for namespace in found}
         return sorted(short)[op.offset : op.offset + op.limit]
+
+
+def _place(body: dict[str, Any]) -> tuple[tuple[str, ...], str]:
+    return body["namespace"], body["key"]
+
+
+def _text_of(namespace: tuple[str, ...], key: str, value: dict[str, Any]) -> str:
+    """A value as the text of a memory. The mark keeps keys apart that differ in case or signs alone, for memories do not; what a
+    memory's text would lose (spaces in a row, signs that do not show) is escaped.
+    """
+    mark = int(sha256(json.dumps([namespace, key]).encode()).hexdigest()[:8], 16)
+    text = json.dumps({"namespace": list(namespace), "key": key, "value": value, "mark": mark}, ensure_ascii=False)
+    shown = (each if each.isprintable() and not unicodedata.combining(each) else json.dumps(each)[1:-1] for each in text)
+    return "".join(shown).replace("  ", "\\u0020\\u0020")
 
 
 def _fits(value: dict[str, Any], wanted: dict[str, Any]) -> bool:

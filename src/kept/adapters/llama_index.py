@@ -7,11 +7,22 @@ from llama_index.core.memory.memory import BaseMemoryBlock
 
 from kept.api import AsyncMemory
 
-_ROLES = {MessageRole.USER: "user", MessageRole.ASSISTANT: "assistant", MessageRole.SYSTEM: "system", MessageRole.TOOL: "tool"}
+_ROLES = {
+    MessageRole.USER: "user",
+    MessageRole.ASSISTANT: "assistant",
+    MessageRole.CHATBOT: "assistant",
+    MessageRole.MODEL: "assistant",
+    MessageRole.TOOL: "tool",
+    MessageRole.FUNCTION: "tool",
+}
 
 
 class KeptMemoryBlock(BaseMemoryBlock[str]):
-    """A block of ``Memory.from_defaults(memory_blocks=[…])``. ``budget`` is in tokens."""
+    """A block of ``Memory.from_defaults(memory_blocks=[…])``. ``budget`` is in tokens.
+
+    LlamaIndex hands a block only what its short-term memory has no room for: at the end of a conversation call
+    ``await block.aput(await chat.aget_all())`` with the rest, then ``end_session()``.
+    """
 
     name: str = "kept"
     memory: AsyncMemory

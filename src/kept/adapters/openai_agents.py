@@ -1,28 +1,40 @@
-"""OpenAI Agents SDK: a session that learns from its items, and puts memory before them."""
+"""OpenAI Agents SDK: a session that learns from its items, and a filter that puts memory before each call of the model."""
 
 from agents import SQLiteSession, TResponseInputItem
 from agents.memory import Session, SessionSettings
+from agents.run import CallModelData, CallModelInputFilter, ModelInputData
 
 from kept.api import AsyncMemory
 
 
-class KeptSession:
-    """The items of ``inner`` (in memory where there is none), observed by ``memory``; before them stands one item with what is
-    worth knowing before the last of the user's. ``budget`` is in tokens.
+def recall(memory: AsyncMemory, *, budget: int | None = None) -> CallModelInputFilter:
+    """The ``call_model_input_filter`` of a ``RunConfig``: after the instructions stands what is worth knowing before the last
+    message of the user. ``budget`` is in tokens.
     """
+
+    async def with_memory(data: CallModelData[object]) -> ModelInputData:
+        given = data.model_data
+        asked = next((str(each.get("content")) for each in reversed(given.input) if each.get("role") == "user"), "")
+        context = await memory.context(asked, budget=budget)
+        told = "\n\n".join(each for each in (given.instructions, context.text) if each)
+        return ModelInputData(input=given.input, instructions=told or None)
+
+    return with_memory
+
+
+class KeptSession:
+    """The items of ``inner`` (in memory where there is none), observed by ``memory``."""
 
     session_settings: SessionSettings | None = None
 
-    def __init__(self, memory: AsyncMemory, session_id: str, inner: Session | None = None, *, budget: int | None = None) -> None:
+    def __init__(self, memory: AsyncMemory, session_id: str, inner: Session | None = None) -> None:
         self.session_id = session_id
-        self._memory, self._inner, self._budget = memory, inner or SQLiteSession(session_id), budget
+        self._memory, self._inner = memory, inner or SQLiteSession(session_id)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """What is worth knowing, then the latest items."""
-        items = await self._inner.get_items(limit)
-        asked = next((str(each.get("content")) for each in reversed(items) if each.get("role") == "user"), "")
-        context = await self._memory.context(asked, budget=self._budget)
-        return [{"role": "developer", "content": context.text}, *items] if context else items
+        """The latest items."""
+        items: list[TResponseInputItem] = await self._inner.get_items(limit)
+        return items
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add items, and observe them."""
