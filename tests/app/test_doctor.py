@@ -8,6 +8,8 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 
 import pytest
 
@@ -207,9 +209,59 @@ def test_a_model_that_cannot_be_reached_is_named(place, settings, told):
     assert told in wrong(place)
 
 
-def test_a_program_that_does_not_answer_as_a_model_is_named(place):
-    _settings(place, f'[llm]\nadapter = "command"\ncommand = "{script(place.root, "model", "exit 7")}"\nattempts = 1\n')
-    assert "does not answer" in wrong(place)
+class _Broken(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.send_error(404)
+
+    def log_message(self, *_):
+        pass
+
+
+class _Answering(_Broken):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        reply = {
+            "choices": [{"message": {"role": "assistant", "content": '{"word": "yes"}'}, "finish_reason": "stop"}],
+            "model": "x",
+        }
+        body = json.dumps(reply).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.mark.parametrize(("answers", "well"), [(_Broken, False), (_Answering, True)])
+def test_a_model_on_this_machine_is_asked_whether_it_answers(place, answers, well):
+    with HTTPServer(("127.0.0.1", 0), answers) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/v1"
+        _settings(place, f'[llm]\nadapter = "openai"\nmodel = "x"\nbase_url = "{address}"\nattempts = 1\n')
+        (found,) = [each for each in examine(place) if each.name == "language model"]
+        server.shutdown()
+    assert found.well is well
+    assert ("it answered" if well else "does not answer") in found.detail
+
+
+@pytest.mark.parametrize("name", ["claude", "model"])
+def test_a_program_is_not_asked_for_it_may_cost(place, name):
+    asked = place.root / "asked"
+    _settings(place, f'[llm]\nadapter = "command"\ncommand = "{script(place.root, name, f"touch {asked}")} -p"\n')
+    (found,) = [each for each in examine(place) if each.name == "language model"]
+    assert found.well is None
+    assert "kept config try" in found.detail
+    assert not asked.exists()
+
+
+def test_mending_a_hook_gives_no_leave_and_enters_none_for_another_agent(place):
+    codex = place.root / ".codex" / "hooks.json"
+    codex.unlink()
+    edited(claude(place), lambda body: body.pop("permissions", None) or body["hooks"].pop("UserPromptSubmit"))
+    mend(place, examine(place))
+    assert "UserPromptSubmit" in claude(place).read_text()
+    assert "permissions" not in json.loads(claude(place).read_text())
+    assert not codex.exists()
 
 
 def test_a_run_that_was_stopped_is_named_with_its_process(place):

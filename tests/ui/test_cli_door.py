@@ -84,6 +84,11 @@ def test_a_shell_completes_commands_options_settings_and_actions(capsys, home, w
     assert offered in [line.split("\t")[0] for line in out.splitlines()]
 
 
+@pytest.mark.parametrize("name", ["undo", "redo"])
+def test_no_placeholder_is_offered(capsys, home, name):
+    assert kept(capsys, "--complete", name, "") == (0, "", "")
+
+
 @pytest.mark.parametrize(("shell", "checks"), [("bash", "bash"), ("zsh", "zsh"), ("fish", "fish"), ("powershell", "")])
 def test_each_shell_gets_a_script_that_it_can_read(capsys, home, shell, checks):
     code, out, _ = kept(capsys, "completion", shell)
@@ -147,6 +152,8 @@ def test_a_global_option_without_a_value_never_falls_back_to_the_default(capsys,
         (("status", "--tz", "Mars/Olympus"), "Europe/Berlin"),
         (("status", "--profile", "nope"), "profiles: "),
         (("run", "/nowhere/at/all"), "no such file"),
+        (("list", "--category", "-h"), "one of: "),
+        (("search", "x", "--in", "-h"), "memories, summaries, turns"),
         (("forget",), "give ids, --words"),
         (("forget", "--source", "nobody", "--yes"), "name a source of `kept sources`"),
     ],

@@ -25,7 +25,7 @@ DAYS = 86_400
 def started(monkeypatch):
     """What is started in the background, instead of starting it."""
     words = []
-    monkeypatch.setattr(background_run, "_start", lambda _, given: not words.append(given))
+    monkeypatch.setattr(background_run, "_start", lambda _, given, **__: not words.append(given))
     return words
 
 
@@ -81,6 +81,27 @@ def test_a_missed_night_begins_with_the_next_session_and_one_that_was_not_missed
     os.utime(night, (time.time() - 3 * DAYS, time.time() - 3 * DAYS))
     hook(*start)
     assert started == [["schedule", "run"]]
+
+
+def test_a_night_that_never_was_is_missed_a_day_after_the_first_session_whatever_is_touched(home, state, hook, started):
+    start = ("session-start", payload("SessionStart"), "--plugin")
+    hook(*start)
+    since = state / "plugin.since"
+    os.utime(since, (time.time() - 2 * DAYS, time.time() - 2 * DAYS))
+    hook("user-prompt", payload("UserPromptSubmit", prompt="Hello."), "--plugin")
+    hook(*start)
+    assert started == [["schedule", "run"]]
+    assert since.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_first_run_takes_the_time_it_needs(home, monkeypatch):
+    limits = []
+    monkeypatch.setattr(background_run.subprocess, "Popen", lambda *_, preexec_fn, **__: limits.append(preexec_fn))
+    monkeypatch.setattr(background_run.os, "nice", lambda _: 0)
+    monkeypatch.setattr(background_run.resource, "setrlimit", lambda *given: limits.append(given))
+    assert background_run.catch_up(str(home)) == FIRST
+    limits.pop()()
+    assert limits == []
 
 
 def test_the_end_of_a_session_is_read_unless_the_settings_say_that_it_waits(home, state, hook, started):

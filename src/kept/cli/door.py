@@ -86,11 +86,13 @@ def _command(name: str, arguments: list[str], call: Call) -> int:
 def _invoke(command: Command, arguments: list[str], call: Call) -> int:
     import typer  # noqa: PLC0415 - `kept --help`, `--version` and a mistyped command do without
 
-    helped = arguments[-1:] in (["--help"], ["-h"]) and "--" not in arguments
-    made = parser_for_help(command) if helped else parser(command)
+    name = f"kept {command.name}"
     try:
+        if arguments[-1:] in (["--help"], ["-h"]) and "--" not in arguments:
+            parser_for_help(command).make_context(name, [*arguments], obj=call)  # exits, unless the word is an option's value
+        made = parser(command)
         # Not through its main(), which has its own mind about interruptions, broken pipes and exit codes.
-        with made.make_context(f"kept {command.name}", arguments, obj=call) as context:
+        with made.make_context(name, arguments, obj=call) as context:
             code = made.invoke(context)
     except typer.Exit as ended:
         return ended.exit_code

@@ -17,7 +17,7 @@ from kept.local.queue import state_of
 from kept.profiles import profile
 from kept.profiles.profile import Occasion
 
-_CPU_SECONDS = 300  # beyond this the system ends it; what it did until then stays done
+_CPU_SECONDS = 300  # beyond this the system ends the reading of one transcript; what it did until then stays done
 _MISSED = 26 * 3600.0  # seconds after which a night counts as missed
 FIRST = "kept has begun to read the sessions on this machine, in the background; later sessions know what matters of them."
 
@@ -35,29 +35,32 @@ def catch_up(root: str) -> str:
     if not os.path.exists(os.path.join(state, "kept.db")):  # noqa: PTH110, PTH118 - as in local/queue.py
         os.makedirs(os.path.join(state, "hooks"), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH118 - as above
         os.chmod(state, 0o700)  # noqa: PTH101 - as above
-        return FIRST if _start(root, ["run", "--quiet", "--no-llm"]) else ""
+        _since(state)
+        return FIRST if _start(root, ["run", "--quiet", "--no-llm"], bounded=False) else ""
     if _is_missed(state):
-        _start(root, ["schedule", "run"])
+        _start(root, ["schedule", "run"], bounded=False)
     return ""
 
 
 def _is_missed(state: str) -> bool:
-    """Whether the night's job did not run for more than a day; where it never did, since the store was made."""
-    for name in ("night.json", "kept.db"):
-        path = os.path.join(state, name)  # noqa: PTH118 - as above
-        if os.path.exists(path):  # noqa: PTH110 - as above
-            made = os.stat(path).st_mtime if name == "night.json" else _made(state)  # noqa: PTH116 - as above
-            return time.time() - made > _MISSED
-    return False
+    """Whether the night's job did not run for more than a day; where it never did, since the plugin first looked."""
+    try:
+        last = os.stat(os.path.join(state, "night.json")).st_mtime  # noqa: PTH116, PTH118 - as above
+    except FileNotFoundError:
+        last = _since(state)
+    return time.time() - last > _MISSED
 
 
-def _made(state: str) -> float:
-    """When this kept began, as far as the oldest file of its folder tells."""
-    with os.scandir(state) as entries:
-        return min((each.stat(follow_symlinks=False).st_mtime for each in entries), default=time.time())
+def _since(state: str) -> float:
+    """When the plugin first looked here: the time of a file that is made once and never written again."""
+    handle = os.open(os.path.join(state, "plugin.since"), os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)  # noqa: PTH118 - as above
+    try:
+        return os.fstat(handle).st_mtime
+    finally:
+        os.close(handle)
 
 
-def _start(root: str, words: list[str]) -> bool:
+def _start(root: str, words: list[str], *, bounded: bool = True) -> bool:
     """Start a command of kept's, apart from the hook, where no run is under way."""
     if under_way(root):
         return False
@@ -71,7 +74,7 @@ def _start(root: str, words: list[str]) -> bool:
             close_fds=True,
             cwd="/",
             env={**os.environ, GUARD: "1"},
-            preexec_fn=_bound,  # noqa: PLW1509 - a hook has one thread
+            preexec_fn=_bound if bounded else _give_way,  # noqa: PLW1509 - a hook has one thread
         )
     return True
 
@@ -82,10 +85,16 @@ def wanted(root: str, profiles: Sequence[str]) -> bool:
     return any(profile(each, own).when.on(Occasion.SESSION_END) for each in profiles)
 
 
-def _bound() -> None:
-    """In the new process: give way to everybody else, and end after so much time of the processor."""
-    with suppress(OSError, ValueError):
+def _give_way() -> None:
+    """In the new process: give way to everybody else."""
+    with suppress(OSError):
         os.nice(10)
+
+
+def _bound() -> None:
+    """In the new process: give way, and end after so much time of the processor."""
+    _give_way()
+    with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
 
 

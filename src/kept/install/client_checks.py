@@ -34,8 +34,8 @@ def look_at_clients(home: Paths) -> Iterator[Finding]:
     """Every coding agent that is used: whether it calls kept, and what kept answers it."""
     calling, there, using = hooked(home), plugged(home), used(home)
     for client in (*CLIENTS, GEMINI):
-        misplaced = tuple(_misplaced(home, client))
-        yield from misplaced
+        elsewhere = tuple(misplaced(home, client))
+        yield from elsewhere
         if client in using:
             yield from _settings_of(home, client)
         if client in calling and client in there:
@@ -45,7 +45,7 @@ def look_at_clients(home: Paths) -> Iterator[Finding]:
             yield from _plugin(home, client)
         elif client in calling:
             yield from _hooks(home, client)
-        elif client in using and not misplaced:
+        elif client in using and not elsewhere:
             yield Finding(name=client.name, well=None, detail="does not call kept", fix="kept setup")
     for client in sectioned(home):
         if client in there or client in calling or client.name in load_settings(home.settings).sections:
@@ -54,7 +54,7 @@ def look_at_clients(home: Paths) -> Iterator[Finding]:
         yield Finding(name=f"{client.name} section", well=None, detail=detail, fix="kept setup")
 
 
-def _misplaced(home: Paths, client: Client) -> Iterator[Finding]:
+def misplaced(home: Paths, client: Client) -> Iterator[Finding]:
     """A variable that has the client read other settings than those that call kept."""
     named = dict(home.variables).get(client.variable, "")
     if not named:

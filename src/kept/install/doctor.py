@@ -18,13 +18,13 @@ from urllib.parse import urlsplit
 
 from kept.changes import settle
 from kept.core.errors import KeptError
-from kept.install.client_checks import look_at_clients
+from kept.install.client_checks import look_at_clients, misplaced
 from kept.install.finding import Finding
 from kept.install.machine_checks import look_at_folders, look_at_lock, look_at_program, look_at_settings, not_private
 from kept.install.processes import run_limited
 from kept.install.schedule import installed_entries
 from kept.install.schedulers import Installed, Kind
-from kept.install.setup import install_hooks, note_program
+from kept.install.setup import hooked, install_hooks, note_program, planned, used
 from kept.intake.discovery import survey
 from kept.local.job_failures import standing_failures
 from kept.local.queue import complaints, lines, queue_path
@@ -84,7 +84,11 @@ def _make_private(home: Paths) -> str:
 
 
 def _enter_hooks(home: Paths) -> str:
-    return f"entered the hooks in {', '.join(str(each.path) for each in install_hooks(home)) or 'no file'}"
+    """Where kept is called already, or was before a variable led elsewhere: another agent, and leave to call, are asked for."""
+    calling = hooked(home)
+    own = [home.of(each) / each.file for each in used(home) if each in calling or any(misplaced(home, each))]
+    changes = tuple(each for each in planned(home, allow=False) if each.path in own)
+    return f"entered the hooks in {', '.join(str(each.path) for each in install_hooks(home, changes)) or 'no file'}"
 
 
 def _write_files(home: Paths) -> str:
@@ -167,22 +171,22 @@ def _outputs(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _language_model(workspace: Workspace) -> Iterator[Finding]:
-    """The model of the settings can be reached. One of this machine is asked one small question; others may cost."""
+    """The model of the settings can be reached. One that listens on this machine is asked one small question; others may cost."""
     chosen = workspace.settings.llm
     if chosen.adapter == "none":
         return
     fault = _unreachable(chosen, workspace.env)
-    ours = chosen.adapter == "command" and chosen.command.split()[:1] not in ([each] for each in ("claude", "codex", "gemini"))
-    if not fault and workspace.llm is not None and (ours or _host(chosen)[0] in ("127.0.0.1", "localhost", "::1")):
-        words = [sys.executable, "-m", "kept", "--home", str(workspace.paths.root), "config", "try", "--yes", "--json"]
+    asked = not fault and workspace.llm is not None and _host(chosen)[0] in ("127.0.0.1", "localhost", "::1")
+    if asked:
+        words = [sys.executable, "-m", "kept", "--home", str(workspace.paths.root), "config", "try", "--yes"]
         tried = run_limited(words, seconds=_TRIED, env=workspace.env)
         told = (tried.err.strip() or tried.out.strip()).splitlines()[-1:] or [f"nothing within {_TRIED:.0f} s"]
-        fault = "" if tried.code == 0 else f"it does not answer: {told[0][:300]}"
+        fault = "" if tried.code == 0 else f"it does not answer: {told[0].removeprefix('It did not answer: ')[:300]}"
     name = chosen.model or chosen.command or chosen.adapter
     yield Finding(
         name="language model",
-        well=False if fault else True if ours else None,
-        detail=f"{name}: {fault or _NOT_TOLD}",
+        well=False if fault else True if asked else None,
+        detail=f"{name}: {fault or ('it answered' if asked else _NOT_TOLD)}",
         fix="kept config try",
     )
 

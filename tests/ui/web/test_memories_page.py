@@ -3,6 +3,7 @@
 import pytest
 
 from kept.core.memory import Status
+from kept.memories import person
 
 
 @pytest.fixture
@@ -248,3 +249,15 @@ def test_what_nobody_sees_is_not_in_a_page(served, browse):
         text = workspace.store.log.memories()[0].content
     page = browse(f"/?q={text[:6]}\u202e\u200b")
     assert "\u202e" not in page.content()
+
+
+def test_a_search_with_a_filter_finds_what_ranks_low(served):
+    for number in range(110):
+        served.add(f"The widget number {number} is a widget.")
+    kept_last = served.add("On some days of the year there may also be a widget, besides all else that is made and sold here.")
+    with served.workspace() as workspace:
+        person.pin(workspace, kept_last.id)
+    headers = {"HX-Request": "true"}
+    _, _, body = served.ask("GET", "/?q=widget&status=pinned", headers=headers)
+    assert kept_last.id in body
+    assert "number 7 " not in body

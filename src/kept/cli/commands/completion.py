@@ -62,7 +62,7 @@ def _actions(name: str) -> Iterator[str]:
     """The words that a command's first argument may be, where it is one of some."""
     first = next((each for each in _parameters(name) if each.param_type_name == "argument"), None)
     metavar = str(getattr(first, "metavar", "") or "")
-    yield from metavar.strip("[]").split("|") if "|" in metavar else ()
+    yield from (word for word in metavar.strip("[]").split("|") if word.islower()) if "|" in metavar else ()
 
 
 def _parameters(name: str) -> Sequence[typer.core.TyperArgument | typer.core.TyperOption]:

@@ -27,6 +27,7 @@ _WORDLESS = (
     "used.log",
     "used.taken",
     "program",
+    "plugin.since",
     ".*.new",
     "*.restoring*",
 )

@@ -51,6 +51,7 @@ LAYERS: Mapping[str, tuple[str, tuple[Kind, ...]]] = {  # label, what is looked 
 }
 _SEARCHED = (Status.ACTIVE, Status.HELD)
 _MOST_FOUND, _EXCERPT, _ID = 300, 320, 4  # hits of a search; characters shown of one; characters that may be an id
+_MOST_OF_ALL = 100_000  # hits that are looked through for what a filter wants
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -233,7 +234,9 @@ def _found_values(workspace: Workspace, wish: Wish, shown: int) -> dict[str, Any
         until=which.before,
         statuses=tuple(each.value for each in Status) if wish.status else NO_FILTERS.statuses,
     )
-    hits = search(workspace, asked, where=where, limit=min(shown, _MOST_FOUND) + 1, filters=filters)
+    chosen_after = bool(wish.origin or wish.status)  # what only a whole memory tells is asked of every hit
+    most = _MOST_OF_ALL if chosen_after else min(shown, _MOST_FOUND)
+    hits = search(workspace, asked, where=where, limit=most + 1, filters=filters)
     named = [] if len(wish.q) < _ID else workspace.store.log.ids_like(wish.q) if wish.q.isalnum() else []
     memories = {
         number: memory
@@ -246,18 +249,21 @@ def _found_values(workspace: Workspace, wish: Wish, shown: int) -> dict[str, Any
             workspace, tuple(memories.values()), replace(which, statuses=_SEARCHED) if not wish.status else which, workspace.clock()
         )
     }
-    found = [Found(memory=memories[each]) for each in named if each in fits]
+    by_id = [Found(memory=memories[each]) for each in named if each in fits]
+    is_id = any(char.isdigit() for char in wish.q)  # else it is a word first, such as "face"
+    found = by_id if is_id else []
     words = telling_words(asked)
     for hit in hits:
         if hit.kind is not Kind.MEMORY:
             found.append(Found(hit=hit, text=excerpt(hit.text, words, _EXCERPT)))
         elif hit.id in fits and hit.id not in named:
             found.append(Found(memory=memories[hit.id], hit=hit))
+    found += [] if is_id else by_id
     return {
         "wish": wish,
         "asked": asked if asked != wish.q else "",
         "found": found[:shown],
-        "more": len(found) > shown and shown < _MOST_FOUND,
+        "more": len(found) > shown and (chosen_after or shown < _MOST_FOUND),
         "shown": shown,
         "stretch": _STRETCH,
         **shown_with(workspace, words),
