@@ -82,3 +82,23 @@ def test_what_stands_around_an_asserted_passage_leaves_it_certain(marked):
 def test_a_passage_keeps_the_mark_of_the_code_that_ends_it():
     assert given("from now on [[release every tarball with `make sign`]]").content == "release every tarball with `make sign`"
     assert given("[[`make sign` comes before every tarball upload]]").content == "`make sign` comes before every tarball upload"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "takes_back"),
+    [
+        ("Scratch that, we do not.", True),
+        ("Never mind.", True),
+        ("No wait, we use make deploy.", True),
+        ("Forget what I said about that.", True),
+        ("Vergiss das wieder.", True),
+        ("算了。", True),
+        ("The date in the header is wrong, fix it.", False),
+        ("Never mind the failing test, go on.", False),
+        ("Now undo that last edit.", False),
+        ("Please ignore that warning in the log.", False),
+        ("Das Datum ist falsch.", False),
+    ],
+)
+def test_the_next_prompt_takes_a_telling_back_by_a_clause_of_its_own(prompt, takes_back):
+    assert assertion.retracts(prompt) is takes_back

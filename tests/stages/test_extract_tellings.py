@@ -249,3 +249,21 @@ def test_a_telling_that_the_agent_worded_as_an_option_is_not_active():
     events = [replace(event, label_reason="answer") for event in talk(user("From now on, always run the harbor script."))]
     (made,) = extract(events, 0, 1, profile=PROFILE, lexicon=lexicon(("en",)), scope=lambda _: "project:shop")
     assert isinstance(judge(made, PROFILE, lexicon=lexicon(("en",))), Held)
+
+
+@pytest.mark.parametrize(
+    ("text", "people"),
+    [
+        ("Remember: my wife Anna likes tea.", True),
+        ("Remember: Luna has just got a puppy.", True),
+        ("Remember: Anna lives in Berlin.", True),
+        ("Merke dir: Ich mag kurze Antworten.", False),
+        ("Remember: Nobody likes phone calls.", False),
+        ("Remember: Terraform lives in infra/.", False),
+    ],
+)
+def test_a_pronoun_or_a_program_is_filed_as_nobody_in_the_speakers_life(text, people):
+    rules = profile("companion")
+    events = talk(user(text))
+    found = extract(events, 0, 1, profile=rules, lexicon=lexicon(rules.languages), scope=lambda _: "project:shop")
+    assert [each.category == "people" for each in found] == [people]

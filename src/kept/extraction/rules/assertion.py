@@ -55,7 +55,12 @@ _AUTHOR = re2.compile(
 _FIRST_PERSON = re2.compile(rf"(?i)^\W*(?:(?:{_words('first_person')}){_SHUT}|{_signs('first_person')})")
 _REPORTED = re2.compile(rf"(?i)^[\s\"'”’,.]*(?:{_words('reported')}){_SHUT}|^\W*(?:{_signs('reported')})")
 _WITHDRAWN = re2.compile(rf"(?i){_OPEN}(?:{_words('withdrawn')}){_SHUT}|{_signs('withdrawn')}")
-_RETRACTS = 40  # characters of the next prompt in which a person begins to take back what they said
+# How the next prompt begins that takes back what was said in the one before it: a clause of its own, for what it goes on to may be
+# about anything else ("never mind the failing test").
+_RETRACTS = re2.compile(
+    rf"(?i)^\W*(?:\w{{1,9}}[,.!…]+\s*){{0,2}}(?:{_words('retracts')})(?:\W*$|\s*[,.;:!?…—–]|\s-)"
+    rf"|^\W*(?:{_signs('retracts')})(?:\W*$|\s*[,.;:!?…，。！？])"
+)
 _TRAILS = re2.compile(r"^\s*(?:\.{2,}|…)\s*\w")  # an ellipsis behind which a thought of its own begins
 _QUESTION = ("?", "？")
 _CLOSING = " \t\r\n\"'`”’)*_"
@@ -82,8 +87,7 @@ def unasserted(text: str, start: int, end: int) -> str:
 
 def retracts(prompt: str) -> bool:
     """Whether a person's prompt begins by taking back what they said in the one before it."""
-    found = _WITHDRAWN.search(prompt.lstrip().split("\n", 1)[0])
-    return found is not None and found.start() < _RETRACTS
+    return _RETRACTS.search(prompt.lstrip().split("\n", 1)[0]) is not None
 
 
 def is_question(sentence: str) -> bool:

@@ -23,6 +23,7 @@ from kept.extraction.rules.patterns import compiled, has
 from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, command, is_command, tellings
 from kept.extraction.rules.view import LOOKBACK, is_prompt
 from kept.extraction.rules.wishes import wishes
+from kept.profiles.lexicons import word_list
 from kept.profiles.profile import Category, Profile, Shape
 
 CERTAIN = 0.95  # an explicit telling: nothing about it is a guess
@@ -35,6 +36,8 @@ _NEAR = 5  # words of a passage among which one that points outside makes it lea
 # What stands before a passage in its own sentence says nothing of it.
 _SENTENCE = re2.compile(r"[^.!?\n。！？]*$")
 _NAME = re2.compile(r"\s*(\p{Lu}[\p{Ll}\p{M}]+)(?:\P{L}|$)")
+_WORD = re2.compile(r"\p{L}+")
+_NO_ONE = word_list("assertion", "no_one")
 _CHANGES = ("edit", "write", "create", "patch", "replace", "update", "insert")
 
 
@@ -128,6 +131,12 @@ def _person_of(content: str, spoken: Sequence[TellingPatterns]) -> str:
     return ""
 
 
+def _tells_of_a_person(content: str, spoken: Sequence[TellingPatterns]) -> bool:
+    """Whether a passage tells of somebody in the speaker's life: a pronoun ("Ich mag …", "nobody likes …") names no one."""
+    found = (compiled(each.kin).search(content) for each in spoken if each.kin)
+    return any(_WORD.findall(kin[0])[0].casefold() not in _NO_ONE for kin in found if kin)
+
+
 def _given_name(text: str) -> str:
     """The name that a text begins with; empty where it begins with another word."""
     name = _NAME.match(text)
@@ -156,7 +165,7 @@ def _filed(content: str, telling: Telling, prompt: _Prompt, spoken: Sequence[Tel
     profile, every = prompt.profile, prompt.lexicon.tellings
     kinds = [
         ("decision", telling.trigger == DECIDED or any(has(each.decided, content) for each in spoken)),
-        ("person", any(has(each.kin, content) for each in every)),
+        ("person", _tells_of_a_person(content, every)),
         ("goal", any(has(each.goal, content) for each in spoken)),
         ("preference", any(has(each.preference, content) for each in spoken)),
         ("identity", any(has(each.person, content) for each in every)),
