@@ -169,3 +169,36 @@ def test_the_locale_decides_which_of_two_numbers_is_the_month_where_both_may_be(
     assert first_day("10/01/2024", "de_DE.UTF-8") == "2024-01-10"
     assert first_day("10/01/2024", "en_US.UTF-8") == "2024-10-01"
     assert first_day("10/25/2024", "de_DE.UTF-8") == first_day("25/10/2024", "en_US.UTF-8") == "2024-10-25"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Wie heißt hier die Datenbank?",
+        "what changed since the last tag",
+        "what did we say about the last tag?",
+        "how do we configure logging in Spring Boot?",
+        "which of the 2 may be used",
+        "why can step 3 may fail",
+        "we use Node 20.11.10 here",
+        "mid March 5",
+        "fourth week of 5 March",
+    ],
+)
+def test_an_everyday_word_or_a_part_of_a_day_is_no_time(question):
+    found = when(question, NOW, ZONE)
+    assert found is None or (found.since < found.until and found.label in ("march 5", "5 march", "of 5 march"))
+
+
+@pytest.mark.parametrize(
+    ("question", "since"),
+    [
+        ("qu'avons-nous décidé hier pour la base", "2026-03-10"),
+        ("am letzten Tag", "2026-03-10"),
+        ("in Spring 2024", "2024-03-01"),
+        ("on 2 may we moved", "2025-05-02"),
+        ("what came last may", "2025-05-01"),
+    ],
+)
+def test_the_same_words_are_a_time_beside_words_of_their_language_or_of_a_date(question, since):
+    assert days(question)[0] == since

@@ -57,6 +57,13 @@ _ENGLISH = {
     "before": "avant antes prima перед",
 }
 WORDS: Mapping[str, str] = {word: english for english, others in _ENGLISH.items() for word in others.split()}
+# Words that are others in another language (a git tag, German "hier"), with words of their own language: "tag" is a day behind one
+# of them, "hier" is yesterday where one stands anywhere.
+_BESIDE = {
+    "tag": "am den dem der letzten letzter letztem diesem diesen dieser vorigen vergangenen einem einen jeden",
+    "hier": "le la les nous on avons que qui est et avec pour j'ai dans du a",
+}
+HOMONYMS: Mapping[str, frozenset[str]] = {word: frozenset(others.split()) for word, others in _BESIDE.items()}
 AGO = frozenset({"vor", "hace", "há"})  # before the number, where English has "ago" after the unit
 
 _DENSE = {

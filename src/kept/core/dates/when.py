@@ -10,7 +10,7 @@ from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from kept.core.dates.calendar_words import AGO, WORDS, dense_times
+from kept.core.dates.calendar_words import AGO, HOMONYMS, WORDS, dense_times
 
 _UTC = ZoneInfo("UTC")
 _CHARACTERS = 1_000
@@ -26,6 +26,10 @@ OPEN = {"before": "until", "until": "until", "till": "until", "by": "until", "af
 _LEAD = frozenset(
     {"in", "on", "at", "over", "during", "of", "the", "around", "der", "dem", "den", "la", "le", "el", "il", "a", "o", "на"}
 )
+
+
+# What stands before a day of a month that is also a verb.
+_DATED = tuple([word] for word in (*OPEN, "on", "from", "of", "le", "el", "il"))
 
 
 class When(NamedTuple):
@@ -56,7 +60,7 @@ def when(question: str, now: datetime, zone: ZoneInfo, *, month_first: bool = Fa
             lead += 1
         if lead == len(words):
             break
-        found = _span(words, lead, today) or _numeric_date(words[lead], month_first=month_first)
+        found = _span(words, lead, today) or _numeric_date(words[lead], month_first=month_first, led=lead > place or not lead)
         if found is not None:
             (first, last), length = found
             label = " ".join(raw[place : lead + length]).lower().strip(".,;:!?()\"'“”")
@@ -80,7 +84,22 @@ def words_of(question: str) -> tuple[list[str], list[str]]:
     """The words of a question's beginning, as they are written, and in lower case without marks, those of time in English."""
     raw = question[:_CHARACTERS].split()
     words = [each.lower().strip(".,;:!?()\"'“”") for each in raw]
-    return raw, [WORDS.get(each, each) for each in (each.removesuffix("'s").removesuffix("’s") for each in words)]
+    words = [each.removesuffix("'s").removesuffix("’s") for each in words]
+    return raw, [_english(words, place) if not _is_product(raw, words, place) else "" for place in range(len(words))]
+
+
+def _english(words: Sequence[str], place: int) -> str:
+    """A word of time in English; one that is a word of another language as well only beside words of its own."""
+    word, before = words[place], words[place - 1] if place else ""
+    beside = HOMONYMS.get(word)
+    alone = len(words) == 1 or beside is None or before in beside or (word == "hier" and not beside.isdisjoint(words))
+    return WORDS.get(word, word) if alone or before.isdecimal() else word
+
+
+def _is_product(raw: Sequence[str], words: Sequence[str], place: int) -> bool:
+    """Whether a season's name is the first word of a longer name (Spring Boot)."""
+    after = raw[place + 1] if place + 1 < len(raw) else ""
+    return words[place] in _SEASONS and raw[place][:1].isupper() and raw[place][-1:].isalpha() and after[:1].isupper()
 
 
 def named_days(text: str, today: date) -> tuple[date, date] | None:
@@ -145,11 +164,11 @@ def _span(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date]
         case "early" | "mid" | "middle" | "late" | "beginning" | "end":
             month = at + (2 if after == "of" else 1)
             found = _month(words, month, today, sure=True) if month < len(words) else None
-            return (_part(found[0], _PARTS[word]), found[1] + month - at) if found else None
+            return (_part(found[0], _PARTS[word]), found[1] + month - at) if found and _is_month(found[0]) else None
     if "-" in word and word.split("-", 1)[0] in _PARTS:  # mid-January
         part, _, name = word.partition("-")
         found = _month([name, after], 0, today)
-        return (_part(found[0], _PARTS[part]), found[1]) if found else None
+        return (_part(found[0], _PARTS[part]), found[1]) if found and _is_month(found[0]) else None
     if (named := _week_of_month(words, at, today) or _quarter(words, at, today) or _season(words, at, today)) is not None:
         return named
     if word == "weekend" and at and words[at - 1] in ("over", "on", "at", "the", "in"):
@@ -178,7 +197,7 @@ def _relative(word: str, after: str, third: str, today: date) -> tuple[tuple[dat
         day = today - timedelta(days=back if word == "this" else back or 7)
         return (day, day), 2
     if after in _MONTHS:
-        found = _month([after], 0, today)
+        found = _month([after], 0, today, sure=not third)
         return (found[0], 2) if found else None
     number = _NUMBERS.get(after, int(after) if after.isdecimal() and len(after) < 4 else 0)
     unit = third.removesuffix("s")
@@ -220,7 +239,7 @@ def _week_of_month(words: Sequence[str], at: int, today: date) -> tuple[tuple[da
     if not number or words[at + 1 : at + 3] not in (["week", "of"], ["week", "in"]):
         return None
     found = _month(words, at + 3, today, sure=True) if at + 3 < len(words) else None
-    if found is None:
+    if found is None or not _is_month(found[0]):
         return None
     (first, last), length = found
     start = last - timedelta(days=6) if number == 5 else first + timedelta(days=7 * (number - 1))
@@ -267,14 +286,18 @@ def _months(year: int, month: int, count: int) -> tuple[date, date]:
     return date(year, month, 1), date(year + after // 12, after % 12 + 1, 1) - timedelta(days=1)
 
 
-def _numeric_date(word: str, *, month_first: bool) -> tuple[tuple[date, date], int] | None:
-    """``10.01.2024``, ``10/01/2024``, ``10.01.24``, ``2024/01/10``, ``01/2024``, ``2024-01``."""
+def _numeric_date(word: str, *, month_first: bool, led: bool) -> tuple[tuple[date, date], int] | None:
+    """``10.01.2024``, ``10/01/2024``, ``2024/01/10``, ``01/2024``, ``2024-01``; ``10.01.24`` where a preposition has ``led`` to it,
+    for it may be a version.
+    """
     mark = next((each for each in "./-" if each in word), "")
     parts = word.split(mark) if mark else []
     if not all(part.isdecimal() and part.isascii() for part in parts):
         return None
     match parts:
-        case [first, second, year] if len(year) == 4 or (len(first) == len(second) == len(year) == 2 and mark != "-"):
+        case [first, second, year] if len(year) == 4 or (
+            len(first) == len(second) == len(year) == 2 and (mark == "/" or (mark == "." and led))
+        ):
             numbers = [int(first), int(second)]
             if mark == "/" and month_first != (numbers[not month_first] > 12):
                 numbers.reverse()
@@ -331,6 +354,9 @@ def _month(words: Sequence[str], at: int, today: date, *, sure: bool = False) ->
         if not named:
             return None
         year = next((_year(each) for each in words[at + 2 + of : at + 4 + of] if each not in ("of", ",")), 0)
+        bare = word.isdecimal() and not of and not year and _MONTHS[named - 1] in ("may", "march")  # "step 3 may fail"
+        if bare and words[max(0, at - 1) : at] not in _DATED and len(words) > 2:
+            return None
         length = 2 + of + (1 + (words[at + 2 + of] == "of") if year else 0)
         return _one_day(year or today.year, named, day, today, fixed=bool(year), length=length)
     short = _SHORT_MONTHS.get(word) is not None and word not in _MONTHS and bool(_ordinal(after) or _year(after))
@@ -381,6 +407,10 @@ def _one_day(year: int, month: int, day: int, today: date, *, fixed: bool, lengt
 def _month_span(year: int, month: int) -> tuple[date, date]:
     after = date(year + month // 12, month % 12 + 1, 1)
     return date(year, month, 1), after - timedelta(days=1)
+
+
+def _is_month(span: tuple[date, date]) -> bool:
+    return span == _month_span(span[0].year, span[0].month)
 
 
 def _part(span: tuple[date, date], days: tuple[int, int]) -> tuple[date, date]:
