@@ -13,7 +13,7 @@ from kept.llm.client import LlmClient
 from kept.llm.replies import Replies
 from kept.local.settings import Llm
 from kept.pipeline.run import Options, run
-from kept.pipeline.trial import try_models
+from kept.pipeline.trial import is_trusted, try_models
 from obedient import obey
 from talking import say
 
@@ -126,3 +126,20 @@ def test_a_telling_that_the_person_took_back_waits_also_where_a_model_confirms_i
     with desk_at(home) as workspace:
         memories = asked_about_hints(workspace, "confirm")
     assert {each.status for each in memories} == {Status.HELD}
+
+
+@pytest.mark.parametrize(("adapter", "right", "trusted"), [("ollama", 9, True), ("anthropic", 2, False)])
+def test_a_reply_to_the_trial_that_cannot_be_read_is_one_wrong_answer_wherever_it_is_counted(
+    desk_at, home, adapter, right, trusted
+):
+    unread = [f"[e0] {row['talk'][0]}" for row in ROWS[right:]]
+
+    def answer(ask):
+        return "no JSON" if any(words in ask.prompt for words in unread) else reply(ask, of=("wanted",))
+
+    with desk_at(home) as opened:
+        settings = replace(opened.settings, llm=Llm(adapter=adapter, model="small"))
+        asking = LlmClient(lambda: Scripted(answer), replies=Replies(opened.paths.replies), clock=opened.clock)
+        workspace = replace(opened, settings=settings, llm=asking)
+        (score,) = try_models(workspace)
+        assert (score.passes, is_trusted(workspace)) == (trusted, trusted)

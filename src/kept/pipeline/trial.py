@@ -9,7 +9,7 @@ from typing import Any
 from kept.core.errors import UsageError
 from kept.core.text import one_line
 from kept.extraction.questions import TASK, Chunk, Excerpt, Turn, question
-from kept.llm.ask import Answered, Ask, Reply
+from kept.llm.ask import Answered, Ask, Reply, Unreadable
 from kept.llm.client import LlmClient
 from kept.llm.models import asker, is_unproven
 from kept.profiles import profile
@@ -62,9 +62,10 @@ def is_trusted(workspace: Workspace) -> bool:
         return True
     rows = _rows()
     bodies = workspace.llm.remembered([question_of(row["talk"]) for row in rows])
-    replies = [Answered(body=body, cached=True) for body in bodies if body is not None]
-    if len(replies) < len(rows):
+    if not any(body is not None for body in bodies):
         return not is_unproven(workspace.settings.llm)
+    # A reply that could not be read is not remembered, and counts as the trial counts it.
+    replies = [Unreadable(reason="no reply") if body is None else Answered(body=body, cached=True) for body in bodies]
     return _scored(workspace.settings.llm.model, rows, replies).passes
 
 
