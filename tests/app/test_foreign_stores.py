@@ -93,6 +93,13 @@ def test_each_format_gives_its_facts_and_not_what_stands_around_them(tmp_path):
     ]
 
 
+def test_an_export_with_a_memory_a_line_is_another_tools_and_waits(desk_at, home):
+    path = home / "mem0.jsonl"
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in MEM0["results"]))
+    with desk_at(home) as workspace:
+        assert import_path(workspace, path).added == {Status.HELD.value: 2}
+
+
 def test_a_history_of_mem0_gives_what_it_says_last(tmp_path):
     path = tmp_path / "history.db"
     with closing(sqlite3.connect(path)) as database:

@@ -260,6 +260,9 @@ def test_both_memories_have_the_same_public_methods():
         ),
         ({"type": "human", "content": "from LangChain"}, ["from LangChain"]),
         ({"type": "AIMessageChunk", "content": "streamed", "tool_calls": []}, ["streamed"]),
+        ({"role": None, "type": "human", "content": "from LangChain"}, ["from LangChain"]),
+        ({"output": [{"type": "web_search_call", "id": "w"}, {"type": "message", "role": "assistant", "content": "a"}]}, ["a"]),
+        ({"id": "r", "output": []}, []),
         ({"type": "ai", "content": "", "tool_calls": [{"name": "bash", "args": {"command": "ls"}, "id": "c"}]}, ["ls"]),
     ],
 )

@@ -333,3 +333,8 @@ def test_a_card_number_and_a_token_in_groups_of_four_are_secrets(words, secret):
 )
 def test_other_numbers_and_words_of_four_stay(text):
     assert redact(text, key=KEY).text == text
+
+
+@pytest.mark.parametrize("text", ['{"card_number": "%s"}', "cardNumber=%s", "my cards: %s", "CC %s"])
+def test_the_number_of_a_payment_card_is_redacted_however_its_name_is_written(text):
+    assert "1111" not in redact(text % "4111111111111111", key=KEY).text

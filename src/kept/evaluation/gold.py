@@ -9,15 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import re2
-
 from kept.evaluation.turns import plain
 
 SEEN = 300  # characters of a memory that count
 MOST = 2  # items that one memory may be credited with, the most important first
 _LIVE = ("active", "accepted")
 _KINDS = ("importance", "category", "trigger", "origin")
-_MARKS = re2.compile(r"[`*_\"']")
 _LONG, _WORDS, _SHARE = 25, 6, 0.8
 
 

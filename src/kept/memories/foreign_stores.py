@@ -20,6 +20,7 @@ from kept.sources.files import find_files
 _FILES = 2_000
 _NOTES = 50_000
 _BYTES = 64 * 2**20  # of a JSON file
+_LINE = 2**20  # bytes of a line that are read
 _TEXTS = (".md", ".mdc", ".txt", ".mdx")
 _RULES = (".cursorrules", ".windsurfrules", ".clinerules")
 _LISTS = ("results", "memories", "items")  # under which an export lists its memories
@@ -43,6 +44,17 @@ def stored_notes(path: Path) -> Stored:
         hint = f"{len(found.unread)} files cannot be read, {found.unread[0]} first" if found.unread else hint
         raise UsageError("nothing that another tool remembers is known in it", where=str(path), hint=hint)
     return found
+
+
+def is_export_by_rows(path: Path) -> bool:
+    """Whether a file's first line is a memory as another tool exports it (kept calls its words ``content``). Raises OSError."""
+    with path.open("rb") as file:
+        first = file.readline(_LINE)
+    try:
+        row = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(row, dict) and "content" not in row and bool(_first_of(row, _WORDS))
 
 
 def _notes_below(folder: Path) -> Stored:
@@ -71,7 +83,7 @@ def _notes_in(path: Path, *, named: bool = True) -> tuple[Note, ...]:
             head = file.read(len(MAGIC))
         if head == MAGIC:
             found = _database(path)
-        elif path.suffix.lower() == ".json":
+        elif path.suffix.lower() in (".json", ".jsonl"):
             found = _export(path, named=named)
         else:
             found = markdown_notes(_tool_of(path), path)
@@ -93,7 +105,8 @@ def _export(path: Path, *, named: bool) -> Iterator[Note]:
     """The memories that an export lists; a list of nothing but texts may be anything, and is one only where a person says so."""
     if path.stat().st_size > _BYTES:
         raise UsageError("the file is too large for an export of memories", where=str(path))
-    body = json.loads(path.read_bytes())
+    by_rows = path.suffix.lower() == ".jsonl"
+    body = list(map(json.loads, path.read_bytes().splitlines())) if by_rows else json.loads(path.read_bytes())
     rows = next((body[name] for name in _LISTS if isinstance(body.get(name), list)), []) if isinstance(body, dict) else body
     tool = "mem0" if isinstance(rows, list) and any(isinstance(row, dict) and "memory" in row for row in rows) else "chatgpt"
     for row in rows if isinstance(rows, list) else ():

@@ -11,7 +11,7 @@ from kept.core.memory import Status
 from kept.core.times import to_text
 from kept.memories.client_memory import CONFIDENCE, Placed, place, placed
 from kept.memories.foreign import TOOLS
-from kept.memories.foreign_stores import stored_notes
+from kept.memories.foreign_stores import is_export_by_rows, stored_notes
 from kept.pipeline.safety import Imported, import_file, take_up, untaken
 from kept.store.portable import is_portable
 from kept.workspace import Workspace
@@ -36,7 +36,7 @@ def import_path(workspace: Workspace, path: Path) -> Imported:
 
     Raises UsageError where it is neither, StoreError, DamagedError. Nothing is changed then.
     """
-    if path.is_file() and (path.suffix.lower() in _OWN or is_portable(path)):
+    if path.is_file() and (is_portable(path) or (path.suffix.lower() in _OWN and not is_export_by_rows(path))):
         return import_file(workspace, path)
     stored = stored_notes(path)
     taken = take_up(workspace, _bodies(workspace, place(workspace, stored.notes)), path.name)

@@ -38,7 +38,8 @@ def records_of(message: Message) -> Iterator[dict[str, object]]:
     """
     fields = {"role": "user", "content": message} if isinstance(message, str) else _fields_of(message)
     parts = [choice.get("message") for choice in map(_fields_of, _items(fields.get("choices")))] or _items(fields.get("output"))
-    if parts and "role" not in fields and fields.get("type") is None:
+    whole = isinstance(fields.get("choices", fields.get("output")), list | tuple)
+    if whole and fields.get("role") is None and fields.get("type") is None:
         for part in map(_fields_of, parts):
             yield from records_of(part)
         return
@@ -50,7 +51,7 @@ def records_of(message: Message) -> Iterator[dict[str, object]]:
         case "function_call_output" | "custom_tool_call_output":
             yield {"role": "tool", "content": _text_of(fields.get("output")), "tool_call_id": fields.get("call_id")}
             return
-    role = _ROLES.get(str(fields.get("role", fields.get("type"))).removesuffix("MessageChunk").lower())
+    role = _ROLES.get(str(fields.get("role") or fields.get("type")).removesuffix("MessageChunk").lower())
     if role is None and fields.get("type") and not any(fields.get(each) for each in ("role", "content", "text")):
         return  # an item of a response without words: reasoning, a search, a reference
     if role is None:
