@@ -42,4 +42,6 @@ def test_an_excerpt_has_the_words_in_the_middle_of_a_long_text():
     assert "the walnut fell" in found
     assert len(found) <= 122
     assert (found[0], found[-1]) == ("…", "…")
+    assert "the walnut" in excerpt(f"{'ß' * 300} the walnut fell {'after ' * 200}", ["walnut"], 60)
+    assert "walnut" in excerpt(f"{'x' * 500}walnut{'y' * 500}", ["walnut"], 60)
     assert excerpt("short", ["walnut"], 120) == "short"

@@ -578,6 +578,21 @@ def test_what_means_the_same_stays_one_when_no_model_can_tell_any_more():
     assert curate(judged, tuple(state.values()), meaning=lambda _pairs: None) == ()
 
 
+def test_what_means_the_same_stays_one_where_the_model_does_not_know_the_language():
+    judged = [proposal(text, day, category="decision") for day, text in enumerate(SAME_DECISION)]
+    state = after(judged, meaning=lambda pairs: [0.9] * len(pairs))
+    assert curate(judged, tuple(state.values()), meaning=lambda pairs: [None] * len(pairs)) == ()
+    assert len(after(judged, meaning=lambda pairs: [None] * len(pairs))) > 1
+
+
+def test_memories_that_say_the_same_are_one_also_where_that_one_waits_beside_a_later_one() -> None:
+    old, again, new = proposal(PAIR[0]), proposal(PAIR[0], 1), proposal(PAIR[1], 2)
+    double = replace(only(after([again])), id="double")
+    state = after([old, again, new], {**after([old]), "double": double})
+    assert (contents(state), contents(state, Status.HELD)) == ([PAIR[1]], [PAIR[0]])
+    assert curate([old, again, new], list(state.values())) == ()
+
+
 @pytest.mark.parametrize(
     ("left", "right"),
     [

@@ -231,7 +231,7 @@ class Memory:
         taught. Returns the ids it concerned. Raises UsageError where there is none, or it was a forget.
         """
         with self._locked() as workspace:
-            undone, _ = settle(workspace, lambda: history.undo(workspace, scopes=self._scopes))
+            undone, _ = settle(workspace, lambda: history.undo_within(workspace, self._scopes))
             return tuple(undone.changed)
 
     def end_session(self) -> Learnt:

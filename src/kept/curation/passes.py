@@ -9,7 +9,7 @@ from kept.core.spans import typed_text
 from kept.core.statement import statement
 from kept.curation.categories import Rules, rules_of
 from kept.curation.curate import curate
-from kept.curation.curate.meaning import Meaning, unknown
+from kept.curation.curate.meaning import Meaning
 from kept.curation.guard import overreach, trespasses
 from kept.extraction.questions import overruled, settled
 from kept.local.progress import Progress, silent
@@ -35,7 +35,7 @@ def curate_dirty(
     *,
     allow: bool = False,
     freed: frozenset[str] = frozenset(),
-    meaning: Meaning = unknown,
+    meaning: Meaning | None = None,
     progress: Progress = silent,
 ) -> Curated:
     """Curate every group whose live candidates changed. ``allow`` lets passes through that a guard would stop. Raises StoreError.
@@ -66,7 +66,7 @@ def curate_group(
     *,
     blocked: frozenset[str],
     allow: bool,
-    meaning: Meaning = unknown,
+    meaning: Meaning | None = None,
 ) -> bool:
     """Curate one group; False where a guard stopped the pass. Raises StoreError."""
     log, (profile, scope) = workspace.store.log, group

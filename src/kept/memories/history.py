@@ -88,15 +88,26 @@ def run_changes(workspace: Workspace, passes: Sequence[Pass]) -> Changes:
     return _changes(before, after)
 
 
-def undo(workspace: Workspace, what: str = "", *, scopes: Collection[str] = ()) -> Undone:
-    """Take back a pass (``12``), a run (``run 3`` or ``r3``), or, with nothing named, the last run that is not undone; of that only
-    the passes over memories of ``scopes``, where they are given.
+def undo(workspace: Workspace, what: str = "") -> Undone:
+    """Take back a pass (``12``), a run (``run 3`` or ``r3``), or, with nothing named, the last run that is not undone.
 
     Raises UsageError where there is nothing to take back, or where it cannot be (a forget).
     """
     heads = tuple(workspace.store.log.heads())
     off = undone(heads)
-    named = _last_within(workspace, heads, off, scopes) if scopes else _chosen(heads, what, off, undoing=True)
+    return _take_back(workspace, _chosen(heads, what, off, undoing=True), off)
+
+
+def undo_within(workspace: Workspace, scopes: Collection[str]) -> Undone:
+    """Take back, of the last run that has any which count, the passes over memories of these scopes alone. Raises UsageError as
+    :func:`undo` does.
+    """
+    heads = tuple(workspace.store.log.heads())
+    off = undone(heads)
+    return _take_back(workspace, _last_within(workspace, heads, off, scopes), off)
+
+
+def _take_back(workspace: Workspace, named: Sequence[Pass], off: frozenset[int]) -> Undone:
     chosen = [each.id for each in named if each.id not in off]
     if any(isinstance(operation, Forget) for each in workspace.store.log.passes(only=chosen) for operation in each.operations):
         raise UsageError("a forget cannot be undone: the words are gone")

@@ -16,6 +16,7 @@ def routed(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, tuple[
     """The routes of some memories, by id; none for a memory whose profile is not at work. Raises StoreError."""
     every, names, found = workspace.store.log.memories(), workspace.names(), {}
     apart = scopes_apart(workspace)
+    hooks = {each.id: calls_hooks(workspace, client_of(workspace, _memory_file(workspace, each))) for each in workspace.profiles}
     for each in memories:
         profile = workspace.profile_of(each)
         if profile is None or not each.content:
@@ -29,7 +30,7 @@ def routed(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, tuple[
             zone=workspace.zone,
         )
         where = apart.get((each.scope, each.profile), "")
-        hooked = each.scope != USER_SCOPE and calls_hooks(workspace, client_of(workspace, _memory_file(workspace, profile)))
+        hooked = each.scope != USER_SCOPE and hooks[profile.id]
         why = "its project has a file of its own" if where else "a hook brings it to the sessions of its project"
         elsewhere = Route(place=Place.MEMORY, where=where, why=why)
         seen = _in_view(workspace, profile, each)

@@ -54,24 +54,28 @@ def bring_up_to_date(workspace: Workspace, seconds: float, progress: Progress = 
     return _embed(workspace, model, monotonic() + seconds, progress)
 
 
-def nearness_of(workspace: Workspace) -> Callable[[Sequence[tuple[str, str]]], Sequence[float] | None]:
-    """How near the texts of pairs are in meaning, on the scale of :mod:`kept.recall.embed.levels`; None where no model is at hand.
+def nearness_of(workspace: Workspace) -> Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None] | None:
+    """How near the texts of pairs are in meaning, on the scale of :mod:`kept.recall.embed.levels`; None where no model is at hand,
+    and of a pair in a language that it does not know.
 
-    The model is loaded when it is first asked.
+    The model is loaded here, before any transaction waits for it.
     """
+    model = None
+    with suppress(*UNMADE):
+        model = _embedder(workspace)
+    if model is None or model.name.startswith(HASHING):
+        return None
 
-    def nearness(pairs: Sequence[tuple[str, str]]) -> Sequence[float] | None:
+    def nearness(pairs: Sequence[tuple[str, str]]) -> Sequence[float | None] | None:
         with suppress(*UNMADE):
-            model = _embedder(workspace)
-            if model is not None and not model.name.startswith(HASHING):
-                texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-                place = {text: number for number, text in enumerate(texts)}
-                asked, said = model.embed(texts, question=True), model.embed(texts)
-                levels = {text: level_of(model.name, text) for text in texts}
-                return [
-                    level.of(float(asked[place[left]] @ said[place[right]])) if (level := levels[left]) else 0.0
-                    for left, right in pairs
-                ]
+            texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+            place = {text: number for number, text in enumerate(texts)}
+            asked, said = model.embed(texts, question=True), model.embed(texts)
+            levels = {text: level_of(model.name, text) for text in texts}
+            return [
+                level.of(float(asked[place[left]] @ said[place[right]])) if (level := levels[left]) else None
+                for left, right in pairs
+            ]
         return None
 
     return nearness

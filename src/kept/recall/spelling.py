@@ -3,6 +3,7 @@
 Also the stretch of a long text in which the words stand.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from kept.core.text import query_words
@@ -42,10 +43,10 @@ def excerpt(text: str, words: Sequence[str], most: int) -> str:
     whole = " ".join(text.split())
     if len(whole) <= most:
         return whole
-    low = whole.casefold()
-    at = min((place for each in words if (place := low.find(each.casefold())) >= 0), default=0)
+    found = (re.search(re.escape(each), whole, re.IGNORECASE) for each in words)
+    at = min((each.start() for each in found if each), default=0)
     start = max(0, min(at - most // 3, len(whole) - most))
-    start = whole.find(" ", start) + 1 if start else 0
+    start = whole.find(" ", start, at) + 1 or start if start else 0
     end = start + most
     return f"{'…' if start else ''}{whole[start:end].rstrip()}{'…' if end < len(whole) else ''}"
 

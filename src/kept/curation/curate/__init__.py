@@ -43,7 +43,7 @@ from kept.curation.curate.evidence import (
     time_order,
     untouchable,
 )
-from kept.curation.curate.meaning import Meaning, alike_in_meaning, unknown
+from kept.curation.curate.meaning import Meaning, alike_in_meaning
 from kept.curation.curate.plans import Plan, advised, owners_of, plan_of, rests_on, reworded
 from kept.curation.curate.wishes import Surroundings, alike, session_words, waits
 
@@ -59,7 +59,7 @@ def curate(
     blocked: frozenset[str] = frozenset(),
     rules: Rules = PLAIN,
     surroundings: Surroundings = session_words,
-    meaning: Meaning = unknown,
+    meaning: Meaning | None = None,
 ) -> tuple[Operation, ...]:
     """The operations that make the memories of a group what its live candidates say they should be.
 
@@ -67,7 +67,8 @@ def curate(
     that say the same, and stays as the person left it until they plainly say that it changed; any other newer contradiction of it
     is held for the person. Otherwise the later of two that contradict each other takes the place of the earlier, by event time;
     where no rule is sure that they do, the earlier waits. ``rules`` are those of the group's profile,
-    ``surroundings`` the words that stand around a wish, ``meaning`` tells how near texts are in meaning.
+    ``surroundings`` the words that stand around a wish, ``meaning`` tells how near texts are in meaning (None: no model
+    is at hand).
     """
     live = {each.candidate.id: each for each in judged if counts(each.verdict) and each.candidate.id not in blocked}
     proposals = sorted(live.values(), key=time_order)
@@ -89,8 +90,12 @@ def curate(
     taken = {each.id for each in memories}
     plans = []
     nearness: dict[int, float] = {}
+    told: dict[int, float] = {}  # by place
+    for (place, _), score in meant.items():
+        if score:
+            told[place] = min(score, told.get(place, score))
     for number, group in enumerate(groups):
-        nearness[number] = min((score for pair, score in meant.items() if score and pair[0] in group), default=0.0)
+        nearness[number] = min((told[place] for place in group if place in told), default=0.0)
         members = [proposals[i] for i in group if i < len(proposals)]
         known = {(each.candidate.content, each.candidate.artifacts): statements[i] for i, each in zip(group, members, strict=False)}
         plans.append(plan_of(members, owners.get(group[0], ()), taken, rules, known, gone=gone))
@@ -110,8 +115,8 @@ def curate(
     for place, (by, at) in sorted(replaced.items()):
         operations += _supersede(plans[place], plans[by].number, at)
     for question, answer in sorted(answered(plans, rules, replaced).items()):
-        asked, told = plans[question], plans[answer]
-        operations.append(Resolve(memory=asked.number, at=told.last, reason=ANSWERED, by=told.number))
+        asked, later = plans[question], plans[answer]
+        operations.append(Resolve(memory=asked.number, at=later.last, reason=ANSWERED, by=later.number))
     kept = {each.id for plan in plans for each in plan.found}
     operations += [
         Retire(memory=each.id, at=each.last_seen, reason=WITHDRAWN)
@@ -122,10 +127,10 @@ def curate(
 
 
 def _meant(
-    proposals: Sequence[Judged], statements: Sequence[Statement], memories: Sequence[Memory], rules: Rules, meaning: Meaning
+    proposals: Sequence[Judged], statements: Sequence[Statement], memories: Sequence[Memory], rules: Rules, meaning: Meaning | None
 ) -> dict[tuple[int, int], float]:
-    """The pairs of proposals that mean the same, and how near they are; where no model can tell, those that are one memory already
-    stay so (0).
+    """The pairs of proposals that mean the same, and how near they are; of what no model can tell of, that stays one which is one
+    memory already (0).
     """
     mine = statements[: len(proposals)]
     texts = [each.candidate.content for each in proposals]
@@ -133,12 +138,14 @@ def _meant(
     apart = {
         place for place, each in enumerate(proposals) if each.candidate.category in rules.lasting | rules.gathered | rules.themes
     }
-    found = alike_in_meaning(texts, mine, frozenset(apart), meaning)
-    if found is not None:
-        return found
+    found = alike_in_meaning(texts, mine, frozenset(apart), meaning) if meaning else None
+    told = {pair: score for pair, score in (found or {}).items() if score is not None}
+    untold = {each for pair in found if found[pair] is None for each in pair} if found is not None else set(range(len(mine)))
+    if not untold:
+        return told
     place = {each.candidate.id: number for number, each in enumerate(proposals)}
-    known = ([place[each] for each in memory.candidates if each in place] for memory in memories)
-    return {(first, other): 0.0 for first, *others in filter(None, known) for other in others}
+    known = ([place[each] for each in memory.candidates if place.get(each) in untold] for memory in memories)
+    return {(first, other): 0.0 for first, *others in filter(None, known) for other in others} | told
 
 
 # The reason for a person's own memory, of nothing but their words, that nothing takes the place of any more.
@@ -172,18 +179,20 @@ def _settle(plan: Plan, *, replaced: bool, doubtful: bool, beside: str, nearness
         and not (_is_doubted(plan) or (doubtful and _is_made_active(plan)))
         and not (beside and (winner.status, winner.superseded_by) != (Status.HELD, beside))
     )
-    if winner is None or not (living or replaced):
-        value = memory_of(plan.number, plan.members[0].candidate, facts, status)
-        took = winner.supersedes if winner is not None else ()
-        value = replace(value, supersedes=took, superseded_by=beside)
-        yield Add(memory=plan.number, at=facts.first_seen, reason=reason, value=value)
-        yield from _promotion(plan, facts.category)
-        return
     rest = tuple(
         each.id
         for each in plan.found
         if each is not winner and not untouchable(each) and each.status in (Status.ACTIVE, Status.HELD)
     )
+    if winner is None or not (living or replaced):
+        if winner is not None and rest:
+            yield Merge(memory=winner.id, at=at, reason="they say the same", losers=rest, facts=difference(winner, facts))
+        value = memory_of(plan.number, plan.members[0].candidate, facts, status)
+        took = (*winner.supersedes, *rest) if winner is not None else ()
+        value = replace(value, supersedes=took, superseded_by=beside)
+        yield Add(memory=plan.number, at=facts.first_seen, reason=reason, value=value)
+        yield from _promotion(plan, facts.category)
+        return
     promoted = not plan.fixed and winner.category == facts.category != plan.category
     after = difference(winner, facts if promoted else replace(facts, category=plan.category))
     if winner.reason.startswith((APPROVED, BOTH_HOLD)):

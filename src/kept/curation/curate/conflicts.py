@@ -65,7 +65,7 @@ def _pair(plans: Sequence[Plan], earlier: int, later: int, found: Conflicts) -> 
     What a person or a model has seen beside the later one stands beside it.
     """
     before, plan = plans[earlier], plans[later]
-    ended = {earlier, later} & {*found.replaced, *found.doubtful, *found.paired}
+    ended = any(place in known for place in (earlier, later) for known in (found.replaced, found.doubtful, found.paired))
     if ended or not before.stands or not plan.stands or before.last == plan.last:
         return
     seen = before.winner is not None and before.winner.reason.startswith((APPROVED, BOTH_HOLD))

@@ -11,8 +11,8 @@ from kept.core.statement import Statement, opposed, same
 from kept.core.text import likeness
 from kept.curation.curate.values import saying
 
-Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float] | None]
-"""How near the texts of each pair are in meaning, 1 at most; None where nothing can tell."""
+Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
+"""How near the texts of each pair are in meaning, 1 at most; None where nothing can tell, of a pair or of any."""
 
 NEAR = 0.85  # nearness of two statements from which they are one
 _LIKE = 0.37  # likeness of their content words
@@ -20,14 +20,11 @@ _SHARED, _MOST = 2, 12  # content words that they share; that each has: a longer
 _COMMON = 60  # statements that share a word; what more of them have tells nothing
 
 
-def unknown(_pairs: Sequence[tuple[str, str]]) -> None:
-    """The nearness of pairs where no model is at hand."""
-
-
 def alike_in_meaning(
     texts: Sequence[str], statements: Sequence[Statement], apart: frozenset[int], meaning: Meaning
-) -> dict[tuple[int, int], float] | None:
-    """The pairs of statements that mean the same in other words, with their nearness; None where nothing can tell.
+) -> dict[tuple[int, int], float | None] | None:
+    """The pairs of statements that mean the same in other words, with their nearness, and with None those of which nothing can
+    tell; None where that is so of all.
 
     ``apart`` are the places of those that are one with none.
     """
@@ -35,7 +32,11 @@ def alike_in_meaning(
     change = {place for place in {place for pair in pairs for place in pair} if _tells_change(texts[place], statements[place])}
     pairs = [each for each in pairs if change.isdisjoint(each)]
     scores = meaning([(texts[left], texts[right]) for left, right in pairs]) if pairs else ()
-    return None if scores is None else {pair: score for pair, score in zip(pairs, scores, strict=True) if score >= NEAR}
+    return (
+        None
+        if scores is None
+        else {pair: score for pair, score in zip(pairs, scores, strict=True) if score is None or score >= NEAR}
+    )
 
 
 def _tells_change(text: str, says: Statement) -> bool:

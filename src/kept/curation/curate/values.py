@@ -241,6 +241,9 @@ def supersessions(sayings: Sequence[Saying]) -> Iterator[tuple[int, int]]:
     yield from _overtaken(sayings)
 
 
+_COMPARED = 60  # of those that choose something for one matter, the latest: what more of them chose tells nothing
+
+
 def contradictions(sayings: Sequence[Saying]) -> Iterator[tuple[int, int]]:
     """The pairs (earlier, later) of sayings, in the order of time, that may leave no room for each other: a person should say.
 
@@ -253,17 +256,21 @@ def contradictions(sayings: Sequence[Saying]) -> Iterator[tuple[int, int]]:
     for later, each in enumerate(sayings):
         if matter := _chosen_for(each.says):
             same_matter = choices.setdefault(matter, [])
-            yield from ((place, later) for place in same_matter if sayings[place].says.chosen.isdisjoint(each.says.chosen))
+            yield from (
+                (place, later) for place in same_matter[-_COMPARED:] if sayings[place].says.chosen.isdisjoint(each.says.chosen)
+            )
             same_matter.append(later)
         for frame in each.frames:
             others = filed.setdefault(frame.words, [])
             if frame.is_choice and not VERSIONED & set(frame.words):
-                yield from ((place, later) for place, other in others if other.is_choice and other.value != frame.value)
+                yield from (
+                    (place, later) for place, other in others[-_COMPARED:] if other.is_choice and other.value != frame.value
+                )
             others.append((later, frame))
         rest = each.says.content - OPPOSING
         if len(rest) < len(each.says.content) and len(rest) >= _REVERSED:
             others_ = reversible.setdefault(rest, [])
-            yield from ((place, later) for place in others_ if _reverse(each.says, sayings[place].says))
+            yield from ((place, later) for place in others_[-_COMPARED:] if _reverse(each.says, sayings[place].says))
             others_.append(later)
 
 
