@@ -34,12 +34,14 @@ def days(request: Request, month: Annotated[str, Query(max_length=10)] = "") -> 
         today = workspace.clock().astimezone(workspace.zone).date()
         first = calendar.month_of(month, calendar.latest(workspace) or today)
         found = calendar.month(workspace, first)
+        following = (first + timedelta(days=32)).replace(day=1)
         return page(
             request,
             workspace,
             "days.html",
             here=PAGE.id,
             found=found,
+            after=found.after or (following if following <= today else None),
             weeks=_weeks(found.cells),
             today=today,
             busy=_busiest(found.cells),

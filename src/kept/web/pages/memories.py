@@ -85,6 +85,10 @@ class Wish:
         """The wish as an address has it; empty where nothing is wished."""
         return urlencode({each.name: value for each in fields(self) if (value := getattr(self, each.name))})
 
+    def within_query(self, within: str) -> str:
+        """The same wish, looked for in one layer or (empty) in all."""
+        return replace(self, within=within).query
+
 
 @router.get("/")
 def memories(
@@ -97,17 +101,20 @@ def memories(
     project: str = "",
     age: str = "",
     origin: str = "",
+    exact: bool = False,
     shown: Annotated[int, Query(ge=1, le=100_000)] = _STRETCH,
 ) -> Response:
     """The page; or, for htmx, the list alone."""
     wish = Wish(q=q.strip(), within=within, status=status, category=category, project=project, age=age, origin=origin)
     with at_desk(request) as workspace:
         if wish.q and is_part(request):
-            return part(workspace, "search_list.html", **_found_values(workspace, wish, shown))
+            return part(workspace, "search_list.html", **_found_values(workspace, wish, shown, exact=exact))
         every = workspace.store.log.memories()
         choices: dict[str, Any] = {"choices": _choices(workspace, every), "stored": len(every)}
         if wish.q:
-            return page(request, workspace, "memories.html", here=PAGE.id, **_found_values(workspace, wish, shown), **choices)
+            return page(
+                request, workspace, "memories.html", here=PAGE.id, **_found_values(workspace, wish, shown, exact=exact), **choices
+            )
         found = chosen(workspace, every, _filter(workspace, wish), workspace.clock())
         values: dict[str, Any] = {
             "wish": wish,
@@ -221,9 +228,9 @@ def shown_with(workspace: Workspace, words: Sequence[str] = ()) -> dict[str, Any
     }
 
 
-def _found_values(workspace: Workspace, wish: Wish, shown: int) -> dict[str, Any]:
-    """What a search finds, best first: memories, days and turns in one list."""
-    asked = corrected(workspace, wish.q)
+def _found_values(workspace: Workspace, wish: Wish, shown: int, *, exact: bool) -> dict[str, Any]:
+    """What a search finds, best first: memories, days and turns in one list; ``exact`` takes the words as they are typed."""
+    asked = wish.q if exact else corrected(workspace, wish.q)
     which = _filter(workspace, wish)
     only_memories = bool(wish.category or wish.origin or wish.status)
     where = [Kind.MEMORY] if only_memories else LAYERS.get(wish.within, ("", EVERYWHERE))[1]
@@ -261,6 +268,7 @@ def _found_values(workspace: Workspace, wish: Wish, shown: int) -> dict[str, Any
     found += [] if is_id else by_id
     return {
         "wish": wish,
+        "layers": [(each, label) for each, (label, _) in LAYERS.items()],
         "asked": asked if asked != wish.q else "",
         "found": found[:shown],
         "more": len(found) > shown and (chosen_after or shown < _MOST_FOUND),

@@ -2,6 +2,7 @@
 it; what a guard stopped; how things went over time.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from kept.core.errors import MissingError
-from kept.memories.differences import What, differences
+from kept.memories.differences import Difference, What, differences
 from kept.memories.history import difference, find_run, run_changes
 from kept.pipeline.status import Happened, coverage, runs, self_reference, spending, stops
 from kept.web.charts import Chart, chart
@@ -31,6 +32,16 @@ MARKS = {
     What.DECLINED: ("×", "turned down"),
     What.MARKED: ("★", "marked"),
     What.CONFIRMED: ("=", "seen again"),
+}
+_GIVEN_BACK = {  # what an undo or redo made of a memory
+    What.ENTERED: "remembered again",
+    What.CHANGED: "in other words again",
+    What.MOVED: "moved back",
+    What.LEFT: "no longer remembered",
+    What.HELD: "waiting again",
+    What.DECLINED: "turned down again",
+    What.MARKED: "marked as before",
+    What.CONFIRMED: "dated as before",
 }
 KINDS = {
     "add": "added",
@@ -158,12 +169,14 @@ def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
     }
 
 
-def changes(happened: Happened) -> str:
-    """What a run came to, in a few words."""
+def changes(happened: Happened, steps: Sequence[Difference] = ()) -> str:
+    """What a run came to, in a few words; where ``steps`` are known, also what an undo gave back and how many wait."""
     told = [f"{count:,} {KINDS.get(kind, kind)}" for kind, count in sorted(happened.operations.items(), key=lambda each: -each[1])]
     if not told and {each.stage for each in happened.passes} <= {"undo", "redo"} and happened.passes:
-        return "took back" if happened.passes[0].stage == "undo" else "brought back"
-    return ", ".join(told) or "no memory changed"
+        came = ", ".join(f"{count:,} {_GIVEN_BACK[what]}" for what, count in Counter(each.what for each in steps).items())
+        return ("took back" if happened.passes[0].stage == "undo" else "brought back") + (f" a change: {came}" if came else "")
+    waiting = sum(each.what is What.HELD for each in steps)
+    return (", ".join(told) or "no memory changed") + (f"; {waiting:,} for you to decide" if waiting else "")
 
 
 def cost(value: float | None) -> str:
