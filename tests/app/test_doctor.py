@@ -316,3 +316,9 @@ def test_a_failure_that_only_the_doctor_saw_is_told_to_the_next_session(place):
     (place.state / "failures.json").write_text(json.dumps([["night check", "2026-11-20T00:00:00Z", "damage"]]), encoding="utf-8")
     examine(place)
     assert not list((place.state / "hooks").glob("failure.*"))
+
+
+def test_a_file_that_a_run_takes_while_the_doctor_looks_is_no_fault(place, monkeypatch):
+    gone, listed = place.state / "gone", type(place.state).rglob
+    monkeypatch.setattr(type(place.state), "rglob", lambda path, pattern: [*listed(path, pattern), gone])
+    assert wrong(place) == ""

@@ -179,8 +179,12 @@ def _judge(home: Paths, client: Client, event: str, command: str, *, patience: f
     after = _notes(home)
     complained = complaints(str(home.state))[log:]
     _take_away(home, before)
-    if answer.code is None:
+    if answer.code is None and answer.err:
+        yield f"at {event} kept cannot be started: {answer.err[:200]}"
+    elif answer.code is None and patience <= _SECONDS:
         yield f"at {event} kept does not answer within the {patience:g} s that {client.name} waits"
+    elif answer.code is None:
+        yield f"at {event} kept does not answer within {_SECONDS:g} s; {client.name} waits {patience:g} s"
     elif answer.code:
         said = (answer.err.strip() or answer.out.strip() or "nothing").splitlines()[-1]
         yield f"at {event} kept ends with code {answer.code} and says: {said[:200]}"

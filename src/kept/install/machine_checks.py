@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from stat import S_ISDIR, S_ISLNK, S_ISREG
 from tempfile import TemporaryFile
 from zoneinfo import ZoneInfo
 
@@ -23,7 +24,7 @@ from kept.local.settings import load_settings
 from kept.paths import Paths
 
 _ROOM = 200_000_000  # bytes free below which a backup may fail
-_HOURS = 4  # a run that holds its lock longer is stuck
+_HOURS = 12  # a run that holds its lock longer is stuck; a night's model alone may take four, and other steps follow
 _DAY = 86_400.0  # seconds that clocks may differ by
 
 
@@ -100,7 +101,7 @@ def look_at_folders(home: Paths) -> Iterator[Finding]:
     if open_files:
         detail = f"{len(open_files)} files can be read by others, or not by you, such as {open_files[0]}"
         yield Finding(name="private", well=False, detail=detail, fix=fix, repair="private")
-    strange = [each for each in home.state.rglob("*") if not each.is_symlink() and each.stat().st_uid != os.geteuid()]
+    strange = [each for each in home.state.rglob("*") if _is_anothers(each)]
     if strange and os.geteuid():
         detail = f"{strange[0]} belongs to another user"
         yield Finding(name="owner", well=False, detail=detail, fix=f"sudo chown -R {os.geteuid()} {home.state}")
@@ -110,12 +111,25 @@ def look_at_folders(home: Paths) -> Iterator[Finding]:
 
 def not_private(home: Paths) -> list[Path]:
     """Files and folders of kept's own that others may open, or that their owner may not."""
-    own = (each for each in sorted(home.state.rglob("*")) if not each.is_symlink() and (each.is_file() or each.is_dir()))
-    return [
-        each
-        for each in own
-        if (mode := each.stat().st_mode) & 0o077 or mode & 0o600 != 0o600 or (each.is_dir() and not mode & 0o100)
-    ]
+    return [each for each in sorted(home.state.rglob("*")) if _is_open(each)]
+
+
+def _is_open(path: Path) -> bool:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:  # a run took it meanwhile
+        return False
+    if not (S_ISREG(mode) or S_ISDIR(mode)):
+        return False
+    return bool(mode & 0o077 or mode & 0o600 != 0o600 or (S_ISDIR(mode) and not mode & 0o100))
+
+
+def _is_anothers(path: Path) -> bool:
+    try:
+        status = path.lstat()
+    except FileNotFoundError:  # as above
+        return False
+    return not S_ISLNK(status.st_mode) and status.st_uid != os.geteuid()
 
 
 def _disk(home: Paths) -> Iterator[Finding]:
