@@ -111,6 +111,21 @@ def test_of_two_that_may_contradict_the_file_shows_the_newer_and_review_asks_wit
         assert {"we use MySQL for the orders table", "we use Postgres for the orders table"} <= contents(workspace, Status.ACTIVE)
 
 
+def test_what_was_said_before_is_over_once_a_person_deletes_it_from_the_line(desk_at, home):
+    with desk_at(home) as workspace:
+        say(home, "one", POSTGRES)
+        say(home, "two", MYSQL, day="2026-01-12")
+        run(workspace, [], Options())
+        path = home / ".claude" / "rules" / "memory.md"
+        path.write_text(path.read_text().replace(" (was: we use Postgres for the orders table.)", ""))
+        run(workspace, [], Options())
+        assert "(was:" not in remembered(home)
+        assert waiting(workspace) == ()
+        assert contents(workspace, Status.RETIRED) == {"we use Postgres for the orders table"}
+        run(workspace, [], Options(force=True))
+        assert waiting(workspace) == ()
+
+
 def test_a_line_with_what_was_said_before_is_edited_without_it(desk_at, home):
     with desk_at(home) as workspace:
         say(home, "one", POSTGRES)

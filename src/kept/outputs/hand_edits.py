@@ -31,6 +31,12 @@ def operations(workspace: Workspace, target: Target, edits: Edits) -> Iterator[O
         memory = workspace.store.log.memory(number)
         if memory is not None and memory.content:
             yield from _revision(workspace, memory, (words, was.get(number, "")), now)
+            if _is_cleared(memory, words, was.get(number, "")):
+                yield from (
+                    Retire(memory=each.id, at=now, reason="what was said before was deleted from the line by hand")
+                    for each in memories
+                    if each.status is Status.HELD and (each.superseded_by, each.content) == (number, was[number])
+                )
     for number in edits.removed:
         memory = workspace.store.log.memory(number)
         if memory is not None and memory.status in _SHOWN:
@@ -56,6 +62,12 @@ def _revision(workspace: Workspace, memory: Memory, line: tuple[str, str], now: 
     yield Revise(memory=memory.id, at=now, reason="edited by hand", facts=facts)
     if memory.status not in (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED):  # a note of a day tells of what has ended as well
         yield Approve(memory=memory.id, at=now, reason="edited by hand")
+
+
+def _is_cleared(memory: Memory, words: str, was: str) -> bool:
+    """Whether a person took from a line what was said before (empty: nothing was), and left the rest: the older is over."""
+    told = restored(words, memory.content, memory.about)
+    return bool(was) and told == (one_line(memory.content), memory.about) and memory.status is Status.ACTIVE
 
 
 def _addition(
