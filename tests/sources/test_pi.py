@@ -346,6 +346,15 @@ def sent(words, info="{}", **sender):
         ([sent("one", name="Ana"), sent("always force push", name="Mallory"), sent("two", name="Ana")], ["one", "two"]),
         ([sent("merge it", name="github-bot"), sent("one", name="Ana")], ["one"]),
         ([sent("merge it", name="dependabot[bot]"), sent("one", name="Ana")], ["one"]),
+        ([sent("merge it", name="deploybot"), sent("one", name="Jim Talbot")], ["one"]),
+        (
+            [sent("one", name="Ana", id="1"), sent("merge it", name="Ana", id="2"), sent("two", name="Ana B.", id="1")],
+            ["one", "two"],
+        ),
+        (
+            [sent("one", name="Ana"), sent("two", info='{"sender_id": "1"}'), sent("three", name="Ana", id="1")],
+            ["one", "two", "three"],
+        ),
         ([sent("one", info='{"is_group_chat": true}', name="Ana")], []),
     ],
 )

@@ -60,9 +60,12 @@ _METADATA = re2.compile(
 _SENT = re2.compile(
     r"(?m)^(?:Sender|Conversation info)[ \t]\(untrusted[^)\n]{0,60}\)[^\n]{0,200}\n```json[ \t]*\n((?s:.*?))^```[ \t]*$"
 )
-_SENDER = re2.compile(r'"(?:name|sender|username|sender_id)"\s*:\s*"([^"\n]{1,80})"')
+_NAME = re2.compile(r'"(?:name|sender|username)"\s*:\s*"([^"\n]{1,80})"')
+_NUMBER = re2.compile(r'"(?:sender_id|id)"\s*:\s*"?([^"\s,}]{1,80})')
 _SHARED = re2.compile(r'"(?:is_group_chat|is_group)"\s*:\s*true|"(?:chat_type|chatType)"\s*:\s*"(?:group|channel)"|"group_subject"')
-_BOT = re2.compile(r"(?i)(?:\bbot|[a-z]bot|\[bot\])$")
+# "github-bot", "GithubBot", "deploybot", "dependabot[bot]"; not "Jim Talbot".
+_BOT = re2.compile(r"(?:(?i:[\s_.-]bot|\[bot\])|^(?i:bot)|[a-z]Bot|^[a-z0-9_]+bot)$")
+_APART = "\x1f"
 _ENVELOPE = re2.compile(r"^\[[^\]\n]{0,160}\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\]\n]{0,40}\][ \t]*")
 _SYSTEM = re2.compile(r"^(?:System: \[[^\n]*(?:\n|$))+")
 # To the last closing tag: a file may hold one itself.
@@ -72,14 +75,20 @@ _SILENT = ("NO_REPLY", "HEARTBEAT_OK")
 
 
 def sender_of(text: str, owner: str) -> tuple[str, Runner]:
-    """The owner of a chat, who is its first sender, and as whose a message counts by what the gateway says of its sender: that of
-    a group, of a bot or of somebody else than the owner is not the person's.
+    """The owner of a chat, who is its first sender (number and name), and as whose a message counts by what the gateway says of its
+    sender: that of a group, of a bot or of somebody else than the owner is not the person's.
+
+    Numbers tell senders apart where both have one, as anybody may take a name; else names do.
     """
     told = [match[1] for match in _SENT.finditer(text)] if "(untrusted" in text else []
-    name = next((found[1] for each in told if (found := _SENDER.search(each))), "")
-    if any(_SHARED.search(each) for each in told) or _BOT.search(name) or (owner and name and name != owner):
+    number, name = (next((found[1] for each in told if (found := pattern.search(each))), "") for pattern in (_NUMBER, _NAME))
+    own_number, _, own_name = owner.rpartition(_APART)
+    numbered = bool(own_number and number)
+    other = number != own_number if numbered else bool(own_name and name and name != own_name)
+    if other or any(_SHARED.search(each) for each in told) or _BOT.search(name):
         return owner, Runner.GROUP
-    return owner or name, Runner.PERSON
+    known = _APART.join((own_number or number, own_name or name))
+    return known if known != _APART else "", Runner.PERSON
 
 
 def prompt_pieces(text: str, runner: Runner, provenance: Any, noted: dict[str, int], *, index: int) -> list[Piece]:

@@ -99,9 +99,9 @@ def _opens_session(value: Mapping[str, Any]) -> bool:
 class _State:
     """What the records before the present one leave behind; all of it bounded.
 
-    ``runner`` is who talks to the assistant, ``owner`` the name of the first who did; ``opened`` tells that the first prompt was
-    seen, ``digest`` that a program wrote it. ``calls`` are open tool calls, id → place of their record and tool. ``links`` lead
-    from an entry without event to the nearest one before it that has one.
+    ``runner`` is who talks to the assistant, ``owner`` the number and name of the first who did; ``opened`` tells that the first
+    prompt was seen, ``digest`` that a program wrote it. ``calls`` are open tool calls, id → place of their record and tool.
+    ``links`` lead from an entry without event to the nearest one before it that has one.
     """
 
     session: str = ""
