@@ -26,8 +26,8 @@ def test_the_prompt_of_the_second_failure_brings_the_fix_of_the_first(home, caps
         f"1\n{FAILURE.replace('8081', '9090')}\n"
     )
     start = payload("SessionStart", source="startup", session_id="second")
-    injected("session-start", start, "--client", "codex")
-    text = injected("user-prompt", payload("UserPromptSubmit", prompt=words, session_id="second"), "--client", "codex")
+    assert "--port 0" in injected("session-start", start, "--client", "codex")  # and the session's prompts do not say it again
+    text = injected("user-prompt", payload("UserPromptSubmit", prompt=words, session_id="a resumed one"), "--client", "codex")
     assert "This failed before; what helped then:" in text
     assert "--port 0" in text
     assert "2026-01-05" in text

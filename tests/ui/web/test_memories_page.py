@@ -40,7 +40,7 @@ def test_what_is_typed_is_found_best_first_and_the_address_says_so(harvest, brow
 
 def test_a_mistyped_word_finds_what_was_meant(harvest, browse):
     page = browse("/?q=wallnut")
-    page.get_by_text("for walnut").wait_for()
+    page.locator("[role=status] strong", has_text="walnut").wait_for()
     assert "alnut" in rows(page)[0]
 
 

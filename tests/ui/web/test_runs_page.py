@@ -134,6 +134,7 @@ def test_in_the_browser_a_run_is_begun_and_taken_back_and_brought_back(browse, s
     page.get_by_role("heading", name="Nothing has happened yet").wait_for()
     page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_role("heading", name="The last run").wait_for()
+    page.reload()  # the list is drawn anew only where the run was seen to end
     row = page.locator(".row", has_text="run: 1 added")
     row.wait_for()
     row.hover()
