@@ -1,5 +1,5 @@
-"""``kept check``, ``doctor``, ``rebuild``, ``backup``, ``restore``, ``export``, ``import``: proof that nothing is damaged; out, in,
-and put back.
+"""``kept check``, ``doctor``, ``rebuild``, ``backup``, ``restore``, ``export``, ``import``, ``audit``: proof that nothing is
+damaged; out, in, and put back; what is wrong with another tool's store.
 """
 
 from itertools import groupby
