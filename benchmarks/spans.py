@@ -1,10 +1,11 @@
 """How well the words a person typed are told from foreign ones in their prompts, against labels of readers.
 
-Usage: python benchmarks/spans.py sample FOLDER OUT     draw prompts labelled human, without any prediction
-       python benchmarks/spans.py score SAMPLE LABELS   compare labels with the rules; prints the confusion table
+Usage: python benchmarks/spans.py sample FOLDER OUT        draw prompts labelled human, without any prediction
+       python benchmarks/spans.py sheet SAMPLE             print the sample for a reader, each unit with its number
+       python benchmarks/spans.py score SAMPLE LABELS ...  compare the labels of one reader or more with the rules
 
 A unit is a line, or a sentence where a line has several. The draw is seeded, stratified by source and by length, and knows no rule
-about spans. Labels are rows ``{"id", "unit": n, "label": "typed" | "foreign"}``.
+about spans. Labels are lines of a unit's number, ``typed`` or ``foreign``, and ``sure`` or ``unsure``, with tabs between them.
 """
 
 import argparse
@@ -14,7 +15,9 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from math import sqrt
 from pathlib import Path
+from typing import Any
 
 from kept.core.event import Author, Cursor, Kind, is_note
 from kept.core.spans import spans
@@ -22,6 +25,7 @@ from kept.sources.files import Skipped, examine, find_files
 
 SEED = 20261122
 UNITS = 8  # units of one prompt, so that a few long ones do not make up the sample
+AROUND = 500  # characters of a prompt shown before and behind a unit
 CHARACTERS = 6_000  # of a prompt that are shown: a reader has to read them
 # How many prompts of a source are drawn: of one line, of up to nine, and longer.
 QUOTAS = {"claude-code": (14, 18, 16), "specstory": (14, 20, 26), "vault": (8, 10, 10), "other": (8, 10, 6)}
@@ -35,40 +39,86 @@ def main() -> None:
     drawing.add_argument("folder", type=Path)
     drawing.add_argument("out", type=Path)
     drawing.add_argument("--seed", type=int, default=SEED)
+    showing = commands.add_parser("sheet")
+    showing.add_argument("sample", type=Path)
     scoring = commands.add_parser("score")
     scoring.add_argument("sample", type=Path)
-    scoring.add_argument("labels", type=Path)
+    scoring.add_argument("labels", type=Path, nargs="+")
     scoring.add_argument("--show", type=int, default=0, help="print so many units of each kind of error")
     options = parser.parse_args()
     if options.command == "sample":
         sample(options.folder, options.out, options.seed)
+    elif options.command == "sheet":
+        for number, row in enumerate(rows_of(options.sample), 1):
+            print(f"\n===== prompt {number} ({row['source']})\n{sheet(row, number)}")
     else:
         score(options.sample, options.labels, options.show)
 
 
-def score(drawn: Path, labels: Path, show: int) -> None:
-    """Print the confusion table of labels and rules; a unit is typed where most of its visible characters are."""
-    prompts_by_id = {row["id"]: row for row in map(json.loads, drawn.read_text(encoding="utf-8").splitlines())}
-    table = Counter[tuple[str, str]]()
-    wrong: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for label in map(json.loads, labels.read_text(encoding="utf-8").splitlines()):
-        row = prompts_by_id[label["id"]]
-        start, end = row["units"][label["unit"]]
-        pair = (label["label"], predicted(row["text"], start, end))
-        table[pair] += 1
-        if pair[0] != pair[1]:
-            wrong[pair].append(f"{row['id']} {row['source']}: {row['text'][start:end][:160]!r}")
-    print(f"{'':10} {'typed':>8} {'foreign':>8}   (rules)")
+def rows_of(drawn: Path) -> list[dict[str, Any]]:
+    """The prompts of a sample."""
+    return [json.loads(line) for line in drawn.read_text(encoding="utf-8").splitlines()]
+
+
+def sheet(row: dict[str, Any], number: int) -> str:
+    """A prompt as a reader sees it: each unit behind its number, what is far from all of them left out."""
+    text, at, shown = row["text"], 0, ""
+    for place, (start, end) in enumerate(row["units"], 1):
+        between = text[at:start]
+        if len(between) > 2 * AROUND:
+            left = len(between) - 2 * AROUND
+            between = f"{between[:AROUND]}\n[{left} characters left out]\n{between[-AROUND:]}"
+        shown += f"{between}⟦{number}.{place}⟧{text[start:end]}"
+        at = end
+    return shown + text[at : at + AROUND]
+
+
+def score(drawn: Path, labels: list[Path], show: int) -> None:
+    """Print the confusion table of each reader's labels and the rules, of the sure ones, and of those that all readers give."""
+    units = {
+        f"{number}.{place}": (row, start, end)
+        for number, row in enumerate(rows_of(drawn), 1)
+        for place, (start, end) in enumerate(row["units"], 1)
+    }
+    found = {key: predicted(row["text"], start, end) for key, (row, start, end) in units.items()}
+    readers = [read_labels(path) for path in labels]
+    alike = set.intersection(*({(key, label) for key, (label, _) in reader.items()} for reader in readers))
+    for path, reader in zip(labels, readers, strict=True):
+        print_table(path.name, [(key, label) for key, (label, _) in reader.items()], found)
+        print_table(f"{path.name}, sure", [(key, label) for key, (label, sure) in reader.items() if sure], found)
+    if len(readers) > 1:
+        print_table("all readers agree", sorted(alike), found)
+        both = [(key, label) for key, label in sorted(alike) if all(reader[key][1] for reader in readers)]
+        print_table("all readers agree and are sure", both, found)
     for own in ("typed", "foreign"):
-        total = sum(table[own, found] for found in ("typed", "foreign"))
-        other = "foreign" if own == "typed" else "typed"
-        print(
-            f"{own:10} {table[own, 'typed']:8} {table[own, 'foreign']:8}   taken for {other}: "
-            f"{table[own, other] / max(1, total):.1%}"
-        )
-    for pair, found in sorted(wrong.items()):
-        for words in found[:show]:
-            print(f"{pair[0]} taken for {pair[1]}: {words}")
+        for key in [key for key in units if any(reader.get(key, ("",))[0] == own != found[key] for reader in readers)][:show]:
+            row, start, end = units[key]
+            print(f"{own} taken for {found[key]}: {key} {row['source']}: {row['text'][start:end][:160]!r}")
+
+
+def read_labels(path: Path) -> dict[str, tuple[str, bool]]:
+    """The label of each unit, and whether the reader was sure of it."""
+    rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if line[:1].isdigit())
+    return {row[0]: (row[1].strip(), row[2].strip() == "sure") for row in rows}
+
+
+def print_table(title: str, labels: list[tuple[str, str]], found: dict[str, str]) -> None:
+    table = Counter((label, found[key]) for key, label in labels)
+    print(f"{title}: {len(labels)} units\n{'':10} {'typed':>8} {'foreign':>8}   (rules)")
+    for own, other in (("typed", "foreign"), ("foreign", "typed")):
+        wrong, total = table[own, other], table[own, own] + table[own, other]
+        low, high = interval(wrong, total)
+        share = f"{wrong / max(1, total):.1%}, 95 % interval {low:.1%} to {high:.1%}"
+        print(f"{own:10} {table[own, 'typed']:8} {table[own, 'foreign']:8}   taken for {other}: {share}")
+
+
+def interval(wrong: int, total: int) -> tuple[float, float]:
+    """Wilson's interval of a share."""
+    if not total:
+        return 0.0, 1.0
+    share, z = wrong / total, 1.96
+    middle, half = share + z * z / (2 * total), z * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    return max(0.0, (middle - half) / (1 + z * z / total)), min(1.0, (middle + half) / (1 + z * z / total))
 
 
 def predicted(text: str, start: int, end: int) -> str:

@@ -39,6 +39,7 @@ def test_spans_cover_the_text_in_order(text):
     "text",
     [
         "Use pnpm, never npm.",
+        "debug: I see two requests when the page opens",
         "We decided to use **SQLite** instead of Postgres because `psql` is not on the laptops.",
         "git show <commit> prints it; please keep `<main>` as it is",
         "ensure the button is <b>blue</b>, not red",
@@ -70,6 +71,7 @@ def test_what_a_person_types_is_typed(text):
         ("why?\n```\nWe always publish.", "why?"),
         ("> We always publish.\n\nI disagree", "I disagree"),
         ("/clear always use npm", ""),
+        ("/compact keep what we said about the tides", "keep what we said about the tides"),
         ("/review-code use the strict rules", "use the strict rules"),
         ("⏺ Read(a.md)\n  ⎿  We decided to use npm.\n\nwhy?", "why?"),
         ("npm warn deprecated x@1: We decided to use y.\nnpm warn z", ""),
@@ -249,6 +251,7 @@ def test_the_person_goes_on_directly_below_output(output, words):
 
 
 def test_what_a_command_printed_in_small_letters_is_no_speech():
+    assert typed("i get this:\ntide-table: Row count updated to: 40\ntide-table.js:277 row count 41") == "i get this:"
     assert typed("i get this:\n❯ acme resume\nyou have uncommitted changes.\nplease commit or stash them first") == "i get this:"
 
 
@@ -515,9 +518,16 @@ def test_an_earlier_prompt_that_the_person_brings_again_is_theirs():
 
 @pytest.mark.parametrize(
     "output",
-    ['Prepared tide rows:\n{"a": 1, "b": [2, 3]}\nProcessed rows:\n[{"a": 1}]', "502 Bad Gateway\nnginx/1.24.0 (Ubuntu)"],
+    [
+        'Prepared tide rows:\n{"a": 1, "b": [2, 3]}\nProcessed rows:\n[{"a": 1}]',
+        "502 Bad Gateway\nnginx/1.24.0 (Ubuntu)",
+        "fatal: no such remote\nPlease make sure you have the rights to read it",
+        "Error loading tides: HTTP error! status: 500\nPlease try again or contact support if this goes on.",
+        "ok\ntide.web.TideError: Could not find the table 'rows'. Did you mean 'tides' instead?\nat draw (tide.js:4:2)",
+        "=== Diagnostics ===\n\n1. Checking the folders of the app:\ntotal 12\ndrwxr-xr-x 4 web web 4096 Aug 11 .",
+    ],
 )
-def test_labels_of_dumped_data_and_banners_of_servers_are_no_speech(output):
+def test_what_programs_say_below_labels_banners_and_errors_is_no_speech(output):
     assert typed(f"the chart stays empty\n{output}") == "the chart stays empty"
 
 

@@ -61,6 +61,8 @@ _SHAPES = re2.compile(
     r"|(?-i:Error) (?:in \S+|(?:while |when )?(?:loading|creating|fetching|parsing|reading|writing|calling)\b[^:]{0,60}): \S"
     r"|(?-i:[A-Z][a-z]+ing) [^.]+(?:\.\.\.|…)\s*$"
     r"|(?-i:No (?:[a-z]+ ){1,2}found\b|Nothing to [a-z]+\.?\s*$)|sudo [a-z]|\w+ id: [0-9a-f-]{16,}"
+    # What programs tell their user to do about an error.
+    r"|(?-i:Please) (?:try again (?:or|later)\b|make sure (?:that )?you have\b|contact (?:your |support))"
     r"|HEAD is now at |On branch \S+$|Your branch is |nothing to commit|\(use \"git "
     r"|could not apply [0-9a-f]{7}|Switched to (?:a new )?branch |access to \w+ at "
     r"|\s{2,}[\w-]+:(?: \S+)?\s*$|[.FEsx]{5,}\s*$"
@@ -82,6 +84,8 @@ _STRONG_INSIDE = re2.compile(
 _ADDRESS = re2.compile(r"^\s*@?https?://\S+\s*$")
 # A file that somebody hands to an assistant, and words.
 _MENTION = re2.compile(r"^@[\w.~-]*/\S+\s+\p{Ll}+ ")
+# Somebody who speaks of themselves behind the name of a level: "debug: I am seeing …".
+_CONFIDED = re2.compile(r"^\p{Ll}+: (?:I|i|ich|je|yo|eu)(?:'\pL+)? \pL")
 _INDENTED = re2.compile(r"^(?: {4,}|\t)\S")
 _BULLET = re2.compile(r"^\s*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])\s")
 # After these marks of an agent's screen, indented and wrapped lines go on with what was shown.
@@ -90,7 +94,7 @@ _SCREEN = re2.compile(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿")
 
 def is_output(line: str) -> bool:
     """Whether a line has the shape of something a program printed, of code, of a diff or of a table."""
-    if (line.startswith("@") and _MENTION.match(line)) or _ADDRESS.match(line):
+    if (line.startswith("@") and _MENTION.match(line)) or _ADDRESS.match(line) or _CONFIDED.match(line):
         return False
     if _SHAPES.match(line) or "\t" in line.strip() or (_ENDS.search(line) and not has("person", line)):
         return True

@@ -65,7 +65,6 @@ _CLOSED = frozenset(
         "approvals",
         "bug",
         "clear",
-        "compact",
         "config",
         "context",
         "copy",

@@ -34,6 +34,8 @@ _WORD = re2.compile(r"^[\"'“”‘’(*`-]*\pL[\pL\pM'’,。、！？：；�
 _LISTED = re2.compile(r"^\p{Ll}[\p{Ll}\d]*:? \p{Ll}")
 # A program that names itself before what it says.
 _TOOL = re2.compile(r"^[\w./-]+: ")
+# A part of a program, named by a compound, that says what it did.
+_PART = re2.compile(r"^\p{Ll}+(?:[-_.]\p{Ll}+)+: \p{Lu}")
 # A line that begins with a call explains code.
 _CALL = re2.compile(r"^[\w.]+\(")
 # Brackets of data on one line, what names them an example, and a clause that goes on behind them.
@@ -115,10 +117,12 @@ def _mark_paragraph(marks: Marks, lines: list[_Line], state: _State) -> None:
         return
     state.listing = False
     forwarded = forwards(words)
-    shaped = shaped or (state.shaped and len(lines) == 1 and is_listed(words) and _introduces(words) and not has("person", words))
+    # A title between what a program printed above and below.
+    titled = state.shaped and is_listed(bare[0]) and _introduces(bare[0]) and not has("person", bare[0])
+    shaped = shaped or (titled and len(lines) == 1)
     if forwarded or shaped:
         kind = SpanKind.PASTED if shaped and not forwarded else SpanKind.DOCUMENT
-        lead, screen = int(labelled) or _lead(lines), is_screen(words)
+        lead, screen = int(labelled) or (0 if titled else _lead(lines)), is_screen(words)
         own = _mark_output(marks, lines, kind, lead=lead, resumable=not forwarded and not screen)
         # One line alone (an address, an error) is no beginning of a paste that goes on.
         goes_on = not own and (forwarded or len(lines) - lead > 1 or screen)
@@ -171,7 +175,7 @@ def _mark_lines(marks: Marks, lines: list[_Line], state: _State) -> None:
     printed = handed = shown = lead = False
     for place, line in enumerate(lines):
         printed = printed or bool(_COMMAND.match(line.text))
-        rest = _attached(line.text)
+        rest = 0 if line.foreign else _attached(line.text)
         if rest:
             marks.mark(line.start + rest, line.end, SpanKind.PASTED)
             shown, lead = True, False
@@ -296,7 +300,7 @@ def _introduces(line: str) -> bool:
 def _speaks(line: str) -> bool:
     """Whether a line is a sentence of somebody who speaks."""
     start = line.strip()
-    if is_indented(line) or is_output(line) or _CALL.match(start):
+    if is_indented(line) or is_output(line) or _CALL.match(start) or _PART.match(start):
         return False
     several = len(start.split()) >= 2 or not start.isascii()
     if several and (has("person", _opening(start, 80)) or opens("resumes", start) or _asks(start)):
