@@ -164,9 +164,10 @@ class Workspace:
     def names(self) -> dict[str, str]:
         """What each project scope is called, for people; those of the same name get as much of a parent as tells them apart."""
         known = self.store.archive.projects()
-        identities = [each.identity for each in known] + [self.identity(each.directory) for each in known]
-        used = {each.scope for each in known} | {scope_of(each) for each in identities[len(known) :]}
-        return short_names({scope: each for each in identities if (scope := scope_of(each)) in used})
+        identities = [each.identity for each in known]
+        moved = [self.identity(each.directory) for each in known] if self.settings.projects else []
+        used = {each.scope for each in known} | {scope_of(each) for each in moved or identities}
+        return short_names({scope: each for each in (*identities, *moved) if (scope := scope_of(each)) in used})
 
     def name(self, scope: str) -> str:
         """What one scope is called."""

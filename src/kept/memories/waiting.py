@@ -88,15 +88,20 @@ def _pool(workspace: Workspace) -> list[tuple[Memory, bool]]:
     now = workspace.clock()
     memories = [memory for memory in workspace.store.log.memories() if memory.content]
     taken = {number for memory in memories for number in memory.candidates}
-    seen = {(memory.profile, memory.scope, normal_form(memory.content)) for memory in memories}
     pool = [(memory, True) for memory in memories if memory.status_at(now) is Status.HELD]
-    for proposal in sorted(workspace.store.log.refused(), key=_proposal_order):
-        candidate = proposal.judged.candidate
-        form = (candidate.profile, candidate.scope, normal_form(candidate.content))
-        if _is_wish(proposal) and candidate.id not in taken and form not in seen:
+    refused = sorted(workspace.store.log.refused(), key=_proposal_order)
+    wishes = [each.judged.candidate for each in refused if _is_wish(each) and each.judged.candidate.id not in taken]
+    groups = {(each.profile, each.scope) for each in wishes}
+    seen = {_form(memory) for memory in memories if (memory.profile, memory.scope) in groups}
+    for candidate in wishes:
+        if (form := _form(candidate)) not in seen:
             seen.add(form)
             pool.append((as_memory(candidate), False))
     return pool
+
+
+def _form(said: Memory | Candidate) -> tuple[str, str, str]:
+    return (said.profile, said.scope, normal_form(said.content))
 
 
 def _proposal_order(proposal: Proposal) -> tuple[str, str]:

@@ -7,11 +7,12 @@ import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 
 from kept.core.errors import DamagedError, StoreError
 from kept.core.fold import apply
-from kept.core.memory import Memory, Status
+from kept.core.memory import Judged, Memory, Status
 from kept.core.operation import Operation, Pass, Reword, mentioned
 from kept.store.records import ERASED, chain, judged_body, operation_body, read_judged, read_operation, seal, unseal, verdict_slug
 from kept.store.values import CandidateRow, Draft, OperationRow, PassRow, Proposal
@@ -109,7 +110,12 @@ def operation_of(row: OperationRow) -> Operation:
 
 def proposal_of(row: CandidateRow) -> Proposal:
     """The proposal of a row."""
-    return Proposal(judged=read_judged(unseal(row.body, row.words)), pass_id=row.pass_id, thread=row.thread, ordinal=row.ordinal)
+    return Proposal(judged=_read_judged(row.body, row.words), pass_id=row.pass_id, thread=row.thread, ordinal=row.ordinal)
+
+
+@lru_cache(maxsize=20_000)  # a page that counts what waits reads the same rows again with every change
+def _read_judged(body: str, words: str | None) -> Judged:
+    return read_judged(unseal(body, words))
 
 
 def candidates_of(row: OperationRow) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from kept.core.times import day_text, minute_text
 from kept.local.job_failures import standing_failures
 from kept.memories.browse import WHOSE
 from kept.profiles.profile import title_of
+from kept.recall.spelling import excerpt
 from kept.web.assets import address
 from kept.web.navigation import Page
 from kept.web.room import room_of
@@ -100,6 +101,7 @@ def _environment() -> Environment:
     made.filters["whose"] = lambda author: WHOSE.get(author, author)
     made.filters["counted"] = _counted
     made.filters["said"] = said
+    made.filters["short"] = excerpt
     made.filters["to_you"] = _to_you
     return made
 

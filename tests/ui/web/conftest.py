@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
+import crowd
 import pytest
 
 pytest.importorskip("fastapi")
@@ -143,6 +144,19 @@ def served(home):
     """A page over an empty store."""
     with serving(home) as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def crowded(tmp_path_factory):
+    """A page over a thousand memories."""
+    home = tmp_path_factory.mktemp("crowded")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        patch.setenv("KEPT_HOME", str(home))
+        with serving(home) as served:
+            with served.workspace() as workspace:
+                crowd.fill(workspace, 1_000)
+            yield served
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ White space, typographic quotes and capitals may differ, and marks may enclose t
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import re2
 
@@ -97,6 +98,7 @@ def widened(passage: Passage) -> Passage | None:
     return replace(passage, start=first, end=last, cut=False)
 
 
+@lru_cache(maxsize=20_000)  # what waits is counted on every page of the browser
 def content_words(words: str) -> int:
     """How many words of a text carry matter; two characters of a script without spaces count as one."""
     dense = sum(map(is_cjk, words))

@@ -1,0 +1,84 @@
+"""A store of many: the bundled sample's runs, days and files, and memories as they come in years, odd ones among them."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from kept.core.event import Origin
+from kept.core.memory import Actor, Candidate, Evidence, Memory, Status
+from kept.core.operation import Add
+from kept.pipeline.run import Options
+from kept.pipeline.sample_run import run_sample
+from kept.store.values import Draft
+
+SINCE = datetime(2025, 3, 1, 9, tzinfo=UTC)
+KINDS = ("decision", "constraint", "known_fix", "anti_pattern", "workflow", "open_question")
+ODD = (
+    "<script>alert('walnut')</script> & <b>bold</b> <img src=x onerror=alert(1)> is text, `<code>` too.",
+    "אנחנו כותבים את כל התאריכים לפי ISO 8601, תמיד ב-UTC.",
+    "التواريخ تُكتب دائمًا وفق ISO 8601 في `dates.py`.",
+    "日付は必ず ISO 8601 で書き、`dates.py` の関数だけを使うこと。",
+    "我们决定把所有日期都写成 ISO 8601，永远不用本地时间。",
+    "A single_word_without_any_place_to_break_" + "x" * 400,
+    "Long, with " + "many words that go on and on " * 690,
+)
+
+
+def fill(workspace, size, *, waiting=25, sample=True):
+    """So many active memories of twelve projects, and some that wait for a decision, besides the sample's."""
+    if sample:
+        run_sample(workspace, Options(model=False))
+    contents = [*ODD, *(_sentence(number) for number in range(len(ODD), size))]
+    made = [_memory(number, content, Status.ACTIVE) for number, content in enumerate(contents)]
+    made += [_memory(size + number, f"Perhaps {_sentence(size + number)}", Status.HELD) for number in range(waiting)]
+    run = workspace.store.log.start_run("run", SINCE)
+    adds = tuple(Add(memory=each.id, at=each.last_seen, reason="typed", value=each) for each in made)
+    base = Draft(run=run, stage="curate", subject="coding", actor=Actor.MACHINE, recorded_at=SINCE)
+    for start in range(0, len(adds), 500):
+        workspace.store.log.commit(replace(base, operations=adds[start : start + 500]))
+    workspace.store.log.end_run(run, SINCE, {})
+
+
+def _sentence(number):
+    reason = ("tide", "crane", "pier")[number % 3]
+    return f"We build part {number} of the harbor with tool-{number % 37} because the {reason} needs it."
+
+
+def _candidate(number, content, kind="decision"):
+    at = SINCE + timedelta(hours=9 * (number % 1_000))
+    quote = Evidence(
+        quote=content[:500], event=f"e-{number}", session=f"s-{number // 50}", path="f", at=at, author="human", origin=Origin.USER
+    )
+    return Candidate(
+        id=f"{number:032x}",
+        profile="coding",
+        category=kind,
+        scope=f"project:p-{number % 12}",
+        content=content,
+        confidence=0.8,
+        trigger="rule",
+        at=at,
+        origin=Origin.USER,
+        artifacts=(),
+        evidence=(quote,),
+        reasoning="typed by the user",
+    )
+
+
+def _memory(number, content, status):
+    told = _candidate(number, content, KINDS[number % len(KINDS)])
+    return Memory(
+        id=f"{number:010x}",
+        profile=told.profile,
+        category=told.category,
+        scope=told.scope,
+        status=status,
+        content=content,
+        confidence=0.8,
+        origin=Origin.USER,
+        first_seen=told.at,
+        last_seen=told.at,
+        evidence=told.evidence,
+        candidates=(told.id,),
+        trigger="rule",
+        reason="waits: said once" if status is Status.HELD else "",
+    )
