@@ -49,19 +49,21 @@ def gone(workspace, words: dict[str, str]) -> None:
             assert not [each for each in words.values() if each.encode() in path.read_bytes()], path
 
 
-def test_forgetting_outlasts_reading_again_importing_undoing_and_redoing(desk_at, home, tmp_path, shared: Path):
-    sessions = shared / "transcripts/inputs/claude-code-jsonl/entireio-cli"
+@pytest.mark.parametrize("largest", [250_000, pytest.param(10**9, marks=pytest.mark.slow)], ids=["small sessions", "all sessions"])
+def test_forgetting_outlasts_reading_again_importing_undoing_and_redoing(desk_at, home, tmp_path, shared: Path, largest):
+    folder = shared / "transcripts/inputs/claude-code-jsonl/entireio-cli"
+    sessions = [each for each in sorted(folder.rglob("*.jsonl")) if each.stat().st_size < largest]
     lines, archive = tmp_path / "before.jsonl", tmp_path / "after.jsonl.gz"
     with desk_at(home) as workspace:
         say(home, "one", *(f"Remember that {each}." for each in TOLD))
-        run(workspace, [sessions, home / ".claude"], Options())
+        run(workspace, [*sessions, home / ".claude"], Options())
         found = [each for each in workspace.store.log.memories() if each.status in (Status.ACTIVE, Status.HELD)]
         lines.write_text("".join(f"{json.dumps(exported(workspace, each))}\n" for each in found))
         words = {each.id: each.content for each in found[::3]}
         assert len(words) >= 4
         forget_ids(workspace, list(words))
         gone(workspace, words)
-        run(workspace, [sessions], Options(force=True))
+        run(workspace, sessions, Options(force=True))
         gone(workspace, words)
         done, _ = settle(workspace, lambda: import_file(workspace, lines))
         assert done.left_out["forgotten"] == len(words)
@@ -83,7 +85,7 @@ def test_forgetting_outlasts_reading_again_importing_undoing_and_redoing(desk_at
     with desk_at(tmp_path / "other") as workspace:
         settle(workspace, lambda: import_file(workspace, archive))
         gone(workspace, words)
-        run(workspace, [sessions], Options(force=True))
+        run(workspace, sessions, Options(force=True))
         gone(workspace, words)
         import_file(workspace, lines)
         gone(workspace, words)

@@ -233,9 +233,7 @@ def kept(*arguments, home: Path, env=(), drop=(), prefix: Sequence[str] = (), cw
     full = {**os.environ, "HOME": str(home), "NO_COLOR": "1", "COLUMNS": "300", **dict(env)}
     full = {name: value for name, value in full.items() if name not in ("KEPT_HOME", *drop)}
     command = [*prefix, sys.executable, "-m", "kept", *map(str, arguments)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env=full, cwd=cwd or home.parent, **({"timeout": 300} | options)
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=full, cwd=cwd or home.parent, **options)
     return Result(code=done.returncode, out=done.stdout, err=done.stderr)
 
 

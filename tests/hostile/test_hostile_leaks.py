@@ -53,7 +53,6 @@ def call_hook(home, event, raw):
         input=raw,
         capture_output=True,
         check=False,
-        timeout=300,
         env={**os.environ, "HOME": str(home), "KEPT_HOME": str(home)},
     )
     assert done.returncode == 0

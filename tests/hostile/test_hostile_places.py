@@ -5,7 +5,6 @@ on.
 import os
 import resource
 import shutil
-import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -39,17 +38,19 @@ SEVERAL = lines(
 )
 
 
-@pytest.fixture
-def transcripts(tmp_path):
-    write(tmp_path / "in", lines(human(RULE), answer("Done."), human(OTHER), answer("Done.")), "a.jsonl")
-    return write(tmp_path / "in", SEVERAL, "b.jsonl").parent
+@pytest.fixture(scope="module")
+def transcripts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("in")
+    write(folder, lines(human(RULE), answer("Done."), human(OTHER), answer("Done.")), "a.jsonl")
+    return write(folder, SEVERAL, "b.jsonl").parent
 
 
-@pytest.fixture
-def undisturbed(tmp_path, transcripts):
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, transcripts):
     """The memory file of a run that nothing disturbed."""
-    run_at(tmp_path / "undisturbed", transcripts)
-    return memory_file(tmp_path / "undisturbed").read_bytes()
+    home = tmp_path_factory.mktemp("undisturbed")
+    run_at(home, transcripts)
+    return memory_file(home).read_bytes()
 
 
 def test_an_empty_home_is_told_so_and_shown_the_sample(tmp_path):
@@ -205,32 +206,17 @@ def test_runs_at_the_same_time_lose_nothing(tmp_path, transcripts, undisturbed):
 
 def test_a_run_that_is_interrupted_says_so_and_the_next_one_goes_on(tmp_path, transcripts, undisturbed):
     home = tmp_path / "home"
-    ready, told = os.pipe()
     code = (
         "import os, signal, sys\n"
         "from kept.extraction import extract_threads\n"
-        "def slow(*a):\n"
-        f"    os.write({told}, b'.')\n"
-        "    signal.pause()\n"
-        "extract_threads.segment = slow\n"
+        "extract_threads.segment = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
         "from kept.cli import main\n"
         "main(sys.argv[1:])\n"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "run", transcripts, "--home", home],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"HOME": str(tmp_path)},
-        pass_fds=(told,),
-    )
-    os.close(told)
-    assert os.read(ready, 1) == b".", "it ended before it extracted anything"
-    os.close(ready)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate()
-    assert process.returncode == 130
-    assert err.splitlines() == ["kept: stopped; nothing is lost, the next run continues"]
+    command = [sys.executable, "-c", code, "run", transcripts, "--home", home]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"HOME": str(tmp_path)})
+    assert done.returncode == 130
+    assert done.stderr.splitlines() == ["kept: stopped; nothing is lost, the next run continues"]
     assert called("run", transcripts, "--home", home, home=tmp_path).code == 0
     assert memory_file(home).read_bytes() == undisturbed
 

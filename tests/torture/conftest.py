@@ -2,13 +2,13 @@
 
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import pytest
 from commands import CASE, World, world
-from faults import Result, environment, need
+from faults import FORKING, Result, environment, need
 from warm import Warm
 
 COUNT = "proven"
@@ -48,10 +48,15 @@ class Ready:
         self.close = self._warm.close
 
     def __call__(
-        self, home: Path, *arguments: object, prefix: Sequence[str] = (), fault: tuple[int, int, bool] | None = None
+        self,
+        home: Path,
+        *arguments: object,
+        prefix: Sequence[str] = (),
+        limits: Mapping[int, int] | None = None,
+        fault: tuple[int, int, bool] | None = None,
     ) -> Result:
-        """Run a command under a prefix (strace), or with a fault in one of its writing calls."""
-        code, out, err = self._warm.run(home, arguments, prefix, fault)
+        """Run a command under a prefix (strace) and resource limits, or with a fault in one of its writing calls."""
+        code, out, err = self._warm.run(home, arguments, prefix, limits, fault)
         return Result(code=code, out=out, err=err)
 
     def calls(self, home: Path, *arguments: object) -> list[str]:
@@ -65,11 +70,13 @@ class Ready:
         return Result(code=code, out=out, err=err)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
-    """A process that has started already, ready to run commands."""
+    """A process that has started already, ready to run commands: those of `kept`."""
     ready = Ready(tmp_path_factory.mktemp("warm"))
+    FORKING.append(ready)
     yield ready
+    FORKING.clear()
     ready.close()
 
 

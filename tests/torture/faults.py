@@ -35,7 +35,6 @@ OPENS = "open,openat,openat2,creat"  # may make a file
 TEMPORARY = ".kept-"
 _SHUTDOWN = 0x8004587D  # FS_IOC_SHUTDOWN: the file system forgets everything that is not on the disk
 _NO_FLUSH = 2
-_SECONDS = 120
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,14 +54,21 @@ class Point:
     number: int
 
 
-def kept(
-    home: Path,
-    *arguments: object,
-    prefix: Sequence[str] = (),
-    env: Mapping[str, str] | None = None,
-    limits: Mapping[int, int] | None = None,
-) -> Result:
-    """Run a command in a process of its own, under a prefix (strace, faketime, …) and resource limits."""
+Doing = Callable[..., Result]  # runs a command: `kept`, or `cold`
+FORKING: list[Doing] = []  # what forks commands from a process that has started, for as long as there is one (conftest.py)
+
+
+def kept(home: Path, *arguments: object, prefix: Sequence[str] = (), limits: Mapping[int, int] | None = None) -> Result:
+    """Run a command in a process of its own, under a prefix (strace, faketime, …) and resource limits. Where none but strace is
+    asked for, Python has started already.
+    """
+    if FORKING and (not prefix or Path(prefix[0]).name == "strace"):
+        return FORKING[-1](home, *arguments, prefix=prefix, limits=limits)
+    return cold(home, *arguments, prefix=prefix, limits=limits)
+
+
+def cold(home: Path, *arguments: object, prefix: Sequence[str] = (), limits: Mapping[int, int] | None = None) -> Result:
+    """As `kept`, from the start of Python on."""
 
     def limit() -> None:
         for which, value in (limits or {}).items():
@@ -72,16 +78,12 @@ def kept(
         [*prefix, sys.executable, "-m", "kept", *map(str, arguments), "--home", str(home)],
         capture_output=True,
         check=False,
-        timeout=_SECONDS,
-        env=environment(home) | dict(env or {}),
+        env=environment(home),
         preexec_fn=limit if limits else None,
     )
     return Result(
         code=process.returncode, out=process.stdout.decode("utf-8", "replace"), err=process.stderr.decode("utf-8", "replace")
     )
-
-
-Doing = Callable[..., Result]  # runs a command: `kept`, or the fixture `warm`
 
 
 def environment(home: Path) -> dict[str, str]:

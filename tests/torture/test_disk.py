@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from faults import SAMPLE, Result, environment, kept, leftovers, need, need_root, ran, state, store_of, stuffed, tmpfs, written
+from faults import SAMPLE, Result, cold, kept, leftovers, need, need_root, ran, state, store_of, stuffed, tmpfs, written
 
 ADD = ("add", "Quokka releases go out on Tuesdays only.", "--type", "constraint")
 
@@ -76,11 +76,19 @@ def test_a_read_only_file_system_lets_everything_be_read_and_nothing_be_changed(
         assert state(disk) == before
 
 
-@pytest.fixture
-def powerless(tmp_path):
-    """A prefix that makes a command nobody's, in a home that is nobody's."""
+@pytest.fixture(scope="module")
+def nobody():
+    """A prefix that makes a command nobody's."""
     need_root()
     prefix = [need("setpriv"), "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    if subprocess.run([*prefix, sys.executable, "-c", "import kept"], capture_output=True, check=False).returncode:
+        pytest.skip("another user cannot run this interpreter")
+    return prefix
+
+
+@pytest.fixture
+def powerless(tmp_path, nobody):
+    """A prefix that makes a command nobody's, in a home that is nobody's."""
     for folder in (tmp_path, *tmp_path.parents):
         if folder.stat().st_mode & 0o001 == 0 and folder != Path("/"):
             folder.chmod(folder.stat().st_mode | 0o011)
@@ -89,11 +97,7 @@ def powerless(tmp_path):
     ran(home)
     for path in (home, *home.rglob("*")):
         os.chown(path, 65534, 65534)
-    if subprocess.run(
-        [*prefix, sys.executable, "-c", "import kept"], env=environment(home), capture_output=True, check=False
-    ).returncode:
-        pytest.skip("another user cannot run this interpreter")
-    return home, prefix
+    return home, nobody
 
 
 @pytest.mark.parametrize(
@@ -144,7 +148,7 @@ def test_any_limit_of_descriptors_or_memory_tears_nothing(tmp_path, which):
         home = tmp_path / "home"
         shutil.rmtree(home, ignore_errors=True)
         shutil.copytree(template, home)
-        done = kept(home, *ADD, limits={which: limit})
+        done = cold(home, *ADD, limits={which: limit})
         codes.add(done.code)
         after = state(home)
         assert (len(after) == len(before) + 1) if done.code in (0, 1) and done.out else after == before, (limit, done)

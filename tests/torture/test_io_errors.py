@@ -113,12 +113,12 @@ def test_a_disk_that_fails_from_some_call_on_is_told_and_tears_nothing(worlds, f
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["add", "export"])
-def test_a_failed_read_of_the_store_is_told_and_tears_nothing(worlds, warm, proven, name):
+def test_a_failed_read_of_the_store_is_told_and_tears_nothing(worlds, proven, name):
     made, known, number, codes = worlds(name), {}, 0, [1]
     while any(codes[-3:]):  # three clean ends in a row are past the last read
         number += 1
         fault = injected("error=EIO", Point(call="pread64", number=number), store_of(made.home))
-        codes.append(honest(made, warm, known, prefix=fault))
+        codes.append(honest(made, kept, known, prefix=fault))
     assert number > 5
     proven("reads that failed", number)
 
@@ -130,11 +130,11 @@ def test_a_flush_that_fails_once_is_a_write_that_failed(worlds):
 
 
 @pytest.mark.slow
-def test_each_flush_that_fails_once_is_a_write_that_failed(worlds, warm):
+def test_each_flush_that_fails_once_is_a_write_that_failed(worlds):
     made = worlds("add")
     for point in made.points:
         if point.call in FLUSHES:
-            honest(made, warm, {}, prefix=injected("error=EIO", point))
+            honest(made, kept, {}, prefix=injected("error=EIO", point))
 
 
 def test_a_write_that_does_nothing_and_calls_itself_done_is_caught_by_reading_back(worlds):
@@ -143,13 +143,13 @@ def test_a_write_that_does_nothing_and_calls_itself_done_is_caught_by_reading_ba
     assert honest(made, kept, {}, prefix=injected("retval=100", Point(call="write", number=1))) in (0, 2)
 
 
-def lied_to(made: World, number: int, by: Doing = kept) -> bool:
+def lied_to(made: World, number: int) -> bool:
     """Let the disk drop a whole page of the store that it calls written: told, named by ``check``, or without consequence.
 
     Returns whether the command made that many such calls.
     """
     home = copy(made.before, made.home)
-    done = by(home, *made.arguments, prefix=injected("retval=4096", Point(call="pwrite64", number=number), store_of(home)))
+    done = kept(home, *made.arguments, prefix=injected("retval=4096", Point(call="pwrite64", number=number), store_of(home)))
     assert "Traceback" not in done.err, done.err
     try:
         with desk_at(home) as workspace:
@@ -167,9 +167,9 @@ def test_a_page_that_the_disk_did_not_write_is_told_or_named(worlds, number):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["add", "retire", "forget", "next run"])
-def test_each_page_that_the_disk_did_not_write_is_told_or_named(worlds, warm, proven, name):
+def test_each_page_that_the_disk_did_not_write_is_told_or_named(worlds, proven, name):
     made = worlds(name)
     pages = sum(each.call == "pwrite64" for each in made.points)
-    noticed = sum(lied_to(made, number, warm) for number in range(1, pages + 1))
+    noticed = sum(lied_to(made, number) for number in range(1, pages + 1))
     assert noticed
     proven("pages not written", pages)

@@ -13,8 +13,8 @@ from faults import (
     OPENS,
     SAMPLE,
     WRITES,
-    Doing,
     Tree,
+    cold,
     copy,
     desk_at,
     fill,
@@ -33,7 +33,7 @@ SHORT = {"first run": (0.5, 0.95), "add": (0.8,), "forget": (0.7,), "undo": (0.7
 TENTH = 10
 
 
-def survived(made: World, said: str, by: Doing, known: set[tuple[Tree, bool]]) -> None:
+def survived(made: World, said: str, known: set[tuple[Tree, bool]]) -> None:
     """See that in the home that a kill left behind nothing is lost, torn or left lying about, and that the next command goes on.
 
     What the store is like once SQLite has taken back what was not committed is looked into once: ``known`` are such homes.
@@ -55,9 +55,9 @@ def survived(made: World, said: str, by: Doing, known: set[tuple[Tree, bool]]) -
         if said:
             assert left == made.new, "it told of a success that is not there"
     if left != made.new or case.output:
-        assert by(home, *made.arguments).code == 0
+        assert kept(home, *made.arguments).code == 0
     assert state(home) == made.new
-    assert by(home, "run", SAMPLE).code == 0
+    assert kept(home, "run", SAMPLE).code == 0
     assert written(home) == made.new_file
     if case.name == "forget":
         gone = {content for _, content, _, _ in made.old} - {content for _, content, _, _ in made.new}
@@ -74,14 +74,14 @@ def test_a_command_killed_here_and_there_is_all_or_nothing(worlds, name):
         killed = kept(made.home, *made.arguments, prefix=injected("signal=KILL", point))
         assert killed.code in (-9, 0), killed
         assert "Traceback" not in killed.err
-        survived(made, killed.out, kept, set())
+        survived(made, killed.out, set())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASE)
 def test_a_command_killed_at_each_writing_call_is_all_or_nothing(worlds, warm, proven, name):
     made, shared = worlds(name), {}
-    assert points_of(copy(made.before, made.home), *made.arguments, by=warm) == made.points, "warm, it does other things"
+    assert points_of(copy(made.before, made.home), *made.arguments, by=cold) == made.points, "warm, it does other things"
     stops = [("", tree(copy(made.before, made.home), shared), "")]
 
     def look(call, said):
@@ -91,16 +91,16 @@ def test_a_command_killed_at_each_writing_call_is_all_or_nothing(worlds, warm, p
     known: set[tuple[Tree, bool]] = set()
     for files, said in dict.fromkeys((files, said) for _, files, said in stops):
         fill(made.home, files)
-        survived(made, said, warm, known)
+        survived(made, said, known)
     left = [before[1:] for before, (call, *_) in pairwise(stops) if call not in OPENS.split(",")]
     assert len(left) == len(made.points), "it did not stand still after each call"
     proven("kills at a writing call", len(left))
     proven("different states of the store that they left", len(known))
     for point, (files, said) in list(zip(made.points, left, strict=True))[::TENTH]:
-        killed = warm(copy(made.before, made.home), *made.arguments, prefix=injected("signal=KILL", point))
+        killed = kept(copy(made.before, made.home), *made.arguments, prefix=injected("signal=KILL", point))
         assert (killed.code, bool(killed.out)) == (-9, bool(said))
         assert shape(tree(made.home)) == shape(files), f"a kill at {point} leaves something else"
-        survived(made, killed.out, warm, set())
+        survived(made, killed.out, set())
         proven("of the kills in earnest", 1)
 
 

@@ -9,6 +9,7 @@ from cli_world import RULE, kept, told, transcript
 
 from kept.pipeline.jobs import folder
 from obedient import obey
+from prepared import Prepared, do
 
 FACT = "The importer must reject rows without a currency code in `rates.csv`."
 LOST = "Well, that was wrong. Never ship on Fridays because nobody is there to roll it back."
@@ -19,12 +20,20 @@ def chatter(name):
     return [f"Look at the {name} of gauge {number} and tell me what the keeper of it wrote down that day." for number in range(200)]
 
 
-@pytest.fixture
-def world(capsys, home):
+def fill(home):
     transcript(home / ".claude/projects/p/one.jsonl", RULE, f"Hm, all right. {FACT}", *chatter("level"))
     transcript(home / ".claude/projects/p/two.jsonl", "Please add the export.", LOST, *chatter("wind"), day="2026-01-06")
-    assert kept(capsys, "run")[0] == 0
-    return home
+    do("run")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return Prepared(tmp_path_factory, fill)
+
+
+@pytest.fixture
+def world(made, monkeypatch):
+    return made.again(monkeypatch)
 
 
 def agent(path, answer=obey):

@@ -20,19 +20,28 @@ from kept.local.clients import with_hooks
 from kept.local.queue import queued, state_of
 from kept.paths import find_paths
 from kept.recall.embed_server.start import kept_warm
+from prepared import Prepared, do
 from waiting import until
 
 PREFERENCE = "Explain the options and ask before changing anything."
 FACT = "The export of invoices is written by `InvoiceWriter` in src/export/invoices.py."
 
 
-@pytest.fixture
-def remembering(home, capsys):
-    """A home with a preference of the user's and a fact of the project harbor, neither of them in a file the agent reads."""
-    assert kept(capsys, "add", PREFERENCE, "--type", "preference")[0] == 0
+def remember(home):
+    do("add", PREFERENCE, "--type", "preference")
     (home / "harbor" / "src" / "export").mkdir(parents=True)
-    assert kept(capsys, "add", FACT, "--type", "project_fact", "--project", harbor())[0] == 0
-    return home
+    do("add", FACT, "--type", "project_fact", "--project", harbor())
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return Prepared(tmp_path_factory, remember)
+
+
+@pytest.fixture
+def remembering(made, monkeypatch):
+    """A home with a preference of the user's and a fact of the project harbor, neither of them in a file the agent reads."""
+    return made.again(monkeypatch)
 
 
 def prompt(words, **fields):

@@ -18,6 +18,7 @@ from kept.core.fence import NOTICE, TAG
 from kept.mcp import make
 from kept.paths import find_paths
 from kept.workspace import opened
+from prepared import Prepared, do
 from waiting import run_apart
 
 FACT = "The export of invoices is written by `InvoiceWriter`."
@@ -25,13 +26,21 @@ QUESTION = "Which token should the sync action use?"
 TOOLS = {"search_memory", "get_memory", "get_day_history", "context", "add_memory", "suggest", "resolve_question"}
 
 
-@pytest.fixture
-def remembering(home, capsys):
+def remember(home):
     transcript(home / ".claude" / "projects" / "-home-u-harbor" / "s1.jsonl", RULE)
-    assert kept(capsys, "run")[0] == 0
-    assert kept(capsys, "add", FACT, "--type", "project_fact")[0] == 0
-    assert kept(capsys, "add", QUESTION, "--type", "open_question")[0] == 0
-    return home
+    do("run")
+    do("add", FACT, "--type", "project_fact")
+    do("add", QUESTION, "--type", "open_question")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return Prepared(tmp_path_factory, remember)
+
+
+@pytest.fixture
+def remembering(made, monkeypatch):
+    return made.again(monkeypatch)
 
 
 def ask(home, *calls, server=None, texts=True):

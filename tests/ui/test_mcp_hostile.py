@@ -10,8 +10,10 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from cli_world import kept, told
+from cli_world import told
 from mcp_process import serving
+
+from prepared import do
 
 FACT = "The export of invoices is written by `InvoiceWriter`."
 GREETING = {
@@ -22,9 +24,8 @@ GREETING = {
 
 
 @pytest.fixture
-def remembering(home, capsys):
-    assert kept(capsys, "run", "--no-llm")[0] == 0
-    assert kept(capsys, "add", FACT, "--type", "project_fact")[0] == 0
+def remembering(home):
+    do("add", FACT, "--type", "project_fact")
     return home
 
 

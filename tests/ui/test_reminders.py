@@ -9,17 +9,26 @@ from hook_world import hook, injected, payload
 from kept.core.fence import tokens_of
 from kept.core.handover import ASK, OPEN, REMINDER, START, fenced
 from kept.intake.reminders import costs, is_interactive
+from prepared import Prepared, do
 
 RULE = "no, never push to main without a review"
 CALL = {"type": "tool_use", "id": "t1", "name": "mcp__kept__suggest", "input": {"text": "never push to main without a review"}}
 
 
-@pytest.fixture
-def remembering(home, capsys):
-    """A home where kept was run, and a transcript of a session in it."""
-    assert kept(capsys, "run")[0] == 0
+def run_there(home):
+    do("run")
     (home / "s.jsonl").write_text("{}\n", encoding="utf-8")
-    return home
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return Prepared(tmp_path_factory, run_there)
+
+
+@pytest.fixture
+def remembering(made, monkeypatch):
+    """A home where kept was run, and a transcript of a session in it."""
+    return made.again(monkeypatch)
 
 
 def prompt(home, words, **fields):

@@ -40,6 +40,8 @@ FLAGS = [
 ]
 KEY = "k" * 43
 PATIENCE = 300  # seconds a browser waits for anything; only what never comes takes them
+# What goes by itself after some seconds (a note, the first of two keys) stays for as long as a busy machine may need to see it.
+LINGER = "{ const after = setTimeout; window.setTimeout = (act, wait, ...rest) => after(act, wait < 1000 ? wait : wait * 100, ...rest); }"
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,7 @@ def browse(chromium, served):
             size = {"width": 390, "height": 844} if phone else {"width": 1280, "height": 900}
             context = chromium.new_context(viewport=size, color_scheme="dark" if dark else "light", has_touch=phone)
             context.set_default_timeout(PATIENCE * 1000)
+            context.add_init_script(LINGER)
             contexts.append(context)
             watched.append(Watched(context))
             page = context.new_page()

@@ -1,0 +1,39 @@
+"""Homes that are made once and put back as they were for each test."""
+
+import shutil
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from kept.cli import main
+
+
+class Prepared:
+    """A home that ``make`` fills, with HOME and KEPT_HOME set to it."""
+
+    def __init__(self, factory: pytest.TempPathFactory, make: Callable[[Path], object]) -> None:
+        self._place, self._before = factory.mktemp("home"), factory.mktemp("before")
+        with pytest.MonkeyPatch.context() as patch:
+            make(self._live(patch))
+        shutil.copytree(self._place, self._before, symlinks=True, dirs_exist_ok=True)
+
+    def again(self, patch: pytest.MonkeyPatch) -> Path:
+        """The home as it was made, in the same place; HOME and KEPT_HOME for as long as the patch holds."""
+        shutil.rmtree(self._place)
+        shutil.copytree(self._before, self._place, symlinks=True)
+        return self._live(patch)
+
+    def _live(self, patch: pytest.MonkeyPatch) -> Path:
+        for name in ("HOME", "KEPT_HOME"):
+            patch.setenv(name, str(self._place))
+        return self._place
+
+
+def do(*arguments: object) -> None:
+    """Call a command that succeeds, for its effect."""
+    with pytest.raises(SystemExit) as ended, redirect_stdout(StringIO()):
+        main([str(each) for each in arguments])
+    assert ended.value.code == 0
