@@ -41,7 +41,7 @@ FLAGS = [
 KEY = "k" * 43
 PATIENCE = 300  # seconds a browser waits for anything; only what never comes takes them
 # What goes by itself after some seconds (a note, the first of two keys) stays for as long as a busy machine may need to see it.
-LINGER = "{ const after = setTimeout; window.setTimeout = (act, wait, ...rest) => after(act, wait < 1000 ? wait : wait * 100, ...rest); }"
+LINGER = "{ const after = setTimeout; window.setTimeout = (act, wait) => after(act, wait < 1000 ? wait : wait * 100); }"
 
 
 @dataclass(frozen=True)
