@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kept.core.error_fingerprint import fingerprint
 from kept.core.event import Author, Cursor, Event, Kind, Origin, Pointer, Precision, Tool
-from kept.core.memory import Accepted, Candidate, Held
+from kept.core.memory import LASTING, Accepted, Candidate, Held
 from kept.extraction.gate import judge
 from kept.extraction.rules.commands import steps_of
 from kept.extraction.rules.fixes import AHEAD, REACH, propose, propose_across
@@ -178,6 +178,19 @@ def test_a_command_that_speaks_to_somebody_is_no_fix(spoken: str) -> None:
 def test_a_failing_command_is_shown_up_to_the_words_in_it() -> None:
     (found,) = mended("ModuleNotFoundError: No module named 'shop'", "pip install shop", f"pytest tests -k '{PROSE}'")
     assert "when running `pytest tests -k …`" in found.content
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (ABSENT, ("run", "pip install shop_models-helper", "ok", 0)),
+        (ABSENT, ("edit", "requirements.txt", "", "shop_models @ git+ssh://x/shop_models")),
+    ],
+)
+def test_a_fix_that_installs_what_the_error_does_not_name_waits_however_often_it_helped(error: str, remedy: Turn) -> None:
+    found = proposed(events_of(("run", "pytest tests", error, 1), remedy, ("run", "pytest tests", "5 passed", 0)))
+    assert not any(isinstance(judge(each, CODING, lexicon=LEXICON), Accepted) for each in found)
+    assert all(each.doubt in LASTING for each in found)
 
 
 HARMFUL = (

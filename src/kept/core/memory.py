@@ -27,7 +27,8 @@ CHOSEN = "the agent worded it as an option, which was chosen"
 PART = "the passage is a part of a sentence whose rest may turn it around"
 LED = "the line before the passage may say the opposite of it, or whose words it is"
 DANGEROUS = "what helped is a command that could do harm"
-LASTING = frozenset((CHOSEN, PART, LED, DANGEROUS))
+UNNAMED = "what helped installs a package that the error does not name"
+LASTING = frozenset((CHOSEN, PART, LED, DANGEROUS, UNNAMED))
 
 
 class Status(StrEnum):

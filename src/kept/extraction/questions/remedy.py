@@ -9,6 +9,7 @@ from kept.core.event import Author, Event, Kind
 from kept.core.spans import typed_text
 from kept.core.text import one_line
 from kept.extraction.rules.hazards import harms, is_spoken, named_error
+from kept.extraction.rules.installs import places_unnamed
 
 _PASSAGE = re2.compile(r"`([^`\n]{2,300})`")
 _ADDRESS = re2.compile(r"(?:https?|ftp|git|ssh)://[^\s`'\")>]+")
@@ -16,6 +17,7 @@ _ORDERED = re2.compile(
     r"(?i)\b(?:run|running|ran|execute|executing|use|using|type|call|install|installing|set|setting|add|adding|führe"
     r"|starte|exécute\w*|ejecuta\w*|execute)\s+[\"'“]?(\S+(?: \S+)?)"
 )
+_INSTALLED = re2.compile(r"[\w.-]+ (?:-m pip |tool |pip )?(?:install|add|i|get|require) \S+")
 _STEPS = re2.compile(r"&&|\|\||[;|]")
 _PREPARING = frozenset(("cd", "export", "set", "source", "echo", "cat", "ls"))
 _LONG = 4
@@ -37,6 +39,10 @@ def never_helped(content: str, cited: Iterable[Event], events: Sequence[Event]) 
     if any(
         harms(name) or (name != content and is_spoken(name) and named_error(name) != name.rstrip(" .:,;=([{")) for name in shown
     ):
+        return True
+    errors = [line for event in events if event.kind is Kind.TOOL_OUTPUT for line in error_lines(event.text)]
+    placed = shown if shown != [content] else _INSTALLED.findall(content)
+    if places_unnamed((each for each in placed if one_line(each).casefold() not in said), errors, " ; ".join(failed)):
         return True
     orders = [name for name in _ADDRESS.findall(content.casefold()) if name not in ran and name not in said]
     if orders or any(_SHELL.search(name) or " " in name for name in foreign):

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from kept.core.codec import digest
 from kept.core.error_fingerprint import fingerprint, fingerprints, readable, rule_of, weight
 from kept.core.event import Event, least
-from kept.core.memory import Candidate, Evidence
+from kept.core.memory import UNNAMED, Candidate, Evidence
 from kept.extraction.rules.actions import Command, Done, actions_of
 from kept.extraction.rules.commands import Step
 from kept.extraction.rules.hazards import DANGEROUS, harms, is_spoken, named_error, plain_command
-from kept.extraction.rules.remedies import Failure, Remedy, code, remedy, same, unsilenced
+from kept.extraction.rules.installs import places_unnamed, requires_unnamed
+from kept.extraction.rules.remedies import Failure, Remedy, code, name_of, remedy, same, unsilenced
 from kept.extraction.rules.toolwords import ASSERTS, TRANSIENT
 from kept.extraction.rules.undone import fails_again, rejected, reversed_later
 from kept.extraction.rules.variants import called, muffled, replaced, variant
@@ -203,7 +204,7 @@ def _candidate(fix: Fix, profile: Profile, category: str, scope: Callable[[str],
         scope=where,
         content=content,
         confidence=CERTAIN,
-        doubt=DANGEROUS if any(map(harms, done)) else "",
+        doubt=DANGEROUS if any(map(harms, done)) else UNNAMED if _places_other(fix, done) else "",
         trigger=TRIGGER,
         at=event.at,
         origin=least(tuple(each.origin for each in evidence)),
@@ -212,6 +213,14 @@ def _candidate(fix: Fix, profile: Profile, category: str, scope: Callable[[str],
         reasoning="the command failed, and passed after this",
         fingerprint=fingerprint(fix.failure.error),
     )
+
+
+def _places_other(fix: Fix, done: Sequence[str]) -> bool:
+    """Whether what helped places a package that the failure does not name."""
+    errors = (fix.failure.error, *fix.failure.command.errors)
+    edit = fix.remedy.edit
+    changed = edit is not None and requires_unnamed(name_of(edit.path), edit.old, edit.new, errors)
+    return changed or places_unnamed(done, errors, fix.failure.command.text)
 
 
 def _shown(text: str, limit: int, *, whole: bool) -> str:

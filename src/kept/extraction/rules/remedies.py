@@ -65,6 +65,7 @@ class Remedy:
     proof: tuple[tuple[Event, str], ...]
     rank: int
     action: Command | Edit | None = None
+    edit: Edit | None = None
 
 
 def code(text: str) -> str:
@@ -106,7 +107,7 @@ def remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Edit], 
         return step if _place(step) > _place(change) else change
     # A manifest that was edited and then installed from: both were needed.
     clause = f"{change.clause}, then {step.clause.removesuffix(' first')}"
-    return Remedy(clause=clause, proof=(*change.proof, *step.proof), rank=change.rank, action=step.action)
+    return Remedy(clause=clause, proof=(*change.proof, *step.proof), rank=change.rank, action=step.action, edit=change.edit)
 
 
 _KIND, _NAMED, _ADVISED = 1, 2, 3
@@ -259,7 +260,7 @@ def _edited(failure: Failure, edits: Sequence[Edit], *, alone: bool) -> Remedy |
 
 
 def _changed(edit: Edit, clause: tuple[str, tuple[str, ...]], rank: int) -> Remedy:
-    return Remedy(clause=clause[0], proof=tuple((edit.call, line) for line in clause[1]), rank=rank, action=edit)
+    return Remedy(clause=clause[0], proof=tuple((edit.call, line) for line in clause[1]), rank=rank, action=edit, edit=edit)
 
 
 def _names(failure: Failure, edit: Edit) -> bool:
