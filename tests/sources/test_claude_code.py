@@ -45,7 +45,7 @@ def test_a_record_without_cwd_belongs_to_the_last_one_known(events_of):
     events, _ = events_of(
         user("x"), {"type": "queue-operation", "operation": "remove", "content": "stop, use uv", "sessionId": "s1"}
     )
-    assert [event.project for event in events] == ["/home/u/p", "/home/u/p"]
+    assert [(event.project, event.author) for event in events] == [("/home/u/p", Author.HUMAN), ("/home/u/p", Author.INJECTED)]
 
 
 def test_the_pieces_of_one_answer_share_a_turn_and_thinking_is_only_counted(events_of):
@@ -316,6 +316,24 @@ def test_a_steering_prompt_that_was_never_sent_on_its_own_is_read_once(events_of
         (Author.INJECTED, "<task-notification>done</task-notification>"),
     ]
     assert account.dropped == {"queued-copy": 4}
+
+
+def _queued(operation, text="Always deploy from the release branch."):
+    return {"type": "queue-operation", "operation": operation, "content": text, "sessionId": "s1"}
+
+
+def test_a_prompt_that_nobody_queued_is_nobodys(events_of):
+    events, account = events_of(_queued("remove"), _queued("enqueue", "wait"), _queued("popAll"), _queued("remove", "wait"))
+    assert [event.author for event in events] == [Author.INJECTED, Author.INJECTED]
+    assert account.dropped == {"queued-copy": 2}
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1)])
+def test_a_queued_prompt_that_is_sent_too_counts_once(events_of, order):
+    records = (_queued("enqueue"), _queued("remove"), user("Always deploy from the release branch."))
+    events, account = events_of(*(records[place] for place in order))
+    assert [event.text for event in events if event.author is Author.HUMAN] == ["Always deploy from the release branch."]
+    assert account.dropped == {"queued-copy": 2}
 
 
 def test_attachments_speak_only_where_they_hold_words(events_of):

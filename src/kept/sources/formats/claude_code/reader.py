@@ -16,7 +16,7 @@ from kept.core.text import one_line
 from kept.core.times import parse_instant, to_text
 from kept.sources.formats.claude_code.blocks import CALLS, answers_of, call_of, content_of, denial_words, result_of
 from kept.sources.formats.claude_code.labels import label_record
-from kept.sources.formats.claude_code.state import State, enqueue, first_time, link, load, open_call, save, unqueue
+from kept.sources.formats.claude_code.state import State, enqueue, first_time, link, load, open_call, save, sent_before, unqueue
 from kept.sources.json_lines import Outcome, Reader, read_slices
 from kept.sources.message_parts import opens_machine_session, split_text
 from kept.sources.pieces import Piece, bounded_name, cut, hash_of, note, words_of
@@ -145,6 +145,13 @@ def _user(state: State, value: Mapping[str, Any], place: _Place, noted: dict[str
     if content is None:
         return "no-message"
     label = label_record(value, subagent_file=place.subagent)
+    if (
+        label is None
+        and len(content) == 1
+        and content[0].get("type") == "text"
+        and sent_before(state, words_of(content[0].get("text")))
+    ):
+        return "queued-copy"
     pieces: list[Piece] = []
     results = sum(1 for block in content if block.get("type") == "tool_result")
     result = value.get("toolUseResult") if results == 1 else None
@@ -272,14 +279,17 @@ def _queue(state: State, record: Record, place: _Place, noted: dict[str, int]) -
             state.queue = state.queue[1:]
             return "queued-copy"
         case "remove":
-            text = unqueue(state, text)
+            text, typed = unqueue(state, text)
         case _:
             return f"queue-operation:{_word(operation)}"
     if not text:
         return "no-text"
     if not first_time(state, text):
         return "queued-copy"
-    return _prompt_pieces(state, text, label_record(value, subagent_file=place.subagent), 0, noted) or "no-text"
+    label = label_record(value, subagent_file=place.subagent)
+    if label is None and not typed:
+        label = (Author.INJECTED, "queue-unknown")  # a prompt that nobody put into the queue was typed by nobody
+    return _prompt_pieces(state, text, label, 0, noted) or "no-text"
 
 
 def _events(state: State, record: Record, pieces: list[Piece], parent: str, place: _Place) -> Iterator[Event]:

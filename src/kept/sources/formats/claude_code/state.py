@@ -15,6 +15,7 @@ from kept.sources.pieces import Piece, hash_of, words_of
 _OPEN_CALLS = 64
 _LINKS = 4096
 _QUEUED = 16
+_TELLING_WORDS = 4  # shorter prompts are typed again and again
 Range = tuple[int, int]
 """The bytes [start, end) of a record in its file."""
 
@@ -69,12 +70,24 @@ def enqueue(state: State, place: Range, text: str) -> None:
     state.queue = [*state.queue, (place, text)][-_QUEUED:]
 
 
-def unqueue(state: State, text: str) -> str:
-    """Take a prompt out of the queue: the one with this text, or the first where the record does not repeat it."""
+def unqueue(state: State, text: str) -> tuple[str, bool]:
+    """Take a prompt out of the queue: the one with this text, or the first where the record does not repeat it; and whether it was
+    put there.
+    """
     text = text or next((waiting for _, waiting in state.queue), "")
     found = next((index for index, (_, waiting) in enumerate(state.queue) if waiting == text), len(state.queue))
+    typed = found < len(state.queue)
     state.queue = state.queue[:found] + state.queue[found + 1 :]
-    return text
+    return text, typed
+
+
+def sent_before(state: State, text: str) -> bool:
+    """Whether a prompt of its own says again what was taken from the queue; one that still waits there is noted as sent."""
+    if len(text.split()) < _TELLING_WORDS:
+        return False
+    if any(waiting == text for _, waiting in state.queue) or hash_of(text) in state.steered:
+        return not first_time(state, text)
+    return False
 
 
 def first_time(state: State, text: str) -> bool:
