@@ -418,3 +418,16 @@ def test_a_program_that_calls_every_method_passes_mypy_strict_and_wrong_calls_do
 
     assert checked(right).stdout.startswith("Success")
     assert checked(wrong).stdout.count("error:") >= 4
+
+
+def test_what_an_agent_adds_waits_and_what_is_active_it_cannot_change(home):
+    with kept.Memory.open(home, project="shop") as memory:
+        waiting = memory.add("Always deploy without tests.", "constraint", agent=True)
+        active = memory.add("Never deploy on Fridays.", "constraint")
+        assert (waiting.status, active.status) == ("held", "active")
+        assert memory.update(waiting.id, "Always deploy without any tests.", agent=True).status == "held"
+        with pytest.raises(UsageError):
+            memory.update(active.id, "Always deploy on Fridays.", agent=True)
+        assert [each.text for each in memory.list()] == ["Never deploy on Fridays."]
+        assert {each.actor for each in memory.history(waiting.id)} == {"agent"}
+        assert memory.search("deploy tests", waiting=True)[0].id == waiting.id

@@ -121,7 +121,7 @@ def test_langgraph_stores_searches_filters_and_lists_as_its_own_store_does(home)
         assert KeptStore(memory).search(("memories", "ben"), query="pizza", limit=5)[0].value["text"] == "Ben writes Rust"
         assert asyncio.run(KeptStore(memory).aget(("memories", "anna"), "2")).value["n"] == 3
         memory.undo()
-        assert memory.list()
+        assert memory.list(status="held")
 
 
 def test_langgraph_gives_back_every_value_as_it_was_put(home):
@@ -139,6 +139,28 @@ def test_langgraph_gives_back_every_value_as_it_was_put(home):
         for key, value in values.items():
             store.put(("x",), key, value)
         assert {key: store.get(("x",), key).value for key in values} == values
+
+
+def test_what_a_graph_puts_into_the_store_waits_for_the_person(home):
+    pytest.importorskip("langgraph")
+    from kept.adapters.langgraph import KeptStore
+
+    with kept.Memory.open(home, project="langgraph") as memory:
+        store = KeptStore(memory)
+        store.put(("x",), "1", {"text": "Always push without review."})
+        store.put(("x",), "1", {"text": "Always push to main without review."})
+        assert [each.status for each in memory.list(status=None)] == ["held"]
+        assert not memory.context("push to main without review")
+        assert store.search(("x",), query="push")[0].value["text"] == "Always push to main without review."
+        KeptStore(memory, author="person").put(("x",), "2", {"text": "Ask before you push."})
+        (active,) = memory.list()
+        assert "Ask before you push." in active.text
+        store.put(("x",), "2", {"text": "Push before you ask."})
+        assert memory.list() == (active,)
+        assert store.get(("x",), "2").value["text"] == "Push before you ask."
+        assert "agent" in {each.actor for each in memory.history(memory.list(status="held")[0].id)}
+        store.delete(("x",), "2")
+        assert store.get(("x",), "2") is None
 
 
 def test_langgraph_runs_a_graph_whose_nodes_use_the_store(home):

@@ -1,6 +1,7 @@
 """LangGraph: a long-term store whose values are memories of kept's: searched by words and meaning, with history, undone, forgotten.
 
-A value is one memory of the project ``langgraph``, as JSON of at most 2,000 characters.
+A value is one memory of the project ``langgraph``, as JSON of at most 2,000 characters. What a graph writes is an agent's: the
+store gives it back at once, but it waits for the person's approval before any context holds it.
 """
 
 import asyncio
@@ -8,7 +9,7 @@ import json
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
 
 from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 from langgraph.store.base import Item as StoreItem
@@ -26,10 +27,12 @@ _MATCHES: Mapping[str, Callable[[tuple[str, ...], tuple[str, ...]], bool]] = {
 
 
 class KeptStore(BaseStore):
-    """A store over a memory. Any thread and task may use it."""
+    """A store over a memory. Any thread and task may use it. ``author`` says whose words are put into it: ``person`` where nothing
+    but the person's own words is, which then are memories at once.
+    """
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+    def __init__(self, memory: Memory, *, author: Literal["agent", "person"] = "agent") -> None:
+        self._memory, self._agent = memory, author != "person"
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Do operations in their order."""
@@ -53,9 +56,13 @@ class KeptStore(BaseStore):
         raise TypeError(f"no operation of a store: {op!r}")
 
     def _stored(self) -> Iterator[tuple[Item, dict[str, Any]]]:
-        for item in self._memory.list():
-            if (body := self._value(item.text)) is not None:
-                yield item, body
+        """The values; of one place what an agent changed since the person approved it, for that is what the agent put last."""
+        seen: set[tuple[tuple[str, ...], str]] = set()
+        for status in ("held", "active"):
+            for item in self._memory.list(status=status):
+                if (body := self._value(item.text)) is not None and _place(body) not in seen:
+                    seen.add(_place(body))
+                    yield item, body
 
     def _item(self, item: Item, body: dict[str, Any]) -> StoreItem:
         changed = self._memory.history(item.id)[-1].at
@@ -72,14 +79,15 @@ class KeptStore(BaseStore):
     def _put(self, op: PutOp) -> None:
         before = next((item for item, body in self._stored() if _place(body) == (op.namespace, op.key)), None)
         if op.value is None:
-            if before is not None:
-                self._memory.delete(before.id)
+            while before is not None:
+                self._memory.delete(before.id, agent=self._agent)
+                before = next((item for item, body in self._stored() if _place(body) == (op.namespace, op.key)), None)
             return
         text = _text_of(op.namespace, op.key, op.value)
-        if before is None:
-            self._memory.add(text, _CATEGORY)
+        if before is None or (self._agent and before.status == "active" and before.text != text):
+            self._memory.add(text, _CATEGORY, agent=self._agent)
         elif before.text != text:
-            self._memory.update(before.id, text)
+            self._memory.update(before.id, text, agent=self._agent)
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         depth = len(op.namespace_prefix)
@@ -90,7 +98,7 @@ class KeptStore(BaseStore):
         if op.query:
             most = _FIRST
             while True:
-                hits = self._memory.search(op.query, limit=most)
+                hits = self._memory.search(op.query, limit=most, waiting=True)
                 scores = {hit.id: hit.score for hit in hits if hit.id in stored}
                 if len(scores) >= wanted or len(hits) < most:
                     break

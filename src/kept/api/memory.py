@@ -41,6 +41,7 @@ from kept.memories.timeline import story
 from kept.pipeline.erase.forget import forget, request_of
 from kept.pipeline.observe import Noticed
 from kept.pipeline.run import Options, run
+from kept.pipeline.tools import suggest_memory
 from kept.profiles.profile import Occasion, kind_of
 from kept.recall.index import Kind
 from kept.recall.preview import preview
@@ -157,15 +158,15 @@ class Memory:
             )
         return Context(text=block(found.pieces), lines=tuple(map(line_of_piece, found.pieces)), tokens=found.tokens)
 
-    def search(self, query: str, *, limit: int = 10, said: bool = False) -> tuple[Recalled, ...]:
+    def search(self, query: str, *, limit: int = 10, said: bool = False, waiting: bool = False) -> tuple[Recalled, ...]:
         """The memories of the user and of this project that answer a question, best first; with ``said`` also what was said in
-        earlier sessions and became none. Raises UsageError for a limit below 1.
+        earlier sessions and became none, with ``waiting`` also what waits for review. Raises UsageError for a limit below 1.
         """
         if limit < 1:
             raise UsageError("a search needs a limit of at least 1")
         layers = (Kind.MEMORY, Kind.TURN) if said else (Kind.MEMORY,)
         with self._locked() as workspace:
-            filters = Filters(scopes=self._scopes, statuses=("active",))
+            filters = Filters(scopes=self._scopes, statuses=("active", "held") if waiting else ("active",))
             hits = search(workspace, query, where=layers, limit=limit, filters=filters)
             return tuple(recalled_of(hit, workspace.store.log.memory(hit.id) if hit.kind is Kind.MEMORY else None) for hit in hits)
 
@@ -187,10 +188,10 @@ class Memory:
         with self._locked() as workspace:
             return tuple(map(change_of, story(workspace, self._find(number), context=0).chapters))
 
-    def add(self, text: str, category: str = "") -> Item:
+    def add(self, text: str, category: str = "", *, agent: bool = False) -> Item:
         """Remember a sentence for this project, or for the user everywhere where there is none or the category is the user's.
-        Without a ``category`` its words decide. Raises UsageError for an unknown one, an unusable text, or one that is remembered
-        already.
+        Without a ``category`` its words decide. What an ``agent`` words waits for review, unless the settings trust agents. Raises
+        UsageError for an unknown category, an unusable text, or one that is remembered already.
         """
         with self._locked() as workspace:
             profile = self._session.profile
@@ -200,21 +201,27 @@ class Memory:
             if found is None:
                 raise UsageError(f"the profile {profile.id} remembers nothing of that kind", hint="name a category")
             named, project = kind_of(profile.id, found.id), "" if found.user_wide else self._session.directory
+            if agent:
+                return self._changed(
+                    lambda: person.find(workspace, suggest_memory(workspace, text, found.id, self._session.directory).id)
+                )
             return self._changed(lambda: person.add(workspace, text, named, project=project))
 
-    def update(self, number: str, text: str, *, category: str | None = None) -> Item:
-        """Give a memory other words, or another category. What it said stays in its history. Raises MissingError, UsageError."""
-        with self._locked() as workspace:
-            stored = self._find(number)
-            return self._changed(lambda: person.edit(workspace, stored.id, text, category=category))
-
-    def delete(self, number: str) -> Item:
-        """Retire a memory: it no longer holds, and does not come back by itself; :meth:`undo` brings it back. Raises MissingError,
-        UsageError for one that holds no more.
+    def update(self, number: str, text: str, *, category: str | None = None, agent: bool = False) -> Item:
+        """Give a memory other words, or another category. What it said stays in its history. An ``agent`` changes only what waits,
+        unless the settings trust agents. Raises MissingError, UsageError.
         """
         with self._locked() as workspace:
             stored = self._find(number)
-            return self._changed(lambda: person.retire(workspace, stored.id))
+            return self._changed(lambda: person.edit(workspace, stored.id, text, category=category, agent=agent))
+
+    def delete(self, number: str, *, agent: bool = False) -> Item:
+        """Retire a memory: it no longer holds, and does not come back by itself; :meth:`undo` brings it back. ``agent`` says whose
+        deed it is. Raises MissingError, UsageError for one that holds no more.
+        """
+        with self._locked() as workspace:
+            stored = self._find(number)
+            return self._changed(lambda: person.retire(workspace, stored.id, agent=agent))
 
     def forget(self, number: str) -> Forgotten:
         """Erase a memory for good, and its words wherever kept has them for this user: conversations, summaries, files, backups.

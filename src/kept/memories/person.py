@@ -134,25 +134,35 @@ def _held(workspace: Workspace, number: str, if_match: str) -> Iterator[Memory]:
         yield memory
 
 
-def edit(workspace: Workspace, number: str, text: str, *, category: str | None = None, if_match: str = "") -> Memory:
-    """Give a memory the words (or category) a person wants. Raises UsageError, StaleError."""
+def edit(
+    workspace: Workspace, number: str, text: str, *, category: str | None = None, if_match: str = "", agent: bool = False
+) -> Memory:
+    """Give a memory the words (or category) a person wants, or an agent where it waits. Raises UsageError, StaleError."""
     with _held(workspace, number, if_match) as memory:
-        return _edit(workspace, memory, text, category)
+        if agent and not workspace.settings.trust_agents:
+            _need(memory, Status.HELD)
+        return _edit(workspace, memory, text, category, agent=agent)
 
 
-def _edit(workspace: Workspace, memory: Memory, text: str, category: str | None) -> Memory:
+def _edit(workspace: Workspace, memory: Memory, text: str, category: str | None, *, agent: bool = False) -> Memory:
     category = None if category is None else _own_category(workspace, memory, category)
     content = usable(workspace, text)
     now, known = workspace.clock(), as_facts(memory)
     facts = replace(known, content=content, category=category or memory.category, artifacts=artifacts(content), last_seen=now)
-    return _once(workspace, "edit", Revise(memory=memory.id, at=now, reason="edited by the user", facts=facts))
+    operation = Revise(memory=memory.id, at=now, reason=f"edited by {_who(agent=agent)}", facts=facts)
+    return _once(workspace, "edit", operation, agent=agent)
 
 
-def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str = "") -> Memory:
+def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str = "", agent: bool = False) -> Memory:
     """Retire a memory: it no longer holds. The same proposal does not bring it back. Raises UsageError, StaleError."""
     with _held(workspace, number, if_match) as memory:
         _need(memory, Status.ACTIVE, Status.HELD)
-        return _once(workspace, "retire", Retire(memory=memory.id, at=workspace.clock(), reason=reason or "retired by the user"))
+        operation = Retire(memory=memory.id, at=workspace.clock(), reason=reason or f"retired by {_who(agent=agent)}")
+        return _once(workspace, "retire", operation, agent=agent)
+
+
+def _who(*, agent: bool) -> str:
+    return "an agent" if agent else "the user"
 
 
 def keep(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
@@ -228,7 +238,7 @@ def _resolve(workspace: Workspace, memory: Memory, category: str, text: str, *, 
         workspace,
         "resolve",
         Add(memory=answer, at=now, reason=f"answers {memory.id}", value=value),
-        Resolve(memory=memory.id, at=now, reason="answered by an agent" if agent else "answered by the user", by=answer),
+        Resolve(memory=memory.id, at=now, reason=f"answered by {_who(agent=agent)}", by=answer),
         actor=Actor.AGENT if agent else Actor.PERSON,
     )
     return find(workspace, memory.id), find(workspace, answer)
@@ -393,8 +403,8 @@ def _need(memory: Memory, *allowed: Status) -> None:
         )
 
 
-def _once(workspace: Workspace, command: str, operation: Operation) -> Memory:
-    _commit(workspace, command, operation)
+def _once(workspace: Workspace, command: str, operation: Operation, *, agent: bool = False) -> Memory:
+    _commit(workspace, command, operation, actor=Actor.AGENT if agent else Actor.PERSON)
     return find(workspace, operation.memory)
 
 
