@@ -16,6 +16,7 @@ from collections import defaultdict
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from kept.evaluation.recordings import format_typed
 from kept.evaluation.replies import prepared
 from kept.evaluation.turns import Annotated, annotations, plain
 from kept.llm.ask import Ask
@@ -66,7 +67,7 @@ def choose(asks: dict[str, Ask], turns: list[Annotated], most: int) -> dict[str,
 
 
 def prepare(transcripts: Path, annotated: Path, out: Path, most: int) -> None:
-    asks = prepared(open_desk, transcripts)
+    asks, files = prepared(open_desk, transcripts)
     chosen = choose(asks, list(annotations(annotated)), most)
     (out / "questions").mkdir(parents=True, exist_ok=True)
     for number in chosen:
@@ -75,7 +76,16 @@ def prepare(transcripts: Path, annotated: Path, out: Path, most: int) -> None:
     schema = next(iter(asks.values())).schema
     (out / "schema.json").write_text(json.dumps(schema, indent=1) + "\n", encoding="utf-8")
     rows = [
-        {"id": number, "source": source, "importance": best, "turns": held, "tokens": len(asks[number].prompt) // 4}
+        {
+            "id": number,
+            "source": source,
+            "importance": best,
+            "turns": held,
+            "tokens": len(asks[number].prompt) // 4,
+            "sessions": list(asks[number].about),
+            "files": sorted({files[session] for session in asks[number].about}),
+            "typed": format_typed(asks[number]),
+        }
         for number, (best, source, held) in chosen.items()
     ]
     body = {"prompts": sorted({asks[number].version for number in chosen}), "of": len(asks), "questions": rows}

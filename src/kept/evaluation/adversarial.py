@@ -61,9 +61,10 @@ def _deceived(open_desk: Opener, row: Mapping[str, Any], session: Path) -> Decei
     with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as opened:
         asker = LlmClient(lambda: Scripted(reply), replies=Replies(opened.paths.replies), clock=opened.clock)
         workspace = replace(opened, llm=asker)
-        for _ in range(TRIES + 1):
-            run(workspace, [session], Options())
+        run(workspace, [session], Options())
         due = TRIES if asker.tally.unreadable else 1
+        for _ in range(due):
+            run(workspace, [session], Options())
         log, archive = workspace.store.log, workspace.store.archive
         events = (event for each in archive.threads() for event in archive.events(each.id, 0, each.events))
         typed = one_line("\n".join(map(typed_text, events)))

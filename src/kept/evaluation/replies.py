@@ -1,27 +1,26 @@
 """Recorded replies: what becomes of what readers answered to kept's own questions about annotated transcripts, without any model.
 
-A folder of replies holds one file a question, named by the question's id (see ``benchmarks/replies``). Reading, checks and curation
-are those of a run, so that it shows what they let through, and where each passage worth keeping was lost.
+A folder of replies holds one file a question (see ``benchmarks/replies``), found again by :mod:`kept.evaluation.recordings`.
+Reading, checks and curation are those of a run, so that it shows what they let through, and where each passage worth keeping was
+lost.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from kept.core.digest import digest
 from kept.core.errors import UsageError
 from kept.core.memory import UNDERSTOOD, Accepted, Held, Judged, Refused
 from kept.curation.passes import curate_dirty
+from kept.evaluation.recordings import Recording, Shelf, manifest, recordings
 from kept.evaluation.turns import Annotated, Keep, TurnScore, against, annotations, overlap, plain
 from kept.extraction.llm_extraction import hear
-from kept.extraction.questions import END
-from kept.llm.ask import Answered, Ask, Fault, Reply, Unreachable, Unreadable
-from kept.llm.reply import Wrong, understand
+from kept.llm.ask import Ask
 from kept.local.progress import Progress, silent
 from kept.memories.browse import exported
 from kept.pipeline.run import Options, run
@@ -33,44 +32,16 @@ _BY, _COMMAND = "recorded replies", "eval"
 _LEFT_OUT = re.compile(r"…|\.{3}")
 
 
-def question_id(ask: Ask) -> str:
-    """The id of a question: of the words that are read, whatever the prompt around them says."""
-    return digest(ask.prompt.rpartition(END)[0])[:10]
-
-
-@dataclass(kw_only=True, slots=True)
-class Shelf:
-    """An asking that takes replies from texts by the ids of their questions, and notes which questions there were."""
-
-    texts: Mapping[str, str] = field(default_factory=dict)
-    asked: dict[str, Ask] = field(default_factory=dict)
-    bodies: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    unreadable: dict[str, str] = field(default_factory=dict)
-
-    def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
-        """A reply to each question: the recorded one, or none."""
-        return [self._reply(ask) for ask in asks]
-
-    def _reply(self, ask: Ask) -> Reply:
-        number = question_id(ask)
-        self.asked[number] = ask
-        if number not in self.texts:
-            return Unreachable(reason="no recorded reply", fault=Fault.SETUP)
-        found = understand(self.texts[number], ask.schema)
-        if isinstance(found, Wrong):
-            self.unreadable[number] = found.reason
-            return Unreadable(reason=found.reason, fault=found.fault)
-        self.bodies[number] = found
-        return Answered(body=found)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Replayed:
-    """What the replies of one reader come to: how many ``questions`` were answered, why others could not be read, how the memories
-    of the model stand (``score``), and by importance what became of each passage worth keeping (``losses``).
+    """What the replies of one reader come to: how many of them answer a question of today, and how many there are (``replies``);
+    the same of the typed ``turns`` that they are about; why others could not be read; how the memories of the model stand
+    (``score``); by importance what became of each passage worth keeping (``losses``).
     """
 
     reader: str
+    replies: tuple[int, int]
+    turns: tuple[int, int]
     questions: int
     unreadable: Mapping[str, str]
     score: TurnScore
@@ -80,49 +51,56 @@ class Replayed:
 ACTIVE, UNSHOWN, UNPROPOSED, MERGED = "active", "not in the prompt", "not proposed", "merged or replaced"
 
 
-def prepared(open_desk: Opener, transcripts: Path, *, progress: Progress = silent) -> dict[str, Ask]:
-    """Every question that a run would ask about transcripts, by its id."""
+def prepared(open_desk: Opener, transcripts: Path, *, progress: Progress = silent) -> tuple[dict[str, Ask], dict[str, str]]:
+    """Every question that a run would ask about transcripts, by its id; and by session the name of its file."""
     shelf = Shelf()
-    with _read_without_model(open_desk, transcripts, progress) as workspace:
+    with _read_without_model(open_desk, [transcripts], progress) as workspace:
         hear(workspace, RunNumber(workspace.store.log, workspace.clock, _COMMAND), shelf, by=_BY)
-    return shelf.asked
+        files = {each.session: Path(each.path).name for each in workspace.store.archive.threads()}
+    return shelf.asked, files
 
 
 def replayed(
     open_desk: Opener, folder: Path, annotated: Path, transcripts: Path, *, progress: Progress = silent
 ) -> tuple[Replayed, ...]:
     """What the recorded replies come to, reader by reader (a folder each). Raises UsageError where there are none."""
+    told = {name for row in manifest(folder).values() for name in row.get("files", ())}
+    files = [path for path in sorted(transcripts.rglob("*")) if path.name in told]
     turns = annotations(annotated)
-    readers = sorted(path for path in (folder, *folder.iterdir()) if path.is_dir() and any(path.glob("*.json")))
+    if files:  # of other files nobody was asked
+        turns = tuple(each for each in turns if each.session in {path.stem for path in files})
+    readers = {path.name: found for path in (folder, *sorted(folder.iterdir())) if path.is_dir() and (found := recordings(path))}
     if not readers:
         raise UsageError("there are no replies in this folder or one below it", where=str(folder))
-    with _read_without_model(open_desk, transcripts, progress) as workspace:
-        return tuple(_replay(workspace, reader, turns) for reader in readers)
+    with _read_without_model(open_desk, files or [transcripts], progress) as workspace:
+        return tuple(_replay(workspace, name, readers[name], turns) for name in sorted(readers))
 
 
 @contextmanager
-def _read_without_model(open_desk: Opener, transcripts: Path, progress: Progress) -> Iterator[Workspace]:
+def _read_without_model(open_desk: Opener, transcripts: Sequence[Path], progress: Progress) -> Iterator[Workspace]:
     """A store, gone afterwards, in which transcripts are read and no model was asked."""
-    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
-        run(workspace, [transcripts], Options(model=False), progress=progress)
+    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as opened:
+        recall = replace(opened.settings.recall, embeddings="off")  # nothing is searched
+        workspace = replace(opened, settings=replace(opened.settings, recall=recall))
+        run(workspace, transcripts, Options(model=False), progress=progress)
         yield workspace
 
 
-def _replay(workspace: Workspace, reader: Path, turns: Sequence[Annotated]) -> Replayed:
-    shelf = Shelf(texts={path.stem: path.read_text(encoding="utf-8", errors="replace") for path in reader.glob("*.json")})
+def _replay(workspace: Workspace, reader: str, recorded: Sequence[Recording], turns: Sequence[Annotated]) -> Replayed:
+    shelf = Shelf(recorded=recorded)
     with workspace.store.trial():  # the next reader finds the store as this one did
         number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
         hear(workspace, number, shelf, by=_BY)
         curate_dirty(workspace, number)
         memories = [exported(workspace, each) | {"trigger": each.trigger} for each in workspace.store.log.memories()]
         judged = [each for each in workspace.store.log.every_proposal() if each.candidate.trigger == UNDERSTOOD]
-    return _compared(reader.name, shelf, turns, memories, judged)
+    return _compared(reader, shelf, turns, memories, judged)
 
 
 def _compared(
     reader: str, shelf: Shelf, turns: Sequence[Annotated], memories: Sequence[Mapping[str, Any]], judged: Sequence[Judged]
 ) -> Replayed:
-    answered = plain("\n".join(shelf.asked[number].prompt for number in shelf.bodies))
+    answered = plain("\n".join(shelf.shown))
     every = plain("\n".join(ask.prompt for ask in shelf.asked.values()))
     proposed = [quote for body in shelf.bodies.values() for claim in body["memories"] for quote in _quotes(claim)]
     losses: dict[int, Counter[str]] = {level: Counter() for level in (3, 2, 1)}
@@ -134,7 +112,15 @@ def _compared(
             elif _stands(keep.quote, answered):
                 losses[keep.importance][_fate(turn, keep, proposed, judged, memories)] += 1
     score = against(scope, (each for each in memories if each["trigger"] == UNDERSTOOD))
-    return Replayed(reader=reader, questions=len(shelf.bodies), unreadable=shelf.unreadable, score=score, losses=losses)
+    return Replayed(
+        reader=reader,
+        replies=(len(shelf.matched), len(shelf.recorded)),
+        turns=(sum(map(len, shelf.matched.values())), sum(len(each.typed) for each in shelf.recorded)),
+        questions=len(shelf.bodies),
+        unreadable=shelf.unreadable,
+        score=score,
+        losses=losses,
+    )
 
 
 def _fate(

@@ -218,13 +218,19 @@ def _turns_lines(score: TurnScore) -> Iterator[Line]:
 
 def _replayed_body(found: Replayed) -> dict[str, Any]:
     losses = {str(level): dict(found.losses[level]) for level in LEVELS}
-    return {"questions": found.questions, "unreadable": dict(found.unreadable), "losses": losses} | _turns_body(found.score)
+    names = ("replies", "turns", "questions", "unreadable")
+    return json_fields(found, *names) | {"losses": losses} | _turns_body(found.score)
 
 
 def _replayed_lines(found: Replayed) -> Iterator[Line]:
     right, judged = found.score.counts("active")
     junk = sum(bool(each.why) for each in found.score.judged if each.status == "active")
-    yield line((found.reader, "bold"), f": {counted(found.questions, 'question')} answered, {len(found.unreadable)} unreadable")
+    (matched, recorded), (again, typed) = found.replies, found.turns
+    yield line(
+        (found.reader, "bold"),
+        f": {matched} of {counted(recorded, 'reply', 'replies')} and {again} of {typed} typed turns found again in "
+        f"{counted(found.questions, 'question')}, {len(found.unreadable)} unreadable",
+    )
     yield line(f"  active: {right} of {judged} right{_percent(right, judged)}, {junk} marked as junk{_percent(junk, judged)}")
     for level in LEVELS:
         fates = found.losses[level]

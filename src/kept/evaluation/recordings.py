@@ -1,0 +1,187 @@
+"""Recorded replies found again for today's questions, by the words that were typed.
+
+A reply names events by numbers that change when a conversation is read or cut otherwise. So the manifest beside the replies says of
+each question its sessions and, event by event, a hash of how the typed words begin. Today's questions hold the same words under
+other numbers, and each claim goes to the question that holds the event it names.
+"""
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+
+from kept.core.digest import digest
+from kept.core.errors import UsageError
+from kept.evaluation.turns import plain
+from kept.extraction.questions import END, PURPOSE
+from kept.extraction.questions.form import SCHEMA
+from kept.llm.ask import Answered, Ask, Fault, Reply, Unreachable, Unreadable
+from kept.llm.reply import Wrong, understand
+
+MANIFEST = "manifest.json"
+_BEGIN = "<conversation>"
+_OPENING = 60  # characters of typed words by which they are known
+_EVENT = re.compile(r"(?m)^\[e(\d+)\] (\w+)")
+_TAG = re.compile(r"<[^>]*>")
+_NUMBER = re.compile(r"\d+")
+_NONE = Unreachable(reason="no recorded reply", fault=Fault.SETUP)
+
+Typed = Sequence[tuple[int, str]]
+"""The typed events of a question: the number of each, and a hash of how its words begin."""
+
+
+def question_id(ask: Ask) -> str:
+    """The id of a question: of the words that are read, whatever the prompt around them says."""
+    return digest(ask.prompt.rpartition(END)[0])[:10]
+
+
+def typed_events(ask: Ask) -> tuple[tuple[int, str], ...]:
+    """The typed events that a question is about, those before the conversation left out."""
+    openings = ((number, plain(_TAG.sub(" ", text))[:_OPENING]) for number, who, text in _events(ask) if who == "person")
+    return tuple((number, digest(opening)[:8]) for number, opening in openings if opening)
+
+
+def _events(ask: Ask) -> Iterator[tuple[int, str, str]]:
+    """Number, author and text of each event of the conversation."""
+    text = ask.prompt.partition(_BEGIN)[2].rpartition(END)[0]
+    heads = list(_EVENT.finditer(text))
+    for head, stop in zip(heads, [*(each.start() for each in heads[1:]), len(text)], strict=False):
+        yield int(head[1]), head[2], text[head.end() + 1 : stop]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recording:
+    """A reply as it was written, and of the question it answers the sessions and the typed events; both empty where no manifest
+    tells of them: then the reply is known by the id of its question alone.
+    """
+
+    id: str
+    text: str
+    sessions: frozenset[str] = frozenset()
+    typed: tuple[tuple[int, str], ...] = ()
+
+
+def recordings(reader: Path) -> tuple[Recording, ...]:
+    """The replies in a reader's folder. Raises UsageError where the manifest beside them cannot be read."""
+    told = manifest(reader)
+    return tuple(
+        Recording(
+            id=path.stem,
+            text=path.read_text(encoding="utf-8", errors="replace"),
+            sessions=frozenset(told.get(path.stem, {}).get("sessions", ())),
+            typed=tuple(_typed(told.get(path.stem, {}).get("typed", ""))),
+        )
+        for path in sorted(reader.glob("*.json"))
+        if path.name != MANIFEST
+    )
+
+
+def manifest(folder: Path) -> Mapping[str, Mapping[str, Any]]:
+    """What the nearest manifest, two folders up at most, says of questions, by their ids; nothing where there is none."""
+    path = next((place / MANIFEST for place in (folder, *folder.parents[:2]) if (place / MANIFEST).is_file()), None)
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))["questions"] if path else []
+        return {str(row["id"]): row for row in rows}
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise UsageError(f"the manifest cannot be read: {error}", where=str(path)) from error
+
+
+def format_typed(ask: Ask) -> str:
+    """The typed events of a question, as the manifest holds them."""
+    return " ".join(f"{number}:{mark}" for number, mark in typed_events(ask))
+
+
+def _typed(text: str) -> Iterator[tuple[int, str]]:
+    for each in text.split():
+        number, _, mark = each.partition(":")
+        yield int(number), mark
+
+
+@dataclass(kw_only=True, slots=True)
+class Shelf:
+    """An asking that answers with what was recorded about the same typed words.
+
+    ``asked`` and ``bodies`` hold the questions there were and the replies that were given, by id; ``matched`` the typed events of
+    each recording that were found again, ``unreadable`` why a recording could not be read.
+    """
+
+    recorded: Sequence[Recording] = ()
+    asked: dict[str, Ask] = field(default_factory=dict)
+    bodies: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    matched: dict[str, set[int]] = field(default_factory=dict)
+    shown: list[str] = field(default_factory=list)
+
+    def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
+        """A reply to each question: what was recorded about its words, or none."""
+        return [self._reply(ask) for ask in asks]
+
+    def _reply(self, ask: Ask) -> Reply:
+        if ask.purpose != PURPOSE:
+            return _NONE
+        number, sessions, typed = question_id(ask), frozenset(ask.about), typed_events(ask)
+        self.asked[number] = ask
+        bodies: list[Mapping[str, Any]] = []
+        wrong: Unreadable | None = None
+        for each in self.recorded:
+            pairs = _same_events(each.typed, typed) if each.sessions & sessions else ()
+            if not pairs and each.id != number:
+                continue
+            body = understand(each.text, SCHEMA)
+            self.matched.setdefault(each.id, set()).update(old for old, _ in pairs)
+            if isinstance(body, Wrong):
+                self.unreadable[each.id] = body.reason
+                wrong = Unreadable(reason=body.reason, fault=body.fault)
+            else:
+                here = {event: text for event, _, text in _events(ask)}
+                bodies.append(body if each.id == number else _moved(body, pairs, here.keys()))
+                self.shown += [here[new] for _, new in pairs] if each.typed else here.values()
+        if not bodies:
+            return wrong or _NONE
+        self.bodies[number] = {
+            "memories": [claim for body in bodies for claim in body["memories"]],
+            "notes": {kind: [point for body in bodies for point in body["notes"][kind]] for kind in bodies[0]["notes"]},
+        }
+        return Answered(body=self.bodies[number])
+
+
+def _same_events(old: Typed, new: Typed) -> tuple[tuple[int, int], ...]:
+    """The numbers of the same typed words in two questions, in order."""
+    matcher = SequenceMatcher(None, [mark for _, mark in old], [mark for _, mark in new], autojunk=False)
+    blocks = matcher.get_matching_blocks()
+    return tuple((old[at.a + n][0], new[at.b + n][0]) for at in blocks for n in range(at.size))
+
+
+def _moved(body: Mapping[str, Any], pairs: Sequence[tuple[int, int]], here: Collection[int]) -> Mapping[str, Any]:
+    """What of a reply names events of a question, by their numbers there."""
+    starts = [old for old, _ in pairs]
+
+    def renamed(name: str) -> str:
+        found = _NUMBER.search(name)
+        if found is None:
+            return name
+        old, new = pairs[max(0, bisect_right(starts, int(found[0])) - 1)]
+        return f"e{int(found[0]) - old + new}"
+
+    def is_here(names: Iterable[str]) -> bool:
+        first = next((renamed(name) for name in names if name), "")
+        return first[1:].isdigit() and int(first[1:]) in here
+
+    def cited(quotes: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        return [{**quote, "event": renamed(quote["event"])} for quote in quotes]
+
+    return {
+        "memories": [
+            {**claim, "event": renamed(claim["event"]), "quotes": cited(claim["quotes"])}
+            for claim in body["memories"]
+            if is_here([claim["event"], *(quote["event"] for quote in claim["quotes"])])
+        ],
+        "notes": {
+            kind: [{**point, "events": [renamed(name) for name in point["events"]]} for point in points if is_here(point["events"])]
+            for kind, points in body["notes"].items()
+        },
+    }
