@@ -131,10 +131,11 @@ def _hints(chunk: Chunk, shown: dict[int, Event], proposed: Iterable[Judged]) ->
 def pending(
     workspace: Workspace, *, force: bool = False, within: Within | None = None, occasion: Occasion = Occasion.NIGHTLY
 ) -> list[tuple[Thread, int]]:
-    """The threads a run asks about, and from where on. Raises StoreError."""
+    """The threads a run asks about, and from where on, those of a profile together: they share questions. Raises StoreError."""
     waiting = tuple((each, 0) for each in workspace.store.archive.threads()) if force else workspace.store.archive.unheard()
-    return [
-        (each, closed)
-        for each, closed in waiting
-        if (within is None or overlaps(each, within)) and profile_of(workspace, each).when.on(occasion)
-    ]
+    by_profile: dict[str, list[tuple[Thread, int]]] = {}
+    for each, closed in waiting:
+        profile = profile_of(workspace, each)
+        if (within is None or overlaps(each, within)) and profile.when.on(occasion):
+            by_profile.setdefault(profile.id, []).append((each, closed))
+    return [each for threads in by_profile.values() for each in threads]

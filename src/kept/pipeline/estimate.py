@@ -83,19 +83,26 @@ def _days(workspace: Workspace, days: Counter[Place]) -> Iterator[Ask]:
 
 
 def _tables(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[Ask]:
-    """About one question for each category of a scope in which two finds of rules are alike, or a find and a memory."""
+    """About one question for each category of a scope in which a find of rules is like another find or memory of the scope."""
     text, version = question_text("curation")
-    finds: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    finds: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)  # by group the category of each content
     for thread in waiting:
         for each in workspace.store.log.proposals_from(thread.id, 0):
             candidate, verdict = each.judged.candidate, each.judged.verdict
             if not isinstance(verdict, Refused) or verdict.reason == SAID_ONCE:
-                finds[candidate.profile, candidate.scope, candidate.category].append(candidate.content)
-    for (profile, scope, category), contents in sorted(finds.items()):
+                finds[candidate.profile, candidate.scope].setdefault(candidate.content, candidate.category)
+    for (profile, scope), found in sorted(finds.items()):
         known = workspace.store.log.memories(group=(profile, scope))
-        there = [each.content for each in known if each.category == category and each.status is Status.ACTIVE]
-        words = [tokens(content) for content in dict.fromkeys((*contents, *there))][:_COMPARED]
-        if any(likeness(left, right) >= ALIKE for left, right in combinations(words, 2)):
+        there = dict.fromkeys(each.content for each in known if each.status is Status.ACTIVE)
+        words = {content: tokens(content) for content in list(found | there)[:_COMPARED]}
+        alike = {
+            found[content]
+            for pair in combinations(words, 2)
+            if likeness(words[pair[0]], words[pair[1]]) >= ALIKE
+            for content in pair
+            if content in found
+        }
+        for category in sorted(alike):
             named = f"{scope} {category}".ljust(_TABLE_CHARS, ".")
             yield Ask(purpose=CURATE, version=version, system=text, prompt=named, schema=CHANGES)
 
