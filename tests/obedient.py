@@ -25,6 +25,8 @@ def obey(ask):
         return _put_together(ask)
     if ask.purpose == "curate":
         return {"operations": []}
+    if ask.purpose == "reword":
+        return {"sentences": []}
     allowed = re.search(r"`category`: one of ([\w, ]+);", ask.system)[1].split(", ")
     memories, hints = [], []
     notes = {"problems": [], "solutions": [], "decisions": [], "questions": []}

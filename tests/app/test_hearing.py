@@ -22,7 +22,7 @@ from kept.memories.history import redo, undo
 from kept.pipeline.estimate import foresee
 from kept.pipeline.run import Options, run
 from obedient import obey
-from talking import OTHER, RULE, forget_ids, say
+from talking import OTHER, RULE, converse, forget_ids, say
 
 FILL = " These words only fill the part that is asked about, so that it travels alone." * 4
 FACT = "The importer must reject rows without a currency code in `rates.csv`."
@@ -519,3 +519,61 @@ def test_a_memory_tells_which_model_proposed_it_and_by_which_prompt(desk_at, hom
         ((model, reasoning),) = browse.trace(workspace, memory).models
         assert model == f"small-one, prompt {workspace.prompt(workspace.profile).version}"
         assert "the user's words" in reasoning
+
+
+ASKED = "Should the nightly import of the rates table run in parallel?"
+VAGUE = "No, it must never run in parallel."
+CLEAR = "The nightly import of the rates table must never run in parallel."
+
+
+def vague_model(sentence, asked=None):
+    """Claims a sentence that nobody understands alone, and puts it otherwise when it is sent back."""
+
+    def answer(ask):
+        if asked is not None:
+            asked.append(ask)
+        if ask.purpose == "reword":
+            return {"sentences": [{"id": 1, "text": sentence}]}
+        name = next(line[1 : line.index("]")] for line in ask.prompt.splitlines() if VAGUE in line)
+        return NOTHING | {"memories": [{"category": "constraint", "event": name, "passage": VAGUE, "worth": 3}]}
+
+    return answer
+
+
+@pytest.fixture
+def vague(home):
+    converse(home, "one", ("user", "Look at the import."), ("agent", ASKED), ("user", VAGUE), ("agent", "Understood."))
+    return home
+
+
+def test_a_claim_that_nobody_understands_alone_is_sent_back_once_and_stands_in_the_better_words(desk_at, vague):
+    asked = []
+    with desk_at(vague) as workspace:
+        for _ in range(2):
+            run(with_model(workspace, vague_model(CLEAR, asked)), [], Options())
+        assert (contents(workspace), [each.purpose for each in asked]) == ([CLEAR], ["extract", "reword"])
+        assert ASKED in asked[1].prompt
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The nightly import of the rates table may run in parallel.",
+        "The nightly import must never run in parallel on `db-7.example`.",
+        "It must never run in parallel.",
+        "",
+    ],
+    ids=["inverted", "invents a name", "no better", "empty"],
+)
+def test_what_comes_back_no_better_or_not_to_be_trusted_leaves_the_claim_as_it_was(desk_at, vague, words):
+    with desk_at(vague) as workspace:
+        run(with_model(workspace, vague_model(words)), [], Options())
+        assert contents(workspace) == [VAGUE]
+
+
+def test_claims_of_a_model_that_failed_its_trial_are_not_sent_back(desk_at, vague, monkeypatch):
+    asked = []
+    monkeypatch.setattr("kept.pipeline.run.is_trusted", lambda _: False)
+    with desk_at(vague) as workspace:
+        run(with_model(workspace, vague_model(CLEAR, asked)), [], Options())
+    assert [each.purpose for each in asked] == ["extract"]

@@ -40,7 +40,8 @@ def agent(path, answer=obey):
     """An agent that reads the file and writes what it is asked for where it is told to."""
     text = Path(path).read_text()
     reply = next(each for each in text.splitlines() if each.endswith(".reply.json"))
-    purpose = "curate" if '"operations"' in text else "summary" if '"points"' in text else "extract"
+    purposes = {'"operations"': "curate", '"sentences"': "reword", '"points"': "summary"}
+    purpose = next((name for key, name in purposes.items() if key in text), "extract")
     body = answer(SimpleNamespace(purpose=purpose, system=text, prompt=text))
     Path(reply).write_text(body if isinstance(body, str) else json.dumps(body))
 
@@ -183,3 +184,23 @@ def test_a_wrong_call_is_an_error_of_usage(capsys, home, arguments):
 
 def test_the_folder_of_jobs_lies_in_kepts_own_state():
     assert folder(SimpleNamespace(paths=SimpleNamespace(state=Path("/s")))) == Path("/s/jobs")
+
+
+def test_a_claim_that_is_not_clear_alone_is_a_job_of_its_own_before_it_is_remembered(capsys, home):
+    vague = "No, it must never run in parallel."
+    transcript(home / ".claude/projects/p/one.jsonl", "Look at the nightly import of the rates table.", vague, *chatter("level"))
+    assert kept(capsys, "run")[0] == 0
+
+    def answer(ask):
+        if ask.purpose == "reword":
+            return {"sentences": [{"id": 1, "text": "The nightly import of the rates table must never run in parallel."}]}
+        claims = [each for each in obey(ask)["memories"] if each["passage"] == vague] if ask.purpose == "extract" else []
+        return {"memories": claims} if ask.purpose == "extract" else obey(ask)
+
+    while waiting := [each for each in told(capsys, "jobs", "prepare")["jobs"] if each["state"] == "waiting"]:
+        for each in waiting:
+            agent(each["path"], answer)
+        kept(capsys, "jobs", "commit")
+        contents = [each["content"] for each in told(capsys, "list")]
+        assert vague not in contents
+    assert "The nightly import of the rates table must never run in parallel." in contents

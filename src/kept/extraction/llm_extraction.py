@@ -6,7 +6,7 @@ price.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -21,12 +21,13 @@ from kept.extraction.expiry import with_end
 from kept.extraction.extract_threads import Within
 from kept.extraction.gate import judge
 from kept.extraction.question_plan import Part, Question, pending, questions
-from kept.extraction.questions import Answer, Reading, answer, divided
-from kept.llm.ask import Answered, Asking, Reply
+from kept.extraction.questions import Answer, Claim, Reading, answer, divided
+from kept.extraction.questions.rewording import clearer, is_unclear, rewording
+from kept.llm.ask import Answered, Asking, Awaited, Reply
 from kept.llm.room import Room
 from kept.local.progress import Late, Progress, never, silent
 from kept.profiles.profile import Occasion
-from kept.profiles.prompts import Prompt
+from kept.profiles.prompts import Prompt, question_text
 from kept.store.values import MODEL, Draft, Proposal, Span, Thread
 from kept.workspace import Workspace
 
@@ -138,7 +139,7 @@ class _Work:
     def take(self, planned: Sequence[Question]) -> None:
         """Ask some questions, and note the outcome thread by thread."""
         gathered = [part for each in planned for part in each.parts]
-        answers = self._asked(planned)
+        answers = self._cleared(planned, self._asked(planned))
         points = [passages_of(part, found, self._signed(part)) for part, found in zip(gathered, answers, strict=True)]
         judged = [self._judged(part, found) for part, found in zip(gathered, answers, strict=True)]
         for thread in dict.fromkeys(each.thread.id for each in gathered):
@@ -164,6 +165,47 @@ class _Work:
             found = answer(body, part.reading) if body is not None else None if part.told else Answer()
             self.heard.dropped.update(found.dropped if found else {})
             yield found
+
+    def _cleared(self, planned: Sequence[Question], answers: Sequence[Answer | None]) -> list[Answer | None]:
+        """The answers, with claims that are not clear alone sent back once, those of a reply together. A part of which that reply
+        is still to come has no answer yet. What waits for a person anyway is not sent back.
+        """
+        found = list(answers)
+        text, version = question_text("rewording")
+        places = iter(range(len(found)))
+        sent = [
+            [
+                (at, claim, part.reading)
+                for part, at in zip(each.parts, places, strict=False)
+                for claim in self._unclear(found[at], part.reading)
+            ]
+            for each in planned
+        ]
+        sent = [some for some in sent if some]
+        asks = [
+            rewording([each[1:] for each in some], system=text, version=version, about=_sessions_of(claim for _, claim, _ in some))
+            for some in sent
+        ]
+        for some, reply in zip(sent, self.asking(asks) if asks else (), strict=True):
+            better = clearer(reply.body, [each[1:] for each in some]) if isinstance(reply, Answered) else {}
+            for place, claim in better.items():
+                at, before, _ = some[place]
+                if (made := found[at]) is not None:
+                    found[at] = replace(made, claims=tuple(claim if each is before else each for each in made.claims))
+            if isinstance(reply, Awaited):
+                for at, _, _ in some:
+                    found[at] = None
+        return found
+
+    def _unclear(self, made: Answer | None, reading: Reading) -> list[Claim]:
+        """The claims that would be active, and that nobody understands alone."""
+        return [
+            claim
+            for claim in (made.claims if made is not None and self.trusted else ())
+            if not claim.refusal
+            and is_unclear(claim.candidate, reading.lexicon)
+            and isinstance(judge(claim.candidate, reading.profile, lexicon=reading.lexicon), Accepted)
+        ]
 
     def _judged(self, part: Part, found: Answer | None) -> list[tuple[int, Judged]]:
         if found is None:
@@ -243,6 +285,10 @@ class _Work:
             return
         last = own[-1].reading.chunk
         self.workspace.store.archive.heard(thread.id, closed=last.stop if last.closed else last.start, seen=last.stop)
+
+
+def _sessions_of(claims: Iterable[Claim]) -> list[str]:
+    return [each.session for claim in claims for each in claim.candidate.evidence]
 
 
 def passages_of(part: Part, found: Answer | None, by: str) -> list[Passage]:

@@ -17,7 +17,7 @@ from kept.curation.passes import Curated, curate_dirty
 from kept.days.llm_summaries import write_days
 from kept.extraction.llm_extraction import Heard, hear
 from kept.extraction.questions import weigh
-from kept.llm.ask import Answered, Ask, Fault, Reply, Unreachable, Unreadable
+from kept.llm.ask import Answered, Ask, Awaited, Reply, Unreadable
 from kept.llm.reply import Wrong, understand
 from kept.local import files
 from kept.local.files import locked
@@ -102,7 +102,7 @@ class _Shelf:
         self.asked[number] = safe
         content = files.read(folder(self.workspace) / f"{number}{_REPLY}")
         if content.stamp == files.MISSING:
-            return Unreachable(reason=_WAITING, fault=Fault.SETUP)
+            return Awaited(reason=_WAITING)
         found = understand(content.data.decode("utf-8", "replace"), safe.schema)
         if isinstance(found, Wrong):
             self.wrong[number] = found.reason

@@ -1,0 +1,110 @@
+"""The rewording question: claims that nobody understands alone are sent back once, all of a reply together.
+
+What comes back takes the place of a claim's words where it passes the same checks of trust and reads better; else the claim stays
+as it is.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kept.core.artifact import artifacts
+from kept.core.event import Kind
+from kept.core.lexicon import Lexicon
+from kept.core.memory import Candidate
+from kept.core.spans import typed_text
+from kept.core.text import one_line
+from kept.extraction.questions.reading import Claim, Reading
+from kept.extraction.questions.support import locate
+from kept.extraction.questions.trust import authority, fault
+from kept.extraction.rules.patterns import has
+from kept.llm.ask import Ask
+from kept.llm.schema import read_fitted, schema_of
+
+PURPOSE = "reword"
+MOST_TOKENS = 2_048
+_NEAR = 5  # first words among which one that points outside makes a sentence lean on what stands before it
+_LONG = 320  # characters beyond which a passage is more than one thing
+_AROUND, _BEFORE = 400, 300  # characters shown of the prompt and of what stands before it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sentence:
+    """A claim by its number, in better words."""
+
+    id: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sentences:
+    """A whole reply."""
+
+    sentences: tuple[Sentence, ...]
+
+
+SCHEMA = schema_of(Sentences)
+Item = tuple[Claim, Reading]
+
+
+def is_unclear(candidate: Candidate, lexicon: Lexicon) -> bool:
+    """Whether a sentence is not understood alone: its first words point outside and nothing says at what, or it is very long."""
+    text = candidate.content
+    near = " ".join(text.split()[:_NEAR])
+    leans = any(has(each.outside, near if each.spaced else text[: 2 * _NEAR]) for each in lexicon.spoken)
+    return len(text) > _LONG or (leans and not candidate.about)
+
+
+def rewording(items: Sequence[Item], *, system: str, version: str, about: Sequence[str]) -> Ask:
+    """What is asked about some claims, each with what was said around it."""
+    lines: list[str] = []
+    for number, (claim, reading) in enumerate(items, 1):
+        before = next((reading.events[at] for at in range(claim.ordinal - 1, -1, -1) if at in reading.events), None)
+        lines.append(f"{number} ({claim.candidate.category}): {one_line(claim.candidate.content)}")
+        if before is not None and before.kind in (Kind.RESPONSE, Kind.PROMPT):
+            lines.append(f"   said after: {one_line(before.text)[-_BEFORE:]}")
+        lines.append(f"   said in: {_around(claim, reading)}")
+    return Ask(
+        purpose=PURPOSE,
+        version=version,
+        system=system,
+        prompt="\n".join(lines),
+        schema=SCHEMA,
+        most=MOST_TOKENS,
+        about=tuple(dict.fromkeys(about)),
+        waits=True,
+    )
+
+
+def _around(claim: Claim, reading: Reading) -> str:
+    event = reading.events[claim.ordinal]
+    text = typed_text(event) or event.text
+    found = locate(claim.candidate.content, text)
+    middle = sum(found) // 2 if found else 0
+    start = max(0, min(middle - _AROUND // 2, len(text) - _AROUND))
+    return one_line(text[start : start + _AROUND])
+
+
+def clearer(body: Mapping[str, Any], items: Sequence[Item]) -> dict[int, Claim]:
+    """The claims that a reply puts in better words, by their places. Raises ValueError where it is not of the form asked for."""
+    found: dict[int, Claim] = {}
+    for each in read_fitted(Sentences, body).sentences:
+        place, text = each.id - 1, one_line(each.text)
+        if 0 <= place < len(items) and text and (claim := _reworded(text, *items[place])) is not None:
+            found[place] = claim
+    return found
+
+
+def _reworded(text: str, claim: Claim, reading: Reading) -> Claim | None:
+    candidate = claim.candidate
+    made = replace(
+        candidate,
+        content=text,
+        artifacts=artifacts(text),
+        reasoning=f"{candidate.reasoning}; reworded, for it was not clear alone: {one_line(candidate.content)[:160]}",
+    )
+    told = fault(text, candidate.category, candidate.evidence, reading.events)
+    origin, _ = authority(text, candidate.evidence, reading.events, reading.lexicon)
+    if told or origin is not candidate.origin or is_unclear(made, reading.lexicon):
+        return None
+    return reading.claim(made, claim.refusal)
