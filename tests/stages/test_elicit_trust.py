@@ -152,6 +152,27 @@ def test_a_remedy_that_the_person_says_needs_no_command() -> None:
     )
 
 
+def test_what_the_person_says_to_have_helped_needs_no_command_that_ran() -> None:
+    said = "i solved it on my own, the blank columns were due to the layout fitDataStretch instead of fitData"
+    content = "The blank columns were due to the layout fitDataStretch instead of fitData."
+    assert refusal((user("fix the columns"), agent("Done."), user(said)), "known_fix", content, (2, said)) == ""
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "The build fails until the cache folder of the runner is deleted.",
+        "The build fails: run `make clean all` first.",
+        "can you make the build pass again?",
+    ],
+    ids=["the assistant's remedy", "a command nobody ran", "a question"],
+)
+def test_a_complaint_of_the_persons_carries_no_remedy(content: str) -> None:
+    said = "the build fails. can you make the build pass again?"
+    turns = (user(said), agent("Deleting the cache folder of the runner might help."), user("not now"))
+    assert refusal(turns, "known_fix", content, (0, "the build fails" if "?" not in content else content))
+
+
 RULE = "In this project we always write dates as ISO 8601 in UTC."
 
 

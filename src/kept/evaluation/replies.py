@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,11 +19,13 @@ from kept.core.memory import UNDERSTOOD, Accepted, Held, Judged, Refused
 from kept.curation.passes import curate_dirty
 from kept.evaluation.recordings import Recording, Shelf, manifest, recordings
 from kept.evaluation.turns import Annotated, Keep, TurnScore, against, annotations, overlap, plain
+from kept.extraction.extract_threads import extract_pending
 from kept.extraction.llm_extraction import hear
+from kept.intake.projects import record
+from kept.intake.reading import archive_files, discover
 from kept.llm.ask import Ask
 from kept.local.progress import Progress, silent
 from kept.memories.browse import exported
-from kept.pipeline.run import Options, run
 from kept.store.run_number import RunNumber
 from kept.workspace import Opener, Workspace
 
@@ -79,10 +81,12 @@ def replayed(
 @contextmanager
 def _read_without_model(open_desk: Opener, transcripts: Sequence[Path], progress: Progress) -> Iterator[Workspace]:
     """A store, gone afterwards, in which transcripts are read and no model was asked."""
-    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as opened:
-        recall = replace(opened.settings.recall, embeddings="off")  # nothing is searched
-        workspace = replace(opened, settings=replace(opened.settings, recall=recall))
-        run(workspace, transcripts, Options(model=False), progress=progress)
+    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
+        number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
+        reading = archive_files(workspace, discover(workspace, transcripts), progress=progress)
+        record(workspace, reading)
+        extract_pending(workspace, number, progress=progress)
+        curate_dirty(workspace, number)
         yield workspace
 
 

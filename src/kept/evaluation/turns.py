@@ -10,6 +10,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,7 @@ def overlap(left: str, right: str) -> bool:
     return len(mine & theirs) >= _SHARE * max(1, min(len(mine), len(theirs)))
 
 
+@lru_cache(maxsize=16_384)
 def plain(text: str) -> str:
     """A text as it is compared: in small letters, without marks and doubled white space."""
     return " ".join(_MARKS.sub("", text).split()).lower()

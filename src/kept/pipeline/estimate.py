@@ -19,6 +19,9 @@ from kept.days.llm_summaries import Place
 from kept.extraction.extract_threads import Within
 from kept.extraction.question_plan import Part, pending, questions
 from kept.extraction.questions import summing
+from kept.extraction.questions.rewording import MOST_TOKENS as SENTENCES_TOKENS
+from kept.extraction.questions.rewording import PURPOSE as REWORD
+from kept.extraction.questions.rewording import SCHEMA as SENTENCES
 from kept.llm.ask import Ask
 from kept.llm.budget import Estimate
 from kept.llm.client import LlmClient
@@ -26,6 +29,7 @@ from kept.llm.found import Found
 from kept.llm.models import model
 from kept.llm.prices import price_of
 from kept.local.settings import Llm
+from kept.pipeline.trial import is_trusted
 from kept.profiles.profile import Occasion
 from kept.profiles.prompts import question_text
 from kept.store.values import Thread
@@ -37,7 +41,9 @@ _DAY_TOKENS = 8_000  # of a project's day, below which too few points are noted 
 _POINT_TOKENS = 2_500  # to read for a point that a model notes
 _POINT = "a point of some twelve words, as a model notes what a part came to"
 _TABLE_CHARS = 1_500
-_COMPARED = 200  # finds of a category that are compared with each other
+_COMPARED = 200  # finds of a scope that are compared with each other
+_SENT_BACK = 0.17  # of the replies, those of which a claim is not clear alone: 9 of 54 recorded ones
+_SENT_CHARS = 2_000  # of what is sent back
 
 
 def foresee(
@@ -59,9 +65,25 @@ def foresee(
         for part in (part for each in some for part in each.parts if part.told):
             _count_days(workspace, part, days)
         found += asking.estimate([each.ask for each in some if each.ask is not None])
+    if is_trusted(workspace):
+        found += asking.estimate(list(_sent_back(round(_SENT_BACK * found.questions))))
     if occasion is Occasion.NIGHTLY:
         found += asking.estimate([*_days(workspace, days), *_tables(workspace, [thread for thread, _ in waiting])])
     return found
+
+
+def _sent_back(count: int) -> Iterator[Ask]:
+    """About what is asked where claims are not clear alone."""
+    text, version = question_text("rewording")
+    for number in range(count):
+        yield Ask(
+            purpose=REWORD,
+            version=version,
+            system=text,
+            prompt=f"{number}".ljust(_SENT_CHARS, "."),
+            schema=SENTENCES,
+            most=SENTENCES_TOKENS,
+        )
 
 
 def _count_days(workspace: Workspace, part: Part, days: Counter[Place]) -> None:

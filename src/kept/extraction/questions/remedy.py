@@ -21,15 +21,19 @@ _INSTALLED = re2.compile(r"[\w.-]+ (?:-m pip |tool |pip )?(?:install|add|i|get|r
 _STEPS = re2.compile(r"&&|\|\||[;|]")
 _PREPARING = frozenset(("cd", "export", "set", "source", "echo", "cat", "ls"))
 _LONG = 4
+_ASKS = ("?", "？")
 _SHELL = re2.compile(r"[|;&]|\$\(|^(?:sudo|curl|wget|bash|sh|rm|iex|powershell|eval)\b")
 
 
-def never_helped(content: str, cited: Iterable[Event], events: Sequence[Event]) -> bool:
-    """Whether a claimed fix names no command or change that was made in the session and helped, nor one that the person names.
+def never_helped(content: str, cited: Iterable[Event], events: Sequence[Event], *, told: bool = False) -> bool:
+    """Whether a claimed fix names no command or change that was made in the session and helped, nor one that the person names; what
+    the person told in their own words (``told``) needs none. A question is no fix.
 
     ``events`` are those of the session around the claim, in order. What helped is a call that passed after something had failed,
     and is named by what the failed call does not hold. A command that stands in a tool's text alone spoils the claim.
     """
+    if content.rstrip().endswith(_ASKS):
+        return True
     said = "\n".join(one_line(typed_text(event)) for event in cited if event.author is Author.HUMAN).casefold()
     helped, failed = _helped(events)
     ran = "\n".join((*helped, *failed)).casefold()
@@ -52,7 +56,7 @@ def never_helped(content: str, cited: Iterable[Event], events: Sequence[Event]) 
     parts |= {match.casefold() for match in _ORDERED.findall(one_line(content).replace("`", ""))}
     made = any(part in call.casefold() and part not in before for call in helped for part in parts)
     again = any(name in call.casefold() for call in helped for name in names if " " in name and name not in _last(failed))
-    return not (made or again or any(part in said for part in parts))
+    return not (told or made or again or any(part in said for part in parts))
 
 
 def _last(calls: Sequence[str]) -> str:

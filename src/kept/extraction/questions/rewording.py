@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kept.core.artifact import artifacts
-from kept.core.event import Kind
-from kept.core.lexicon import Lexicon
+from kept.core.event import Event, Kind
+from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import Candidate
 from kept.core.spans import typed_text
 from kept.core.text import one_line
 from kept.extraction.questions.reading import Claim, Reading
-from kept.extraction.questions.support import locate
+from kept.extraction.questions.support import fields, locate
 from kept.extraction.questions.trust import authority, fault
-from kept.extraction.rules.patterns import has
+from kept.extraction.rules.patterns import compiled, has
 from kept.llm.ask import Ask
 from kept.llm.schema import read_fitted, schema_of
 
@@ -50,20 +50,25 @@ Item = tuple[Claim, Reading]
 def is_unclear(candidate: Candidate, lexicon: Lexicon) -> bool:
     """Whether a sentence is not understood alone: its first words point outside and nothing says at what, or it is very long."""
     text = candidate.content
-    near = " ".join(text.split()[:_NEAR])
-    leans = any(has(each.outside, near if each.spaced else text[: 2 * _NEAR]) for each in lexicon.spoken)
-    return len(text) > _LONG or (leans and not candidate.about)
+    return len(text) > _LONG or (not candidate.about and any(_leans(text, each) for each in lexicon.spoken))
+
+
+def _leans(text: str, words: TellingPatterns) -> bool:
+    """Whether one of the first words points at something outside; "in this project" is said of every memory of one."""
+    text = compiled(words.here).sub(" ", text) if words.here else text
+    return has(words.outside, " ".join(text.split()[:_NEAR]) if words.spaced else text[: 2 * _NEAR])
 
 
 def rewording(items: Sequence[Item], *, system: str, version: str, about: Sequence[str]) -> Ask:
     """What is asked about some claims, each with what was said around it."""
     lines: list[str] = []
     for number, (claim, reading) in enumerate(items, 1):
-        before = next((reading.events[at] for at in range(claim.ordinal - 1, -1, -1) if at in reading.events), None)
+        place = _place(claim, reading)
+        before = reading.events.get(place - 1)
         lines.append(f"{number} ({claim.candidate.category}): {one_line(claim.candidate.content)}")
         if before is not None and before.kind in (Kind.RESPONSE, Kind.PROMPT):
             lines.append(f"   said after: {one_line(before.text)[-_BEFORE:]}")
-        lines.append(f"   said in: {_around(claim, reading)}")
+        lines.append(f"   said in: {_around(claim.candidate.content, reading.events[place])}")
     return Ask(
         purpose=PURPOSE,
         version=version,
@@ -76,10 +81,16 @@ def rewording(items: Sequence[Item], *, system: str, version: str, about: Sequen
     )
 
 
-def _around(claim: Claim, reading: Reading) -> str:
-    event = reading.events[claim.ordinal]
+def _place(claim: Claim, reading: Reading) -> int:
+    """The place of the event that holds a claim's words; of the last it cites where none does."""
+    cited = reading.cited(claim.candidate)
+    holds = (place for place in cited if any(locate(claim.candidate.content, text) for text in fields(reading.events[place])))
+    return next(holds, claim.ordinal)
+
+
+def _around(words: str, event: Event) -> str:
     text = typed_text(event) or event.text
-    found = locate(claim.candidate.content, text)
+    found = locate(words, text)
     middle = sum(found) // 2 if found else 0
     start = max(0, min(middle - _AROUND // 2, len(text) - _AROUND))
     return one_line(text[start : start + _AROUND])

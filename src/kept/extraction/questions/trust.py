@@ -38,7 +38,7 @@ def fault(content: str, category: str, evidence: Sequence[Evidence], events: Map
     checks: tuple[Callable[[], str], ...] = (
         lambda: "" if verbatim else _unsupported(content, evidence, cited, events),
         lambda: "" if verbatim else _misnamed(content, cited, events),
-        lambda: _not_a_remedy(content, cited, events) if category == FIX else "",
+        lambda: _not_a_remedy(content, evidence, cited, events) if category == FIX else "",
         lambda: "" if verbatim or category == FIX else _turned_around(content, evidence, cited, events),
     )
     return next((told for check in checks if (told := check())), "")
@@ -65,9 +65,11 @@ def _misnamed(content: str, cited: Mapping[int, Event], events: Mapping[int, Eve
     return ""
 
 
-def _not_a_remedy(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
+def _not_a_remedy(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
     ordered = [events[place] for place in sorted(events)]
-    return "a remedy that never helped" if never_helped(content, cited.values(), ordered) else ""
+    own = all(each.origin is Origin.USER for each in evidence)
+    told = own and share(content, *(each.quote for each in evidence)) >= _CARRIED  # the person says what helped
+    return "a remedy that never helped" if never_helped(content, cited.values(), ordered, told=told) else ""
 
 
 def _turned_around(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
