@@ -41,11 +41,11 @@ def question_id(ask: Ask) -> str:
 
 def typed_events(ask: Ask) -> tuple[tuple[int, str], ...]:
     """The typed events that a question is about, those before the conversation left out."""
-    openings = ((number, plain(_TAG.sub(" ", text))[:_OPENING]) for number, who, text in _events(ask) if who == "person")
+    openings = ((number, plain(_TAG.sub(" ", text))[:_OPENING]) for number, who, text in _events_in(ask) if who == "person")
     return tuple((number, digest(opening)[:8]) for number, opening in openings if opening)
 
 
-def _events(ask: Ask) -> Iterator[tuple[int, str, str]]:
+def _events_in(ask: Ask) -> Iterator[tuple[int, str, str]]:
     """Number, author and text of each event of the conversation."""
     text = ask.prompt.partition(_BEGIN)[2].rpartition(END)[0]
     heads = list(_EVENT.finditer(text))
@@ -73,7 +73,7 @@ def recordings(reader: Path) -> tuple[Recording, ...]:
             id=path.stem,
             text=path.read_text(encoding="utf-8", errors="replace"),
             sessions=frozenset(told.get(path.stem, {}).get("sessions", ())),
-            typed=tuple(_typed(told.get(path.stem, {}).get("typed", ""))),
+            typed=tuple(_read_typed(told.get(path.stem, {}).get("typed", ""))),
         )
         for path in sorted(reader.glob("*.json"))
         if path.name != MANIFEST
@@ -95,7 +95,7 @@ def format_typed(ask: Ask) -> str:
     return " ".join(f"{number}:{mark}" for number, mark in typed_events(ask))
 
 
-def _typed(text: str) -> Iterator[tuple[int, str]]:
+def _read_typed(text: str) -> Iterator[tuple[int, str]]:
     for each in text.split():
         number, _, mark = each.partition(":")
         yield int(number), mark
@@ -137,7 +137,7 @@ class Shelf:
                 self.unreadable[each.id] = body.reason
                 wrong = Unreadable(reason=body.reason, fault=body.fault)
             else:
-                here = {event: text for event, _, text in _events(ask)}
+                here = {event: text for event, _, text in _events_in(ask)}
                 bodies.append(body if each.id == number else _moved(body, pairs, here.keys()))
                 self.shown += [here[new] for _, new in pairs] if each.typed else here.values()
         if not bodies:

@@ -63,7 +63,7 @@ def rewording(items: Sequence[Item], *, system: str, version: str, about: Sequen
     """What is asked about some claims, each with what was said around it."""
     lines: list[str] = []
     for number, (claim, reading) in enumerate(items, 1):
-        place = _place(claim, reading)
+        place = _place_of_words(claim, reading)
         before = reading.events.get(place - 1)
         lines.append(f"{number} ({claim.candidate.category}): {one_line(claim.candidate.content)}")
         if before is not None and before.kind in (Kind.RESPONSE, Kind.PROMPT):
@@ -81,7 +81,7 @@ def rewording(items: Sequence[Item], *, system: str, version: str, about: Sequen
     )
 
 
-def _place(claim: Claim, reading: Reading) -> int:
+def _place_of_words(claim: Claim, reading: Reading) -> int:
     """The place of the event that holds a claim's words; of the last it cites where none does."""
     cited = reading.cited(claim.candidate)
     holds = (place for place in cited if any(locate(claim.candidate.content, text) for text in fields(reading.events[place])))
