@@ -48,6 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(sign, None)
     if config.option.basetemp is None and "PYTEST_DEBUG_TEMPROOT" not in os.environ and (place := folders_in_memory()):
         config.option.basetemp = config.stash[IN_MEMORY] = mkdtemp(dir=place)  # short: the path of a socket has a hundred bytes
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each core has a worker of its own
     os.environ["KEPT_EMBEDDINGS"] = "hashing"  # no test loads the real model unasked, nor does a command it starts
 
 

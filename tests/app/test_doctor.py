@@ -13,6 +13,7 @@ from threading import Thread
 
 import pytest
 
+from kept.install import client_checks
 from kept.install.doctor import examine, mend
 from kept.install.setup import install_hooks
 from kept.local.clients import has_hooks
@@ -22,10 +23,13 @@ from kept.pipeline.run import Options, run
 from kept.workspace import now, opened
 from talking import RULE, say
 
+JUDGE = client_checks._judge
+
 
 @pytest.fixture
 def place(home, monkeypatch):
-    """A home in which everything is set up and well: two agents with hooks, a store, its files."""
+    """A home in which everything is set up and well: two agents with hooks, a store, its files. Hooks are not called, but well."""
+    monkeypatch.setattr(client_checks, "_judge", lambda *_, **__: ())
     monkeypatch.chdir(home)
     monkeypatch.delenv("TZ", raising=False)
     (home / ".claude").mkdir()
@@ -36,6 +40,13 @@ def place(home, monkeypatch):
         run(workspace, [], Options())
     install_hooks(paths)
     return paths
+
+
+@pytest.fixture
+def calling(place, monkeypatch):
+    """Hooks are called as a client calls them, and waited for as long as it waits, on a busy machine too."""
+    monkeypatch.setattr(client_checks, "_SECONDS", 600.0)
+    monkeypatch.setattr(client_checks, "_judge", JUDGE)
 
 
 def wrong(place, **variables):
@@ -73,7 +84,7 @@ def script(home, name, body):
     return path
 
 
-def test_where_all_is_well_nothing_is_wrong_and_nothing_is_left_behind(place):
+def test_where_all_is_well_nothing_is_wrong_and_nothing_is_left_behind(place, calling):
     def tree():
         return {path: path.read_bytes() for path in place.root.rglob("*") if path.is_file() and path.suffix != ".sock"}
 
@@ -181,8 +192,19 @@ FAULTS = {
 }
 
 
+CALLED = {
+    "a kept that fails",
+    "a kept that is slow",
+    "a kept that says something else",
+    "a hook with another home",
+    "a home in the client's environment",
+}
+
+
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_planted_fault_is_found_and_named_with_what_mends_it(place, name):
+def test_a_planted_fault_is_found_and_named_with_what_mends_it(request, place, name):
+    if name in CALLED:
+        request.getfixturevalue("calling")
     plant, told = FAULTS[name]
     plant(place)
     assert told in wrong(place)
@@ -305,14 +327,14 @@ def test_an_entry_of_the_night_that_starts_nothing_is_named(place):
 @pytest.mark.parametrize(
     "name", ["a hook that is gone", "a kept that is gone", "a store others may read", "a memory file that is gone"]
 )
-def test_what_a_program_can_mend_is_mended(place, name):
+def test_what_a_program_can_mend_is_mended(place, calling, name):
     FAULTS[name][0](place)
     assert mend(place, examine(place))
     assert wrong(place) == ""
     assert has_hooks(claude(place).read_text())
 
 
-def test_a_failure_that_only_the_doctor_saw_is_told_to_the_next_session(place):
+def test_a_failure_that_only_the_doctor_saw_is_told_to_the_next_session(place, calling):
     (place.state / "failures.json").write_text(json.dumps([["night check", "2026-11-20T00:00:00Z", "damage"]]), encoding="utf-8")
     examine(place)
     assert not list((place.state / "hooks").glob("failure.*"))

@@ -411,13 +411,11 @@ def test_a_program_that_calls_every_method_passes_mypy_strict_and_wrong_calls_do
     right.write_text(PROGRAM, encoding="utf-8")
     wrong.write_text(WRONG, encoding="utf-8")
 
-    def checked(path: Path) -> subprocess.CompletedProcess[str]:
-        cache = Path(__file__).parents[2] / ".mypy_cache"
-        command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={cache}", str(path)]
-        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-
-    assert checked(right).stdout.startswith("Success")
-    assert checked(wrong).stdout.count("error:") >= 4
+    cache = Path(__file__).parents[2] / ".mypy_cache"
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={cache}", right.name, wrong.name]
+    said = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path).stdout
+    assert said.count("error:") >= 4
+    assert right.name not in said
 
 
 def test_what_an_agent_adds_waits_and_what_is_active_it_cannot_change(home):

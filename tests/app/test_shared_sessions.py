@@ -17,9 +17,21 @@ from kept.pipeline.run import Options, run
 pytestmark = pytest.mark.shared
 
 
-@pytest.fixture
-def sessions(shared: Path) -> Path:
-    return shared / "transcripts/inputs/claude-code-jsonl/entireio-cli"
+FEW = ("22c5d52e", "63784323", "4ec443d0", "d563fb6b")  # the two that leave memories, and two small ones
+
+
+@pytest.fixture(params=["few", pytest.param("all", marks=pytest.mark.slow)])
+def sessions(request, shared: Path, tmp_path: Path) -> Path:
+    """A folder of real sessions."""
+    folder = shared / "transcripts/inputs/claude-code-jsonl/entireio-cli"
+    if request.param == "all":
+        return folder
+    few = tmp_path / "sessions"
+    few.mkdir()
+    for path in folder.rglob("*.jsonl"):
+        if path.name.startswith(FEW):
+            shutil.copy(path, few)
+    return few
 
 
 def outcome(workspace) -> list[str]:
@@ -77,17 +89,19 @@ def test_half_a_session_and_then_the_rest_equals_the_whole(desk_at, tmp_path, se
 def test_the_order_of_files_makes_no_difference(desk_at, tmp_path, sessions):
     files = sorted(sessions.rglob("*.jsonl"))
     found = []
-    for number, order in enumerate((files[::-1], files[7:] + files[:7])):
+    half = len(files) // 2
+    for number, order in enumerate((files[::-1], files[half:] + files[:half])):
         with desk_at(tmp_path / f"h{number}") as workspace:
-            for start in range(0, len(order), 5):
-                run(workspace, order[start : start + 5], Options())
+            for start in range(0, len(order), 3):
+                run(workspace, order[start : start + 3], Options())
             found.append(outcome(workspace))
     assert found[0] == found[1]
 
 
-def test_sessions_over_several_days_land_on_each_of_them(desk_at, home, sessions):
+def test_sessions_over_several_days_land_on_each_of_them(desk_at, home, shared):
+    folder = shared / "transcripts/inputs/claude-code-jsonl/entireio-cli"
     with desk_at(home, zone="UTC") as workspace:
-        run(workspace, [sessions], Options())
+        run(workspace, [each for each in folder.rglob("*.jsonl") if each.name.startswith(("130d7b7e", "4fec7ea0"))], Options())
         spread = {
             start: [
                 each

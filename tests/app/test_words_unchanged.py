@@ -17,7 +17,10 @@ from kept.sources.files import Skipped, examine, find_files
 pytestmark = pytest.mark.shared
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+SOME = pytest.mark.parametrize("every", [20, pytest.param(1, marks=pytest.mark.slow)])
+
+
+@SOME
 def test_every_memory_of_a_telling_stands_verbatim_in_one_typed_span_of_its_event(shared, every):
     rules, words, found = profile("coding"), lexicon(("en", "zh")), 0
     for path in islice(find_files(shared / "transcripts" / "inputs"), 0, None, every):
@@ -35,9 +38,10 @@ def test_every_memory_of_a_telling_stands_verbatim_in_one_typed_span_of_its_even
     assert found
 
 
-def test_every_listed_item_stands_verbatim_in_its_note(shared):
+@SOME
+def test_every_listed_item_stands_verbatim_in_its_note(shared, every):
     rules = profile("journal")
-    for path in find_files(shared / "transcripts" / "inputs" / "journal-md"):
+    for path in islice(find_files(shared / "transcripts" / "inputs" / "journal-md"), 0, None, every):
         source = examine(path)
         if isinstance(source, Skipped):
             continue

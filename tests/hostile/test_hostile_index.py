@@ -25,7 +25,8 @@ ROWS = [
 @cache
 def named() -> frozenset[str]:
     """The names of all tests of the project."""
-    found = (re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE) for path in ROOT.rglob("tests/**/*.py"))
+    tests = (ROOT / "tests").rglob("*.py")
+    found = (re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE) for path in tests)
     return frozenset(name for names in found for name in names)
 
 

@@ -56,7 +56,7 @@ def undisturbed(tmp_path_factory, transcripts):
 def test_an_empty_home_is_told_so_and_shown_the_sample(tmp_path):
     home = tmp_path / "home"
     home.mkdir()
-    done = kept("run", home=home)
+    done = called("run", home=home)
     assert (done.code, done.err) == (0, "")
     assert "No transcripts were found on this machine: this is kept's bundled sample." in done.out
     assert not memory_file(home).exists()
@@ -93,7 +93,7 @@ def test_a_home_that_can_be_none_is_refused_in_one_line(tmp_path, transcripts, m
         case "not UTF-8":
             home = os.fsencode(home) + b"\xff"
     before = snapshot(tmp_path)
-    done = kept("run", transcripts, "--home", os.fsdecode(home), home=tmp_path)
+    done = called("run", transcripts, "--home", os.fsdecode(home), home=tmp_path)
     assert done.code == 2
     assert "unexpected" not in one_line(done)
     assert snapshot(tmp_path) == before
@@ -155,7 +155,7 @@ def test_a_full_disk_is_told_and_the_next_run_goes_on(tmp_path, transcripts, und
         pytest.skip("no file system can be mounted here")
     home = place / "home"
     try:
-        done = kept("run", transcripts, "--home", home, home=tmp_path)
+        done = called("run", transcripts, "--home", home, home=tmp_path)
         assert done.code in (1, 2)
         assert "unexpected" not in done.told
         assert "disk is full" in done.told

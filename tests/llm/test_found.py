@@ -10,8 +10,9 @@ from kept.llm.found import programs, servers
 
 
 @pytest.fixture
-def listening():
-    """A server on the loopback address that answers with a body; gives its port."""
+def listening(monkeypatch):
+    """A server on the loopback address that answers with a body, as late as a busy machine has it; gives its port."""
+    monkeypatch.setattr("kept.llm.found._SECONDS", 600.0)
     started = []
 
     def answer(body, status=200):
