@@ -73,6 +73,84 @@ def test_a_secret_is_found_in_the_ways_people_write_one_down(words: str, secret:
     assert secret not in redact(f"Please note {words.format(secret)}, and go on.", key=KEY).text
 
 
+SEASON = "Sommerregen2031!"
+
+
+@pytest.mark.parametrize(
+    ("words", "secret"),
+    [
+        *(
+            (words, SEASON)
+            for words in (
+                "das Passwort lautet {}",
+                "Das Passwort ist jetzt {}",
+                "das neue Passwort wird {} heißen",
+                "das WLAN-Passwort lautet: {}",
+                "das Passwort vom NAS ist {}",
+                "Mein Kennwort heißt {}",
+                "password for the server is {}",
+                "our root password will be {}",
+                "mot de passe : {}",
+                "le mot de passe du serveur est {}",
+                "la contraseña del servidor es {}",
+                "la contraseña será {}",
+                "la password del server è {}",
+                "la parola d'ordine è {}",
+                "a senha do servidor é {}",
+                "пароль от сервера — {}",
+                "服务器的密码为：{}",
+                "パスワードは {} です",
+            )
+        ),
+        ("das Passwort lautet {}", "Frühlingsregen2031"),
+        *(
+            (words, "4711#")
+            for words in (
+                "the door code is {}",
+                "the code for the front door is {}",
+                "der Türcode ist {}",
+                "der Code für die Haustür ist {}",
+                "el código de la puerta es {}",
+                "le code de la porte est {}",
+                "il codice della porta è {}",
+                "o código da porta é {}",
+                "код от двери {}",
+                "门禁密码是{}",
+                "ドアの暗証番号は {} です",
+            )
+        ),
+        ("the pin for the safe is {}", "4711"),
+        ("die PIN ist {}", "4711"),
+    ],
+)
+def test_a_password_or_a_code_of_a_door_that_a_sentence_tells_is_gone(words: str, secret: str) -> None:
+    assert secret.strip("!#") not in redact(words.format(secret), key=KEY).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the exit code is 4711",
+        "the code is 4711 lines long",
+        "the door code is in doors.py",
+        "the gate code is 2000 lines long",
+        "the area code is 03041",
+        "der Code für die Tür-Klasse ist 300 Zeilen lang",
+        "le code de retour est 4044",
+        "el código de estado es 4040",
+        "das Passwort wird gehasht",
+        "das Passwort lautet anders",
+        "la contraseña es obligatoria",
+        "пароль хранится в базе",
+        "the app password: this must stay here",
+        "app password is what that must have been",
+        "my app passwort ist alle vier auch hier",
+    ],
+)
+def test_speaking_of_passwords_and_other_codes_changes_nothing(text: str) -> None:
+    assert redact(text, key=KEY).text == text
+
+
 @pytest.mark.parametrize(
     "text",
     [

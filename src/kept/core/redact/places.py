@@ -7,10 +7,10 @@ from typing import Any, assert_never
 
 from kept.core.redact.book import Finder, Rule, book
 from kept.core.redact.shape import looks_mixed, looks_placeholder, pattern
-from kept.core.redact.values import Setting, convinces, crumbs, is_card, is_grouped, is_userpass, rank_of
+from kept.core.redact.values import Setting, convinces, crumbs, is_card, is_code, is_grouped, is_userpass, rank_of
 
 _KINDS = {3: "password", 2: "secret", 1: "token"}
-_OWN_KIND = (Setting.SHAPE, Setting.USERPASS, Setting.COOKIES, Setting.CARD, Setting.GROUPED)
+_OWN_KIND = (Setting.SHAPE, Setting.USERPASS, Setting.COOKIES, Setting.CARD, Setting.GROUPED, Setting.DIGITS)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +68,7 @@ def _judged(rule: Rule, name: bytes, value: bytes, *, begins: bool) -> Iterator[
             if begins and not looks_placeholder(value) and (not rule.mixed or looks_mixed(value)):
                 yield 0, len(value)
         case Setting.LITERAL | Setting.QUOTED | Setting.BARE | Setting.PROSE:
-            value = value.rstrip(b".,;:!?)*_]}") if rule.setting is Setting.PROSE else value
+            value = _value_said(value) if rule.setting is Setting.PROSE else value
             rank = rule.rank or rank_of(name)
             if rank and not (rule.rank and _is_public(name, value)) and convinces(rule.setting, rank, value):
                 yield 0, len(value)
@@ -77,11 +77,23 @@ def _judged(rule: Rule, name: bytes, value: bytes, *, begins: bool) -> Iterator[
                 yield 0, len(value)
         case Setting.COOKIES:
             yield from crumbs(value)
-        case Setting.CARD | Setting.GROUPED:
-            if is_card(value) if rule.setting is Setting.CARD else is_grouped(value):
+        case Setting.CARD:
+            if is_card(value):
+                yield 0, len(value)
+        case Setting.GROUPED:
+            if is_grouped(value, letters=rule.rank > 0):
+                yield 0, len(value)
+        case Setting.DIGITS:
+            if is_code(value):
                 yield 0, len(value)
         case _:
             assert_never(rule.setting)
+
+
+def _value_said(value: bytes) -> bytes:
+    """A value without the signs that end a sentence; an exclamation mark behind a digit belongs to it."""
+    bare = value.rstrip(b".,;:!?)*_]}")
+    return value[: len(bare) + 1] if bare[-1:].isdigit() and value[len(bare) :][:1] == b"!" else bare
 
 
 def _is_public(name: bytes, value: bytes) -> bool:

@@ -24,6 +24,7 @@ class Setting(StrEnum):
     COOKIES = "cookies"
     CARD = "card"
     GROUPED = "grouped"
+    DIGITS = "digits"
 
 
 _NOT_SECRET = frozenset(
@@ -62,7 +63,15 @@ _SIGNS = frozenset(b"!@#$%^&*+=?~")
 _CODE_NAME = re.compile(rb"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|-)[A-Za-z_$][\w$]*)*$")
 _DOTTED = re.compile(rb"^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[!?]?$")
 _CALL = re.compile(rb"^(?:[A-Za-z_$][\w.:>$-]*[(\[]|[!*&]\w+$)")
-_WORD_AND_NUMBER = re.compile(rb"^[a-z]{4,}[0-9]+$")
+_WORD_AND_NUMBER = re.compile(rb"^(?:[a-z]{4,}[0-9]+|[A-Z][a-z]{3,}[0-9]{4,})$")
+# The pairs of letters that words are mostly made of; a generated string has one in five of them.
+_PAIRS = frozenset(
+    b"""
+        th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi ri ro ic ne ea ra
+        ce li ch ll be ma si om ur ca el ta la ns di fo ho pe ec pr no ct us ac ot il tr ly nc et ut ss so rs un lo wa ge ie wh ee
+        wi em ad ol rt po we na ul ni ts mo ow pa im mi ai sh ir su id os iv ia am fi ci vi pl ig tu ev ld ei au sc ck ue
+    """.split()
+)
 
 
 def rank_of(name: bytes) -> int:
@@ -156,11 +165,20 @@ def is_card(value: bytes) -> bool:
     return 13 <= len(digits) <= 19 and len(set(digits)) > 1 and sum(doubled) % 10 == 0
 
 
-def is_grouped(value: bytes) -> bool:
-    """Whether groups of four are parts of a token: letters and digits in most of them."""
+def is_grouped(value: bytes, *, letters: bool) -> bool:
+    """Whether groups of four are parts of a token: letters and digits in most of them, or letters alone that are no words."""
     groups = value.replace(b"-", b" ").split()
+    if letters:
+        pairs = [group[at : at + 2].lower() for group in groups for at in range(len(group) - 1)]
+        return sum(pair in _PAIRS for pair in pairs) * 2 < len(pairs)
     mixed = sum(1 for group in groups if any(map(_is_digit, group)) and not group.isdigit())
     return mixed * 2 >= len(groups)
+
+
+def is_code(value: bytes) -> bool:
+    """Whether a value is what is typed at a door: at least four digits, not all the same."""
+    digits = [byte for byte in value if _is_digit(byte)]
+    return len(digits) >= 4 and len(set(digits)) > 1
 
 
 def _is_digit(byte: int) -> bool:
