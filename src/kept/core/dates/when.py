@@ -18,6 +18,11 @@ _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "su
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
 _SHORT_MONTHS = {name[:3]: number for number, name in enumerate(_MONTHS)} | {"sept": 8}
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # the month each begins with, in the north
+# What is called by the name of a season and another word.
+_PRODUCTS = frozenset(
+    {"boot", "framework", "security", "data", "cloud", "mvc", "webflux", "batch", "integration", "jpa", "kafka", "ai", "shell"}
+    | {"bean", "beans", "bom", "app", "application", "applications", "project", "projects", "config", "context", "tests", "back"}
+)
 _ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": 5}
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "few": 3, "couple": 2}
 _UNITS = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
@@ -267,7 +272,11 @@ def _season(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, dat
         return None
     if year := _year(after):
         return _months(year, _SEASONS[words[at]], 3), 2
-    led = at and (words[at - 1] in ("in", "during") or words[at - 2 : at] in (["in", "the"], ["during", "the"]))
+    led = (
+        at
+        and after not in _PRODUCTS
+        and (words[at - 1] in ("in", "during") or words[at - 2 : at] in (["in", "the"], ["during", "the"]))
+    )
     return (_season_span(words[at], today, last=False), 1) if led else None
 
 
@@ -381,8 +390,9 @@ def _month_number(word: str) -> int:
 def _is_name(words: Sequence[str], at: int) -> bool:
     """Whether ``may`` or ``march`` is a month here: a preposition before it, or a number or "of" and a year after it."""
     before, after, third = (words[at + n] if 0 <= at + n < len(words) else "" for n in (-1, 1, 2))
-    led = before in ("in", "during", "of", "last", "this", "since", "until", "before", "after", "by")
-    return led or after[:1].isdigit() or (after == "of" and _year(third) > 0)
+    led = before in ("in", "during", "of", "since", "until", "before", "after", "by")
+    ends = before in ("last", "this") and not after  # "the last may fail"
+    return led or ends or after[:1].isdigit() or (after == "of" and _year(third) > 0)
 
 
 def _ordinal(word: str) -> int:
