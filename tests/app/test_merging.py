@@ -1,5 +1,7 @@
 """A person merges memories, and admits what was refused: undoable, and it holds against later runs."""
 
+import sqlite3
+from contextlib import closing
 from functools import partial
 
 import pytest
@@ -9,6 +11,7 @@ from kept.core.memory import Status
 from kept.memories import person
 from kept.memories.browse import refused
 from kept.memories.history import undo
+from kept.pipeline import run as pipeline_run
 from kept.pipeline.run import Options, run
 from talking import OTHER, RULE, say
 
@@ -96,3 +99,20 @@ def test_what_was_refused_is_remembered_where_a_person_says_so_and_a_later_run_l
     assert workspace.store.log.memory(made.id) is None
     with pytest.raises(MissingError):
         person.admit(workspace, "nothing")
+
+
+def test_how_near_texts_are_is_asked_while_nobody_waits_to_write(kept_desk, said, monkeypatch):
+    asked = []
+
+    def meaning(pairs):
+        with closing(sqlite3.connect(kept_desk.paths.store, timeout=0, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")  # fails where a transaction of the run holds the store
+            other.execute("ROLLBACK")
+        asked.append(len(pairs))
+        return [0.9] * len(pairs)
+
+    monkeypatch.setattr(pipeline_run, "nearness_of", lambda _workspace: meaning)
+    told = ("We decided to cache results in Redis for an hour.", "We decided that all results are cached in Redis for one hour.")
+    report = run(kept_desk, [said(f"s{number}", f"Remember: {each}") for number, each in enumerate(told)], Options())
+    assert (asked, report.curated.stopped) == ([1], [])
+    assert len([each for each in kept_desk.store.log.memories() if each.status is Status.ACTIVE]) == 1

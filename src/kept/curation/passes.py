@@ -1,7 +1,8 @@
 """Curate groups whose candidates changed: validate, guard and apply operations, one transaction per group."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from kept.core.memory import Actor, Candidate
@@ -29,6 +30,35 @@ class Curated:
     stopped: list[str] = field(default_factory=list)
 
 
+class _UnaskedError(Exception):
+    """How near some texts are is not known yet."""
+
+
+class _Asked:
+    """How near texts are, asked between transactions: a server that embeds may take long, and others wait to write."""
+
+    def __init__(self, meaning: Meaning) -> None:
+        self._meaning = meaning
+        self._known: dict[tuple[str, str], float | None] = {}
+        self._open: tuple[tuple[str, str], ...] = ()
+        self._silent = False
+
+    def __call__(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float | None] | None:
+        self._open = tuple(pair for pair in pairs if pair not in self._known)
+        if self._silent:
+            return None
+        if self._open:
+            raise _UnaskedError
+        return [self._known[pair] for pair in pairs]
+
+    def ask_open(self) -> None:
+        """Ask for what was wanted last; nothing is asked again of what gives no answer."""
+        scores = self._meaning(self._open) if self._open and not self._silent else ()
+        self._silent = self._silent or scores is None
+        self._known |= dict(zip(self._open, scores or (), strict=False))
+        self._open = ()
+
+
 def curate_dirty(
     workspace: Workspace,
     run: Callable[[], int],
@@ -47,13 +77,18 @@ def curate_dirty(
     result = Curated()
     groups = workspace.store.log.dirty()
     blocked = workspace.store.log.blocked()
+    asked = _Asked(meaning) if meaning else None
     for number, (profile, scope) in enumerate(groups):
         progress("curating", number, len(groups))
-        with workspace.store.transaction():
-            if curate_group(
-                workspace, run, (profile, scope), result, blocked=blocked, allow=allow or scope in freed, meaning=meaning
-            ):
-                workspace.store.log.cleaned(profile, scope)
+        done = False
+        while not done:
+            with suppress(_UnaskedError), workspace.store.transaction():
+                allowed = allow or scope in freed
+                if curate_group(workspace, run, (profile, scope), result, blocked=blocked, allow=allowed, meaning=asked):
+                    workspace.store.log.cleaned(profile, scope)
+                done = True
+            if asked:
+                asked.ask_open()
     progress("curating", len(groups), len(groups))
     return result
 
