@@ -267,3 +267,21 @@ def test_a_pronoun_or_a_program_is_filed_as_nobody_in_the_speakers_life(text, pe
     events = talk(user(text))
     found = extract(events, 0, 1, profile=rules, lexicon=lexicon(rules.languages), scope=lambda _: "project:shop")
     assert [each.category == "people" for each in found] == [people]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "We should keep in mind that the user might use `git stash` between the two commits.",
+        "Keep in mind that the user might use `git stash` between the two commits.",
+        "For this change, keep in mind that the session file may be gone.",
+        "While you do that, remember that the config file is shared.",
+    ],
+)
+def test_what_is_to_be_kept_in_mind_for_the_step_at_hand_waits(said):
+    assert [verdict for verdict, _ in told(said)] == ["waiting"]
+
+
+@pytest.mark.parametrize("said", ["Keep in mind that customers might call on Sundays.", "Remember that prod runs Postgres 14."])
+def test_what_may_happen_to_anybody_else_is_no_plan(said):
+    assert [verdict for verdict, _ in told(said)] == ["active"]

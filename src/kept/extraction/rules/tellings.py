@@ -146,6 +146,8 @@ def _remembered(words: str, head: int, patterns: TellingPatterns) -> tuple[int, 
         at, doubt = found
         if number and leads_in(words[:verb_at], patterns):
             doubt = FRAMED
+        elif has(patterns.occasion, words[:verb_at]) or has(patterns.planned, words):
+            doubt = ONE_OCCASION  # "for this change, keep in mind …", "… that the user might …"
         elif number and at == verb_at:
             doubt = UNSURE  # "…, remember to …" may only be about the order before it
         return at, doubt
