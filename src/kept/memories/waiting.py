@@ -86,15 +86,14 @@ def said_later(workspace: Workspace, memory: Memory) -> Memory | None:
 def _pool(workspace: Workspace) -> list[tuple[Memory, bool]]:
     """Held memories, and wishes said once that no memory rests on or says; each wording of a scope once."""
     now = workspace.clock()
-    memories = [memory for memory in workspace.store.log.memories() if memory.content]
-    taken = {number for memory in memories for number in memory.candidates}
-    pool = [(memory, True) for memory in memories if memory.status_at(now) is Status.HELD]
-    refused = sorted(workspace.store.log.refused(), key=_proposal_order)
-    wishes = [each.judged.candidate for each in refused if _is_wish(each) and each.judged.candidate.id not in taken]
+    pool = [(memory, True) for memory in workspace.store.log.held() if memory.content and memory.status_at(now) is Status.HELD]
+    wishes = [each.judged.candidate for each in sorted(workspace.store.log.refused(), key=_proposal_order) if _is_wish(each)]
     groups = {(each.profile, each.scope) for each in wishes}
-    seen = {_form(memory) for memory in memories if (memory.profile, memory.scope) in groups}
+    memories = [memory for group in groups for memory in workspace.store.log.memories(group=group) if memory.content]
+    taken = {number for memory in memories for number in memory.candidates}
+    seen = {_form(memory) for memory in memories}
     for candidate in wishes:
-        if (form := _form(candidate)) not in seen:
+        if candidate.id not in taken and (form := _form(candidate)) not in seen:
             seen.add(form)
             pool.append((as_memory(candidate), False))
     return pool

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache, partial
 from typing import Any
@@ -14,6 +14,7 @@ from kept.core.text import index_words
 from kept.core.times import to_text
 from kept.store.database import Database, any_of, checksum
 from kept.store.rows import UNREADABLE
+from kept.store.values import Outline
 
 _HINT = "run `kept check`; `kept rebuild` recreates memories from the log"
 
@@ -35,8 +36,21 @@ class SqliteMemories:
             return self._memories("memories")
         return self._memories("memories_of", profile=group[0], scope=group[1])
 
+    def outlines(self, moment: datetime) -> list[Outline]:
+        """What a list of memories is chosen and sorted by, without reading one."""
+        return list(map(Outline._make, self._database.run("memory_outlines", moment=to_text(moment)).fetchall()))
+
+    def some(self, ids: Sequence[str]) -> tuple[Memory, ...]:
+        """The memories of these ids that there are, in this order."""
+        found = {row["id"]: row for row in self._database.run("memories_with", ids=listed(ids))}
+        return tuple(memory_of_row(found[each]) for each in ids if each in found)
+
     def _memories(self, name: str, **values: Any) -> tuple[Memory, ...]:
         return tuple(memory_of_row(row) for row in self._database.run(name, **values))
+
+    def held(self) -> tuple[Memory, ...]:
+        """The memories that wait for a decision, by id; expired ones too."""
+        return self._memories("memories_held")
 
     def memories_between(self, start: datetime, stop: datetime) -> tuple[Memory, ...]:
         """The memories first seen before ``stop`` and last seen at ``start`` or later, by id."""

@@ -13,7 +13,7 @@ from kept.core.operation import Operation, Pass
 from kept.core.project import Project
 from kept.store.day_protocol import Days
 from kept.store.threads import Tree
-from kept.store.values import EXTRACT, Draft, FileState, Mention, OptedOut, Output, Proposal, Row, Run, Sitting, Thread
+from kept.store.values import EXTRACT, Draft, FileState, Mention, OptedOut, Outline, Output, Proposal, Row, Run, Sitting, Thread
 
 
 class Archive(Protocol):
@@ -232,6 +232,18 @@ class Log(Protocol):
 
     def memories(self, *, group: tuple[str, str] | None = None) -> tuple[Memory, ...]:
         """All memories by id, or those of a (profile, scope)."""
+        ...
+
+    def outlines(self, moment: datetime) -> list[Outline]:
+        """What a list of memories is chosen and sorted by, without reading one."""
+        ...
+
+    def some(self, ids: Sequence[str]) -> tuple[Memory, ...]:
+        """The memories of these ids that there are, in this order."""
+        ...
+
+    def held(self) -> tuple[Memory, ...]:
+        """The memories that wait for a decision, by id; expired ones too."""
         ...
 
     def memories_between(self, start: datetime, stop: datetime) -> tuple[Memory, ...]:

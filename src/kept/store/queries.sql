@@ -499,6 +499,17 @@ INSERT INTO memory_index (memory_index, rowid, words) VALUES ('delete', :rowid, 
 -- name: memories
 SELECT id, body, checksum FROM memories ORDER BY id;
 
+-- name: memories_held
+SELECT id, body, checksum FROM memories WHERE status = 'held' ORDER BY id;
+
+-- name: memory_outlines
+SELECT id, profile, category, scope, CASE
+           WHEN status IN ('active', 'held') AND json_extract(body, '$.valid_until') <= :moment THEN 'expired' ELSE status
+       END AS status,
+       json_extract(body, '$.origin') AS origin, coalesce(json_extract(body, '$.last_seen'), '') AS last_seen,
+       instr(body, '"pinned":true') > 0 AS pinned
+FROM memories ORDER BY id;
+
 -- name: memories_of
 SELECT id, body, checksum FROM memories WHERE profile = :profile AND scope = :scope ORDER BY id;
 

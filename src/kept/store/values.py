@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from kept.core.document import Line
 from kept.core.event import Account, Cursor, Event
@@ -103,6 +103,19 @@ class Run:
     started_at: datetime
     ended_at: datetime | None
     report: Mapping[str, Any]
+
+
+class Outline(NamedTuple):
+    """What memories are filtered, sorted and grouped by in a list; ``status`` is that of a moment, ``last_seen`` as stored."""
+
+    id: str
+    profile: str
+    category: str
+    scope: str
+    status: str
+    origin: str
+    last_seen: str
+    pinned: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

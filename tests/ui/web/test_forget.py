@@ -81,7 +81,7 @@ def held(home, words):
 def test_a_memory_that_backups_and_entries_hold_is_forgotten_with_the_copy_that_was_ticked(large, browse, home):
     page = browse("/?q=tide+crew")
     row = page.locator(".row", has_text="Never deploy").first
-    row.hover()
+    row.locator("summary").click()
     row.get_by_role("button", name="Forget …").click()
     dialog = page.locator("dialog[open]")
     dialog.get_by_text("Backups: 2 places").wait_for()

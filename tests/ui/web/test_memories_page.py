@@ -46,7 +46,6 @@ def test_a_mistyped_word_finds_what_was_meant(harvest, browse):
 
 def test_a_filter_is_in_the_address_and_going_back_takes_it_off(harvest, browse):
     page = browse()
-    page.get_by_text("Filter").click()
     page.get_by_label("Category").select_option("coding.constraint")
     page.wait_for_url("**/?category=coding.constraint")
     page.get_by_text("1 memory that fits").wait_for()
@@ -126,13 +125,13 @@ def test_a_question_is_answered_and_the_answer_is_remembered(harvest, browse):
 def test_forgetting_says_what_it_does_before_and_does_nothing_on_no(harvest, browse):
     page = browse("/?q=almond")
     row = page.locator(".row")
-    row.hover()
+    row.locator("summary").click()
     row.get_by_role("button", name="Forget …").click()
     dialog = page.locator("dialog[open]")
     assert "This cannot be undone." in dialog.inner_text()
     dialog.get_by_role("button", name="Cancel").click()
     assert harvest.memory("almond").content
-    row.hover()
+    row.locator("summary").click()
     row.get_by_role("button", name="Forget …").click()
     dialog.get_by_role("button", name="Erase for good").click()
     page.get_by_text("Forgotten for good.").wait_for()
@@ -208,6 +207,55 @@ def test_two_tabs_do_not_undo_each_other(harvest, browse):
     second.keyboard.press("Enter")
     second.get_by_text("this memory was changed meanwhile").wait_for()
     assert harvest.memory("Friday").status is Status.ACTIVE
+
+
+def test_memories_are_grouped_and_ordered_as_the_address_says_and_enter_opens_one(harvest, browse):
+    page = browse()
+    page.get_by_label("Group by").select_option("category")
+    page.wait_for_url("**/?group=category")
+    page.get_by_role("heading", name="Constraints 1").wait_for()
+    assert "Decisions 2" in page.locator("h2").all_inner_texts()
+    page.get_by_role("link", name="Decisions 2").click()
+    page.wait_for_url("**/?category=coding.decision&group=category")
+    assert len(rows(page)) == 2
+    page.get_by_label("Order").select_option("oldest")
+    page.wait_for_url("**sort=oldest")
+    assert rows(page) == ["The walnut harvest is on Tuesday.", "The almond harvest is in May."]
+    page.keyboard.press("Escape")  # leaves the field
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="The walnut harvest is on Tuesday.").wait_for()
+
+
+def test_dense_rows_have_one_line_and_stay_dense(harvest, browse):
+    page = browse()
+    tall = page.locator(".row").first.bounding_box()["height"]
+    page.keyboard.press("d")
+    assert page.locator(".row").first.bounding_box()["height"] < tall
+    page.reload()
+    assert page.locator(".row").first.bounding_box()["height"] < tall
+
+
+def test_what_can_be_done_stands_in_one_menu_that_keys_open_and_close(harvest, browse):
+    page = browse("/?q=tuesday")
+    page.keyboard.press("j")
+    page.keyboard.press(".")
+    assert page.locator(".menu[open] :focus").inner_text().startswith("Open its story")
+    page.keyboard.press("ArrowDown")
+    assert page.locator(".menu[open] :focus").inner_text().startswith("Edit")
+    page.keyboard.press("Escape")
+    assert page.locator(".menu[open]").count() == 0
+    assert page.locator(".row:focus").count() == 1
+
+
+def test_what_is_wrong_is_retired_with_the_reason_a_person_gives(harvest, browse):
+    page = browse("/?q=tuesday")
+    page.keyboard.press("j")
+    page.keyboard.press("w")
+    page.get_by_label("This is wrong because").fill("It was moved to Friday.")
+    page.keyboard.press("Enter")
+    page.get_by_text("Retired, with your reason.").wait_for()
+    assert harvest.memory("Tuesday").reason == "It was moved to Friday."
 
 
 HOSTILE = (

@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from datetime import timedelta
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
@@ -23,6 +21,7 @@ from kept.recall.index import Kind
 from kept.recall.ranking.question import telling_words
 from kept.recall.search import EVERYWHERE, NO_FILTERS, Filters, Hit, search
 from kept.recall.spelling import corrected, excerpt
+from kept.web.listing import Wish, choices, list_memories
 from kept.web.navigation import Page
 from kept.web.render import is_part, page, part
 from kept.web.room import at_desk
@@ -33,14 +32,8 @@ router = APIRouter()
 _PLACES = 4  # places of one holder that are shown before something is forgotten
 PAGE = Page(id="memories", title="Memories", path="/", key="m", router=router)
 
-_STRETCH = 100  # rows shown before "show more"
+_STRETCH = 60  # rows shown before "show more"
 
-AGES: Mapping[str, tuple[str, int, int]] = {  # label, seen within so many days, not within so many
-    "7": ("the last 7 days", 7, 0),
-    "30": ("the last 30 days", 30, 0),
-    "90": ("the last 90 days", 90, 0),
-    "old": ("longer than 90 days ago", 0, 90),
-}
 Ids = Annotated[list[str], Query(alias="id", min_length=1, max_length=1_000)]
 
 
@@ -63,33 +56,6 @@ class Found:
     text: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Wish:
-    """What the address asks for; a word it does not know is no wish."""
-
-    q: str = ""
-    within: str = ""
-    status: str = ""
-    category: str = ""
-    project: str = ""
-    age: str = ""
-    origin: str = ""
-
-    @property
-    def narrowed(self) -> int:
-        """How many fields besides the search say something."""
-        return sum(bool(getattr(self, each.name)) for each in fields(self)) - bool(self.q)
-
-    @property
-    def query(self) -> str:
-        """The wish as an address has it; empty where nothing is wished."""
-        return urlencode({each.name: value for each in fields(self) if (value := getattr(self, each.name))})
-
-    def within_query(self, within: str) -> str:
-        """The same wish, looked for in one layer or (empty) in all."""
-        return replace(self, within=within).query
-
-
 @router.get("/")
 def memories(
     request: Request,
@@ -101,32 +67,36 @@ def memories(
     project: str = "",
     age: str = "",
     origin: str = "",
+    group: str = "",
+    sort: str = "",
     exact: bool = False,
     shown: Annotated[int, Query(ge=1, le=100_000)] = _STRETCH,
 ) -> Response:
     """The page; or, for htmx, the list alone."""
-    wish = Wish(q=q.strip(), within=within, status=status, category=category, project=project, age=age, origin=origin)
+    wish = Wish(
+        q=q.strip(),
+        within=within,
+        status=status,
+        category=category,
+        project=project,
+        age=age,
+        origin=origin,
+        group=group,
+        sort=sort,
+    )
     with at_desk(request) as workspace:
-        if wish.q and is_part(request):
-            return part(workspace, "search_list.html", **_found_values(workspace, wish, shown, exact=exact))
-        every = workspace.store.log.memories()
-        choices: dict[str, Any] = {"choices": _choices(workspace, every), "stored": len(every)}
         if wish.q:
-            return page(
-                request, workspace, "memories.html", here=PAGE.id, **_found_values(workspace, wish, shown, exact=exact), **choices
-            )
-        found = chosen(workspace, every, _filter(workspace, wish), workspace.clock())
-        values: dict[str, Any] = {
-            "wish": wish,
-            "total": len(found),
-            "shown": shown,
-            "stretch": _STRETCH,
-            "groups": _groups(found[:shown]),
-            **shown_with(workspace),
-        }
-        if is_part(request):
-            return part(workspace, "memories_list.html", **values)
-        return page(request, workspace, "memories.html", here=PAGE.id, **choices, **values)
+            values = _found_values(workspace, wish, shown, exact=exact)
+            if is_part(request):
+                return part(workspace, "search_list.html", **values)
+        outlines = workspace.store.log.outlines(workspace.clock())
+        if not wish.q:
+            listing = list_memories(workspace, outlines, wish, shown)
+            values = {"wish": wish, "listing": listing, "shown": shown, "stretch": _STRETCH, **shown_with(workspace)}
+            if is_part(request):
+                return part(workspace, "memories_list.html", **values)
+        values["choices"] = choices(workspace, outlines, [(each, label) for each, (label, _) in LAYERS.items()])
+        return page(request, workspace, "memories.html", here=PAGE.id, stored=len(outlines), **values)
 
 
 @router.get("/turn")
@@ -198,6 +168,13 @@ def edit_form(request: Request, number: str) -> Response:
     """The form that changes it in its place."""
     with at_desk(request) as workspace:
         return form(workspace, find(workspace, number), "memory_edit.html")
+
+
+@router.get("/memories/{number}/wrong")
+def wrong_form(request: Request, number: str) -> Response:
+    """The form that says what is wrong with it."""
+    with at_desk(request) as workspace:
+        return form(workspace, find(workspace, number), "memory_wrong.html")
 
 
 @router.get("/memories/{number}/answer")
@@ -279,8 +256,7 @@ def _found_values(workspace: Workspace, wish: Wish, shown: int, *, exact: bool) 
 
 
 def _filter(workspace: Workspace, wish: Wish) -> Filter:
-    now = workspace.clock()
-    _, within, longer = AGES.get(wish.age, ("", 0, 0))
+    since, before = wish.span(workspace.clock())
     known = {each.value: each for each in Status}
     return Filter(
         everything=wish.status == "any",
@@ -288,37 +264,7 @@ def _filter(workspace: Workspace, wish: Wish) -> Filter:
         statuses=(known.get(wish.status, Status.ACTIVE),),
         category=wish.category,
         project=wish.project,
-        since=now - timedelta(days=within) if within else None,
-        before=now - timedelta(days=longer) if longer else None,
+        since=since,
+        before=before,
         origin=next((each for each in Origin if each.value == wish.origin), None),
     )
-
-
-def _groups(found: tuple[Memory, ...]) -> list[tuple[str, list[tuple[Memory, list[Memory]]]]]:
-    """Memories by scope, then by category; the first of each category stands for its title."""
-    made = []
-    for scope, inside in groupby(found, key=lambda each: each.scope):
-        kinds = [list(each) for _, each in groupby(inside, key=lambda each: (each.profile, each.category))]
-        made.append((scope, [(each[0], each) for each in kinds]))
-    return made
-
-
-def _choices(workspace: Workspace, every: tuple[Memory, ...]) -> dict[str, list[tuple[str, str]]]:
-    """What can be chosen in each field, as it is in the address and as a person reads it; only what would find something."""
-    names = workspace.names()
-    used = {(each.profile, each.category) for each in every}
-    kinds = [(each.id, one.id) for each in workspace.profiles for one in each.categories if (each.id, one.id) in used]
-    projects = sorted({names[each.scope] for each in every if each.scope in names})
-    statuses = {each.status for each in every} | {each.status_at(workspace.clock()) for each in every}
-    return {
-        "within": [(each, label) for each, (label, _) in LAYERS.items()],
-        "category": [(f"{profile}.{category}", title_of(workspace.profiles, profile, category)) for profile, category in kinds],
-        "project": [(each, each) for each in projects],
-        "status": [
-            ("pinned", "pinned"),
-            *((each.value, each.value) for each in Status if each in statuses and each is not Status.ACTIVE),
-            ("any", "any status"),
-        ],
-        "age": [(each, label) for each, (label, _, _) in AGES.items()],
-        "origin": [(each.value, label) for each, label in TRUST.items()],
-    }

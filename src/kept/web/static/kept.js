@@ -239,6 +239,11 @@
       root.dataset.theme = dark ? "light" : "dark";
       localStorage.setItem("kept-theme", root.dataset.theme);
     },
+    dense: () => {
+      const root = document.documentElement;
+      root.dataset.rows = root.dataset.rows === "dense" ? "" : "dense";
+      localStorage.setItem("kept-rows", root.dataset.rows);
+    },
     keys: () => $("#keys").showModal(),
     close: (element) => element.closest("dialog").close(),
     leave: async (element) => { (await anew(element.closest("[data-row]")))?.focus(); },
@@ -249,6 +254,18 @@
     dialog: (element) => dialog(element.dataset.from),
   };
   window.kept = { $, $$, make, say, told, call, changed, anew, doings, ask, lists, dialog };
+
+  // ---- menus of rows: one is open at a time, and what one does elsewhere closes it ------------------------------------------
+  document.addEventListener("toggle", (event) => {
+    const menu = event.target;
+    if (!menu.matches?.("details.menu") || !menu.open) return;
+    for (const each of $$("details.menu[open]")) if (each !== menu) each.open = false;
+    $("a, button", menu).focus({ preventScroll: true });
+    $(".card", menu).scrollIntoView({ block: "nearest" });
+  }, true);
+  document.addEventListener("click", (event) => {
+    for (const each of $$("details.menu[open]")) if (!each.contains(event.target) || event.target.closest("button")) each.open = false;
+  });
 
   // ---- keyboard ----------------------------------------------------------------------------------------------------------
   const rows = () => $$(".row[tabindex]").filter((each) => each.offsetParent !== null);
@@ -286,6 +303,14 @@
       return;
     }
     if (inside || $("dialog[open]")) return;
+    const menu = $("details.menu[open]");
+    if (menu && event.key === "Escape") { menu.open = false; menu.closest(".row").focus(); return; }
+    if (menu && event.key.startsWith("Arrow")) {
+      const all = $$("a, button", menu), by = event.key === "ArrowDown" ? 1 : -1;
+      event.preventDefault();
+      all[(all.indexOf(element) + by + all.length) % all.length].focus();
+      return;
+    }
     if (awaited === "g") {
       awaited = "";
       const link = $(`.side nav a[data-to="${CSS.escape(event.key)}"]`);
@@ -300,10 +325,11 @@
       return;
     }
     if ((event.key === "Enter" || event.key === " ") && element.matches?.("a, button, input, summary")) return;
-    const row = current(), name = `[data-key="${CSS.escape(event.key)}"]`;
+    const row = current(), name = `[data-key="${CSS.escape(event.key === "Enter" ? "o" : event.key)}"]`;
     const others = $$(name).filter((each) => !each.closest(".row[tabindex]") && each.offsetParent !== null);
     const found = (row && $(name, row)) || others.at(event.key === "u" ? -1 : 0);  // of several notes, the last is undone
     if (!found && event.key === "u") say("Nothing was done here just now that could be undone. Runs lists all that was done.");
+    if (found?.matches("select")) { event.preventDefault(); found.focus(); return; }
     if (found) { event.preventDefault(); found.click(); if (row && found.type === "checkbox") row.focus(); }
   });
 

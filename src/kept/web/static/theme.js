@@ -1,7 +1,8 @@
-// Before the first paint: the colours a person chose, and no key left in the address.
+// Before the first paint: the colours and rows a person chose, and no key left in the address.
 (() => {
   "use strict";
   const chosen = localStorage.getItem("kept-theme");
+  document.documentElement.dataset.rows = localStorage.getItem("kept-rows") || "";
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
   if (/^#[\w-]{43}$/.test(location.hash) && !document.documentElement.hasAttribute("data-locked")) {
     history.replaceState(history.state, "", location.pathname + location.search);

@@ -1,0 +1,196 @@
+"""The list of memories: what the address asks for, which memories fit it, in which order and groups, and how many fit each choice.
+
+Works on outlines; only what is shown is read from the store.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
+from itertools import groupby
+from operator import attrgetter
+from urllib.parse import urlencode
+
+from kept.core.event import Origin
+from kept.core.memory import USER_SCOPE, Memory, Status
+from kept.core.times import to_text
+from kept.memories.browse import TRUST
+from kept.profiles.profile import kind_of, read_kind, title_of
+from kept.store.values import Outline
+from kept.workspace import Workspace
+
+AGES: Mapping[str, tuple[str, int, int]] = {  # label, seen within so many days, not within so many
+    "7": ("the last 7 days", 7, 0),
+    "30": ("the last 30 days", 30, 0),
+    "90": ("the last 90 days", 90, 0),
+    "old": ("longer than 90 days ago", 0, 90),
+}
+GROUPS: Mapping[str, str] = {"": "project", "category": "category", "age": "age", "none": "nothing"}
+SORTS: Mapping[str, str] = {"": "newest first", "oldest": "oldest first"}
+_SPANS = ((7, "The last 7 days", "7"), (30, "8 to 30 days ago", "30"), (90, "31 to 90 days ago", "90"))
+_CHOICES = 12  # groups that are offered to jump to
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wish:
+    """What the address asks for; a word it does not know is no wish."""
+
+    q: str = ""
+    within: str = ""
+    status: str = ""
+    category: str = ""
+    project: str = ""
+    age: str = ""
+    origin: str = ""
+    group: str = ""
+    sort: str = ""
+
+    @property
+    def narrowed(self) -> int:
+        """How many fields besides the search let fewer memories through."""
+        return sum(bool(getattr(self, each.name)) for each in fields(self) if each.name not in ("q", "group", "sort"))
+
+    @property
+    def query(self) -> str:
+        """The wish as an address has it; empty where nothing is wished."""
+        return urlencode({each.name: value for each in fields(self) if (value := getattr(self, each.name))})
+
+    def query_with(self, **changes: str) -> str:
+        """The same wish but for some fields, as an address has it."""
+        return replace(self, **changes).query
+
+    def span(self, now: datetime) -> tuple[datetime | None, datetime | None]:
+        """From when on and before when a memory was last seen."""
+        _, within, longer = AGES.get(self.age, ("", 0, 0))
+        return (now - timedelta(days=within) if within else None, now - timedelta(days=longer) if longer else None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Group:
+    """Memories under one title. ``query`` leads to all ``total`` of them; ``memories`` are those that are shown."""
+
+    title: str
+    total: int
+    query: str
+    memories: Sequence[Memory] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Listing:
+    """What the list shows: ``total`` memories fit; ``jumps`` are the largest groups."""
+
+    total: int
+    groups: Sequence[Group]
+    jumps: Sequence[Group]
+
+
+def list_memories(workspace: Workspace, outlines: Sequence[Outline], wish: Wish, shown: int) -> Listing:
+    """The first ``shown`` of these memories that fit a wish, in groups."""
+    now, names = workspace.clock(), workspace.names()
+    fit = list(filter(_fits(wish, names, now), outlines))
+    key, place = _grouping(workspace, wish, names, now)
+    totals = Counter(map(key, fit))
+    order = {each: number for number, each in enumerate(sorted(totals, key=place))}
+    fit.sort(key=attrgetter("last_seen"), reverse=wish.sort != "oldest")
+    fit.sort(key=lambda each: order[key(each)])
+    memories = {each.id: each for each in workspace.store.log.some([each.id for each in fit[:shown]])}
+    groups = [
+        replace(
+            _group(workspace, wish, names, each, totals[each]), memories=[memories[one.id] for one in inside if one.id in memories]
+        )
+        for each, inside in groupby(fit[:shown], key)
+    ]
+    largest = sorted((each for each, _ in totals.most_common(_CHOICES)), key=place)
+    jumps = [_group(workspace, wish, names, each, totals[each]) for each in largest if each not in ("", USER_SCOPE)]
+    return Listing(total=len(fit), groups=groups, jumps=jumps if len(totals) > 1 else ())
+
+
+def _fits(wish: Wish, names: Mapping[str, str], now: datetime) -> Callable[[Outline], bool]:
+    """Whether a memory fits: part of a project's name will do where no project has that name."""
+    status = wish.status if wish.status in {*(each.value for each in Status), "any", "pinned"} else Status.ACTIVE.value
+    profile, category = read_kind(wish.category)
+    origin = wish.origin if wish.origin in {each.value for each in Origin} else ""
+    since, until = (to_text(each) if each else "" for each in wish.span(now))
+    exact = {scope for scope, name in names.items() if name == wish.project}
+    part = wish.project.lower()
+
+    def fits(each: Outline) -> bool:
+        return (
+            (status == "any" or each.status == (Status.ACTIVE.value if status == "pinned" else status))
+            and (each.pinned or status != "pinned")
+            and (not category or each.category == category)
+            and profile in ("", each.profile)
+            and (not part or (each.scope in exact if exact else part in names.get(each.scope, each.scope).lower()))
+            and origin in ("", each.origin)
+            and (not since or each.last_seen >= since)
+            and (not until or each.last_seen < until)
+        )
+
+    return fits
+
+
+def _grouping(
+    workspace: Workspace, wish: Wish, names: Mapping[str, str], now: datetime
+) -> tuple[Callable[[Outline], str], Callable[[str], tuple[bool, int, str]]]:
+    """What a memory is grouped by, and the place of a group."""
+    if wish.group == "category":
+        kinds = [f"{each.id}.{one.id}" for each in workspace.profiles for one in each.categories]
+        order = {each: number for number, each in enumerate(kinds)}
+        return lambda each: f"{each.profile}.{each.category}", lambda kind: (False, order.get(kind, len(order)), kind)
+    if wish.group == "age":
+        ends = [to_text(now - timedelta(days=days)) for days, _, _ in _SPANS]
+        by_age = [*(label for _, _, label in _SPANS), "old"]
+        back = -1 if wish.sort == "oldest" else 1
+        return (
+            lambda each: next((age for end, age in zip(ends, by_age, strict=False) if each.last_seen >= end), "old"),
+            lambda age: (False, back * by_age.index(age), ""),
+        )
+    if wish.group == "none":
+        return lambda _: "", lambda _: (False, 0, "")
+    return lambda each: each.scope, lambda scope: (scope != USER_SCOPE, 0, names.get(scope, scope).lower())
+
+
+def _group(workspace: Workspace, wish: Wish, names: Mapping[str, str], which: str, total: int) -> Group:
+    """A group by its key. What is everywhere has no address of its own: it comes first."""
+    if wish.group == "category":
+        title, query = title_of(workspace.profiles, *read_kind(which)), wish.query_with(category=which)
+    elif wish.group == "age":
+        title = next((label for _, label, age in _SPANS if age == which), "Longer ago")
+        query = wish.query_with(age="old") if which == "old" else wish.query_with(age=which)
+    elif wish.group == "none":
+        title, query = "", wish.query
+    else:
+        title = "Everywhere" if which == USER_SCOPE else names.get(which, which)
+        query = wish.query if which == USER_SCOPE else wish.query_with(project=title)
+    return Group(title=title, total=total, query=query)
+
+
+def choices(
+    workspace: Workspace, outlines: Sequence[Outline], layers: Sequence[tuple[str, str]]
+) -> dict[str, list[tuple[str, str]]]:
+    """What can be chosen in each field, as it is in the address and as a person reads it; only what would find something."""
+    names = workspace.names()
+    active = [each for each in outlines if each.status == Status.ACTIVE.value]
+    kinds, scopes = Counter(map(attrgetter("profile", "category"), active)), Counter(map(attrgetter("scope"), active))
+    used = set(map(attrgetter("profile", "category"), outlines))
+    projects: dict[str, int] = {}
+    for scope in {each.scope for each in outlines} & names.keys():
+        projects[names[scope]] = projects.get(names[scope], 0) + scopes[scope]
+    found = {each.status for each in outlines}
+    known = [(each.id, one.id) for each in workspace.profiles for one in each.categories]
+    return {
+        "within": list(layers),
+        "category": [
+            (kind_of(*each), f"{title_of(workspace.profiles, *each)} ({kinds[each]:,})") for each in known if each in used
+        ],
+        "project": [(each, f"{each} ({count:,})") for each, count in sorted(projects.items(), key=lambda one: one[0].lower())],
+        "status": [
+            ("pinned", "pinned"),
+            *((each.value, each.value) for each in Status if each.value in found and each is not Status.ACTIVE),
+            ("any", "any status"),
+        ],
+        "age": [(each, label) for each, (label, _, _) in AGES.items()],
+        "origin": [(each.value, label) for each, label in TRUST.items()],
+        "group": [(each, label) for each, label in GROUPS.items() if each],
+        "sort": [(each, label) for each, label in SORTS.items() if each],
+    }
