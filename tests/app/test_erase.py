@@ -445,6 +445,19 @@ def test_a_span_forgotten_whole_takes_its_quotes_from_memories_that_stay(home, d
         assert not [place for place in places(workspace, request) if place.where.startswith("what memory")]
 
 
+def test_a_note_of_the_persons_own_in_the_folder_of_the_journal_is_out_of_reach_and_no_failure(home, desk_at):
+    note = home / "journal" / "2026-01-03.md"
+    note.parent.mkdir()
+    note.write_text(f"# 2026-01-03\n\n{SAID}\n")
+    say(home, "one-session", SAID, day="2026-01-05")
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        gone = forget(workspace, request_of(workspace, said=[SAID]))
+        assert (gone.remains, gone.problems) == ((), ())
+        assert sum(str(note) in told for told in gone.out_of_reach) == 1
+    assert SAID in note.read_text()
+
+
 def test_an_export_that_kept_wrote_is_named(home, desk_at, capsys):
     say(home, "one-session", SAID, day="2026-01-05")
     with desk_at(home) as workspace:

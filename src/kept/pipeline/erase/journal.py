@@ -73,6 +73,12 @@ def _entries(workspace: Workspace) -> Iterator[tuple[Path, str, files.Stamp]]:
             yield path, text, content.stamp
 
 
+def notes_beside(workspace: Workspace) -> frozenset[Path]:
+    """The notes in the journal's folder that kept did not write: the person's own, or another program's."""
+    folder = workspace.paths.root / workspace.settings.journal.folder
+    return frozenset(folder.rglob("*.md")) - {path for path, _, _ in _entries(workspace)}
+
+
 def _rewrite(workspace: Workspace, told: Callable[[str], Sequence[bool]]) -> int:
     count = 0
     for path, text, stamp in _entries(workspace):

@@ -6,7 +6,7 @@ from pathlib import Path
 from kept.core.erasure import Words
 from kept.local.checkouts import checkout_of
 from kept.memories.backups import backups
-from kept.pipeline.erase.journal import Span, entries_of
+from kept.pipeline.erase.journal import Span, entries_of, notes_beside
 from kept.pipeline.erase.models import RecordingFile
 from kept.pipeline.erase.outputs import Outputs
 from kept.store.traces import traces
@@ -31,6 +31,7 @@ def _own_files(workspace: Workspace) -> Iterator[Path]:
     recording = RecordingFile(workspace=workspace).path
     folders = (workspace.paths.state, workspace.paths.root / workspace.settings.journal.folder)
     found = {path for folder in folders for path in folder.rglob("*") if path.is_file() and not path.is_symlink()}
+    found -= notes_beside(workspace)
     yield from sorted(found | set(backups(workspace)) | ({recording} if recording else set()))
 
 
@@ -43,8 +44,7 @@ def out_of_reach(workspace: Workspace, words: Words, transcripts: Iterable[str],
 
 
 def _out_of_reach(workspace: Workspace, words: Words, transcripts: Iterable[str]) -> Iterator[str]:
-    for name in sorted(set(transcripts)):
-        path = Path(name)
+    for path in sorted({*map(Path, transcripts), *notes_beside(workspace)}):
         if path.is_file() and not path.is_relative_to(workspace.paths.state) and next(traces(path, words), None):
             yield f"{path} still says it: the file belongs to another program"
     for path in sorted(workspace.paths.config.rglob("*")):
