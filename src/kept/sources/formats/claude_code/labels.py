@@ -25,8 +25,10 @@ def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Auth
     found: tuple[tuple[Any, Author, str], ...] = (
         (subagent_file, Author.SUBAGENT, "subagent-file"),
         (value.get("isSidechain"), Author.SUBAGENT, "isSidechain"),
+        (value.get("agentId"), Author.SUBAGENT, "agentId"),
         (value.get("isCompactSummary"), Author.COMPACTION, "isCompactSummary"),
         (value.get("isMeta"), Author.INJECTED, "isMeta"),
+        (value.get("sourceToolUseID"), Author.INJECTED, "sourceToolUseID"),
         (value.get("isVisibleInTranscriptOnly"), Author.INJECTED, "isVisibleInTranscriptOnly"),
         (role is not None and role != "user", Author.INJECTED, "role-mismatch"),
         (value.get("planContent"), Author.INJECTED, "planContent"),
