@@ -16,7 +16,7 @@ def events(prompt):
     part = prompt.split("<conversation>\n", 1)[1].split("\n</conversation>", 1)[0]
     heads = list(_EVENT.finditer(part))
     stops = [each.start() for each in heads[1:]] + [len(part)]
-    return [(head[1], head[2], bool(head[3]), part[head.end() : stop].strip()) for head, stop in zip(heads, stops, strict=True)]
+    return [(head[1], head[2], bool(head[3]), part[head.end() : stop].strip()) for head, stop in zip(heads, stops, strict=False)]
 
 
 def obey(ask):

@@ -40,7 +40,7 @@ def agent(path, answer=obey):
     """An agent that reads the file and writes what it is asked for where it is told to."""
     text = Path(path).read_text()
     reply = next(each for each in text.splitlines() if each.endswith(".reply.json"))
-    purposes = {'"operations"': "curate", '"sentences"': "reword", '"points"': "summary"}
+    purposes = {'"paragraphs"': "journal", '"operations"': "curate", '"sentences"': "reword", '"points"': "summary"}
     purpose = next((name for key, name in purposes.items() if key in text), "extract")
     body = answer(SimpleNamespace(purpose=purpose, system=text, prompt=text))
     Path(reply).write_text(body if isinstance(body, str) else json.dumps(body))
@@ -204,3 +204,28 @@ def test_a_claim_that_is_not_clear_alone_is_a_job_of_its_own_before_it_is_rememb
         contents = [each["content"] for each in told(capsys, "list")]
         assert vague not in contents
     assert "The nightly import of the rates table must never run in parallel." in contents
+
+
+def test_an_entry_of_the_journal_that_was_written_without_a_model_is_a_job_and_is_written_anew(capsys, home):
+    transcript(home / ".claude/projects/p/one.jsonl", RULE, "Add the tide tables to the export of the harbour.")
+    assert kept(capsys, "journal", "write", "--date", "2026-01-05", "--no-llm")[0] == 0
+    (entry,) = (home / "journal").glob("*.md")
+    before = entry.read_text()
+
+    def answer(ask):
+        if ask.purpose != "journal":
+            return obey(ask)
+        source = next(line.split()[0] for line in ask.prompt.splitlines() if line.startswith("s") and "tide tables" in line)
+        text = "The tide tables were added to the export of the harbour."
+        return {"paragraphs": [{"part": "worked", "text": text, "sources": [source]}]}
+
+    asked = 0
+    while waiting := [each for each in told(capsys, "jobs", "prepare")["jobs"] if each["state"] == "waiting"]:
+        for each in waiting:
+            agent(each["path"], answer)
+        asked += len(waiting)
+        assert kept(capsys, "jobs", "commit")[0] == 0
+        assert asked < 10
+    text = entry.read_text()
+    assert "The tide tables were added to the export of the harbour." in text != before
+    assert "the user's own agent" in text

@@ -23,6 +23,7 @@ from kept.local import files
 from kept.local.files import locked
 from kept.memories.backups import safeguard
 from kept.outputs.write import Written, absorb_edits, write_outputs
+from kept.pipeline.write_journal import without_model, write
 from kept.store.run_number import RunNumber
 from kept.workspace import Workspace
 
@@ -95,6 +96,11 @@ class _Shelf:
 
     def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
         return [self._reply(each) for each in asks]
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether every question so far has a reply."""
+        return self.answered >= self.asked.keys()
 
     def _reply(self, ask: Ask) -> Reply:
         safe = replace(ask, prompt=redact(ask.prompt, key=self.workspace.store.key("redaction"), more=scanner()).text)
@@ -177,7 +183,21 @@ def commit(workspace: Workspace) -> Committed:
             workspace.store.log.end_run(number(), workspace.clock(), report)
         run = number() if number.started else 0
         waiting = sum(each.state == "waiting" for each in _jobs(workspace, left))
-        return Committed(run=run, heard=heard, curated=curated, written=written, wrong=shelf.wrong, waiting=waiting)
+    _write_entries(workspace, shelf)
+    return Committed(run=run, heard=heard, curated=curated, written=written, wrong=shelf.wrong, waiting=waiting)
+
+
+def _write_entries(workspace: Workspace, shelf: _Shelf) -> None:
+    """Write the entries of the journal anew to which there is a reply; each is read in a run of its own."""
+    written = False
+    for first, last, work, ask in [*without_model(workspace, shelf, _BY)] if shelf.is_answered else ():
+        if isinstance(shelf((ask,))[0], Answered):
+            written = True
+            if (done := write(workspace, work, first, last)).reason:
+                shelf.wrong[first.isoformat()] = done.reason
+    if written:
+        with locked(workspace.paths.lock):
+            _sweep(workspace, _needed(workspace).asked)
 
 
 def _needed(workspace: Workspace) -> _Shelf:
@@ -189,6 +209,8 @@ def _needed(workspace: Workspace) -> _Shelf:
         curate_dirty(workspace, number)
         take_advice(workspace, number, shelf, by=_BY)
         write_days(workspace, shelf, by=_BY)
+        if shelf.is_answered:  # an entry is written of what was found
+            shelf([ask for *_, ask in without_model(workspace, shelf, _BY)])
     return shelf
 
 

@@ -5,7 +5,7 @@ whose day says what it said before is left as it is; so doing a day twice change
 ended.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from enum import StrEnum
@@ -23,8 +23,9 @@ from kept.journal.feed_reading import items_between
 from kept.journal.narrate import Bounds, Chosen, choose, edited, head_of, page, prose_of, prose_question, self_reference, slots_of
 from kept.journal.narrate.page import body_of
 from kept.journal.templates import template as template_of
+from kept.journal.templates import templates
 from kept.llm.adapters.base import estimate, whole
-from kept.llm.ask import Answered, Ask
+from kept.llm.ask import Answered, Ask, Asking
 from kept.llm.budget import Estimate
 from kept.local import files
 from kept.local.progress import Progress, silent
@@ -98,11 +99,15 @@ class _Made:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Work:
-    """How entries are written: by which template, with a language model or without."""
+    """How entries are written: by which template, with a language model or without. ``asking`` answers in place of the model of the
+    settings, and ``by`` is its name.
+    """
 
     template: Template
     model: bool = True
     progress: Progress = field(default=silent)
+    asking: Asking | None = None
+    by: str = ""
 
 
 def work_of(workspace: Workspace, name: str = "", *, model: bool = True) -> Work:
@@ -111,6 +116,22 @@ def work_of(workspace: Workspace, name: str = "", *, model: bool = True) -> Work
     if not slots_of(found):
         raise UsageError(f"the template {found.name!r} has no place for anything", hint="put {{worked}} or another slot into it")
     return Work(template=found, model=model and workspace.llm is not None)
+
+
+def without_model(workspace: Workspace, asking: Asking, by: str) -> Iterator[tuple[date, date, Work, Ask]]:
+    """The entries that were written without a model and that nobody changed: the days, how ``asking`` would have them written, and
+    the question.
+    """
+    names = templates(workspace.paths.config)
+    for head in heads(workspace):
+        if head.writer != EXTRACTIVE or head.template not in names:
+            continue
+        work = replace(work_of(workspace, head.template), model=True, asking=asking, by=by)
+        if edited(files.read_text(_entry_path(workspace, work, head.first))):
+            continue
+        ask = _question(work, _made(workspace, work, head.first, head.last))
+        if ask is not None:
+            yield head.first, head.last, work, ask
 
 
 def folder(workspace: Workspace, template: Template) -> Path:
@@ -296,7 +317,7 @@ def _links(workspace: Workspace, work: Work) -> Mapping[date, str]:
 
 def _writer(workspace: Workspace, work: Work) -> str:
     named = workspace.settings.llm
-    return (named.model or named.command or named.adapter) if work.model else EXTRACTIVE
+    return (work.by or named.model or named.command or named.adapter) if work.model else EXTRACTIVE
 
 
 def _made(workspace: Workspace, work: Work, first: date, last: date) -> _Made:
@@ -347,9 +368,10 @@ def _question(work: Work, made: _Made) -> Ask | None:
 def _compose_entry(workspace: Workspace, work: Work, made: _Made) -> tuple[tuple[Told, ...], tuple[int, int], int, str]:
     """What the entry says, the tokens it took, how many paragraphs were refused, and why there is none where there is none."""
     ask = _question(work, made) if work.model else None
-    if ask is None or workspace.llm is None:
+    asking = work.asking or workspace.llm
+    if ask is None or asking is None:
         return made.chosen.told, (0, 0), 0, ""
-    (reply,) = workspace.llm([ask])
+    (reply,) = asking([ask])
     if not isinstance(reply, Answered):
         return (), (0, 0), 0, reply.reason
     try:
