@@ -7,6 +7,7 @@ Pure; knows no event, store or profile.
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cache
 
 import re2
 
@@ -19,6 +20,7 @@ from kept.core.status_report import is_status_report
 from kept.core.text import is_cjk, one_line
 from kept.extraction.rules.assertion import is_question
 from kept.extraction.rules.patterns import behind_filler, compiled, has
+from kept.profiles.lexicons import alternatives
 
 LONGEST = 240  # characters of a sentence that is told whole
 _READ = 4_000  # characters of each turn
@@ -27,46 +29,10 @@ _ENOUGH = 8  # telling words beyond which a sentence does not say more
 _NEAR = 5  # first words among which one that points outside makes a sentence lean on what stands before it
 _MARKS = re2.compile(r"^(?:\s*(?:[>#*\-+•|\x{2190}-\x{2BFF}\x{FE0F}\x{1F000}-\x{1FAFF}]+|\d{1,3}[.)])\s*)+|\*\*|__|^\s+")
 _LINK = re2.compile(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
-_OPENER = re2.compile(
-    r"(?i)^(?:ok(?:ay)?|k|yes|yeah|yep|yup|alright|all right|sure|great|perfect|done|nice|cool|good|thanks|thank you|now"
-    r"|hmm*|hm|so|also|and|then|please|well|actually"
-    r"|excellent|got it|all done|fixed|hi|hello|hey|summary|result|outcome)(?:\b[\s,.!:;–—-]+|$)"
-)
-_PROCESS = re2.compile(
-    r"(?i)^(?:let me|let['’]s|i['’]ll|i will|i['’](?:m|d)\b|i am going|now i|first\b|next\b|looking at|i need to|i (?:can )?see"
-    r"|i understand|i (?:now )?have (?:everything|the (?:complete|full)|all|a (?:complete|clear|full|good))"
-    r"|here(?:['’]s| is| are)|you['’]re (?:absolutely )?right|absolutely"
-    r"|good (?:catch|point|question)|great (?:catch|point|question|idea)|would you|do you|should i|want me|to answer|if you"
-    r"|you can|feel free"
-    r"|for (?:the|your)\b[^,;.]*$|the user|i (?:think|believe|suspect)\b|why this|what i"
-    r"|with (?:this|that|phase|all)\b|select|confirm|verify|restart|open|click|test (?:it|the)|try\b|run (?:it|the)|this is a)\b"
-)
-_DONE = re2.compile(
-    r"(?i)\b(?:i(?:['’]ve| have)|now|no longer|added|fixed|changed|updated|removed|deleted|renamed|implemented|created|moved"
-    r"|replaced|switched|reverted|committed|pushed|merged|released|refactored|simplified|extracted"
-    r"|the (?:cause|bug|problem|issue|fix|root)"
-    r"|because|instead|caused by|turned out|habe|jetzt|wurde|ahora|maintenant|agora)\b"
-)
 _ITEM = re2.compile(r"^(?:[*+•-]|\d{1,3}[.)])\s")
 # A label with its value: true, but not what came of it.
 _LABEL = re2.compile(r"(?i)^[a-z][\w ()/-]{0,30}: ")
-_LEANS = re2.compile(r"(?i)^(?:this|that|these|those|it|they|you|your|both|here|there|such|which|he|she|with that)\b")
-# What says that something stays open: the matter itself, in a sentence; or that it is put off, in the sentence behind a question.
-_OPEN = re2.compile(
-    r"(?i)\b(?:open question|to be (?:decided|clarified|determined)|tbd|still (?:open|unclear|undecided|unsolved)"
-    r"|(?:is|are|stays?|remains?) (?:open|unclear|undecided|unresolved)(?: (?:if|whether|which|who|when|how|what|for)\b|[.,;]|$)"
-    r"|(?:i'?m|we'?re|am|are) (?:still )?not (?:yet )?(?:sure|decided|certain)(?: yet)? (?:if|whether|which|who|when|how|what)"
-    r"|(?:still|yet) (?:have|has|need|needs) to (?:decide|find out|clarify|figure out)|(?:don'?t|do not) know yet"
-    r"|noch (?:offen|unklar|nicht entschieden)|(?:ist|bleibt) (?:offen|unklar)|offene frage"
-    r"|question ouverte|reste à (?:décider|voir)"
-    r"|pregunta abierta|queda por decidir|questão em aberto)\b|未解决|待定|未定|未決"
-)
-_PUT_OFF = re2.compile(
-    r"(?i)\b(?:not sure yet|don'?t know(?: yet)?|no idea(?: yet)?|decide (?:that |this |it )?(?:later|tomorrow|next week)"
-    r"|(?:i|we)(?:'ll| will| need to| have to|'d have to) (?:ask|check with|talk to|clarify|think about|sleep on)"
-    r"|leave (?:that|this|it) open|park (?:that|this|it)"
-    r"|(?:das )?(?:kläre|frage|entscheide) ich (?:noch|später|morgen))\b"
-)
+_AT_START = {"opener": r"(?:\b[\s,.!:;–—-]+|$)", "process": r"\b", "leans": r"\b"}  # what follows those that open a sentence
 _CLOSED = ".!?。！？…:;)\"'`”’"
 
 
@@ -78,6 +44,15 @@ class _Line:
     content: frozenset[str]
     item: bool
     place: int
+
+
+@cache
+def _pattern(name: str) -> "re2._Regexp":
+    """The forms that all languages have under a name of their table ``days``."""
+    spaced, unspaced = alternatives("days", name, spaced=True), alternatives("days", name, spaced=False)
+    if name in _AT_START:
+        return compiled(f"(?i)^(?:{spaced}){_AT_START[name]}")
+    return compiled(rf"(?i)\b(?:{spaced})\b" + (f"|{unspaced}" if unspaced else ""))
 
 
 def telling_words(texts: Iterable[str]) -> frozenset[str]:
@@ -119,17 +94,18 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
         for line in _lines(reply):
             told = count_words(line.text) > _LEAST_WORDS and not line.text.endswith((":", "?", "：", "？"))
             heading = not line.item and not line.text.endswith(tuple(_CLOSED)) and count_words(line.text) < _ENOUGH
-            if not told or heading or _PROCESS.search(line.text) or _LABEL.search(line.text) or is_status_report(line.text):
+            is_step = _pattern("process").search(line.text) or _LABEL.search(line.text)
+            if not told or heading or is_step or is_status_report(line.text):
                 continue
             score = (
                 min(len(line.content), _ENOUGH) / 2
                 + 2 * min(len(line.content & wanted), 4)
                 + min(len(line.content & done), 3)
-                + 2 * (_DONE.search(line.text) is not None)
+                + 2 * (_pattern("done").search(line.text) is not None)
                 + bool(artifacts(line.text))
                 - 1.5 * line.item
                 - 2 * line.text.endswith(("!", "！"))
-                - 3 * (_LEANS.search(line.text) is not None)
+                - 3 * (_pattern("leans").search(line.text) is not None)
                 - 3 * (len(line.text) > LONGEST)
                 - min(line.place, 12) / 4
                 - 1.5 * number
@@ -149,8 +125,9 @@ def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
             if FORGOTTEN_MARK in line.text or count_words(line.text) <= _LEAST_WORDS or len(line.content) <= 1:
                 continue
             asks = is_question(line.text) and len(line.text) <= LONGEST
-            put_off = asks and behind is not None and _PUT_OFF.search(behind.text) is not None
-            if put_off or (_OPEN.search(line.text) and not line.text.endswith(":")) or (asks and not answered and not number):
+            put_off = asks and behind is not None and _pattern("put_off").search(behind.text) is not None
+            is_open = _pattern("open").search(line.text) is not None and not line.text.endswith(":")
+            if put_off or is_open or (asks and not answered and not number):
                 return cut_line(line.text)
     return ""
 
@@ -179,7 +156,7 @@ def _strip_markdown(line: str) -> str:
 def _strip_opener(sentence: str) -> str:
     """A sentence without the words that only open it."""
     for _ in range(3):
-        shorter = _OPENER.sub("", sentence)
+        shorter = _pattern("opener").sub("", sentence)
         if shorter == sentence:
             break
         sentence = shorter
