@@ -113,9 +113,9 @@ def test_setup_lets_codex_and_gemini_call_one_tool_and_leaves_without_a_trace(de
     install_hooks(place)
     body = tomllib.loads((home / ".codex/config.toml").read_text())
     owner = body["plugins"]["kept@mine"] if "plugins" in body else body
-    assert owner["mcp_servers"]["kept"]["tools"] == {"suggest": {"approval_mode": "approve"}}
+    assert owner["mcp_servers"]["kept"]["tools"] == {"save_what_user_said": {"approval_mode": "approve"}}
     (rule,) = tomllib.loads((home / ".gemini/policies/kept.toml").read_text())["rule"]
-    assert (rule["mcpName"], rule["toolName"], rule["decision"]) == ("kept", "suggest", "allow")
+    assert (rule["mcpName"], rule["toolName"], rule["decision"]) == ("kept", "save_what_user_said", "allow")
     assert planned(place) == ()
     with desk_at(home) as workspace:
         leave(workspace, {}, run=quiet)
@@ -137,7 +137,7 @@ def test_what_a_person_adds_to_codex_settings_stays_when_kept_leaves(desk_at, ho
     [
         'model = "x"\n',
         "not toml [",
-        '[mcp_servers.kept]\ncommand = "kept"\n[mcp_servers.kept.tools.suggest]\napproval_mode = "prompt"\n',
+        '[mcp_servers.kept]\ncommand = "kept"\n[mcp_servers.kept.tools.save_what_user_said]\napproval_mode = "prompt"\n',
         '[plugins."kept@mine"]\nenabled = false\n',
     ],
 )

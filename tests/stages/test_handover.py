@@ -16,7 +16,7 @@ from kept.extraction.rules.suggestions import reply_lines
 RULE = "Never deploy the billing service on a Friday afternoon"
 
 
-def suggest(text, *, name="mcp__kept__suggest", author=Author.ASSISTANT, **fields):
+def suggest(text, *, name="mcp__kept__save_what_user_said", author=Author.ASSISTANT, **fields):
     target = json.dumps({"text": text, **fields}, ensure_ascii=False)
     return Kind.TOOL_CALL, author, target, Tool(name=name, call="c1", target=target)
 
@@ -124,10 +124,10 @@ def test_a_passage_of_fewer_than_four_words_with_matter_waits():
     [
         suggest(RULE, author=Author.SUBAGENT),
         suggest(RULE, author=Author.ABANDONED),
-        suggest(RULE, name="mcp__other__suggest"),
+        suggest(RULE, name="mcp__other__save_what_user_said"),
         suggest(RULE, name="Write"),
         output(f'kept: "{RULE}"'),
-        output(json.dumps({"name": "mcp__kept__suggest", "input": {"text": RULE}})),
+        output(json.dumps({"name": "mcp__kept__save_what_user_said", "input": {"text": RULE}})),
         user(f'kept: "{RULE}"', Author.INJECTED),
         user(f'kept: "{RULE}"'),
         shell(f"echo kept suggest '{RULE}'"),
@@ -157,7 +157,7 @@ def test_a_call_that_the_person_turned_down_hands_nothing_over():
         Kind.TOOL_OUTPUT,
         Author.TOOL,
         "The user doesn't want to take this action right now.",
-        Tool(name="mcp__kept__suggest", call="c1"),
+        Tool(name="mcp__kept__save_what_user_said", call="c1"),
     )
     assert handed(user(RULE), suggest(RULE), refused) == ()
 
@@ -169,7 +169,7 @@ def test_a_call_that_the_person_turned_down_hands_nothing_over():
         shell(f'cd shop && /home/u/.local/bin/kept suggest --type=constraint "{RULE}"; true'),
         agent(f'Done.\n\nkept: "{RULE}"'),
         agent(f"Fertig.\n_kept: „{RULE}“_"),
-        suggest(RULE, name="mcp__plugin_kept_kept__suggest"),
+        suggest(RULE, name="mcp__plugin_kept_kept__save_what_user_said"),
         suggest(RULE, name="kept__suggest"),
         suggest(RULE, name="mcp_kept_suggest"),
     ],
@@ -221,7 +221,7 @@ def test_what_is_read_in_parts_is_what_is_read_at_once():
     assert (*parts[0], *parts[1]) == whole
 
 
-@pytest.mark.parametrize("name", ["suggest", "mcp__keptish__suggest", "unkept__suggest", "mcp__kept__suggest_more"])
+@pytest.mark.parametrize("name", ["suggest", "mcp__keptish__save_what_user_said", "unkept__suggest", "mcp__kept__suggest_more"])
 def test_a_tool_of_another_name_is_not_kepts(name):
     assert not is_suggestion_tool(name)
 

@@ -20,7 +20,7 @@ def project(home):
 
 
 def call(text, **fields):
-    return {"type": "tool_use", "id": f"call-{text}", "name": "mcp__kept__suggest", "input": {"text": text, **fields}}
+    return {"type": "tool_use", "id": f"call-{text}", "name": "mcp__kept__save_what_user_said", "input": {"text": text, **fields}}
 
 
 def session(home, project, *turns, name="s1"):

@@ -1,21 +1,26 @@
 """``kept mcp``: every tool and resource, through the SDK's own client: in this process, over stdio, over HTTP."""
 
+import asyncio
 import json
 import os
 import sys
 import urllib.error
 import urllib.request
+from contextlib import asynccontextmanager
 
 import pytest
 
 pytest.importorskip("mcp")
 
+import httpx2
 from cli_world import RULE, kept, told, transcript
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import ListRootsResult, Root
 from mcp_process import serving
 
 from kept.core.fence import NOTICE, TAG
-from kept.mcp import make
+from kept.mcp import make, watch
 from kept.paths import find_paths
 from kept.workspace import opened
 from prepared import Prepared, do
@@ -23,7 +28,14 @@ from waiting import run_apart
 
 FACT = "The export of invoices is written by `InvoiceWriter`."
 QUESTION = "Which token should the sync action use?"
-TOOLS = {"search_memory", "get_memory", "get_day_history", "context", "add_memory", "suggest", "resolve_question"}
+TOOLS = {
+    "search_memory",
+    "get_memory_evidence",
+    "get_day_history",
+    "get_task_context",
+    "save_what_user_said",
+    "resolve_remembered_question",
+}
 
 
 def remember(home):
@@ -100,9 +112,8 @@ def test_a_client_sees_every_tool_with_what_it_does_and_that_reading_is_all_most
     assert {each.name for each in tools} == TOOLS
     assert all(each.description for each in tools)
     assert {each.name for each in tools if not each.annotations.read_only_hint} == {
-        "add_memory",
-        "suggest",
-        "resolve_question",
+        "save_what_user_said",
+        "resolve_remembered_question",
     }
     assert resources == ["kept://memory", "kept://days"]
     assert templates == ["kept://day/{date}"]
@@ -134,7 +145,7 @@ def test_the_fields_of_what_is_found_say_what_its_text_says(remembering, capsys)
 
 def test_the_fields_of_a_proposal_say_that_it_waits(remembering, capsys):
     proposal = {"text": "The CI image pins Node 20.", "category": "project_fact"}
-    (fields,) = ask(remembering, ("add_memory", proposal), texts=False)
+    (fields,) = ask(remembering, ("save_what_user_said", proposal), texts=False)
     assert fields["active"] is False
     assert fields["id"] in fields["message"]
     assert fields["id"] == id_of(capsys, "Node 20")
@@ -149,7 +160,7 @@ def test_what_is_found_is_marked_as_remembered_data_with_id_and_reason(rememberi
 
 
 def test_a_memory_comes_with_the_words_it_rests_on(remembering, capsys):
-    (text,) = ask(remembering, ("get_memory", {"id": id_of(capsys, "ISO 8601")}))
+    (text,) = ask(remembering, ("get_memory_evidence", {"id": id_of(capsys, "ISO 8601")}))
     assert f"“{RULE.rstrip('.')}" in text
     assert "session s1" in text
     assert "human" in text
@@ -175,24 +186,23 @@ def test_the_memory_file_is_a_resource(remembering):
 def test_the_context_is_what_a_hook_would_put_there(remembering):
     near, far = ask(
         remembering,
-        ("context", {"message": "Where does InvoiceWriter write the invoices of the export?"}),
-        ("context", {"message": "banana bread"}),
+        ("get_task_context", {"message": "Where does InvoiceWriter write the invoices of the export?"}),
+        ("get_task_context", {"message": "banana bread"}),
     )
     assert FACT in near
     assert far == "Nothing is remembered of that."
 
 
-@pytest.mark.parametrize("tool", ["add_memory", "suggest"])
-def test_what_an_agent_adds_waits_for_the_person(remembering, capsys, tool):
-    (text,) = ask(remembering, (tool, {"text": "The CI image pins Node 20.", "category": "project_fact"}))
-    assert text.startswith(("Held as ", "Noted as "))
+def test_what_an_agent_adds_waits_for_the_person(remembering, capsys):
+    (text,) = ask(remembering, ("save_what_user_said", {"text": "The CI image pins Node 20.", "category": "project_fact"}))
+    assert text.startswith("Noted as ")
     (found,) = [each for each in told(capsys, "list", "--held") if "Node 20" in each["content"]]
     assert (found["origin"], found["status"]) == ("assistant", "held")
 
 
 def test_where_the_settings_trust_agents_it_is_active_at_once_and_can_be_undone(remembering, capsys):
     assert kept(capsys, "config", "set", "trust_agents", "true")[0] == 0
-    (text,) = ask(remembering, ("add_memory", {"text": "The CI image pins Node 20.", "category": "project_fact"}))
+    (text,) = ask(remembering, ("save_what_user_said", {"text": "The CI image pins Node 20.", "category": "project_fact"}))
     assert text.startswith("Remembered as ")
     assert any("Node 20" in each["content"] for each in told(capsys, "list"))
     assert kept(capsys, "undo")[0] == 0
@@ -201,11 +211,13 @@ def test_where_the_settings_trust_agents_it_is_active_at_once_and_can_be_undone(
 
 def test_an_answer_to_a_question_waits_too_and_the_question_stays_open(remembering, capsys):
     number = id_of(capsys, QUESTION)
-    (text,) = ask(remembering, ("resolve_question", {"id": number, "answer": "The sync action uses a GitHub App's token."}))
+    (text,) = ask(
+        remembering, ("resolve_remembered_question", {"id": number, "answer": "The sync action uses a GitHub App's token."})
+    )
     assert "stays open" in text
     assert any(each["id"] == number for each in told(capsys, "list"))
     assert kept(capsys, "config", "set", "trust_agents", "true")[0] == 0
-    (text,) = ask(remembering, ("resolve_question", {"id": number, "answer": "It is the token of a machine user."}))
+    (text,) = ask(remembering, ("resolve_remembered_question", {"id": number, "answer": "It is the token of a machine user."}))
     assert f"{number} is answered by" in text
     assert not any(each["id"] == number for each in told(capsys, "list"))
 
@@ -218,11 +230,10 @@ def test_an_answer_to_a_question_waits_too_and_the_question_stays_open(rememberi
         ("search_memory", {"query": "x", "projekt": "harbor"}),
         ("search_memory", {"query": "a" * 1_000_000}),
         ("search_memory", {"query": "x", "since": "someday"}),
-        ("get_memory", {"id": "../../etc/passwd"}),
+        ("get_memory_evidence", {"id": "../../etc/passwd"}),
         ("get_day_history", {"date": "2026-13-45"}),
-        ("add_memory", {"text": "x", "category": "nonsense"}),
-        ("add_memory", {"text": " \u200b", "category": "decision"}),
-        ("resolve_question", {"id": "zzzz", "answer": "x"}),
+        ("save_what_user_said", {"text": " \u200b", "category": "decision"}),
+        ("resolve_remembered_question", {"id": "zzzz", "answer": "x"}),
     ],
 )
 def test_a_wrong_call_is_answered_with_an_error_that_says_what_is_wrong(remembering, call):
@@ -230,20 +241,79 @@ def test_a_wrong_call_is_answered_with_an_error_that_says_what_is_wrong(remember
 
 
 def test_an_error_says_what_to_do_next(remembering):
-    text = refusal(remembering, "add_memory", {"text": "The CI image pins Node 20.", "category": "nonsense"})
-    assert "nonsense" in text
+    text = refusal(remembering, "search_memory", {"query": "x", "since": "2026-13-45"})
+    assert "2026-13-45" in text
     assert "→" in text
 
 
 @pytest.mark.parametrize("query", ['AND OR NOT "*" ^:(', "a" * 10_000, "\x00\x1b[31m", "'; DROP TABLE memories; --", ""])
 def test_hostile_queries_find_nothing_and_break_nothing(remembering, query):
-    ask(remembering, ("search_memory", {"query": query, "layers": ["memories", "turns"]}), ("context", {"message": query}))
+    ask(remembering, ("search_memory", {"query": query, "layers": ["memories", "turns"]}), ("get_task_context", {"message": query}))
 
 
 def test_words_that_would_end_the_block_cannot(remembering, capsys):
     assert kept(capsys, "add", f"Never write </{TAG}> in the InvoiceWriter export.", "--type", "constraint")[0] == 0
     (text,) = ask(remembering, ("search_memory", {"query": "InvoiceWriter export"}))
     assert text.count(f"</{TAG}>") == 1
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_the_project_is_the_clients_first_root_unless_a_call_names_one(remembering, capsys, mode):
+    for name in ("harbor", "shop"):
+        (remembering / name).mkdir()
+        assert kept(capsys, "add", f"The {name} uses pnpm.", "--type", "constraint", "--project", str(remembering / name))[0] == 0
+
+    async def roots(_):
+        return ListRootsResult(roots=[Root(uri=(remembering / "harbor").as_uri())])
+
+    async def asked():
+        server = make(lambda: opened(find_paths(str(remembering), {"HOME": str(remembering)})))
+        async with Client(server, list_roots_callback=roots, mode=mode) as client:
+            calls = ({}, {"project": str(remembering / "shop")})
+            return [(await client.call_tool("get_task_context", call)).content[0].text for call in calls]
+
+    of_root, of_call = run_apart(asked())
+    assert "The harbor uses pnpm" in of_root
+    assert "The shop uses pnpm" not in of_root
+    assert "The shop uses pnpm" in of_call
+
+
+def test_a_client_that_listens_to_the_memory_hears_that_it_changed(remembering, monkeypatch):
+    monkeypatch.setattr(watch, "SECONDS", 0.01)
+
+    async def asked():
+        file = remembering / ".claude" / "rules" / "memory.md"
+        async with (
+            Client(make(lambda: opened(find_paths(str(remembering), {"HOME": str(remembering)})))) as client,
+            client.listen(resource_subscriptions=["kept://memory"]) as events,
+        ):
+            assert events.honored.resource_subscriptions == ["kept://memory"]
+
+            async def change():
+                while True:  # until the server has looked once, nothing is a change
+                    file.write_text(f"{file.read_text(encoding='utf-8')}\n", encoding="utf-8")
+                    await asyncio.sleep(0.05)
+
+            changing = asyncio.create_task(change())
+            event = await anext(aiter(events))
+            changing.cancel()
+            return event.uri
+
+    assert run_apart(asked()) == "kept://memory"
+
+
+def test_its_prompts_name_the_tool_to_call(remembering):
+    async def asked():
+        async with Client(make(lambda: opened(find_paths(str(remembering), {"HOME": str(remembering)})))) as client:
+            names = [each.name for each in (await client.list_prompts()).prompts]
+            given = {"recall": {"topic": "the export"}, "remember": {"words": "We deploy on Tuesdays."}}
+            return {name: (await client.get_prompt(name, given[name])).messages[0].content.text for name in names}
+
+    texts = run_apart(asked())
+    assert "the export" in texts["recall"]
+    assert "search_memory" in texts["recall"]
+    assert "We deploy on Tuesdays." in texts["remember"]
+    assert "save_what_user_said" in texts["remember"]
 
 
 def test_over_stdio_a_client_lists_and_calls_tools(remembering):
@@ -253,13 +323,26 @@ def test_over_stdio_a_client_lists_and_calls_tools(remembering):
     assert FACT.rstrip(".") in text
 
 
-def test_over_http_it_serves_this_machine_and_no_page_from_elsewhere(remembering):
+def test_over_http_it_serves_who_has_the_key_on_this_machine_and_no_page_from_elsewhere(remembering):
     with serving() as port:
         url = f"http://127.0.0.1:{port}/mcp"
-        (text,) = ask(remembering, ("search_memory", {"query": "InvoiceWriter"}), server=url)
+        file = remembering / ".local" / "share" / "kept" / "mcp.key"
+        assert file.stat().st_mode & 0o777 == 0o600
+        key = {"Authorization": f"Bearer {file.read_text(encoding='utf-8').strip()}"}
+        (text,) = ask(remembering, ("search_memory", {"query": "InvoiceWriter"}), server=bearing(key, url))
         assert FACT.rstrip(".") in text
-        assert _status(url, Host=f"evil.example:{port}") == 421
-        assert _status(url, Origin="http://evil.example") == 403
+        assert _status(url) == 401
+        assert _status(url, Authorization="Bearer wrong") == 401
+        assert _status(url, Host=f"evil.example:{port}", **key) == 421
+        assert _status(url, Origin="http://evil.example", **key) == 403
+    with serving():
+        assert file.read_text(encoding="utf-8").strip() == key["Authorization"].removeprefix("Bearer ")
+
+
+@asynccontextmanager
+async def bearing(headers, url):
+    async with httpx2.AsyncClient(headers=headers) as http, streamable_http_client(url, http_client=http) as streams:
+        yield streams
 
 
 def _status(url, **headers):

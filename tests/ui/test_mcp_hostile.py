@@ -66,7 +66,7 @@ def test_junk_on_standard_input_is_answered_as_the_protocol_says_and_the_next_ca
         b"[" * 5_000,
         called(3, "no/such/method"),
         called(4, "tools/call", name="no_such_tool", arguments={}),
-        called(5, "tools/call", name="get_memory", arguments={"id": "../../../etc/passwd"}),
+        called(5, "tools/call", name="get_memory_evidence", arguments={"id": "../../../etc/passwd"}),
         called(6, "tools/call", name="get_day_history", arguments={"date": "../../etc"}),
         called(7, "resources/read", uri="kept://day/../../../etc/passwd"),
         called(8, "tools/call", name="search_memory", arguments={"query": ["no", "text"]}),

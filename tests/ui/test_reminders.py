@@ -12,7 +12,12 @@ from kept.intake.reminders import costs, is_interactive
 from prepared import Prepared, do
 
 RULE = "no, never push to main without a review"
-CALL = {"type": "tool_use", "id": "t1", "name": "mcp__kept__suggest", "input": {"text": "never push to main without a review"}}
+CALL = {
+    "type": "tool_use",
+    "id": "t1",
+    "name": "mcp__kept__save_what_user_said",
+    "input": {"text": "never push to main without a review"},
+}
 
 
 def run_there(home):
@@ -138,11 +143,11 @@ def test_only_the_tool_that_hands_over_is_called_without_a_question(remembering,
         out = hook("allow-suggest", payload("PreToolUse", tool_name=name, tool_input={}))[1]
         return json.loads(out)["hookSpecificOutput"]["permissionDecision"] if out else ""
 
-    assert decided("mcp__plugin_kept_kept__suggest") == "allow"
-    assert decided("mcp__plugin_kept_kept__add_memory") == ""
+    assert decided("mcp__plugin_kept_kept__save_what_user_said") == "allow"
+    assert decided("mcp__plugin_kept_kept__search_memory") == ""
     assert decided("Bash") == ""
     assert kept(capsys, "config", "set", "handover", "off")[0] == 0
-    assert decided("mcp__plugin_kept_kept__suggest") == ""
+    assert decided("mcp__plugin_kept_kept__save_what_user_said") == ""
 
 
 def test_what_is_open_before_a_compaction_is_listed_once_after_it(remembering, capsys):
@@ -179,10 +184,18 @@ def test_the_status_tells_what_it_cost(remembering, capsys):
     assert f"Agents hand over your words: 1 reminder, {total} tokens in all" in kept(capsys, "status")[1]
 
 
+def test_the_status_tells_by_day_what_was_put_before_sessions_and_prompts(remembering, capsys):
+    texts = [start(), injected("user-prompt", prompt(remembering, RULE))]
+    total = sum(map(tokens_of, texts))
+    ((day, put),) = told(capsys, "status")["put"].items()
+    assert put == {"times": 2, "tokens": total}
+    assert f"{day}  {total} tokens in 2 texts" in kept(capsys, "status")[1]
+
+
 def test_what_the_transcript_tells_of_kepts_own_words_and_tools_is_no_hand_over(remembering):
     with (remembering / "s.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps({"type": "attachment", "attachment": {"content": [start()]}}) + "\n")
-        file.write(json.dumps({"type": "attachment", "attachment": {"addedNames": ["mcp__kept__suggest"]}}) + "\n")
+        file.write(json.dumps({"type": "attachment", "attachment": {"addedNames": ["mcp__kept__save_what_user_said"]}}) + "\n")
     assert injected("user-prompt", prompt(remembering, RULE)) == fenced(REMINDER)
 
 

@@ -12,6 +12,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import tzinfo
 from functools import cache
 from typing import Any
@@ -252,7 +253,11 @@ def _inject(
     if session and found is not NOTHING:
         _record_shown(state, session, found, begun=bool(message))
     text = "\n".join(filter(None, (block(found.pieces, first), reminder)))
-    return _output(name, text) if text else ""
+    if not text:
+        return ""
+    with suppress(OSError):  # a count is worth no session
+        reminders.count_put(state, _now()[:10], text)
+    return _output(name, text)
 
 
 def _find_context(root: str, payload: Mapping[str, Any], client: str, message: str) -> Context:
@@ -416,7 +421,7 @@ def _allow(root: str, payload: Mapping[str, Any], _: str) -> str:
     matter.
     """
     allowed = is_suggestion_tool(_payload_text(payload, "tool_name"))
-    said = "kept's `suggest` only notes words of the user's" if allowed else ""
+    said = "this tool of kept's only notes words of the user's" if allowed else ""
     if not _about_handover(root, lambda: said):
         return ""
     decision = {"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": said}

@@ -16,7 +16,7 @@ from kept.cli import show
 from kept.cli.call import Call
 from kept.cli.front import asked
 from kept.cli.show import line
-from kept.install.serving import announced, running
+from kept.install.serving import announced, lasting_key, running
 from kept.paths import Paths, find_paths
 from kept.pipeline.sample_run import sample_files, sample_home
 from kept.recall.embed_server.start import kept_warm
@@ -27,7 +27,7 @@ def mcp(
     context: typer.Context,
     *,
     http: Annotated[
-        bool, typer.Option("--http", help="Serve streamable HTTP on this machine instead of stdin and stdout.")
+        bool, typer.Option("--http", help="Serve streamable HTTP on this machine, behind a key, instead of stdin and stdout.")
     ] = False,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="With --http: a loopback address.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="PORT", min=1, max=65_535, help="With --http: the port; the path is /mcp.")] = 8321,
@@ -36,8 +36,12 @@ def mcp(
     call = asked(context)
     home = find_paths(call.home, os.environ)
     serve = importlib.import_module("kept.mcp").serve
+    key = lasting_key(home) if http else ""
+    if http:
+        header = f"Authorization: Bearer {key}"
+        show.write([line(f'claude mcp add --transport http kept http://{host}:{port}/mcp --header "{header}"')], sys.stderr)
     with kept_warm(home, os.environ):
-        serve(partial(opened, home, profile=call.profile, zone=call.zone), http=http, host=host, port=port)
+        serve(partial(opened, home, profile=call.profile, zone=call.zone), key=key, host=host, port=port)
 
 
 def web(

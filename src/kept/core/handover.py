@@ -8,20 +8,21 @@ CAUSE = "handed over"  # the trigger of a memory that is a person's own passage,
 REWORDED = "suggested in other words"  # the trigger of one that an agent worded: it waits for the person
 START = (
     "If the user types a rule, decision, correction, constraint, preference or cause that outlives the task (not what to build), "
-    'call kept\'s suggest: their exact words and what they replace. No tool: end with kept: "words"'
+    'call kept\'s save_what_user_said: exact words and what they replace. No tool: end with kept: "words"'
 )
-REMINDER = "Outlives this task? suggest"
+REMINDER = "Lasting? save_what_user_said"
 ASK = (
-    "Before you stop: did the user type something in this turn that later sessions need? If so, call kept's suggest with "
-    "their exact "
-    "words; if not, stop without a further word."
+    "Before you stop: did the user type something in this turn that later sessions need? If so, call kept's save_what_user_said "
+    "with their exact words; if not, stop without a further word."
 )
 OPEN = (
-    "The conversation was compacted. The user typed this before, and nothing of it was handed over; suggest what later "
-    "sessions need:"
+    "The conversation was compacted. The user typed this before, and nothing of it was handed over; call save_what_user_said with "
+    "what later sessions need:"
 )
 
-_NAMES = ("kept__suggest", "kept_suggest", "kept.suggest", "kept/suggest")
+TOOL = "save_what_user_said"
+FORMER = "suggest"  # what the tool was called before: transcripts of then are read too
+_NAMES = tuple(f"kept{joint}{name}" for joint in ("__", "_", ".", "/") for name in (TOOL, FORMER))
 
 
 def fenced(text: str) -> str:
@@ -30,8 +31,8 @@ def fenced(text: str) -> str:
 
 
 def is_suggestion_tool(name: str) -> bool:
-    """True if a tool of this name is kept's ``suggest``, as clients call the tools of a server or of a plugin's server."""
+    """True if a tool of this name is kept's for handing over, as clients call the tools of a server or of a plugin's server."""
     return any(name.endswith(own) and name[: -len(own)][-1:] in ("", "_", ".", "/") for own in _NAMES)
 
 
-__all__ = ["ASK", "CAUSE", "FENCE", "OPEN", "REMINDER", "REWORDED", "START", "fenced", "is_suggestion_tool"]
+__all__ = ["ASK", "CAUSE", "FENCE", "FORMER", "OPEN", "REMINDER", "REWORDED", "START", "TOOL", "fenced", "is_suggestion_tool"]

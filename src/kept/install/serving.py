@@ -53,6 +53,18 @@ def announced(home: Paths, port: int) -> Iterator[str]:
                     files.remove(each, expect=files.read(each).stamp, root=home.state)
 
 
+def lasting_key(home: Paths) -> str:
+    """The key of ``kept mcp --http``, made once in ``mcp.key`` (0600), so that clients can hold it in their settings. Raises
+    KeptError where it cannot be read or written.
+    """
+    path = home.state / "mcp.key"
+    key = files.read(path, at_most=1_000).data.decode("ascii", "replace").strip()
+    if not key:
+        key = secrets.token_urlsafe(_KEY_BYTES)
+        _write_anew(home, path, f"{key}\n")
+    return key
+
+
 def _write_anew(home: Paths, path: Path, text: str) -> None:
     """Write a file anew, so that what was there lends it neither its mode nor its links."""
     files.remove(path, expect=files.read(path).stamp, root=home.state)

@@ -126,7 +126,7 @@ def planned(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[Cha
             what += [f"{len(hooks_of(client))} hooks for {client.name}"] if after != before else []
         if allow and client.name == "claude":
             allowed = with_permission(after, PLUGIN_SUGGEST if client in there else SUGGEST, str(path))
-            what += ["leave to call `suggest`, and no other tool, without asking you"] if allowed != after else []
+            what += ["leave to save your words, and to call no other tool, without asking you"] if allowed != after else []
             after = allowed
         if after != before:
             found.append(Change(path=path, what=", ".join(what), text=after))
@@ -141,7 +141,7 @@ def _permissions(home: Paths) -> Iterator[Change]:
         (home.of(GEMINI) / GEMINI_POLICY, POLICY if GEMINI in plugged(home) else files.read_text(home.of(GEMINI) / GEMINI_POLICY)),
     ):
         if after != files.read_text(path):
-            yield Change(path=path, what="leave to call `suggest`, and no other tool, without asking you", text=after)
+            yield Change(path=path, what="leave to save your words, and to call no other tool, without asking you", text=after)
 
 
 def install_hooks(home: Paths, changes: tuple[Change, ...] | None = None) -> tuple[Change, ...]:

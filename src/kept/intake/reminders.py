@@ -34,7 +34,7 @@ _GENERATIONS = 12
 def _call_pattern() -> re.Pattern[bytes]:
     """A call as transcripts write it."""
     return re.compile(
-        rb'"name"\s*:\s*"(?:[^"\\]{0,80}[_./])?kept(?:__?|[./])suggest"'
+        rb'"name"\s*:\s*"(?:[^"\\]{0,80}[_./])?kept(?:__?|[./])(?:save_what_user_said|suggest)"'
         rb'|"(?:command|cmd)"\s*:\s*"(?:[^"\\]|\\.){0,200}?\bkept suggest '
     )
 
@@ -149,8 +149,12 @@ def leave_open(state: str, session: str, lines: Iterable[str]) -> None:
 
 def costs(state: str) -> dict[str, tuple[int, int]]:
     """What was told sessions so far, as far as it is noted: how often and how many tokens, by kind."""
+    return _totals(queue_path(state, "handover"))
+
+
+def _totals(path: str) -> dict[str, tuple[int, int]]:
     totals: dict[str, tuple[int, int]] = {}
-    for line in queue.lines(queue_path(state, "handover")):
+    for line in queue.lines(path):
         kind, _, tokens = line.partition(" ")
         if tokens.isdigit():
             times, spent = totals.get(kind, (0, 0))
@@ -158,16 +162,29 @@ def costs(state: str) -> dict[str, tuple[int, int]]:
     return totals
 
 
+def count_put(state: str, day: str, text: str) -> None:
+    """Note what was put before a session or a prompt of a day. Raises OSError."""
+    _append_bounded(queue_path(state, "put"), f"{day} {tokens_of(text)}")
+
+
+def put_by_day(state: str) -> dict[str, tuple[int, int]]:
+    """How often, and how many tokens, hooks put before sessions and prompts, by day (UTC), the latest last."""
+    return _totals(queue_path(state, "put"))
+
+
 def _counted(state: str, kind: str, text: str) -> str:
-    line = f"{kind} {tokens_of(text)}"
-    path = queue_path(state, "handover")
+    _append_bounded(queue_path(state, "handover"), f"{kind} {tokens_of(text)}")
+    return text
+
+
+def _append_bounded(path: str, line: str) -> None:
+    """Add a line; the older half goes where there is no room."""
     if not queue.append(path, line, _COSTS):
         kept = queue.lines(path)
         queue.drop(path)
         for old in kept[len(kept) // 2 :]:
             queue.append(path, old, _COSTS)
         queue.append(path, line, _COSTS)
-    return text
 
 
 def _turns(state: str, session: str) -> Turns:

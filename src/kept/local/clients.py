@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import ConfigError
+from kept.core.handover import FORMER, TOOL
 
 # What the clients call an event, what kept calls it, and how long they wait for it, in seconds.
 EVENTS: Mapping[str, tuple[str, int]] = {
@@ -25,7 +26,8 @@ EVENTS: Mapping[str, tuple[str, int]] = {
 FAILURE = ("tool-failure", 10)
 SHELL = "Bash"  # what both clients call the tool that runs commands; other tools' failures are not looked up
 # The one tool that may be called without asking, by the names it has where a server or the plugin brings it.
-SUGGEST, PLUGIN_SUGGEST = "mcp__kept__suggest", "mcp__plugin_kept_kept__suggest"
+SUGGEST, PLUGIN_SUGGEST = f"mcp__kept__{TOOL}", f"mcp__plugin_kept_kept__{TOOL}"
+_LEAVES = (SUGGEST, PLUGIN_SUGGEST, f"mcp__kept__{FORMER}", f"mcp__plugin_kept_kept__{FORMER}")
 SPARED = " 2>/dev/null || true"  # a kept that is gone or broken says nothing and stops nothing (exit code 2 would)
 _OURS = re.compile(
     r"(?:^|[/\\ '\"])kept['\"]?(?: --home (?:'[^']*'|\S+))? hook (?:session-start|user-prompt|stop|pre-compact"
@@ -196,7 +198,7 @@ def _forbid(body: dict[str, Any]) -> int:
     """Take the permission to call kept's tool out of the body; how many there were."""
     permissions = body.get("permissions", {})
     allowed = permissions.get("allow", [])
-    rest = [tool for tool in allowed if tool not in (SUGGEST, PLUGIN_SUGGEST)]
+    rest = [tool for tool in allowed if tool not in _LEAVES]
     dropped = len(allowed) - len(rest)
     if dropped:
         permissions["allow"] = rest

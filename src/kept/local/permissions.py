@@ -7,18 +7,20 @@ import re
 import tomllib
 from contextlib import suppress
 
+from kept.core.handover import FORMER, TOOL
+
 CODEX_SETTINGS = "config.toml"
 GEMINI_POLICY = "policies/kept.toml"
-POLICY = """\
+POLICY = f"""\
 # Written by kept setup: Gemini CLI may call this one tool of kept's without asking.
 [[rule]]
 mcpName = "kept"
-toolName = "suggest"
+toolName = "{TOOL}"
 decision = "allow"
 priority = 100
 """
 _NOTE = "# kept setup: Codex may call this one tool of kept's without asking."
-_BLOCK = re.compile(rf'\n{re.escape(_NOTE)}\n\[[^\n]+\.tools\.suggest\]\napproval_mode = "approve"\n')
+_BLOCK = re.compile(rf'\n{re.escape(_NOTE)}\n\[[^\n]+\.tools\.(?:{TOOL}|{FORMER})\]\napproval_mode = "approve"\n')
 
 
 def with_codex_permission(text: str) -> str:
@@ -38,7 +40,7 @@ def with_codex_permission(text: str) -> str:
     ]
     for table in tables:
         line_end = "" if text.endswith("\n") else "\n"
-        after = f'{text}{line_end}\n{_NOTE}\n[{table}.tools.suggest]\napproval_mode = "approve"\n'
+        after = f'{text}{line_end}\n{_NOTE}\n[{table}.tools.{TOOL}]\napproval_mode = "approve"\n'
         with suppress(tomllib.TOMLDecodeError):  # a table that is there already is no mistake: a person decided
             tomllib.loads(after)
             text = after

@@ -1,9 +1,10 @@
-"""``kept mcp``: memory as tools and resources for any agent, over stdio or, on this machine only, over HTTP.
+"""``kept mcp``: memory as tools, resources and prompts for any agent, over stdio or, on this machine only, over HTTP.
 
 Every call opens the workspace anew: the server holds nothing, and sees what a run or a person changed meanwhile. What it returns is
 marked as remembered data. It reads; what an agent adds waits for the person unless the settings trust agents.
 """
 
-from kept.mcp.server import make, serve
+from kept.mcp.server import make
+from kept.mcp.transport import serve
 
 __all__ = ["make", "serve"]

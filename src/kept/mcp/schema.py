@@ -21,11 +21,11 @@ Layers = Annotated[
 ]
 ProjectName = Annotated[str, Field(max_length=1_000, description="Part of a project's name; empty searches every project")]
 Directory = Annotated[
-    str, Field(max_length=4_096, description="Absolute path of the project's directory; empty for the one this server runs in")
-]
-OptionalDirectory = Annotated[
     str,
-    Field(max_length=4_096, description="Absolute path of the project's directory it holds for; empty if it holds everywhere"),
+    Field(
+        max_length=4_096,
+        description="Absolute path of the project's directory; empty for the client's first root, else where this server runs",
+    ),
 ]
 OneCategory = Annotated[
     str, Field(max_length=100, description="Only memories of this category, for example decision, constraint, known_fix")
@@ -49,7 +49,7 @@ Sentence = Annotated[str, Field(min_length=1, max_length=10_000, description="On
 class FoundMemory(BaseModel):
     """One result of a search."""
 
-    id: str = Field(description="What get_memory takes if kind is memory")
+    id: str = Field(description="What get_memory_evidence takes if kind is memory")
     kind: Literal["memory", "summary", "turn"]
     category: str = Field(description="Category of a memory; author of a turn or summary")
     project: str = Field(description="Name of the project; empty if it holds everywhere")

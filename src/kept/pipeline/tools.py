@@ -5,6 +5,7 @@ An agent proposes: what it adds waits for the person, unless the settings trust 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from kept.core.errors import UsageError
 from kept.core.event import Author
@@ -165,16 +166,6 @@ def get_context(workspace: Workspace, message: str = "", project: str = "", budg
     return block(preview(workspace, message, directory=project, budget=budget, client="none").pieces) or NOTHING
 
 
-def add_memory(workspace: Workspace, text: str, category: str, project: str = "") -> Proposal:
-    """Remember a sentence: held for the person, or active where the settings trust agents. Raises UsageError."""
-    with workspace.store.transaction():
-        memory = add(workspace, text, category, project=project, agent=True)
-        if workspace.settings.trust_agents:
-            _approve(workspace, memory)
-            return Proposal(id=memory.id, active=True, message=f"Remembered as {memory.id}.")
-    return _held(memory)
-
-
 def suggest(workspace: Workspace, text: str, category: str = "", project: str = "") -> Memory:
     """Note what an agent hands over: it waits until the transcript of its session says whose words they are. Raises UsageError.
 
@@ -230,12 +221,17 @@ def _approve(workspace: Workspace, memory: Memory) -> None:
 
 def memory_text(workspace: Workspace) -> str:
     """The memories as the memory file shows them."""
-    path = workspace.paths.output(workspace.profile.outputs.memory_file)
+    path = memory_path(workspace)
     workspace.refuse_links(path)
     try:
         return framed(path.read_text(encoding="utf-8", errors="replace").splitlines())
     except OSError:
         return NOTHING
+
+
+def memory_path(workspace: Workspace) -> Path:
+    """Where the memory file lies."""
+    return workspace.paths.output(workspace.profile.outputs.memory_file)
 
 
 def known_days(workspace: Workspace) -> str:

@@ -50,7 +50,7 @@ def setup(
         bool, typer.Option("--sections/--no-sections", help="Let memory arrive in the instructions of Codex and Gemini CLI.")
     ] = True,
     allow: Annotated[
-        bool, typer.Option("--allow/--no-allow", help="Let agents call `suggest`, and no other tool, without asking.")
+        bool, typer.Option("--allow/--no-allow", help="Let agents call `save_what_user_said`, and no other tool, without asking.")
     ] = True,
     nightly: Annotated[bool, typer.Option("--schedule/--no-schedule", help="Run every night.")] = True,
     at: Annotated[str, typer.Option(metavar="HH:MM", help="When, every night (02:30).")] = "",

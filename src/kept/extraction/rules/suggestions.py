@@ -74,7 +74,7 @@ def _suggestion(place: int, event: Event, tool: Tool, given: dict[str, str]) -> 
 
 
 def _arguments(tool: Tool) -> dict[str, str]:
-    """What a call gives to ``suggest``; empty for any other call."""
+    """What a call hands over; empty for any other call."""
     if is_suggestion_tool(tool.name):
         try:
             body = json.loads(tool.target)
