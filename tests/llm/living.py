@@ -100,31 +100,52 @@ def claude_env(server):
 def at_claude(server, project, words):
     """A person starts Claude Code in a terminal, types, reads the answer and leaves. Returns what the server was asked, as text."""
     settings = Path(os.environ["HOME"]) / ".claude.json"
-    if not settings.exists():
+    body = (
+        json.loads(settings.read_text(encoding="utf-8")) if settings.exists() else {}
+    )  # `claude plugin` leaves one that asks first
+    if str(project) not in body.get("projects", {}):
         trust = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
-        body = {
+        body |= {
             "hasCompletedOnboarding": True,
             "lastOnboardingVersion": "9.9.9",
             "theme": "dark",
             "projects": {str(project): trust},
         }
         settings.write_text(json.dumps(body), encoding="utf-8")
-    before, program, env = len(server.questions), client("claude"), claude_env(server)
+    return _at_terminal(server, project, (client("claude"), words), claude_env(server), b"/exit")
+
+
+def at_codex_terminal(server, project, words):
+    """A person starts Codex in a terminal, types, reads the answer and leaves. Returns what the server was asked, as text."""
+    settings = Path(os.environ["HOME"]) / ".codex" / "config.toml"
+    trust = f'[projects."{project}"]\ntrust_level = "trusted"\n'
+    text = settings.read_text(encoding="utf-8")
+    settings.write_text(text if trust in text else f"{text}\n{trust}", encoding="utf-8")
+    command = (client("codex"), "--dangerously-bypass-hook-trust", words)
+    return _at_terminal(server, project, command, {**os.environ, "TERM": "xterm-256color"}, b"/quit")
+
+
+def _at_terminal(server, project, command, env, leave):
+    before = len(server.questions)
     number, terminal = pty.fork()
     if number == 0:  # pragma: no cover - the other process
         os.chdir(project)
-        os.execve(program, ["claude", words], env)
+        os.execve(command[0], command, env)
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    _leave_when_answered(terminal, lambda: len(server.questions) > before)
+    _leave_when_answered(terminal, lambda: len(server.questions) > before, leave)
     assert os.waitpid(number, 0)[1] == 0
     os.close(terminal)
     assert len(server.questions) > before
     return _text(server.questions[before:])
 
 
-def _leave_when_answered(terminal, asked):
-    """Read the screen until the answer stands there, then type /exit, key by key as a person does, until it is heard."""
-    screen, keys, due = b"", cycle((b"/exit", b"\r")), 0.0
+# What a program asks its terminal before it draws, and what a plain terminal answers.
+ASKED_OF_TERMINAL = {b"\x1b[6n": b"\x1b[1;1R", b"\x1b[c": b"\x1b[?1;2c", b"\x1b[?u": b"\x1b[?0u"}
+
+
+def _leave_when_answered(terminal, asked, leave):
+    """Read the screen until the answer stands there, then type what ends the program, until it is heard."""
+    screen, keys, due = b"", cycle((leave, b"\r")), 0.0
     while True:
         ready, _, _ = select.select([terminal], [], [], 0.2)
         try:
@@ -134,6 +155,9 @@ def _leave_when_answered(terminal, asked):
         if not piece:
             return
         screen += piece
+        for question, answer in ASKED_OF_TERMINAL.items():
+            if question in piece:
+                os.write(terminal, answer)
         if asked() and b"likes" in screen and time.monotonic() > due:
             if due:
                 with suppress(OSError):  # it may just have ended

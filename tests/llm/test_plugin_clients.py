@@ -9,9 +9,25 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from living import ROOT, as_sent, at_codex, claude_env, client, kept, left_over, remember_much, with_codex
+from living import (
+    KEPT,
+    ROOT,
+    as_sent,
+    at_claude,
+    at_codex,
+    at_codex_terminal,
+    claude_env,
+    client,
+    kept,
+    left_over,
+    remember_much,
+    with_codex,
+)
 
 from kept.core.fence import TAG
+from kept.install.background_run import under_way
+from talking import RULE
+from waiting import until
 
 pytestmark = pytest.mark.needs_cli
 
@@ -131,6 +147,37 @@ def test_codex_with_the_plugin_gets_what_is_near_to_a_prompt_once_and_finds_its_
     assert "kept:memory: What earlier sessions with this user worked out" in asked
     kept("setup", "--yes", "--no-schedule", "--no-sections")
     assert not (home / ".codex" / "hooks.json").exists()
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """A kept that the shell finds, and that never ran."""
+    monkeypatch.setenv("PATH", os.pathsep.join((str(KEPT.parent), os.environ["PATH"])))
+
+
+def learnt(home):
+    """Wait until the rule is remembered and nothing is under way."""
+    until((home / ".local" / "share" / "kept" / "kept.db").exists)
+    until(lambda: not under_way(str(home)) and RULE in kept("list"))
+
+
+def test_with_the_plugin_alone_claude_code_learns_in_one_session_what_the_next_one_knows(server, home, installed):
+    place = home / "harbor"
+    place.mkdir()
+    in_claude()
+    at_claude(server, place, RULE)
+    learnt(home)
+    assert as_sent(RULE) in at_claude(server, place, PROMPT).partition(f"<{TAG}>")[2]
+
+
+def test_with_the_plugin_alone_codex_learns_in_one_session_what_the_next_one_knows(server, home, installed):
+    place = home / "harbor"
+    place.mkdir()
+    with_codex(home, server)
+    in_codex()
+    at_codex_terminal(server, place, RULE)
+    learnt(home)
+    assert as_sent(RULE) in at_codex_terminal(server, place, PROMPT).partition(f"<{TAG}>")[2]
 
 
 def test_leaving_takes_the_plugin_out_of_both_without_a_trace_in_their_settings(server, home, harbor):

@@ -13,6 +13,7 @@ from hook_world import payload
 from kept.cli import hook as hooks
 from kept.install import background_run
 from kept.install.background_run import FIRST, under_way
+from kept.local.files import locked
 from kept.paths import find_paths
 from kept.workspace import opened
 from talking import RULE, say
@@ -25,7 +26,7 @@ DAYS = 86_400
 def started(monkeypatch):
     """What is started in the background, instead of starting it."""
     words = []
-    monkeypatch.setattr(background_run, "_start", lambda _, given, **__: not words.append(given))
+    monkeypatch.setattr(background_run, "_start", lambda root, given, **__: not under_way(root) and not words.append(given))
     return words
 
 
@@ -92,6 +93,18 @@ def test_a_night_that_never_was_is_missed_a_day_after_the_first_session_whatever
     hook(*start)
     assert started == [["schedule", "run"]]
     assert since.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_ended_while_another_run_was_under_way_is_read_when_the_next_session_begins(home, state, hook, started):
+    path = say(home, "a", RULE)
+    end, start = ("session-end", payload("SessionEnd", transcript_path=str(path))), ("session-start", payload("SessionStart"))
+    with locked(find_paths(str(home), {}).lock):
+        hook(*end, "--plugin")
+        hook(*start, "--plugin")
+    assert started == []
+    hook(*start, "--plugin")
+    hook(*start, "--plugin")
+    assert started == [["run", "--quiet", "--occasion", "session-end", "--", str(path)]]
 
 
 def test_the_first_run_takes_the_time_it_needs(home, monkeypatch):

@@ -13,23 +13,31 @@ from contextlib import suppress
 from pathlib import Path
 
 from kept.core.fence import GUARD
-from kept.local.queue import state_of
+from kept.local.queue import append, queue_path, state_of, take_lines
 from kept.profiles import profile
 from kept.profiles.profile import Occasion
 
 _CPU_SECONDS = 300  # beyond this the system ends the reading of one transcript; what it did until then stays done
+_OF_SESSIONS = ("run", "--quiet", "--occasion", "session-end", "--")
+_LATE, _LATE_BYTES = "late", 20_000  # the transcripts of sessions that ended during a run; the night reads what has no room
 _MISSED = 26 * 3600.0  # seconds after which a night counts as missed
 FIRST = "kept has begun to read the sessions on this machine, in the background; later sessions know what matters of them."
 
 
 def start_run(root: str, path: str) -> bool:
-    """Start ``kept run`` for a transcript, where no run is under way; False where one is. Returns at once. Raises OSError."""
-    return _start(root, ["run", "--quiet", "--occasion", "session-end", "--", path])
+    """Start ``kept run`` for a transcript, where no run is under way; False where one is: then :func:`catch_up` does. Returns at
+    once. Raises OSError.
+    """
+    begun = _start(root, [*_OF_SESSIONS, path])
+    if not begun and path.isprintable():
+        append(queue_path(state_of(root), _LATE), path, _LATE_BYTES)
+    return begun
 
 
 def catch_up(root: str) -> str:
-    """Begin in the background what nothing else does where only the plugin is there: the first run, or the night's job that was
-    missed. Returns at once, with the line that tells of a first run, else empty. Raises OSError.
+    """Begin in the background what nothing else does where only the plugin is there: the first run, the night's job that was
+    missed, or the reading of what ended while another run was under way. Returns at once, with the line that tells of
+    a first run, else empty. Raises OSError.
     """
     state = state_of(root)
     if not os.path.exists(os.path.join(state, "kept.db")):  # noqa: PTH110, PTH118 - as in local/queue.py
@@ -39,6 +47,8 @@ def catch_up(root: str) -> str:
         return FIRST if _start(root, ["run", "--quiet", "--no-llm"], bounded=False) else ""
     if _is_missed(state):
         _start(root, ["schedule", "run"], bounded=False)
+    elif not under_way(root) and (late := take_lines(queue_path(state, _LATE))):
+        _start(root, [*_OF_SESSIONS, *dict.fromkeys(late)])
     return ""
 
 
