@@ -48,6 +48,10 @@ def test_the_section_in_a_projects_file_has_neither_title_nor_names():
     assert render_section(Document(sections=(ONE,)))[0].text == "### Preferences"
 
 
+def test_the_section_holds_no_ids_for_its_readers_do_not_strip_comments():
+    assert not any("<!--" in line.text for line in render_section(Document(sections=(ONE,))))
+
+
 def test_every_line_is_tagged_with_what_it_is():
     lines = render(Document(sections=(ONE,)))
     assert [line.key for line in lines] == [

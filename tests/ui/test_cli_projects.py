@@ -71,6 +71,31 @@ STEPS = (
 )
 
 
+def rollout(home, words, *items):
+    """A session of Codex's in the folder /x/harbor, begun with a prompt; its id."""
+    meta = {"id": "019a0000-0000-7000-8000-000000000000", "cwd": "/x/harbor", "timestamp": "2026-01-06T10:00:00Z"}
+    path = home / ".codex/sessions/2026/01/06" / f"rollout-2026-01-06T10-00-00-{meta['id']}.jsonl"
+    path.parent.mkdir(parents=True)
+    prompt = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]}
+    records = [("session_meta", meta), *(("response_item", item) for item in (prompt, *items))]
+    path.write_text(
+        "".join(
+            json.dumps({"timestamp": f"2026-01-06T10:{number:02}:00.000Z", "type": kind, "payload": payload}) + "\n"
+            for number, (kind, payload) in enumerate(records)
+        )
+    )
+    return meta["id"]
+
+
+@pytest.mark.parametrize("again", [RULE, f"{RULE[:-1]}!", RULE.lower()])
+def test_the_same_rule_through_two_clients_is_one_memory_with_the_words_of_both(capsys, home, again):
+    transcript(home / ".claude/projects/p/first.jsonl", RULE, cwd="/x/harbor")
+    session = rollout(home, again)
+    told(capsys, "run", "--no-llm")
+    (rule,) = told(capsys, "list", "--all")
+    assert {evidence["session"] for evidence in rule["evidence"]} == {"first", session}
+
+
 def test_the_same_fix_through_two_clients_is_one_memory_without_their_wrappers(capsys, home):
     claude, codex = [], []
     for number, (command, shown, wrapped, status) in enumerate(STEPS):
@@ -88,19 +113,9 @@ def test_the_same_fix_through_two_clients_is_one_memory_without_their_wrappers(c
             record = {"type": role, "uuid": f"r{number}", "parentUuid": None, "sessionId": "first", "cwd": "/x/harbor"}
             message = {"role": role, "content": content}
             file.write(json.dumps({**record, "timestamp": f"2026-01-05T11:{number:02}:00.000Z", "message": message}) + "\n")
-    rollout = home / ".codex/sessions/2026/01/06/rollout-2026-01-06T10-00-00-019a0000-0000-7000-8000-000000000000.jsonl"
-    rollout.parent.mkdir(parents=True)
-    meta = {"id": "019a0000-0000-7000-8000-000000000000", "cwd": "/x/harbor", "timestamp": "2026-01-06T10:00:00Z"}
-    prompt = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "run the tests"}]}
-    records = [("session_meta", meta), *(("response_item", item) for item in (prompt, *codex))]
-    rollout.write_text(
-        "".join(
-            json.dumps({"timestamp": f"2026-01-06T10:{number:02}:00.000Z", "type": kind, "payload": payload}) + "\n"
-            for number, (kind, payload) in enumerate(records)
-        )
-    )
+    session = rollout(home, "run the tests", *codex)
     told(capsys, "run", "--no-llm")
     (fix,) = [memory for memory in told(capsys, "list", "--all") if memory["category"] == "known_fix"]
-    assert {evidence["session"] for evidence in fix["evidence"]} == {"first", meta["id"]}
+    assert {evidence["session"] for evidence in fix["evidence"]} == {"first", session}
     assert "fuser -k 5173/tcp" in fix["content"]
     assert not [mark for mark in ("Chunk ID", "Wall time", "Process exited", "Exit code") if mark in fix["content"]]

@@ -142,6 +142,9 @@ class Unsafe:
     kept: Edits
 
 
+CATEGORY_LEVEL = 3  # of the heading over the memories of one category
+
+
 def heading_key(scope: str, category: str = "") -> str:
     """The key of the heading of a scope or of a section."""
     return f"heading:{scope}:{category}" if category else f"heading:{scope}"

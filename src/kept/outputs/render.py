@@ -17,7 +17,7 @@ The first three lines never hold anything that was remembered. Knows nothing of 
 
 from itertools import groupby
 
-from kept.core.document import END, HEADER, Document, Line, Section, blank_key, heading_key, ids_key
+from kept.core.document import CATEGORY_LEVEL, END, HEADER, Document, Line, Section, blank_key, heading_key, ids_key
 from kept.core.markup import end_line, fact_line, header_lines, heading_line, ids_line
 
 
@@ -36,8 +36,10 @@ def render(document: Document) -> tuple[Line, ...]:
 
 
 def render_section(document: Document) -> tuple[Line, ...]:
-    """The lines of kept's section in a file of somebody else's: what :func:`render` gives without title and names of scopes."""
-    lines = [line for section in document.sections for line in _section(section)]
+    """The lines of kept's section in a file of somebody else's: what :func:`render` gives without title, names of scopes, and the
+    comments of ids, which the clients that read such files do not strip.
+    """
+    lines = [line for section in document.sections for line in _section(section)[:-1]]
     above = (*_header_lines("", document.header), *document.told)
     return (*above, *(lines if above else lines[1:]))
 
@@ -51,7 +53,7 @@ def _section(section: Section) -> list[Line]:
     key = heading_key(section.scope, section.category)
     facts = [Line(key=fact.id, text=fact_line(fact.text, fact.day)) for fact in section.facts]
     ids = ids_line(section.scope, section.category, [fact.id for fact in section.facts])
-    return [*_heading(key, 3, section.title), *facts, Line(key=ids_key(section.scope, section.category), text=ids)]
+    return [*_heading(key, CATEGORY_LEVEL, section.title), *facts, Line(key=ids_key(section.scope, section.category), text=ids)]
 
 
 def _heading(key: str, level: int, text: str) -> list[Line]:

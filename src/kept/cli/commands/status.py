@@ -22,7 +22,7 @@ from kept.core.summary import Part
 from kept.core.times import day_text, minute_text, to_text
 from kept.days.day_notes import by_whom, week
 from kept.intake.discovery import Doomed, doomed
-from kept.intake.reminders import OFF
+from kept.intake.reminders import OFF, put_by_day
 from kept.intake.reminders import costs as handover_costs
 from kept.intake.unread import unread
 from kept.journal.calendar import Month, month
@@ -40,6 +40,8 @@ from kept.profiles.profile import title_of
 from kept.recall.indexing import VectorStatus, vector_status
 from kept.store.values import Run
 from kept.workspace import Workspace
+
+_DAYS = 7  # days of which it is told what hooks put in
 
 
 def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
@@ -103,6 +105,7 @@ def _state_lines(workspace: Workspace, found: State, due: Sequence[Doomed], miss
     yield from standing_lines(workspace.settings.llm, costs(workspace))
     yield _meaning_line(vector_status(workspace))
     yield _handover_line(workspace)
+    yield from _put_lines(workspace)
     night = last_night(workspace.paths)
     for step in night.failed if night else ():
         yield line((f"Last night, {step.name}: {step.detail}", "red"), (" → kept doctor", "dim"))
@@ -128,6 +131,14 @@ def _handover_line(workspace: Workspace) -> Line:
     told = handover_costs(str(workspace.paths.state))
     times, tokens = told.get("reminder", (0, 0))[0], sum(spent for _, spent in told.values())
     return line("Agents hand over your words", (f": {counted(times, 'reminder')}, {counted(tokens, 'token')} in all", "dim"))
+
+
+def _put_lines(workspace: Workspace) -> Iterator[Line]:
+    """What hooks put before sessions and prompts, by day."""
+    days = list(put_by_day(str(workspace.paths.state)).items())[-_DAYS:]
+    for number, (day, (times, tokens)) in enumerate(reversed(days)):
+        head = "Put before sessions and prompts" if number == 0 else ""
+        yield line(f"{head:<31}  {day}  ", (f"{counted(tokens, 'token')} in {counted(times, 'text')}", "dim"))
 
 
 def _due_lines(workspace: Workspace, due: Sequence[Doomed]) -> Iterator[Line]:
@@ -181,6 +192,7 @@ def _state_body(workspace: Workspace, found: State, due: Sequence[Doomed]) -> di
                 for kind, (times, tokens) in handover_costs(str(workspace.paths.state)).items()
             },
         },
+        "put": {day: {"times": times, "tokens": tokens} for day, (times, tokens) in put_by_day(str(workspace.paths.state)).items()},
         "profile": workspace.profile.id,
         "profiles": [each.id for each in workspace.profiles],
         "timezone": str(workspace.zone),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kept.core.document import END, HEADER, Line, heading_key
+from kept.core.document import CATEGORY_LEVEL, END, HEADER, Line
 from kept.core.markup import read_heading
 
 NOWHERE = ("", "")
@@ -62,11 +62,10 @@ def level_of(line: Line) -> int:
 
 def sections_of(lines: Sequence[Line]) -> list[tuple[str, str]]:
     """The (scope, category) each line of kept's stands in, by the headings; the category is empty outside a section."""
-    named = (line.key.removeprefix("ids:").rpartition(":")[::2] for line in lines if line.key.startswith("ids:"))
-    ids = {heading_key(*each): each for each in named}
     here, result = NOWHERE, []
     for line in lines:
         if line.key.startswith("heading:"):
-            here = ids.get(line.key, (line.key.removeprefix("heading:"), ""))
+            scope, _, category = (line.key.removeprefix("heading:")).rpartition(":")
+            here = (scope, category) if level_of(line) == CATEGORY_LEVEL else (line.key.removeprefix("heading:"), "")
         result.append(here)
     return result
