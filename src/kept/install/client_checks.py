@@ -5,6 +5,7 @@ Settings are parsed as the client parses them: what it would ignore does not cou
 
 import json
 import os
+import re
 import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -27,7 +28,15 @@ _MANAGED = (
     Path("/Library/Application Support/ClaudeCode/managed-settings.json"),
 )
 _LEAVE = {"claude": "claude plugin uninstall kept@kept", "codex": "codex plugin remove kept@kept"}
+_NEWER = {
+    "claude": "claude plugin update kept@kept",
+    "codex": "codex plugin add kept@kept",
+    "gemini": "gemini extensions update kept",
+}
 _SECONDS = 15.0
+_AT_START = {"SessionStart": "startup"}  # what a hook without a matcher hears first
+_TRANSCRIPTS = ("projects", "sessions")  # folders of a client
+_LONGEST = 600  # seconds; a hook that hangs holds its session up for so long
 
 
 def look_at_clients(home: Paths) -> Iterator[Finding]:
@@ -78,7 +87,7 @@ def _parse(path: Path) -> tuple[dict[str, Any], str]:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        return {}, ""
+        return {}, f"{path} leads to nothing" if path.is_symlink() else ""
     except OSError as error:
         return {}, f"{path} cannot be read: {error.strerror}"
     try:
@@ -96,22 +105,30 @@ def _hook_entries(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]
             entries = group.get("hooks") if isinstance(group, dict) else None
             for entry in entries if isinstance(entries, list) else ():
                 if isinstance(entry, dict) and entry.get("type") == "command" and isinstance(entry.get("command"), str):
-                    yield event, entry
+                    yield event, entry | {"matcher": group.get("matcher", "")}
 
 
 def _settings_of(home: Paths, client: Client) -> Iterator[Finding]:
     """What keeps a client from reading its settings, or from calling any hook."""
     folder = home.of(client)
     here = Path.cwd() / client.folder
+    for path in (folder / each for each in _TRANSCRIPTS):
+        if path.is_symlink() and not path.exists():
+            detail = f"{path} leads to nothing, so no transcript is written or read"
+            yield Finding(
+                name=f"{client.name} transcripts", well=False, detail=detail, fix=f"mount {path.readlink()}, or rm {path}"
+            )
     places = dict.fromkeys((folder / client.file, folder / client.plugins))
     if client.name == "claude":
         extra = (folder / "settings.local.json", here / "settings.json", here / "settings.local.json")
-        places |= dict.fromkeys((*extra, *_MANAGED))
+        parts = (part for each in _MANAGED for part in sorted(each.with_suffix(".d").glob("*.json")))
+        places |= dict.fromkeys((*extra, *_MANAGED, *parts))
     for path in places:
         body, fault = _parse(path)
         name = f"{client.name} settings"
         if fault:
-            yield Finding(name=name, well=False, detail=fault, fix=f"mend {path}, then kept setup")
+            fix = f"rm {path}; kept setup" if path.is_symlink() and not path.exists() else f"mend {path}, then kept setup"
+            yield Finding(name=name, well=False, detail=fault, fix=fix)
         if body.get("disableAllHooks") is True:
             yield Finding(
                 name=name, well=False, detail=f"disableAllHooks in {path}: no hook is called", fix=f"take it out of {path}"
@@ -119,6 +136,9 @@ def _settings_of(home: Paths, client: Client) -> Iterator[Finding]:
         if body.get("allowManagedHooksOnly") is True:
             detail = f"allowManagedHooksOnly in {path}: hooks of yours and of plugins are not called"
             yield Finding(name=name, well=False, detail=detail, fix="ask who manages this machine")
+        if body.get("cleanupPeriodDays") == 0:
+            detail = f"cleanupPeriodDays is 0 in {path}: {client.name} writes no transcripts, so nothing is learnt"
+            yield Finding(name=name, well=False, detail=detail, fix=f"take it out of {path}")
         features = body.get("features")
         if isinstance(features, dict) and any(features.get(each) is False for each in ("hooks", "codex_hooks")):
             yield Finding(name=name, well=False, detail=f"hooks are off in {path}", fix=f"set hooks = true in {path}")
@@ -139,9 +159,10 @@ def _hooks(home: Paths, client: Client) -> Iterator[Finding]:
     faults = dict.fromkeys(
         fault for event, entries in found.items() for entry in entries for fault in _faults(home, client, event, entry, body)
     )
-    for fault in faults:
+    twice = [event for event, entries in found.items() if len(entries) > 1]
+    for fault in (*faults, *(f"{path}: {each} calls kept twice" for each in twice)):
         yield Finding(name=client.name, well=False, detail=fault, fix="kept setup", repair="hooks")
-    if not (missing or faults):
+    if not (missing or faults or twice):
         yield Finding(name=client.name, well=True, detail=f"calls kept before each prompt; its {len(found)} hooks answer")
 
 
@@ -165,11 +186,24 @@ def _faults(home: Paths, client: Client, event: str, entry: Mapping[str, Any], b
     if words[0].startswith("/") and not os.access(words[0], os.X_OK):
         yield f"calls {words[0]}, which is not there" if not os.path.lexists(words[0]) else f"may not run {words[0]}"
         return
+    usual = hooks_of(client)[event].get("matcher") or _AT_START.get(event, "")
+    if usual and not _matches(str(entry["matcher"]), usual):
+        yield f"at {event} kept is called for {entry['matcher']!r} only, not for {usual!r}"
     given = entry.get("timeout")
+    if isinstance(given, int | float) and given > _LONGEST:
+        yield f"at {event} {client.name} would wait for {given:g} s (a timeout is in seconds)"
     patience = float(given) if isinstance(given, int | float) and not isinstance(given, bool) else 60.0
     named = body.get("env")
     env = {str(name): str(value) for name, value in named.items()} if isinstance(named, dict) else {}
     yield from _judge(home, client, event, command.removesuffix(SPARED), patience=patience, env=env)
+
+
+def _matches(matcher: str, usual: str) -> bool:
+    """Whether a hook with this matcher, a pattern of a client's, is called for the usual occasion."""
+    try:
+        return matcher in ("", "*") or re.fullmatch(matcher, usual) is not None
+    except re.error:
+        return False
 
 
 def _judge(home: Paths, client: Client, event: str, command: str, *, patience: float, env: Mapping[str, str]) -> Iterator[str]:
@@ -234,7 +268,9 @@ def _take_away(home: Paths, before: Mapping[str, int]) -> None:
         path = Path(queue_path(str(home.state), name))
         if name.startswith(("failure.", session_name(_SESSION))) and name not in before:
             path.unlink(missing_ok=True)
-        elif name == "handover" and size > before.get(name, 0):  # less: a hook made room, so nothing of the calls is told apart
+        elif name in ("handover", "put") and size > before.get(
+            name, 0
+        ):  # less: a hook made room, so nothing of the calls is told apart
             os.truncate(path, before.get(name, 0)) if name in before else path.unlink(missing_ok=True)
 
 
@@ -255,6 +291,9 @@ def _plugin(home: Paths, client: Client) -> Iterator[Finding]:
         detail = f"the plugin finds {done.strip()[:80] or 'no kept'}; this is kept {__version__}"
         yield Finding(name=client.name, well=False, detail=detail, fix="kept setup", repair="program")
         return
+    if (own := _version_of_plugin(folder)) and own != __version__:
+        detail = f"the plugin in {folder} is of version {own}; this is kept {__version__}"
+        yield Finding(name=client.name, well=False, detail=detail, fix=_NEWER[client.name])
     options = " --client gemini" if client is GEMINI else ""
     event = "BeforeAgent" if client is GEMINI else "UserPromptSubmit"
     command = f"sh {shlex.quote(str(launcher))} hook user-prompt --plugin{options}"
@@ -263,6 +302,15 @@ def _plugin(home: Paths, client: Client) -> Iterator[Finding]:
         yield Finding(name=client.name, well=False, detail=fault, fix="kept setup", repair="program")
     if not faults:
         yield Finding(name=client.name, well=True, detail="calls kept before each prompt (plugin); it answers")
+
+
+def _version_of_plugin(folder: Path) -> str:
+    """The version that the plugin's own description names; empty where it names none."""
+    for name in (".claude-plugin/plugin.json", "gemini-extension.json"):
+        body, _ = _parse(folder / name)
+        if body.get("version"):
+            return str(body["version"])
+    return ""
 
 
 def _plugin_folder(home: Paths, client: Client) -> Path | None:

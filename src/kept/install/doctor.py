@@ -280,6 +280,8 @@ def _night(home: Paths) -> Iterator[Finding]:
     if not there:
         yield Finding(name="schedule", well=None, detail="nothing runs by itself", fix="kept schedule install")
     night = last_night(home)
+    if night is None and (home.state / "night.json").exists():
+        yield Finding(name="nights", well=False, detail="night.json tells of no night", fix="kept schedule run")
     for step in night.failed if night else ():
         yield Finding(name=f"last night: {step.name}", well=False, detail=step.detail, fix="kept schedule run")
     late = (now() - night.at).days if night else 0

@@ -20,6 +20,7 @@ from kept.core.errors import BusyError
 from kept.install.finding import Finding
 from kept.install.processes import version_of
 from kept.local.files import locked, read_text
+from kept.local.queue import queue_path
 from kept.local.settings import load_settings
 from kept.paths import Paths
 
@@ -88,6 +89,10 @@ def look_at_folders(home: Paths) -> Iterator[Finding]:
     if not home.state.exists():
         yield Finding(name="home", well=None, detail=f"nothing is kept in {home.state} yet", fix="kept run")
         return
+    for each in (home.state, Path(queue_path(str(home.state), ""))):
+        if each.exists() and not each.is_dir():
+            yield Finding(name="folder", well=False, detail=f"{each} is a file", fix=f"mv {each} {each}.aside; kept run")
+            return
     mode = home.state.stat().st_mode & 0o7777
     fix = "kept doctor --fix"
     yield Finding(
@@ -101,10 +106,11 @@ def look_at_folders(home: Paths) -> Iterator[Finding]:
     if open_files:
         detail = f"{len(open_files)} files can be read by others, or not by you, such as {open_files[0]}"
         yield Finding(name="private", well=False, detail=detail, fix=fix, repair="private")
-    strange = [each for each in home.state.rglob("*") if _is_anothers(each)]
-    if strange and os.geteuid():
+    owner = os.geteuid() or home.user.stat().st_uid  # who uses sudo leaves files in somebody's home that are root's
+    strange = [each for each in home.state.rglob("*") if _is_anothers(each, owner)]
+    if strange:
         detail = f"{strange[0]} belongs to another user"
-        yield Finding(name="owner", well=False, detail=detail, fix=f"sudo chown -R {os.geteuid()} {home.state}")
+        yield Finding(name="owner", well=False, detail=detail, fix=f"sudo chown -R {owner} {home.state}")
     yield from _disk(home)
     yield from _clock_of_files(home)
 
@@ -124,12 +130,12 @@ def _is_open(path: Path) -> bool:
     return bool(mode & 0o077 or mode & 0o600 != 0o600 or (S_ISDIR(mode) and not mode & 0o100))
 
 
-def _is_anothers(path: Path) -> bool:
+def _is_anothers(path: Path, owner: int) -> bool:
     try:
         status = path.lstat()
     except FileNotFoundError:  # as above
         return False
-    return not S_ISLNK(status.st_mode) and status.st_uid != os.geteuid()
+    return not S_ISLNK(status.st_mode) and status.st_uid != owner
 
 
 def _disk(home: Paths) -> Iterator[Finding]:
