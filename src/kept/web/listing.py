@@ -23,11 +23,13 @@ AGES: Mapping[str, tuple[str, int, int]] = {  # label, seen within so many days,
     "7": ("the last 7 days", 7, 0),
     "30": ("the last 30 days", 30, 0),
     "90": ("the last 90 days", 90, 0),
+    "8-30": ("8 to 30 days ago", 30, 7),
+    "31-90": ("31 to 90 days ago", 90, 30),
     "old": ("longer than 90 days ago", 0, 90),
 }
 GROUPS: Mapping[str, str] = {"": "project", "category": "category", "age": "age", "none": "nothing"}
 SORTS: Mapping[str, str] = {"": "newest first", "oldest": "oldest first"}
-_SPANS = ((7, "The last 7 days", "7"), (30, "8 to 30 days ago", "30"), (90, "31 to 90 days ago", "90"))
+_SPANS = ((7, "The last 7 days", "7"), (30, "8 to 30 days ago", "8-30"), (90, "31 to 90 days ago", "31-90"))
 _CHOICES = 12  # groups that are offered to jump to
 
 
@@ -156,7 +158,7 @@ def _group(workspace: Workspace, wish: Wish, names: Mapping[str, str], which: st
         title, query = title_of(workspace.profiles, *read_kind(which)), wish.query_with(category=which)
     elif wish.group == "age":
         title = next((label for _, label, age in _SPANS if age == which), "Longer ago")
-        query = wish.query_with(age="old") if which == "old" else wish.query_with(age=which)
+        query = wish.query_with(age=which)
     elif wish.group == "none":
         title, query = "", wish.query
     else:

@@ -63,6 +63,29 @@ def test_the_first_card_is_current_with_its_keys_and_place_and_no_quote_says_the
     assert browse("/review", phone=True).locator(".decide kbd:visible, .keyed:visible").count() == 0
 
 
+def test_several_are_decided_at_once_and_each_is_taken_back_by_itself(queue, browse):
+    page = browse("/review")
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    page.get_by_text("2 chosen").wait_for()
+    page.keyboard.press("Y")
+    page.get_by_text("2 kept.").wait_for()
+    assert page.locator("#chosen").is_hidden()
+    assert page.locator(".decide:focus:not(.done)").count() == 1
+    page.locator(".decide.done").nth(1).get_by_role("button", name="Undo").click()
+    page.get_by_text("Taken back.").wait_for()
+    with queue.workspace() as workspace:
+        assert sorted(each.status.value for each in workspace.store.log.memories()) == ["active", "held", "held"]
+    page.get_by_role("button", name="Choose all").first.click()
+    page.get_by_role("button", name="No to them").click()
+    page.get_by_text("2 turned down.").wait_for()
+    page.locator("#said").get_by_text("2 turned down.").locator("..").get_by_role("button", name="Undo").click()
+    page.locator("nav .count", has_text="2").wait_for()
+    with queue.workspace() as workspace:
+        assert sorted(each.status.value for each in workspace.store.log.memories()) == ["active", "held", "held"]
+
+
 def test_a_decision_is_taken_back_on_its_card_when_the_note_is_gone_and_others_stay_decided(queue, browse):
     page = browse("/review")
     first = page.locator(".decide").first

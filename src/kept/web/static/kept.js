@@ -130,6 +130,7 @@
     if (ok) decided.delete(at);
     if (!$("[data-list]")) await Promise.all($$("[data-row]").map(anew));
     await changed(null, true);
+    if (ok && what.includes(",")) for (const [row, undo] of decided) if (what.split(",").includes(undo)) decided.delete(row);
     const back = at && document.getElementById(at);
     if (back) { back.focus({ preventScroll: true }); back.scrollIntoView({ block: "nearest" }); }
     ok ? say("Taken back.") : say(told(value), { bad: true });
@@ -253,7 +254,7 @@
     },
     dialog: (element) => dialog(element.dataset.from),
   };
-  window.kept = { $, $$, make, say, told, call, changed, anew, doings, ask, lists, dialog };
+  window.kept = { $, $$, make, say, told, call, changed, anew, decided, doings, ask, lists, dialog };
 
   // ---- menus of rows: one is open at a time, and what one does elsewhere closes it ------------------------------------------
   document.addEventListener("toggle", (event) => {
