@@ -219,7 +219,7 @@ def prepared(facts: Path, queries: Path, spaces: int, target: Path) -> tuple[int
     items = read(facts)
     chosen = list(dict.fromkeys(each["ns"] for each in items))[:spaces]
     items = [each for each in items if each["ns"] in chosen]
-    asked = [each for each in read(queries) if each["ns"] in chosen and each["gold"]["turn"]]
+    asked = [each | {"query": each["query"].strip()} for each in read(queries) if each["ns"] in chosen and each["gold"]["turn"]]
     texts = list(dict.fromkeys([*(each["text"] for each in items), *(each["query"] for each in asked)]))
     vectors = dict(zip(texts, model.embed(texts).tolist(), strict=True))
     target.write_text(json.dumps({"facts": items, "queries": asked, "vectors": vectors}))
