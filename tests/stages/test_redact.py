@@ -66,6 +66,10 @@ def test_a_hard_negative_stays_as_it_is(text: str) -> None:
         ("bob:$apr1${}", "ab12cd34$" + "Q7xkT2mZ9aLwR4nBv8cYe1"),
         ("WLAN-Schlüssel: {}", "zQ81mTr4xkP2"),
         ("https://x/api?key={}", "mT81zQr4xkP2vW9sLa73"),
+        ("ConvertTo-SecureString '{}' -AsPlainText", "Zb0RLZ9xQ"),
+        ("net use Z: \\\\srv\\x /user:bob {}", "Zb0RLZ9xQ"),
+        ("openssl enc -aes-256-cbc -k {} -in a.bin", "Zb0RLZ9xQ"),
+        ("xapp-1-A0B7C9D2E4F-5839201746382-{}", "9f3b7c21a4Z5d608" * 4),
         ("{}", "MTA4OTIxNzYzNDU1NDMyMTA5.GkT2mZ." + "Q7xkT2mZ9aLwR4nBv8cYe1Hs5Jd0Fg3Pu6"),
     ],
 )
