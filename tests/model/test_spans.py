@@ -250,6 +250,10 @@ def test_the_person_goes_on_directly_below_output(output, words):
     assert typed(f"{output}\n{words}") == words
 
 
+def test_a_comment_of_code_behind_the_persons_words_is_not_theirs():
+    assert typed("it stops at     // Draw the tide table of the week") == "it stops at"
+
+
 def test_what_a_command_printed_in_small_letters_is_no_speech():
     assert typed("i get this:\ntide-table: Row count updated to: 40\ntide-table.js:277 row count 41") == "i get this:"
     assert typed("i get this:\n❯ acme resume\nyou have uncommitted changes.\nplease commit or stash them first") == "i get this:"

@@ -11,6 +11,7 @@ from kept.core.spans import typed_spans
 from kept.core.text import one_line
 from kept.extraction.gate import judge
 from kept.extraction.rules.candidates import extract
+from kept.extraction.rules.tellings import ERRAND
 from kept.profiles import profile
 from kept.profiles.lexicons import lexicon
 
@@ -110,6 +111,29 @@ def test_a_memory_of_a_telling_is_one_contiguous_passage_of_the_typed_words(text
 def test_a_standing_wish_said_once_is_refused_and_says_why():
     candidates = found(user("Tests should not depend on the network."))
     assert [judge(each, PROFILE, lexicon=lexicon(("en",))) for each in candidates] == [Refused(reason=SAID_ONCE)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fix the port, then note the work so far in memory and go on",
+        "that is better, so note progress in memory",
+        "now make a short note of what we did",
+        "lets do the listener first and put caching on our todo list",
+        "notier den Stand im Gedächtnis",
+        "note l'état dans ta mémoire",
+        "pon la caché en nuestra lista de tareas",
+        "coloca o cache na nossa lista de tarefas",
+        "salva lo stato nella memoria",
+        "сохрани прогресс в память",
+        "把进度保存到记忆里",
+        "進捗をメモリに保存して",
+    ],
+)
+def test_an_order_for_a_note_without_words_to_keep_is_refused_and_says_why(text):
+    events = talk(user(text))
+    (candidate,) = extract(events, 0, 1, profile=PROFILE, lexicon=lexicon(("en",)), scope=lambda _: "project:shop")
+    assert judge(candidate, PROFILE, lexicon=lexicon(("en",))) == Refused(reason=ERRAND)
 
 
 def test_a_telling_that_may_go_on_in_the_next_line_waits_where_words_are_written_together():

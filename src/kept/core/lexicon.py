@@ -17,8 +17,8 @@ class TellingPatterns:
     ``correction``, ``note``, ``reported`` (another's words), ``person`` (the speaker). At its end: ``remember_this``. Anywhere:
     ``from_now_on``, ``later`` ("next time"), ``must`` (who must, always or never), ``ours`` ("we always"), ``here`` (a rule of
     this project), ``everywhere``, ``practice`` (the work of any agent), ``contrast`` ("…, never …"), ``reason``, ``occasion``
-    (holds once), ``planned`` (thought of for the task at hand),
-    ``taken_back`` (it was not meant, or is another's), ``preference``, ``goal``, ``kin`` (people in the speaker's
+    (holds once), ``planned`` (thought of for the task at hand), ``errand`` (an order to note work, or to put something on a
+    list), ``taken_back`` (it was not meant, or is another's), ``preference``, ``goal``, ``kin`` (people in the speaker's
     life), ``rule``, ``convention``, ``wish`` (words of a standing wish) and ``outside`` (words for what another sentence names).
     ``measured`` are the triggers whose precision is measured in this language, ``words`` is any word of a telling; ``spaced``
     says that words are written apart.
@@ -51,6 +51,7 @@ class TellingPatterns:
     reason: str = ""
     correction: str = ""
     note: str = ""
+    errand: str = ""
     occasion: str = ""
     planned: str = ""
     refuse: str = ""

@@ -17,6 +17,7 @@ from kept.core.status_report import is_status_report
 from kept.core.text import one_line
 from kept.extraction.rules.passages import LONGEST_PASSAGE
 from kept.extraction.rules.patterns import has
+from kept.extraction.rules.tellings import ERRAND
 from kept.profiles.profile import Category, Profile, Writer
 
 LONGEST = 480  # characters: a line of the memory file has 500
@@ -65,7 +66,7 @@ def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refu
         ("untrusted author", _untrusted(candidate, category)),
         ("invisible text", any(_invisible(char) for char in text)),
         ("too long", len(text) > (LONGEST_PASSAGE if _is_passage(candidate) else LONGEST)),
-        (SAID_ONCE, candidate.doubt == SAID_ONCE),
+        (candidate.doubt, candidate.doubt in (SAID_ONCE, ERRAND)),
         ("self-reference", not category.self_reference and not decided and has(lexicon.agent_talk, text)),
         ("status report", category.specific and journal and not candidate.fingerprint and is_status_report(text)),
         ("unspecific", category.specific and journal and not candidate.fingerprint and not _specific(text)),

@@ -76,6 +76,7 @@ _TELL = (
     "decided",
     "correction",
     "note",
+    "errand",
 )
 
 

@@ -19,11 +19,12 @@ _BLANK = re2.compile(r"\n(?:[ \t]*\n)+")
 _RULER = re2.compile(r"^\s*[-=_*]{3,}\s*$")
 # A comment of a program.
 _REMARK = re2.compile(r"^\s*(?:--|#|;|%)\s+\S")
-# A place that a compiler names, an exception or a titled error, and what it says of it; a request copied from a browser.
+# A place that a compiler names, an exception or a titled error, and what it says of it; a request copied from a browser; a
+# comment of code.
 _LOCATED = re2.compile(
     r"(?:^|\s)([\w./@~+-]+\.\w{1,5}(?::\d+){1,2}(?::\s|\s{2,})\S+ \S+ \S"
     r"|(?:Uncaught )?(?:\(in promise\) )?[A-Z]\w*(?:Error|Exception): \S+ \S+ \S"
-    r"|(?:[A-Z]\w+ ){1,3}(?:Error|Exception|Warning) [-–—:] [A-Z]\w+ \S+ \S|await fetch\([\\\"']\S)"
+    r"|(?:[A-Z]\w+ ){1,3}(?:Error|Exception|Warning) [-–—:] [A-Z]\w+ \S+ \S|await fetch\([\\\"']\S|// [A-Z]\w+ \S)"
 )
 # A line that begins with a place in a file: all of it was printed.
 _PLACE = re2.compile(r"^\s*\S+:\d+(?::\d+)?\s")

@@ -25,6 +25,8 @@ SHORT = "too short to stand by itself"
 FRAMED = "may be quoted, taken back or meant for another use"
 LONG = "longer than a line of the memory file"
 GOES_ON = "may go on in the next line"
+# Why a telling is refused, and listed.
+ERRAND = "orders a note without words to keep"
 LEAST, MOST = 3, 400  # words of the shortest, characters of the longest passage that stands by itself
 _CLAUSE = re2.compile(r"\n\s*|[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：]")
 _LINK = re2.compile(r"^\s*(?:[:：,，、–—]|-\s)\s*")
@@ -253,6 +255,7 @@ def _rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
         (has(patterns.correction, words), CORRECTION, UNSURE),
         (has(patterns.later, rest) and not describes, FROM_NOW_ON, UNSURE),
         (_notes(words, head, patterns), NOTE, UNSURE),
+        (has(patterns.errand, rest), NOTE, ERRAND),
     )
     for holds, trigger, doubt in checks:
         if holds:
