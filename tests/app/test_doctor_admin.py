@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from test_doctor import claude, command_of, edited, place, script, wrong  # noqa: F401 - the fixture
+from test_doctor import calling, claude, command_of, edited, place, script, wrong  # noqa: F401 - the fixture
 
 from kept.install import client_checks, doctor, machine_checks
 
@@ -151,7 +151,7 @@ OF_THE_MACHINE = {
 }
 
 
-def test_faults_in_the_settings_of_a_client_are_all_found_at_once(place, monkeypatch):  # noqa: F811
+def test_faults_in_the_settings_of_a_client_are_all_found_at_once(place, calling, monkeypatch):  # noqa: F811
     for plant, _ in TOGETHER.values():
         plant(place, monkeypatch)
     found = wrong(place)
@@ -159,7 +159,7 @@ def test_faults_in_the_settings_of_a_client_are_all_found_at_once(place, monkeyp
 
 
 @pytest.mark.parametrize("name", OF_CLIENTS)
-def test_a_fault_that_hides_others_of_a_client_is_found_and_named_with_what_mends_it(place, monkeypatch, name):  # noqa: F811
+def test_a_fault_that_hides_others_of_a_client_is_found_and_named_with_what_mends_it(place, calling, monkeypatch, name):  # noqa: F811
     plant, told = OF_CLIENTS[name]
     plant(place, monkeypatch)
     assert told in wrong(place)
