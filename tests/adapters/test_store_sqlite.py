@@ -375,3 +375,16 @@ def test_nothing_is_written_to_a_store_whose_file_was_replaced_or_is_gone(tmp_pa
         with pytest.raises(StoreError, match="replaced meanwhile"):
             store.log.start_run("again", NOW)
         assert len(store.log.runs()) == 1
+
+
+def test_an_empty_file_beside_what_comes_before_a_store_becomes_one_and_beside_anything_else_is_damage(tmp_path):
+    """The plugin's first session leaves notes, and its run a lock, before the run has created the store."""
+    (tmp_path / "kept.db").touch()
+    for name in ("plugin.since", "run.lock", "outputs.lock"):
+        (tmp_path / name).touch()
+    (tmp_path / "hooks").mkdir()
+    with pytest.raises(DamagedError, match="empty"):
+        SqliteStore(tmp_path / "kept.db")
+    (tmp_path / "outputs.lock").unlink()
+    with SqliteStore(tmp_path / "kept.db") as store:
+        assert store.damage() == ()

@@ -25,6 +25,7 @@ ERASING = "erasing"  # the setting that stands from the commit that erases words
 # Their rows are counted.
 TALLIED = ("settings", "files", "projects", "opted_out", "likenesses", "runs", "dirty", "outputs", "notes", "summaries")
 _BUSY_MS = 30_000
+_BEFORE_STORE = frozenset({"hooks", "plugin.since", "run.lock"})  # what a plugin's first session and its run leave before it
 _HERE = files("kept.store")
 
 
@@ -131,8 +132,10 @@ class Database:
                 return  # another process created it while this one waited
             if self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 raise StoreError("this file is a database, but not kept's", where=str(self.path), hint="choose another --home")
-            if not self._made and any(not each.name.startswith(self.path.name) for each in self.path.parent.iterdir()):
-                # A process that died while it created the store left nothing else: whatever is here was written with a store.
+            others = (each.name for each in self.path.parent.iterdir() if not each.name.startswith(self.path.name))
+            if not self._made and not _BEFORE_STORE.issuperset(others):
+                # A process that died while it created the store, or is about to, left nothing else: whatever is here was written
+                # with a store.
                 raise DamagedError("the store file is empty", where=str(self.path), hint="restore a backup: kept restore FILE")
             self._bring_to(FORMAT, schema_statements())
 
