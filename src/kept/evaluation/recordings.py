@@ -26,7 +26,7 @@ MANIFEST = "manifest.json"
 _BEGIN = "<conversation>"
 _OPENING = 60  # characters of typed words by which they are known
 _EVENT = re.compile(r"(?m)^\[e(\d+)\] (\w+)")
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<[^<>]*>")
 _NUMBER = re.compile(r"\d+")
 _NONE = Unreachable(reason="no recorded reply", fault=Fault.SETUP)
 
