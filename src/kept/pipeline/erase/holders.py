@@ -27,6 +27,7 @@ _WORDLESS = (
     "used.log",
     "used.taken",
     "program",
+    "mcp.key",
     "plugin.since",
     ".*.new",
     "*.restoring*",
