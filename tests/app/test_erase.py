@@ -7,12 +7,14 @@ import json
 import re
 import sqlite3
 import zlib
+from base64 import b64encode, encodebytes
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 from datetime import date
 from importlib import import_module
 from pathlib import Path, PurePath
+from urllib.parse import quote
 
 import pytest
 
@@ -189,6 +191,33 @@ def test_one_sentence_in_every_kind_of_place_leaves_none(full, home, tmp_path):
         with SqliteStore(copy) as store:
             assert store.damage() == ()
             assert any(OTHER in each.content for each in store.log.memories())
+
+
+FORMS = {
+    "a link": "see https://tide.example/?q=" + quote(SAID) + "&n=1",
+    "a link in a link": "see https://tide.example/?u=" + quote("https://a.example/?q=" + quote(SAID)),
+    "letters of another alphabet": SAID.translate(str.maketrans("eoaN", "еоаΝ")),
+    "base64": f"token\\n{b64encode(SAID.encode()).decode()} it was",
+    "base64 behind a path": f"/mail/{b64encode(f'As I said: {SAID}'.encode()).decode()}",
+    "base64 in lines": encodebytes(SAID.encode()).decode(),
+    "long base64": b64encode(("The tide is low. " * 700 + SAID + " So it is." * 700).encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_words_in_other_signs_are_found_and_taken_out(form):
+    words = Words(sentences=(SAID,))
+    assert words.stand_in(FORMS[form])
+    left = words.taken_out(f"Before. {FORMS[form]} After.")
+    assert not words.stand_in(left)
+    assert left.startswith("Before. ")
+    assert left.endswith(" After.")
+
+
+def test_the_letters_of_another_alphabet_are_forgotten_in_their_own_words_in_either_case():
+    words = Words(sentences=("Никогда не выкладывай сервис гавани по пятницам",))
+    assert words.stand_in("НИКОГДА не выкладывай Сервис гавани ПО пятницам!")
+    assert not words.stand_in("Никогда не выкладывай сервис вокзала по пятницам")
 
 
 def test_what_was_forgotten_does_not_come_back_by_reading_importing_undoing_or_in_other_words(full, home, tmp_path):

@@ -1,4 +1,5 @@
-"""What is to be forgotten, as it may stand in any text: folded for case, accents, markup, escapes and white space.
+"""What is to be forgotten, as it may stand in any text: folded for case, accents, lookalikes, markup, escapes, base64 and white
+space.
 
 A text holds the words where a run of :data:`RUN` words of a sentence stands in it, or the whole of a shorter sentence. Knows texts,
 not where they lie.
@@ -8,15 +9,18 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from math import ceil
 from typing import Protocol
+from urllib.parse import unquote
 
 import re2
 
 from kept.core.codec import digest
 from kept.core.event import FORGOTTEN_MARK
+from kept.core.redact.lookalikes import PLAIN
+from kept.core.redact.values import decode64
 from kept.core.text import is_cjk, likeness, normal_form, one_line, tokens
 
 RUN = 6  # words of a sentence that may not remain together
@@ -31,14 +35,19 @@ _NOT_LETTERS = re.compile(r"[\W_]+")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _ASCII_MARKS = bytes(code for code in range(128) if not chr(code).isalnum())
 _ASCII_LOWER = bytes(ord(chr(code).lower()) if code < 128 else code for code in range(256))
+_FOLDED = str.maketrans({chr(code).lower(): plain.lower() for code, plain in PLAIN.items()})
 _TAG = r"</?[A-Za-z][^<>\n]{0,200}>|&#?\w{1,8};"
 # Escapes of escapes: a bound on the backslashes keeps the search linear on text that is nothing else.
 _ESCAPE = r"\\{1,16}u(?P<code>[0-9a-fA-F]{4})|\\{1,16}[nrtbf]"
-_MARKED = {
-    (True, False): re.compile(_TAG),
-    (False, True): re.compile(_ESCAPE),
-    (True, True): re.compile(f"{_TAG}|{_ESCAPE}"),
-}
+_IN_URL = r"(?P<octets>(?:%(?:25){0,4}[0-9a-fA-F]{2})+)"
+_RUN64 = "[A-Za-z0-9+/_-]"
+_PACKED = (  # with its further lines
+    rf"(?P<packed>(?:(?<!{_RUN64})|(?<=\\[nrt])){_RUN64}{{24,}}(?:(?:\\[nr]|[\r\n]){{1,2}}{_RUN64}+)*={{0,2}})"
+)
+_BREAK = re.compile(r"\\[nr]|[\r\n=]")
+_TWICE_ESCAPED = re.compile(r"%(?:25)+(?=[0-9a-fA-F]{2})")
+_MAY_BE_IN_URL = re2.compile("%[0-9a-fA-F]{2}")
+_MAY_BE_PACKED = re2.compile("[A-Za-z0-9]{24}")  # quick: few texts have one
 _END = re2.compile(r"[.!?]\s+|[。！？]|\n+|\\n")
 _ONE_WORD = re.compile(r"[/\\_]|\w\.\w")  # a path, a file or an identifier counts as one word
 
@@ -174,7 +183,7 @@ class Words:
         return bool(patterns) and any(
             pattern.search(letters)
             for variant in _variants(text)
-            for letters in [_letters_of(text, *variant)]
+            for letters in [_letters_of(text, variant)]
             for pattern in patterns
         )
 
@@ -189,7 +198,7 @@ class Words:
     def _spans_in(self, text: str, cut: tuple[bool, bool]) -> Iterator[tuple[int, int]]:
         """The same in a short text. Where its beginning or end is ``cut``, what reaches to it is of another window."""
         for variant in _variants(text):
-            letters, places = _placed(text, *variant)
+            letters, places = _placed(text, variant)
             for run in self.runs:
                 for at in _all(letters, run):
                     end = at + len(run)
@@ -266,7 +275,7 @@ def _runs(sentence: str) -> Iterator[str]:
 def _split_words(sentence: str) -> list[str]:
     """The letters of each word: of a path or identifier in one, of scripts without spaces two characters in one."""
     found: list[str] = []
-    for chunk in _MARKED[True, False].sub(" ", sentence).split():
+    for chunk in _reader_of((_TAG,)).sub(" ", sentence).split():
         if any(map(is_cjk, chunk)):
             letters = "".join(filter(str.isalnum, chunk))
             parts = [letters[at : at + 2] for at in range(0, len(letters), 2)]
@@ -276,17 +285,26 @@ def _split_words(sentence: str) -> list[str]:
     return found
 
 
-def _variants(text: str) -> list[tuple[bool, bool]]:
-    """How a text may have to be read: as it is, and with its tags left out and its escapes resolved."""
-    marked = ("<" in text or "&" in text, "\\" in text)
-    return [(False, False), marked] if any(marked) else [(False, False)]
+def _variants(text: str) -> list[tuple[str, ...]]:
+    """How a text may have to be read: as it is, and with its tags left out and what is written in other signs resolved."""
+    marks = (
+        *((_TAG,) if "<" in text or "&" in text else ()),
+        *((_ESCAPE,) if "\\" in text else ()),
+        *((_IN_URL,) if _MAY_BE_IN_URL.search(text) else ()),
+    )
+    return [(), *([marks] if marks else ()), *([(_PACKED,)] if _MAY_BE_PACKED.search(text) else ())]
 
 
-def _letters_of(text: str, tags: bool = False, escapes: bool = False) -> str:  # noqa: FBT001, FBT002 - a variant of _variants
+@cache
+def _reader_of(marks: tuple[str, ...]) -> "re.Pattern[str]":
+    return re.compile("|".join(marks))
+
+
+def _letters_of(text: str, marks: tuple[str, ...] = ()) -> str:
     """The letters and digits of a text, folded."""
-    if tags or escapes:
-        coded = escapes and "\\u" in text  # a function for each mark costs much where there are many
-        text = _MARKED[tags, escapes].sub(_resolved if coded else "", text)
+    if marks:
+        coded = "\\u" in text or _IN_URL in marks or _PACKED in marks  # a function for each mark costs much where there are many
+        text = _reader_of(marks).sub(_resolved if coded else "", text)
     if not text.isascii():
         text = _NOT_ASCII.sub(lambda found: _folded(found[0]), text)
     # Bytes are many times faster to sift than characters, and most of a text is ASCII.
@@ -295,16 +313,31 @@ def _letters_of(text: str, tags: bool = False, escapes: bool = False) -> str:  #
 
 @lru_cache(maxsize=10_000)  # the same quotes, dashes and accents come again and again
 def _folded(piece: str) -> str:
-    """The letters and digits of a piece of text without ASCII, folded."""
-    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", piece).casefold()))
+    """The letters and digits of a piece of text without ASCII, folded, also to the Latin ones they look like."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", piece).casefold().translate(_FOLDED)))
 
 
 def _resolved(found: "re.Match[str]") -> str:
-    code = found.groupdict().get("code")
-    return chr(int(code, 16)) if code else ""
+    """What a mark stands for."""
+    named = found.groupdict()
+    if code := named.get("code"):
+        return chr(int(code, 16))
+    if octets := named.get("octets"):
+        return unquote(_TWICE_ESCAPED.sub("%", octets), errors="ignore")
+    if packed := named.get("packed"):
+        return _unpacked(packed)
+    return ""
 
 
-def _placed(text: str, tags: bool, escapes: bool) -> tuple[str, Sequence[tuple[int, int]]]:  # noqa: FBT001 - a variant of _variants
+def _unpacked(packed: str) -> str:
+    """What a run of base64 may hold, read from each of four places: a path before it, or an edge, moves its groups."""
+    if packed.islower() or packed.isupper() or not _MAY_BE_PACKED.search(packed):
+        return ""  # a digest, a path, the identifier of something
+    run = _BREAK.sub("", packed).encode()
+    return " ".join(decode64(run[start:]).decode(errors="ignore") for start in range(4))
+
+
+def _placed(text: str, marks: tuple[str, ...]) -> tuple[str, Sequence[tuple[int, int]]]:
     """The same letters, and where in the text each of them begins and ends."""
     letters: list[str] = []
     places: list[tuple[int, int]] = []
@@ -315,8 +348,7 @@ def _placed(text: str, tags: bool, escapes: bool) -> tuple[str, Sequence[tuple[i
             places.append((start, end))
 
     at = 0
-    marks = list(_MARKED[tags, escapes].finditer(text)) if tags or escapes else []
-    for mark in marks:
+    for mark in _reader_of(marks).finditer(text) if marks else ():
         for place in range(at, mark.start()):
             add_letters(text[place], place, place + 1)
         add_letters(_resolved(mark), *mark.span())
