@@ -14,6 +14,7 @@ import pytest
 import kept
 from kept.core.errors import MissingError, UsageError
 from kept.core.fence import tokens_of
+from kept.local.agents_shell import SIGNS
 
 PNPM, STAGING = "Use pnpm in this project, never npm.", "The staging server is db2.internal."
 TOLD = "From now on always run the linter before you commit."
@@ -70,6 +71,17 @@ def test_what_a_session_taught_has_the_words_it_rests_on_and_is_undone_as_a_whol
         assert item.last_seen == item.evidence[0].at
         memory.undo()
         assert memory.list() == ()
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_what_is_added_in_an_agents_shell_waits_and_what_holds_stays_as_it_is(home, monkeypatch, sign):
+    with kept.Memory.open(home, project="shop") as memory:
+        active = memory.add(STAGING, "project_fact")
+        monkeypatch.setenv(sign, "1")
+        assert memory.add(PNPM, "constraint").status == "held"
+        with pytest.raises(UsageError):
+            memory.update(active.id, "The staging server is db3.internal.")
+        assert memory.context(PNPM).text.count("pnpm") == 0
 
 
 def test_what_was_said_and_became_no_memory_is_found_when_asked_for(home):

@@ -35,6 +35,7 @@ from kept.core.memory import USER_SCOPE, Status
 from kept.core.memory import Memory as Stored
 from kept.days.working_memory import KEEP, MOST, Window
 from kept.extraction.rules.handover import category_of
+from kept.local.agents_shell import agents_sign
 from kept.memories import history, person
 from kept.memories.browse import Filter, chosen
 from kept.memories.timeline import story
@@ -190,8 +191,9 @@ class Memory:
 
     def add(self, text: str, category: str = "", *, agent: bool = False) -> Item:
         """Remember a sentence for this project, or for the user everywhere where there is none or the category is the user's.
-        Without a ``category`` its words decide. What an ``agent`` words waits for review, unless the settings trust agents. Raises
-        UsageError for an unknown category, an unusable text, or one that is remembered already.
+        Without a ``category`` its words decide. What an ``agent`` words waits for review, unless the settings trust agents; so does
+        whatever is added where an agent runs this in its shell. Raises UsageError for an unknown category, an unusable text, or one
+        that is remembered already.
         """
         with self._locked() as workspace:
             profile = self._session.profile
@@ -201,19 +203,20 @@ class Memory:
             if found is None:
                 raise UsageError(f"the profile {profile.id} remembers nothing of that kind", hint="name a category")
             named, project = kind_of(profile.id, found.id), "" if found.user_wide else self._session.directory
-            if agent:
+            if agent or agents_sign(os.environ):
                 return self._changed(
                     lambda: person.find(workspace, suggest_memory(workspace, text, found.id, self._session.directory).id)
                 )
             return self._changed(lambda: person.add(workspace, text, named, project=project))
 
     def update(self, number: str, text: str, *, category: str | None = None, agent: bool = False) -> Item:
-        """Give a memory other words, or another category. What it said stays in its history. An ``agent`` changes only what waits,
-        unless the settings trust agents. Raises MissingError, UsageError.
+        """Give a memory other words, or another category. What it said stays in its history. An ``agent``, and whoever calls this
+        in an agent's shell, changes only what waits, unless the settings trust agents. Raises MissingError, UsageError.
         """
         with self._locked() as workspace:
             stored = self._find(number)
-            return self._changed(lambda: person.edit(workspace, stored.id, text, category=category, agent=agent))
+            by_agent = agent or bool(agents_sign(os.environ))
+            return self._changed(lambda: person.edit(workspace, stored.id, text, category=category, agent=by_agent))
 
     def delete(self, number: str, *, agent: bool = False) -> Item:
         """Retire a memory: it no longer holds, and does not come back by itself; :meth:`undo` brings it back. ``agent`` says whose
@@ -221,7 +224,7 @@ class Memory:
         """
         with self._locked() as workspace:
             stored = self._find(number)
-            return self._changed(lambda: person.retire(workspace, stored.id, agent=agent))
+            return self._changed(lambda: person.retire(workspace, stored.id, agent=agent or bool(agents_sign(os.environ))))
 
     def forget(self, number: str) -> Forgotten:
         """Erase a memory for good, and its words wherever kept has them for this user: conversations, summaries, files, backups.
@@ -285,7 +288,8 @@ class Memory:
             with self._workspace.store.transaction():
                 return change()
 
-        memory, _ = settle(self._workspace, stored_whole)
+        # From an agent's shell no edit of a file is taken for the person's.
+        memory, _ = settle(self._workspace, stored_whole, with_files=not agents_sign(os.environ))
         return item_of(memory, self._workspace.clock())
 
 
