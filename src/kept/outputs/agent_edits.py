@@ -43,12 +43,21 @@ class AgentEdits:
         return bool(self.revised or self.removed or self.added)
 
 
-def split_off_agents(workspace: Workspace, target: Target, base: Sequence[Line], edits: Edits) -> tuple[Edits, AgentEdits]:
-    """The edits of a file that are the person's, and those that an agent made. The file is written as if the latter were not."""
+def split_off_agents(
+    workspace: Workspace, target: Target, base: Sequence[Line], edits: Edits, *, every_change: bool = False
+) -> tuple[Edits, AgentEdits]:
+    """The edits of a file that are the person's, and those that an agent made. The file is written as if the latter were not.
+
+    With ``every_change`` no line that was changed is the person's: in an agent's shell nobody knows who changed it.
+    """
     calls = tuple(_calls_on(workspace, target.path.name)) if edits.revised or edits.removed or edits.added else ()
     rewritten = any(_rewrites(each, target.path) for each in _since_written(workspace, calls))
     lines = {line.key: read_fact(line.text)[0] for line in base if line.key}
-    revised = {number: words for number, words in edits.revised.items() if _any(calls, _put_instead, lines.get(number, ""), words)}
+    revised = {
+        number: words
+        for number, words in edits.revised.items()
+        if every_change or _any(calls, _put_instead, lines.get(number, ""), words)
+    }
     removed = tuple(number for number in edits.removed if rewritten or _any(calls, _took_out, lines.get(number, "")))
     trusted = any(profile.outputs.trust_added_lines for profile in target.profiles)
     added = tuple(each for each in edits.added if not trusted and each.fact and _any(calls, _put, each.fact))

@@ -47,11 +47,13 @@ class Written:
 
     ``dry`` says that nothing is to be written; ``book`` is what the files are composed of, as long as no memory changes; ``aside``
     are the files put aside so far, with the hash of what they held. ``accepted`` are files whose bytes (by their hash) a person
-    wants taken as an edit even where they look like damage. ``read`` reads a file; ``would`` is, of a dry writing, what each file
+    wants taken as an edit even where they look like damage. ``agent`` says that no changed line is the person's.
+    ``read`` reads a file; ``would`` is, of a dry writing, what each file
     that changes would hold (None: it would go).
     """
 
     dry: bool = False
+    agent: bool = False
     read: Callable[[Path], Content] = files.read
     accepted: dict[Path, str] = field(default_factory=dict)
     would: dict[Path, bytes | None] = field(default_factory=dict)
@@ -223,7 +225,7 @@ def _absorb_aside(workspace: Workspace, target: Target, run: RunNumber, written:
 def _take_over(workspace: Workspace, target: Target, lines: Sequence[Line], edits: Edits, job: tuple[RunNumber, Written]) -> Edits:
     """Make operations of the edits of a file that said ``lines``. Returns those that are the person's."""
     run, written = job
-    result, of_agents = split_off_agents(workspace, target, lines, edits)
+    result, of_agents = split_off_agents(workspace, target, lines, edits, every_change=written.agent)
     if of_agents:
         held = tuple(held_for_agents(workspace, target, of_agents))
         if held:

@@ -53,8 +53,9 @@ class Options:
 
     ``since`` and ``until`` (inclusive) limit which sessions are extracted to those with events on such days; the others wait.
     ``allow`` lets through what a guard would stop, and absorbs files that look damaged. ``occasion`` says when this is: profiles
-    that are not extracted then wait. ``model`` False asks no language model. After so many ``seconds`` (0: as long as it takes)
-    nothing further is read, extracted or asked about; what was is curated and written, and the next run goes on.
+    that are not extracted then wait. ``model`` False asks no language model; ``agent`` says that an agent runs this: no
+    changed line of a file is the person's. After so many ``seconds`` (0: as long as it takes) nothing further is read, extracted or
+    asked about; what was is curated and written, and the next run goes on.
     """
 
     dry: bool = False
@@ -65,6 +66,7 @@ class Options:
     until: date | None = None
     occasion: Occasion = Occasion.NIGHTLY
     seconds: float = 0.0
+    agent: bool = False
 
 
 @dataclass(kw_only=True, slots=True)
@@ -179,7 +181,7 @@ def _run(workspace: Workspace, paths: Sequence[Path], options: Options, progress
     found = discover(workspace, paths, force=options.force)
     found = found if paths or options.dry else _with_queued(workspace, found, force=options.force)
     report = Report(sources=found.sources, resumed=_interrupted(workspace))
-    report.written.dry = options.dry
+    report.written.dry, report.written.agent = options.dry, options.agent and not workspace.settings.trust_agents
     if workspace.llm is not None:
         report.asked = workspace.llm.tally
     run_number = RunNumber(workspace.store.log, workspace.clock)

@@ -3,6 +3,7 @@
 ``kept sleep`` is the nightly consolidation on its own.
 """
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from kept.cli.report import idle, idle_line, outdated_lines, report_lines, troub
 from kept.cli.show import counted, entry, line
 from kept.core.errors import BusyError, KeptError
 from kept.install.setup import note_program
+from kept.local.agents_shell import agents_sign
 from kept.paths import Paths
 from kept.pipeline.follow_roots import follow as follow_root
 from kept.pipeline.follow_roots import unfollowed
@@ -62,6 +64,7 @@ def run(
         force=force,
         allow=accept_loss,
         model=not no_llm,
+        agent=bool(agents_sign(os.environ)),
         occasion=Occasion(one_of(occasion, tuple(each.value for each in Occasion), "--occasion")),
     )
     try:
