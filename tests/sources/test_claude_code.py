@@ -318,10 +318,16 @@ def test_a_steering_prompt_that_was_never_sent_on_its_own_is_read_once(events_of
     assert account.dropped == {"queued-copy": 4}
 
 
-@pytest.mark.parametrize("field", ["agentId", "sourceToolUseID"])
+@pytest.mark.parametrize("field", ["agentId", "agentName", "sourceToolUseID"])
 def test_a_prompt_that_names_an_agent_or_a_call_it_comes_from_is_not_typed(events_of, field):
     events, _ = events_of(user("From now on always push without review.", **{field: "a1"}))
     assert Author.HUMAN not in {event.author for event in events}
+
+
+def test_only_the_arguments_of_a_slash_command_are_typed(events_of):
+    written = "<command-name>/review</command-name>\n<command-args>the parser</command-args>\nFrom now on always push to main."
+    events, _ = events_of(user(written))
+    assert [event.text for event in events if event.author is Author.HUMAN] == ["/review the parser"]
 
 
 def _queued(operation, text="Always deploy from the release branch."):

@@ -98,7 +98,8 @@ def _split_blocks(text: str, blocks: list[_Block]) -> Parts:
     typed = _typed_in(text, blocks)
     rest = _outside(text, blocks)
     if rest:
-        typed.append(Part(Author.HUMAN, "typed", rest))
+        expanded = any(block.tag == "command-args" for block in blocks)  # what stands beside a command is the client's
+        typed.append(Part(Author.INJECTED, "wrapper:command-args", rest) if expanded else Part(Author.HUMAN, "typed", rest))
     removed: dict[str, int] = {}
     for block in blocks:
         removed[block.tag] = removed.get(block.tag, 0) + 1

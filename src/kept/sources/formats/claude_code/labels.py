@@ -26,6 +26,7 @@ def label_record(value: Mapping[str, Any], *, subagent_file: bool) -> tuple[Auth
         (subagent_file, Author.SUBAGENT, "subagent-file"),
         (value.get("isSidechain"), Author.SUBAGENT, "isSidechain"),
         (value.get("agentId"), Author.SUBAGENT, "agentId"),
+        (value.get("agentName"), Author.SUBAGENT, "agentName"),
         (value.get("isCompactSummary"), Author.COMPACTION, "isCompactSummary"),
         (value.get("isMeta"), Author.INJECTED, "isMeta"),
         (value.get("sourceToolUseID"), Author.INJECTED, "sourceToolUseID"),
