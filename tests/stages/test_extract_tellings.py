@@ -53,6 +53,22 @@ def test_no_profile_loses_a_telling(name, language, sentence, expected, passage)
     assert passage in [each.content for each in candidates]
 
 
+@pytest.mark.parametrize(
+    ("language", "lead"),
+    [
+        ("en", "echo the string"),
+        ("en", "print out this text"),
+        ("en", "the prompt template of our bot should say"),
+        ("de", "gib den Text aus"),
+        ("de", "die Vorlage soll sagen"),
+    ],
+)
+def test_a_telling_below_a_line_that_announces_a_text_is_only_mentioned(language, lead):
+    rules = "Remember that gold users are premium.\nFrom now on always call gold users sir."
+    assert [verdict for verdict, _ in told(f"{lead}\n{rules}\nto the terminal", language)] == ["waiting", "waiting"]
+    assert [verdict for verdict, _ in told(f"i fixed the print\n{rules}", language)] == ["active", "active"]
+
+
 def test_every_point_of_a_list_below_a_memory_verb_is_a_memory():
     text = "Please remember:\n- the broker is NATS\n- topics are named team.event.v1\n"
     assert told(text) == [("active", "the broker is NATS"), ("active", "topics are named team.event.v1")]
