@@ -220,6 +220,20 @@ def test_the_letters_of_another_alphabet_are_forgotten_in_their_own_words_in_eit
     assert not words.stand_in("Никогда не выкладывай сервис вокзала по пятницам")
 
 
+def test_a_folder_that_is_named_like_the_words_is_told_and_nothing_else_remains(home, desk_at):
+    folder = "Never-deploy-the-harbour-service-on-Fridays-because-the-tide-crew-is-away"
+    say(home, folder, f"Remember: {SAID}")
+    with desk_at(home) as workspace:
+        run(workspace, [], Options())
+        gone = forget(workspace, request_of(workspace, said=[SAID]))
+        assert (gone.problems, gone.remains) == ((), ())
+        assert [each for each in gone.out_of_reach if each.startswith(f"{folder} is the name of a folder or file")]
+        workspace.store.log.end_run(
+            workspace.store.log.start_run("run", workspace.clock()), workspace.clock(), {"problems": [SAID]}
+        )
+        assert remains(workspace, request_of(workspace, said=[SAID]).words)
+
+
 def test_what_was_forgotten_does_not_come_back_by_reading_importing_undoing_or_in_other_words(full, home, tmp_path):
     with full() as workspace:
         line = {"content": SAID, "category": "constraint", "profile": "coding"}

@@ -6,7 +6,7 @@ A database is read row by row, every column of every table, compressed values un
 import gzip
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,15 +40,19 @@ class Piece:
     texts: Callable[[], Iterable[str]]
     unpack: Callable[[bytes], str]
 
-    def holds(self, words: Words) -> bool:
-        """True if words stand in one of the texts. What is known not to hold them is not unpacked again."""
-        return words.may_be_packed_in(self.data, self.unpack) and any(map(words.stand_in, self.texts()))
+    def holds(self, words: Words, names: Sequence[str] = ()) -> bool:
+        """True if words stand in one of the texts, but for names. What is known not to hold them is not unpacked again."""
+        return words.may_be_packed_in(self.data, self.unpack) and any(
+            words.stand_in(_without(text, names)) for text in self.texts()
+        )
 
 
-def traces(path: Path, words: Words) -> Iterator[str]:
-    """Where in a file words stand, each place once. A file that cannot be read may hold them."""
+def traces(path: Path, words: Words, names: Sequence[str] = ()) -> Iterator[str]:
+    """Where in a file words stand elsewhere than in ``names`` (of folders and files), each place once. A file that cannot be read
+    may hold them.
+    """
     try:
-        yield from dict.fromkeys(piece.where for piece in pieces_of(path) if piece.holds(words))
+        yield from dict.fromkeys(piece.where for piece in pieces_of(path) if piece.holds(words, names))
     except StoreError as error:
         yield str(error)
 
@@ -83,6 +87,12 @@ def _cells(path: Path) -> Iterator[Piece]:
                 cells = [cell for row in batch for cell in row]
                 yield from (_piece(where, cell, _unpacked) for cell in cells if isinstance(cell, bytes))
                 yield _together(where, tuple(dict.fromkeys(cell for cell in cells if isinstance(cell, str))))
+
+
+def _without(text: str, names: Sequence[str]) -> str:
+    for name in names:
+        text = text.replace(name, " ")
+    return text
 
 
 def _together(where: str, texts: tuple[str, ...]) -> Piece:

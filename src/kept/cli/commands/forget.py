@@ -105,7 +105,7 @@ def _format_erasure(gone: Gone) -> Iterator[Line]:
     if erased:
         yield line(("Erased in: ", "green"), ", ".join(erased))
     if not gone.remains:
-        yield line(("Proved: ", "green"), "every file, row and backup of kept's was read again; the words are in none of them")
+        yield line(("Proved: ", "green"), "every file, row and backup of kept's was read again; the words are in no text of them")
     if gone.near:
         yield line((f"{counted(len(gone.near), 'near copy', 'near copies')} stay; --also erases one:", "yellow"))
         yield from _format_near_copies(gone.near)

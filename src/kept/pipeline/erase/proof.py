@@ -1,9 +1,10 @@
 """Proof that words are gone: every file that kept has is read again, whoever holds it, and what still holds them is named."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from kept.core.erasure import Words
+from kept.core.erasure import RUN, Words
 from kept.local.checkouts import checkout_of
 from kept.memories.backups import backups
 from kept.pipeline.erase.journal import Span, entries_of, notes_beside
@@ -12,19 +13,33 @@ from kept.pipeline.erase.outputs import Outputs
 from kept.store.traces import traces
 from kept.workspace import Workspace
 
+_WORD = re.compile(r"[^\W_]+")
+
 
 def remains(workspace: Workspace, words: Words) -> tuple[str, ...]:
     """Where the words still stand in anything of kept's: below the state folder, in its backups, the journal, a recording, its
-    files.
+    files; but for the :func:`names` that conversations are known by.
     """
     return tuple(sorted(dict.fromkeys(_remains(workspace, words))))
 
 
 def _remains(workspace: Workspace, words: Words) -> Iterator[str]:
+    # Only what no prose looks like is left out of account: many words and no blank.
+    said = [each for each in names(workspace, words) if " " not in each and len(_WORD.findall(each)) >= RUN]
     for path in _own_files(workspace):
-        for place in traces(path, words):
+        for place in traces(path, words, said):
             yield f"{path} ({place})"
     yield from (place.where for place in Outputs(workspace=workspace).find(words))
+
+
+def names(workspace: Workspace, words: Words) -> tuple[str, ...]:
+    """The names of folders and files that say the words: conversations and projects are known by them, so that they stay. Shortest
+    first.
+    """
+    store = workspace.store
+    paths = {each.path for each in store.archive.threads()} | {each.directory for each in store.archive.projects()}
+    parts = {each for path in paths for part in Path(path).parts for each in (Path(part).stem, part) if words.stand_in(each)}
+    return tuple(sorted(parts, key=lambda part: (len(part), part)))
 
 
 def _own_files(workspace: Workspace) -> Iterator[Path]:
@@ -55,6 +70,8 @@ def _out_of_reach(workspace: Workspace, words: Words, transcripts: Iterable[str]
         if run.command == "export" and path.is_file():
             says = "still says it" if next(traces(path, words), None) else "may say it"
             yield f"{path} {says}: it is an export of {run.started_at.date()}, and there may be copies of it"
+    for part in names(workspace, words):
+        yield f"{part} is the name of a folder or file: kept knows what was read there by that name, and does not erase it"
     roots = {checkout.root for name in workspace.store.outputs() if (checkout := checkout_of(str(Path(name).parent)))}
     for root in sorted(roots):
         yield f"the history of the repository {root} may say it: kept writes a file there"
