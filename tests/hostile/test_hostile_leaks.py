@@ -33,6 +33,8 @@ def leaky(ask):
         told = [f"{words} {TEXTS[int(number) % len(TEXTS)]}" for number, words in lines.items()]
         rows = zip(lines, told, strict=True)
         return {"operations": [{"id": int(n), "op": "merge", "with": 1, "reason": words} for n, words in rows]}
+    if "notes" not in body:  # a claim that is sent back
+        return body
     body["notes"]["problems"] += [{"text": text[:200], "events": ["e1"]} for text in TEXTS]
     body["memories"] += [{"category": "decision", "content": text, "evidence": [{"event": "e1", "quote": text}]} for text in TEXTS]
     return body

@@ -77,7 +77,8 @@ def rollout(home, words, *items):
     path = home / ".codex/sessions/2026/01/06" / f"rollout-2026-01-06T10-00-00-{meta['id']}.jsonl"
     path.parent.mkdir(parents=True)
     prompt = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]}
-    records = [("session_meta", meta), *(("response_item", item) for item in (prompt, *items))]
+    typed = ("event_msg", {"type": "user_message", "message": words})
+    records = [("session_meta", meta), ("response_item", prompt), typed, *(("response_item", item) for item in items)]
     path.write_text(
         "".join(
             json.dumps({"timestamp": f"2026-01-06T10:{number:02}:00.000Z", "type": kind, "payload": payload}) + "\n"

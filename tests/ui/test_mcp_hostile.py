@@ -107,9 +107,16 @@ TAKES = "Accept: application/json, text/event-stream"
 JSON = "Content-Type: application/json"
 
 
+def key_of(home):
+    """The header with the key that the server wrote for clients of this user."""
+    file = home / ".local" / "share" / "kept" / "mcp.key"
+    return f"Authorization: Bearer {file.read_text(encoding='utf-8').strip()}"
+
+
 def test_what_comes_from_elsewhere_over_http_is_refused_and_what_comes_from_here_is_served(remembering, capsys):
     before = told(capsys, "list", "--all")
     with serving() as port:
+        key = key_of(remembering)
         foreign = (
             ("Host: evil.example:$PORT", JSON, TAKES),
             ("Host: 127.0.0.1.evil.example", JSON, TAKES),
@@ -126,15 +133,15 @@ def test_what_comes_from_elsewhere_over_http_is_refused_and_what_comes_from_here
             (HOST, "Content-Type: application/x-www-form-urlencoded", TAKES),
         )
         for headers in foreign:
-            assert not 200 <= status_of(port, request(port, *headers)) < 400, headers
+            assert not 200 <= status_of(port, request(port, key, *headers)) < 400, headers
         preflight = (
             "Origin: https://evil.example",
             "Access-Control-Request-Method: POST",
             "Access-Control-Request-Private-Network: true",
         )
         assert not 200 <= status_of(port, request(port, HOST, *preflight, method="OPTIONS", body=b"")) < 400
-        assert status_of(port, request(port, HOST, method="GET", target="/..%2f..%2fetc%2fpasswd", body=b"")) == 404
-        assert status_of(port, request(port, HOST, JSON, TAKES)) == 200
+        assert status_of(port, request(port, HOST, key, method="GET", target="/..%2f..%2fetc%2fpasswd", body=b"")) == 404
+        assert status_of(port, request(port, HOST, key, JSON, TAKES)) == 200
     assert told(capsys, "list", "--all") == before
 
 
@@ -145,4 +152,4 @@ def test_the_shared_attacks_on_a_port_are_refused(shared, remembering):
             raw = row["req"].replace("/api/memory", "/mcp").replace("127.0.0.1:8765", f"127.0.0.1:{port}").replace("$T", "token")
             if "Content-Length: 99999999999" not in raw:
                 assert not 200 <= status_of(port, raw.encode()) < 400, row["why"]
-        assert status_of(port, request(port, HOST, JSON, TAKES)) == 200
+        assert status_of(port, request(port, HOST, key_of(remembering), JSON, TAKES)) == 200
