@@ -208,12 +208,12 @@ def plain(text: str) -> str:
 
 def prepared(facts: Path, queries: Path, spaces: int, target: Path) -> tuple[int, int]:
     """Write the work to a file; how many texts and questions it has."""
-    from kept.recall.embed import embedder  # noqa: PLC0415 - peers have no kept
+    from kept.recall.embed import create_embedder  # noqa: PLC0415 - peers have no kept
 
     def read(path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
-    model = embedder("local")
+    model = create_embedder("local")
     if model is None:
         raise SystemExit("the model's pack is not here: make run")
     items = read(facts)

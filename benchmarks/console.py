@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kept.core.event import Account, Author, Cursor, Event, Kind
-from kept.sources.files import Skipped, examine, find_files
+from kept.core.event import Author, Cursor, Event, EventKind, RecordAccount
+from kept.sources.files import SkippedFile, find_files, identify_file
 
 COLUMNS = (80, 100, 120, 160)
 SHOWN_LINES = 3
@@ -92,8 +92,8 @@ def sessions_of(folders: list[Path], name: str) -> Iterator[list[Event]]:
     """The events of each session of a client that holds a prompt."""
     for folder in folders:
         for path in find_files(folder):
-            found = examine(path)
-            if not isinstance(found, Skipped) and found.name == name:
+            found = identify_file(path)
+            if not isinstance(found, SkippedFile) and found.name == name:
                 events = [event for part in found.read(path, Cursor()) for event in part.events]
                 events = [event for event in events if event.author in (Author.HUMAN, Author.ASSISTANT, Author.TOOL)]
                 if any(is_prompt(event) for event in events):
@@ -101,18 +101,23 @@ def sessions_of(folders: list[Path], name: str) -> Iterator[list[Event]]:
 
 
 def is_prompt(event: Event) -> bool:
-    return event.kind is Kind.PROMPT and event.author is Author.HUMAN and bool(clean(event.text)) and event.label_reason != "answer"
+    return (
+        event.kind is EventKind.PROMPT
+        and event.author is Author.HUMAN
+        and bool(clean(event.text))
+        and event.label_reason != "answer"
+    )
 
 
 def compare(events: list[Event], screen: str, path: Path, style: Style, options: argparse.Namespace) -> Counter[str]:
     path.write_text(screen, encoding="utf-8")
-    found = examine(path)
+    found = identify_file(path)
     wanted = [clean(event.text) for event in events if is_prompt(event)]
     counts = Counter(sessions=1, prompts=len(wanted))
-    if isinstance(found, Skipped) or found.name != "console":
+    if isinstance(found, SkippedFile) or found.name != "console":
         return counts + Counter(unread=1)
     read = [event for part in found.read(path, Cursor()) for event in part.events]
-    texts = [event.text for event in read if event.author is Author.HUMAN and event.kind is Kind.PROMPT]
+    texts = [event.text for event in read if event.author is Author.HUMAN and event.kind is EventKind.PROMPT]
     words, exact = Counter(" ".join(text.split()) for text in texts), Counter(texts)
     for text in wanted:
         key = " ".join(text.split())
@@ -152,17 +157,17 @@ def draw(events: list[Event], style: Style, columns: int) -> str:
         if not text:
             continue
         match event.kind:
-            case Kind.PROMPT if is_prompt(event):
+            case EventKind.PROMPT if is_prompt(event):
                 block = wrapped(text, columns - 3, style)
                 lead = [style.prompt, *([style.prompt if style.barred else "  "] * (len(block) - 1))]
                 drawn = [(mark + row).rstrip() for mark, row in zip(lead, block, strict=True)]
                 rows += [row.ljust(columns - wide(row) + len(row)) if style.padded else row for row in drawn]
-            case Kind.RESPONSE:
+            case EventKind.RESPONSE:
                 rows += hanging(style.action, wrapped(text, columns - 2, style))
-            case Kind.TOOL_CALL if event.tool:
+            case EventKind.TOOL_CALL if event.tool:
                 rows += call(event, style, columns)
                 continue
-            case Kind.TOOL_OUTPUT:
+            case EventKind.TOOL_OUTPUT:
                 rows += result(text, style, columns)
             case _:
                 continue
@@ -270,11 +275,11 @@ def large(path: Path, drawn: list[str], megabytes: int) -> None:
                 file.write(screen + "\n")
                 if file.tell() >= megabytes * 2**20:
                     break
-    found = examine(path)
-    assert not isinstance(found, Skipped)
+    found = identify_file(path)
+    assert not isinstance(found, SkippedFile)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.process_time()
-    account = Account()
+    account = RecordAccount()
     for part in found.read(path, Cursor()):
         account += part.account
     seconds = time.process_time() - started

@@ -18,7 +18,7 @@ import re2
 
 import kept
 from kept.core.lexicon import Lexicon
-from kept.profiles.lexicons import LANGUAGES, lexicon
+from kept.profiles.lexicons import LANGUAGES, load_lexicon
 
 SEEDS = (
     "a",
@@ -86,7 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chars", type=int, default=20_000)
     chars = parser.parse_args().chars
-    groups = [(each, [(name, re2.compile(source)) for name, source in patterns(lexicon((each,)))]) for each in LANGUAGES]
+    groups = [(each, [(name, re2.compile(source)) for name, source in patterns(load_lexicon((each,)))]) for each in LANGUAGES]
     for title, found in [*groups, ("modules", list(of_modules()))]:
         milliseconds, name, seed = slowest(found, chars)
         print(f"{title}: {len(found)} patterns, slowest {milliseconds:.1f} ms: {name} on {seed!r}")

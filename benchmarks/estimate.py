@@ -13,21 +13,21 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from kept.llm.adapters.base import estimate, whole
-from kept.llm.adapters.scripted import Scripted
+from kept.llm.adapters.base import estimate_tokens, format_full_prompt
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.ask import Ask
 from kept.llm.client import LlmClient
-from kept.llm.replies import Replies
+from kept.llm.replies import ReplyCache
 from kept.paths import Paths
-from kept.pipeline.estimate import foresee
-from kept.pipeline.run import Options, run
-from kept.workspace import Workspace, opened
+from kept.pipeline.estimate import estimate_run
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.workspace import Workspace, open_workspace
 from obedient import obey
 
 
 def told_and_asked(workspace: Workspace, transcripts: Path) -> tuple[int, int, Counter[str], int]:
     """The questions and tokens that are told; the questions by purpose and the tokens that are then asked."""
-    run(workspace, [transcripts], Options(model=False))
+    run_pipeline(workspace, [transcripts], RunOptions(model=False))
     asked: list[Ask] = []
 
     def answer(ask: Ask) -> dict[str, object]:
@@ -35,19 +35,19 @@ def told_and_asked(workspace: Workspace, transcripts: Path) -> tuple[int, int, C
         body: dict[str, object] = obey(ask)
         return body
 
-    asker = LlmClient(lambda: Scripted(answer), replies=Replies(workspace.paths.replies), clock=workspace.clock)
-    told = foresee(workspace, asker)
-    run(replace(workspace, llm=asker), [transcripts], Options())
+    asker = LlmClient(lambda: ScriptedModel(answer), replies=ReplyCache(workspace.paths.replies), clock=workspace.clock)
+    told = estimate_run(workspace, asker)
+    run_pipeline(replace(workspace, llm=asker), [transcripts], RunOptions())
     return (
         told.questions,
         told.usage.input_tokens,
         Counter(each.purpose for each in asked),
-        sum(estimate(whole(each)) for each in asked),
+        sum(estimate_tokens(format_full_prompt(each)) for each in asked),
     )
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as home, opened(Paths(root=Path(home), user=Path(home)), zone="UTC") as workspace:
+    with tempfile.TemporaryDirectory() as home, open_workspace(Paths(root=Path(home), user=Path(home)), zone="UTC") as workspace:
         questions, tokens, asked, spent = told_and_asked(workspace, Path(sys.argv[1]))
     print(f"told: {questions:,} questions, {tokens:,} tokens")
     print(f"asked: {asked.total():,} questions, {spent:,} tokens; {', '.join(f'{n} {kind}' for kind, n in asked.most_common())}")

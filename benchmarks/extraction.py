@@ -16,22 +16,22 @@ from pathlib import Path
 
 from kept.core.event import Cursor, Event
 from kept.core.memory import Accepted, Candidate, Held, Refused, Verdict
-from kept.core.project import FOLDER, root_of, scope_of
-from kept.extraction.gate import grounded, judge
-from kept.extraction.rules.candidates import extract
+from kept.core.project import FOLDER, project_root, project_scope
+from kept.extraction.gate import is_grounded, judge
+from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.view import LOOKBACK
 from kept.extraction.segment import segment
-from kept.profiles import profile
-from kept.profiles.language import lexicon_of
+from kept.profiles import load_profile
+from kept.profiles.language import choose_lexicon
 from kept.profiles.profile import Profile
-from kept.sources.files import Skipped, examine, find_files
+from kept.sources.files import SkippedFile, find_files, identify_file
 
 
 def sessions(root: Path) -> Iterator[list[Event]]:
     """The events of every transcript below a folder, one list a file."""
     for path in find_files(root):
-        source = examine(path)
-        if not isinstance(source, Skipped):
+        source = identify_file(path)
+        if not isinstance(source, SkippedFile):
             yield [event for piece in source.read(path, Cursor()) for event in piece.events]
 
 
@@ -39,17 +39,17 @@ def judged(events: list[Event], by: Profile) -> list[tuple[Candidate, Verdict]]:
     texts = {event.key: f"{event.text}\n{event.tool.target}\n{event.tool.detail}" if event.tool else event.text for event in events}
     found: list[tuple[Candidate, Verdict]] = []
     for episode in segment(events, by.buffer):
-        words = lexicon_of(events[max(0, episode.start - LOOKBACK) : episode.stop], by.languages)
-        for candidate in extract(
+        words = choose_lexicon(events[max(0, episode.start - LOOKBACK) : episode.stop], by.languages)
+        for candidate in extract_candidates(
             events,
             episode.start,
             episode.stop,
             profile=by,
             lexicon=words,
-            scope=lambda directory: scope_of(FOLDER + root_of(directory)),
+            scope=lambda directory: project_scope(FOLDER + project_root(directory)),
         ):
             verdict = judge(candidate, by, lexicon=words)
-            if isinstance(verdict, Accepted) and not grounded(candidate, texts):
+            if isinstance(verdict, Accepted) and not is_grounded(candidate, texts):
                 verdict = Refused(reason="ungrounded")
             found.append((candidate, verdict))
     return found
@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("--refused", action="store_true")
     parser.add_argument("--profile", default="coding")
     args = parser.parse_args()
-    by = profile(args.profile)
+    by = load_profile(args.profile)
     rows: list[dict[str, object]] = []
     size, seconds = 0, 0.0
     for events in sessions(args.transcripts):

@@ -13,14 +13,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from kept.core.event import Author, Event, Kind, Pointer, Precision
+from kept.core.event import Author, Event, EventKind, Pointer, Precision
 from kept.core.memory import Accepted, Held
 from kept.extraction.gate import judge
-from kept.extraction.rules.candidates import extract
+from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.view import LOOKBACK
 from kept.extraction.segment import segment
-from kept.profiles import profile
-from kept.profiles.language import lexicon_of
+from kept.profiles import load_profile
+from kept.profiles.language import choose_lexicon
 
 
 def event(ns: str, row: dict[str, str]) -> Event:
@@ -33,7 +33,7 @@ def event(ns: str, row: dict[str, str]) -> Event:
         record="",
         parent="",
         turn="",
-        kind=Kind.PROMPT if asks else Kind.RESPONSE,
+        kind=EventKind.PROMPT if asks else EventKind.RESPONSE,
         author=Author.HUMAN if asks else Author.ASSISTANT,
         label_reason="benchmark",
         text=row["text"],
@@ -67,13 +67,15 @@ def main() -> None:
     parser.add_argument("--held", action="store_true")
     parser.add_argument("--profile", default="coding")
     given = parser.parse_args()
-    way = profile(given.profile)
+    way = load_profile(given.profile)
     counts: Counter[str] = Counter()
     with given.out.open("w", encoding="utf-8") as out:
         for ns, events in conversations(given.file):
             for episode in segment(events, way.buffer):
-                words = lexicon_of(events[max(0, episode.start - LOOKBACK) : episode.stop], way.languages)
-                made = extract(events, episode.start, episode.stop, profile=way, lexicon=words, scope=lambda _: "project:benchmark")
+                words = choose_lexicon(events[max(0, episode.start - LOOKBACK) : episode.stop], way.languages)
+                made = extract_candidates(
+                    events, episode.start, episode.stop, profile=way, lexicon=words, scope=lambda _: "project:benchmark"
+                )
                 for each in made:
                     verdict = judge(each, way, lexicon=words)
                     counts[type(verdict).__name__.lower()] += 1

@@ -27,11 +27,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept.core.event import Author, Event, Kind, Pointer, Precision, Tool
-from kept.core.fence import tokens_of
+from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
+from kept.core.fence import estimate_token_count
 from kept.core.handover import CAUSE
-from kept.extraction.rules.handover import propose
-from kept.profiles import profile
+from kept.extraction.rules.handover import propose_handed_over
+from kept.profiles import load_profile
 
 KEPT = Path(sys.executable).with_name("kept")
 MOST_TURNS = 120  # of a longer session the first turns are shown
@@ -139,8 +139,8 @@ def prepare(args: argparse.Namespace) -> None:
             parts += [f"[hook]\n{line}"] if line else []
         (args.out / f"{name}.txt").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
         (args.out / f"{name}.form.txt").write_text(FORM.format(number=name), encoding="utf-8")
-        spent = [tokens_of(line) if line else 0 for line in lines]
-        key.append({"session": name, "turns": [turn["id"] for turn in turns], "start": tokens_of(start), "spent": spent})
+        spent = [estimate_token_count(line) if line else 0 for line in lines]
+        key.append({"session": name, "turns": [turn["id"] for turn in turns], "start": estimate_token_count(start), "spent": spent})
     (args.out / "key.json").write_text(json.dumps(key), encoding="utf-8")
     count = sum(len(session["turns"]) for session in key)
     reminded = sum(1 for session in key for tokens in session["spent"] if tokens)
@@ -213,7 +213,7 @@ def score(args: argparse.Namespace) -> None:
     turns = sum(len(session["turns"]) for session in answered)
     reminded = sum(1 for session in answered for tokens in session["spent"] if tokens)
     spent = sum(session["start"] + sum(session["spent"]) for session in answered)
-    called = sum(tokens_of(passage.words) for passage in handed)
+    called = sum(estimate_token_count(passage.words) for passage in handed)
     print(f"{len(answered)} sessions, {turns} turns; passages handed over: {len(handed)}")
     print(
         f"right: {len(right)} of {len(handed)} ({_share(len(right), len(handed))}); active as an unbroken typed passage: "
@@ -238,9 +238,9 @@ def is_certain(words: str, turn: Row) -> bool:
     """
     target = json.dumps({"text": words}, ensure_ascii=False)
     said = (
-        (Kind.RESPONSE, Author.ASSISTANT, turn["before"], None),
-        (Kind.PROMPT, Author.HUMAN, turn["text"], None),
-        (Kind.TOOL_CALL, Author.ASSISTANT, target, Tool(name="mcp__kept__suggest", target=target)),
+        (EventKind.RESPONSE, Author.ASSISTANT, turn["before"], None),
+        (EventKind.PROMPT, Author.HUMAN, turn["text"], None),
+        (EventKind.TOOL_CALL, Author.ASSISTANT, target, ToolUse(name="mcp__kept__suggest", target=target)),
     )
     events = [
         Event(
@@ -263,7 +263,7 @@ def is_certain(words: str, turn: Row) -> bool:
         )
         for place, (kind, author, text, tool) in enumerate(said)
     ]
-    made = propose(events, 0, len(events), profile=profile("coding"), scope=lambda _: "project:replay")
+    made = propose_handed_over(events, 0, len(events), profile=load_profile("coding"), scope=lambda _: "project:replay")
     return any(candidate.trigger == CAUSE and candidate.confidence > 0.9 for candidate in made)
 
 

@@ -28,19 +28,19 @@ from resource import RUSAGE_CHILDREN, getrusage
 from statistics import quantiles
 from typing import NamedTuple
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Origin
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add
 from kept.core.project import Project
 from kept.paths import find_paths
-from kept.recall.embed import embedder
-from kept.recall.embed_server.client import ask
-from kept.recall.index import Kind
-from kept.recall.index.queue import opened_queue
-from kept.recall.index.vectors import Entry, update
-from kept.recall.search import mark_of
+from kept.recall.embed import create_embedder
+from kept.recall.embed_server.client import ask_for_memories
+from kept.recall.index import UnitKind
+from kept.recall.index.queue import open_queue
+from kept.recall.index.vectors import VectorEntry, update_vectors
+from kept.recall.search import text_hash
 from kept.store.sqlite import SqliteStore
 from kept.store.values import Draft
 
@@ -66,7 +66,7 @@ def fill(home: Path, lines: list[str], count: int) -> int:
     """A store with so many active facts of a project, in passes of a thousand. Returns its bytes."""
     path = find_paths(str(home), {"HOME": str(home)}).store
     with SqliteStore(path) as store:
-        store.archive.put_project(Project(directory=DIRECTORY, identity="dir:/work/harbor", name="harbor", scope=SCOPE))
+        store.archive.save_project(Project(directory=DIRECTORY, identity="dir:/work/harbor", name="harbor", scope=SCOPE))
         run = store.log.start_run("benchmark", NOW)
         rest = list(facts(lines, count))
         for start in range(0, count, 1_000):
@@ -94,27 +94,32 @@ def fact(text: str, number: int) -> Memory:
         origin=Origin.USER,
         first_seen=seen,
         last_seen=seen,
-        artifacts=artifacts(text),
+        artifacts=find_artifacts(text),
     )
 
 
 def mean(home: Path, lines: list[str], count: int) -> None:
     """Vectors for all facts, by the local model."""
-    model = embedder("local")
+    model = create_embedder("local")
     if model is None:
         raise SystemExit("the model's pack is not here: make run")
     place = find_paths(str(home), {"HOME": str(home)})
     known = model.embed(lines[:count])
     rows = {}
     with SqliteStore(place.store) as store:
-        rows = dict(store._database.raw("SELECT id, rowid FROM memories").fetchall())  # noqa: SLF001 - the rows the vectors are of
+        rows = dict(store._database.execute_sql("SELECT id, rowid FROM memories").fetchall())  # noqa: SLF001 - the rows the vectors are of
     entries = [
-        Entry(kind=Kind.MEMORY, item=rows[digest(text, str(number), size=5)], mark=mark_of(text), vector=known[number % len(lines)])
+        VectorEntry(
+            kind=UnitKind.MEMORY,
+            item=rows[digest(text, str(number), size=5)],
+            mark=text_hash(text),
+            vector=known[number % len(lines)],
+        )
         for number, text in enumerate(facts(lines, count))
     ]
-    update(place.vectors, model.name, {}, entries)
-    with opened_queue(place.store) as queue:
-        queue.done(queue.next(10**9))
+    update_vectors(place.vectors, model.name, {}, entries)
+    with open_queue(place.store) as queue:
+        queue.done(queue.next_units(10**9))
 
 
 class Took(NamedTuple):
@@ -187,7 +192,7 @@ def warm(home: Path, known: str) -> Iterator[int]:
     program += "with kept_warm(find_paths(os.environ['HOME'], os.environ), os.environ): sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, env=environment(home)) as process:
         state = str(find_paths(str(home), {"HOME": str(home)}).state)
-        while not ask(state, known, 5.0)(["user", SCOPE])():
+        while not ask_for_memories(state, known, 5.0)(["user", SCOPE])():
             time.sleep(0.1)
         yield process.pid
         process.communicate()
@@ -199,7 +204,7 @@ def waited(home: Path, prompts: list[str], rounds: int, process: int) -> str:
     before = spent(process)
     for _, words in zip(range(rounds), cycle(prompts), strict=False):
         began = time.perf_counter()
-        ask(state, words, 5.0)(["user", SCOPE])()
+        ask_for_memories(state, words, 5.0)(["user", SCOPE])()
         took.append((time.perf_counter() - began) * 1000)
     parts, late = quantiles(took, n=20), sum(each > 150 for each in took)
     own = (spent(process) - before) / rounds

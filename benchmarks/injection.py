@@ -20,16 +20,16 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from kept.cli.hook import _marks
-from kept.core.fence import CORE, Piece
-from kept.core.project import folder_of
+from kept.cli.hook import _fingerprint_message
+from kept.core.fence import CORE, ContextPiece
+from kept.core.project import fallback_project_folder
 from kept.local import queue
-from kept.local.recall_settings import Recall
+from kept.local.recall_settings import RecallSettings
 from kept.recall import context
-from kept.recall.context import Asked, Place, assemble
-from kept.recall.embed import LOCAL, embedder
-from kept.recall.embed_server.query import near_here, spot
-from kept.store.reader import Known, Noted, StoreReader
+from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context
+from kept.recall.embed import LOCAL, create_embedder
+from kept.recall.embed_server.query import make_query_context, memories_in_process
+from kept.store.reader import RecallMemory, RecallNote, StoreReader
 
 PROMPTS = """
 SELECT e.at, t.session, t.project, f.path, e.block, e.place FROM events AS e JOIN thread_events AS te ON te.event = e.id
@@ -55,11 +55,11 @@ class Earlier(StoreReader):
     until = ""
     first: dict[str, str] = {}  # noqa: RUF012 - the one store of this run
 
-    def memories(self, rows: list[int]) -> list[Known]:
+    def memories(self, rows: list[int]) -> list[RecallMemory]:
         """Memories known before that moment."""
         return [each for each in super().memories(rows) if self.first.get(each.id, "") < self.until]
 
-    def notes(self, rows: list[int]) -> list[Noted]:
+    def notes(self, rows: list[int]) -> list[RecallNote]:
         """What was worked on before it."""
         return [each for each in super().notes(rows) if each.at < self.until]
 
@@ -73,8 +73,8 @@ def prompts(connection: sqlite3.Connection) -> Iterator[Prompt]:
         yield Prompt(at, session, project, path, blocks[block][place][TEXT])
 
 
-def injected(home: str, *, meaning: bool, days: bool = False) -> Iterator[tuple[Prompt, Piece]]:
-    state = queue.state_of(home)
+def injected(home: str, *, meaning: bool, days: bool = False) -> Iterator[tuple[Prompt, ContextPiece]]:
+    state = queue.state_folder(home)
     path = f"{state}/kept.db"
     connection = sqlite3.connect(path)
     scopes = dict(connection.execute("SELECT directory, scope FROM projects"))
@@ -82,29 +82,29 @@ def injected(home: str, *, meaning: bool, days: bool = False) -> Iterator[tuple[
         each: json.loads(body).get("first_seen") or "" for each, body in connection.execute("SELECT id, body FROM memories")
     }
     context.StoreReader = Earlier  # type: ignore[misc] # what is known later is left out
-    place = spot(state, Recall(most=100), os.environ)
+    place = make_query_context(state, RecallSettings(most=100), os.environ)
     if meaning:
-        embedder(LOCAL, stays=True)
+        create_embedder(LOCAL, stays=True)
     begun: set[str] = set()
     for each in prompts(connection):
         Earlier.until = each.at
         first = days and each.session not in begun
         begun.add(each.session)
-        asked = Asked(
+        asked = ContextRequest(
             message=each.text,
             directory=each.project,
             session=each.session,
             core=False,
             days=first,
-            marks=_marks(each.text),
+            marks=_fingerprint_message(each.text),
             client="codex",
         )
-        found = assemble(
-            Place(path, "/", seconds=60.0),
+        found = assemble_context(
+            RecallEnvironment(path, "/", seconds=60.0),
             asked,
             now=datetime.fromisoformat(each.at),
-            scope=scopes.get(each.project) or scopes.get(folder_of(each.path)) or "",
-            nearest=near_here(place, each.text) if meaning else None,
+            scope=scopes.get(each.project) or scopes.get(fallback_project_folder(each.path)) or "",
+            nearest=memories_in_process(place, each.text) if meaning else None,
         )
         yield from ((each, piece) for piece in found.pieces if piece.layer != CORE)
 

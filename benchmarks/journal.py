@@ -21,15 +21,15 @@ from time import process_time
 from typing import Any
 
 from kept.core.memory import Status
-from kept.journal.feed_reading import collect
-from kept.llm.adapters import Scripted
+from kept.journal.feed_reading import collect_feeds
+from kept.llm.adapters import ScriptedModel
 from kept.llm.ask import Ask
 from kept.llm.client import LlmClient
 from kept.paths import find_paths
-from kept.pipeline.run import Options, run
-from kept.pipeline.sleep import sleep
-from kept.pipeline.write_journal import Outcome, backfill, heads, plan, work_of
-from kept.workspace import Workspace, opened
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.sleep import run_sleep
+from kept.pipeline.write_journal import EntryOutcome, backfill_entries, load_entry_heads, make_entry_options, plan_backfill
+from kept.workspace import Workspace, open_workspace
 
 SPAN = date(2000, 1, 1), date(2100, 1, 1)
 MONTHS, DAYS = range(1, 8), range(1, 29)
@@ -151,26 +151,26 @@ class Writer:
 
 def measure(workspace: Workspace, source: Path, writer: Writer | None) -> None:
     """Write the entries and tell what came of them."""
-    run(workspace, [source], Options(model=False))
-    collect(workspace)
-    work = work_of(workspace)
-    days = plan(workspace, work, *SPAN).days
+    run_pipeline(workspace, [source], RunOptions(model=False))
+    collect_feeds(workspace)
+    work = make_entry_options(workspace)
+    days = plan_backfill(workspace, work, *SPAN).days
     own, nights, sizes = list[float](), list[float](), list[tuple[int, int]]()
     mark = process_time()
 
-    def told(_: Outcome) -> None:
+    def told(_: EntryOutcome) -> None:
         nonlocal mark
         own.append(process_time() - mark)
         mark = process_time()
         if len(own) % NIGHTS == 0:
-            sleep(workspace)  # as a night does; not every one, for it takes longer than all the rest
+            run_sleep(workspace)  # as a night does; not every one, for it takes longer than all the rest
         nights.append(process_time() - mark)
         active = [each for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
         sizes.append((sum(each.profile == "journal" for each in active), sum(len(each.content) for each in active)))
         mark = process_time()
 
-    found = backfill(workspace, work, days, told)
-    written = heads(workspace)
+    found = backfill_entries(workspace, work, days, told)
+    written = load_entry_heads(workspace)
     shares = Counter[str]()
     for head in written:
         shares.update(head.shares)
@@ -215,9 +215,9 @@ def main(source: Path, log: str) -> None:
             config.write_text("".join(f'[[feed]]\nkind = "{kind}"\npath = "{path}"\n' for kind, path in chosen))
             env = {**os.environ, "HOME": folder, "KEPT_EMBEDDINGS": "hashing"}
             print(f"{count} external sources, {'with a scripted writer' if writer else 'by rules'}")
-            with opened(find_paths(folder, env), env=env, also=("journal",)) as workspace:
+            with open_workspace(find_paths(folder, env), env=env, also=("journal",)) as workspace:
                 made = writer() if writer else None
-                asking = LlmClient(lambda made=made: Scripted(made)) if made else None
+                asking = LlmClient(lambda made=made: ScriptedModel(made)) if made else None
                 measure(replace(workspace, llm=asking), source, made)
 
 

@@ -16,30 +16,30 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.event import Origin
-from kept.core.fence import CORE, DAYS, Piece
+from kept.core.fence import CORE, DAYS, ContextPiece
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add
 from kept.core.project import Project
-from kept.local.recall_settings import Recall
+from kept.local.recall_settings import RecallSettings
 from kept.paths import find_paths
 from kept.recall import context
-from kept.recall.context import Asked, Place, assemble
-from kept.recall.embed import embedder
-from kept.recall.embed_server.query import near_here, spot
-from kept.recall.failures import marks_of
-from kept.recall.index import Kind
-from kept.recall.index.queue import opened_queue
-from kept.recall.index.vectors import Entry, update
-from kept.recall.search import mark_of
-from kept.store.reader import Noted, StoreReader
+from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context
+from kept.recall.embed import create_embedder
+from kept.recall.embed_server.query import make_query_context, memories_in_process
+from kept.recall.failures import message_fingerprints
+from kept.recall.index import UnitKind
+from kept.recall.index.queue import open_queue
+from kept.recall.index.vectors import VectorEntry, update_vectors
+from kept.recall.search import text_hash
+from kept.store.reader import RecallNote, StoreReader
 from kept.store.sqlite import SqliteStore
 from kept.store.values import Draft
 
 HERE = Path(__file__).with_name("judged")
 NOW = datetime(2026, 3, 12, 10, tzinfo=UTC)
-NOTE = Noted(
+NOTE = RecallNote(
     row=1,
     key="note",
     at="2026-03-11T15:00:00.000Z",
@@ -55,7 +55,7 @@ NOTE = Noted(
 class WithNotes(StoreReader):
     """A store in which something was worked on yesterday."""
 
-    def notes_between(self, start: str, stop: str, scopes: list[str]) -> list[Noted]:
+    def notes_between(self, start: str, stop: str, scopes: list[str]) -> list[RecallNote]:
         """What was worked on."""
         return [NOTE] if scopes and start <= NOTE.at < stop else []
 
@@ -93,8 +93,8 @@ def memory_of(number: int, row: list[str]) -> Memory:
         origin=Origin.USER,
         first_seen=seen,
         last_seen=seen,
-        artifacts=artifacts(text),
-        fingerprint=next(iter(marks_of(error)), "") if error else "",
+        artifacts=find_artifacts(text),
+        fingerprint=next(iter(message_fingerprints(error)), "") if error else "",
     )
 
 
@@ -103,33 +103,38 @@ def fill(home: Path) -> None:
     memories = [memory_of(number, row) for number, row in enumerate(rows("memories.tsv"))]
     with SqliteStore(paths.store) as store:
         for project in {row[0] for row in rows("memories.tsv")} - {"user"}:
-            store.archive.put_project(
+            store.archive.save_project(
                 Project(directory=f"/work/{project}", identity=f"dir:/work/{project}", name=project, scope=scope_of(project))
             )
         run = store.log.start_run("benchmark", NOW)
         added = tuple(Add(memory=each.id, at=NOW, reason="benchmark", value=each) for each in memories)
         store.log.commit(Draft(run=run, stage="import", subject="benchmark", actor=Actor.PERSON, recorded_at=NOW, operations=added))
         store.log.end_run(run, NOW, {})
-        rowids = dict(store._database.raw("SELECT id, rowid FROM memories").fetchall())  # noqa: SLF001 - rows the vectors are of
-    model = embedder(Recall().embeddings)
+        rowids = dict(store._database.execute_sql("SELECT id, rowid FROM memories").fetchall())  # noqa: SLF001 - rows the vectors are of
+    model = create_embedder(RecallSettings().embeddings)
     if model is not None:
         vectors = model.embed([each.content for each in memories])
         entries = [
-            Entry(kind=Kind.MEMORY, item=rowids[each.id], mark=mark_of(each.content), vector=vector)
+            VectorEntry(kind=UnitKind.MEMORY, item=rowids[each.id], mark=text_hash(each.content), vector=vector)
             for each, vector in zip(memories, vectors, strict=True)
         ]
-        update(paths.vectors, model.name, {}, entries)
-        with opened_queue(paths.store) as queue:
-            queue.done(queue.next(10**9))
+        update_vectors(paths.vectors, model.name, {}, entries)
+        with open_queue(paths.store) as queue:
+            queue.done(queue.next_units(10**9))
 
 
-def shown(store: Path, prompt: Prompt, *, words: bool) -> list[Piece]:
+def shown(store: Path, prompt: Prompt, *, words: bool) -> list[ContextPiece]:
     context.StoreReader = WithNotes  # type: ignore[misc, attr-defined] # so that something was worked on
-    nearest = None if words else near_here(spot(store.parent, Recall(), os.environ), prompt.text)
-    asked = Asked(
-        message=prompt.text, directory=f"/work/{prompt.project}", core=False, days=False, marks=marks_of(prompt.text), client="none"
+    nearest = None if words else memories_in_process(make_query_context(store.parent, RecallSettings(), os.environ), prompt.text)
+    asked = ContextRequest(
+        message=prompt.text,
+        directory=f"/work/{prompt.project}",
+        core=False,
+        days=False,
+        marks=message_fingerprints(prompt.text),
+        client="none",
     )
-    found = assemble(Place(str(store), "/", seconds=60.0, zone=UTC), asked, now=NOW, nearest=nearest)
+    found = assemble_context(RecallEnvironment(str(store), "/", seconds=60.0, zone=UTC), asked, now=NOW, nearest=nearest)
     return [each for each in found.pieces if each.layer != CORE]
 
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kept.recall.embed import LOCAL, Embedder, embedder
-from kept.recall.embed.language import language_of
-from kept.recall.embed.levels import level_of
+from kept.recall.embed import LOCAL, Embedder, create_embedder
+from kept.recall.embed.language import detect_language
+from kept.recall.embed.levels import find_scale
 from kept.recall.nearby import SURE
 
 FOLDER = Path(__file__).with_name("paraphrases")
@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("model", nargs="?", default="multilingual", choices=("small", "multilingual"))
     parser.add_argument("--table", action="store_true")
     given = parser.parse_args()
-    model = embedder(LOCAL, local=given.model, stays=True)
+    model = create_embedder(LOCAL, local=given.model, stays=True)
     if model is None:
         raise SystemExit("the model's pack is not here: make run brings it")
     unrelated = {name: prompts for name, *prompts in map(str.split, lines(FOLDER / "unrelated.tsv"), "\t" * 99)}
@@ -57,7 +57,7 @@ def lines(path: Path) -> list[str]:
 def levels(model: Embedder, questions: list[str], stored: np.ndarray) -> np.ndarray:
     """The cosines of questions and facts on the common scale; 0 where the model does not know a question's language."""
     raw = model.embed(questions, question=True) @ stored.T
-    known = [level_of(model.name, each) for each in questions]
+    known = [find_scale(model.name, each) for each in questions]
     return np.array([[each.of(float(cosine)) if each else 0.0 for cosine in row] for each, row in zip(known, raw, strict=True)])
 
 
@@ -70,7 +70,7 @@ def table(model: Embedder, facts: Mapping[str, list[list[str]]], unrelated: Mapp
         for questions, own in ((asked, True), (unrelated[name], False)):
             cosines = model.embed(questions, question=True) @ stored.T
             for place, (question, row) in enumerate(zip(questions, cosines, strict=True)):
-                language = language_of(question)
+                language = detect_language(question)
                 if (language == "english") != (name == "en"):
                     continue  # taken for another language
                 found.setdefault(language, []).extend(np.delete(row, place) if own else row)

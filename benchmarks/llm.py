@@ -18,18 +18,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from kept.core.event import Author, Kind
-from kept.extraction.questions import shown
-from kept.llm.adapters.base import whole
-from kept.llm.adapters.scripted import Scripted
+from kept.core.event import Author, EventKind
+from kept.extraction.questions import render_turn
+from kept.llm.adapters.base import format_full_prompt
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.ask import Ask, Usage
 from kept.llm.client import LlmClient
-from kept.llm.prices import date, price_of
-from kept.llm.replies import Replies
+from kept.llm.prices import price_of, price_table_date
+from kept.llm.replies import ReplyCache
 from kept.llm.room import PART_TOKENS
 from kept.paths import find_paths
-from kept.pipeline.run import Options, Report, run
-from kept.workspace import Workspace, opened
+from kept.pipeline.run import RunOptions, RunReport, run_pipeline
+from kept.workspace import Workspace, open_workspace
 from obedient import obey
 
 MODELS = ("claude-haiku-5-5", "gpt-6-luna")
@@ -53,9 +53,9 @@ class Counting:
         return obey(ask)
 
 
-def heard(workspace: Workspace, model: Counting, paths: Sequence[Path], *, force: bool = False) -> Report:
-    asker = LlmClient(lambda: Scripted(model), replies=Replies(workspace.paths.replies), clock=workspace.clock)
-    return run(replace(workspace, llm=asker), paths, Options(force=force))
+def heard(workspace: Workspace, model: Counting, paths: Sequence[Path], *, force: bool = False) -> RunReport:
+    asker = LlmClient(lambda: ScriptedModel(model), replies=ReplyCache(workspace.paths.replies), clock=workspace.clock)
+    return run_pipeline(replace(workspace, llm=asker), paths, RunOptions(force=force))
 
 
 def others(workspace: Workspace, system: str, group: int, *, tools: bool) -> tuple[int, int, int]:
@@ -66,9 +66,9 @@ def others(workspace: Workspace, system: str, group: int, *, tools: bool) -> tup
     for thread in workspace.store.archive.threads():
         events = workspace.store.archive.events(thread.id, 0, thread.events)
         said = [
-            shown(event, number)
+            render_turn(event, number)
             for number, event in enumerate(events)
-            if tools or (event.kind in (Kind.PROMPT, Kind.RESPONSE) and event.author in (Author.HUMAN, Author.ASSISTANT))
+            if tools or (event.kind in (EventKind.PROMPT, EventKind.RESPONSE) and event.author in (Author.HUMAN, Author.ASSISTANT))
         ]
         for at in range(0, len(said), group):
             calls += 1
@@ -94,14 +94,14 @@ def main() -> None:
     raw = sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
     with (
         tempfile.TemporaryDirectory() as home,
-        opened(find_paths(home, {"HOME": home}), zone="UTC", env={"HOME": home}) as workspace,
+        open_workspace(find_paths(home, {"HOME": home}), zone="UTC", env={"HOME": home}) as workspace,
     ):
         model = Counting()
         report = heard(workspace, model, [folder])
         system = model.asks[0].system
-        sizes = [tokens(whole(each)) for each in model.asks]
+        sizes = [tokens(format_full_prompt(each)) for each in model.asks]
         spent = report.asked.usage
-        days = Counter(minute.date() for minute in workspace.store.archive.minutes())
+        days = Counter(minute.date() for minute in workspace.store.archive.active_minutes())
         print(
             f"{raw / 1e6:.2f} MB raw, {report.reading.bytes_kept / 1e3:.0f} KB cleaned, {report.heard.threads} sessions, "
             f"{len(days)} days; "
@@ -110,7 +110,7 @@ def main() -> None:
             f"chunks of {PART_TOKENS:,} tokens; prompt (stable part) {tokens(system):,} tokens, largest question "
             f"{max(sizes):,} tokens; "
         )
-        print(f"prices of {date()}, in USD, without caching and batches\n")
+        print(f"prices of {price_table_date()}, in USD, without caching and batches\n")
         row("way", "calls", "tokens in", "tokens out", "tokens in a raw byte", "tokens in a memory", *MODELS)
         row(*["---"] * (6 + len(MODELS)))
         way("kept", (spent.calls, sum(sizes), spent.output_tokens), raw, report.active)

@@ -25,9 +25,9 @@ from typing import Any
 
 import re2
 
-from kept.core.statement import Statement, replaces, statement
-from kept.core.text import likeness
-from kept.profiles.lexicons import lexicon
+from kept.core.statement import Statement, is_replacement, parse_statement
+from kept.core.text import jaccard_similarity
+from kept.profiles.lexicons import load_lexicon
 
 LISTED = 0.4  # likeness from which a pair is listed
 _DAY = re.compile(r"(20\d\d)[-/](\d\d)[-/](\d\d)")
@@ -124,10 +124,10 @@ def _memories(home: Path) -> list[dict[str, Any]]:
 
 def _judge(memories: list[dict[str, Any]], pairs: Path | None) -> None:
     active = [each for each in memories if each["status"] == "active"]
-    says = [statement(each["content"], tuple(each["artifacts"])) for each in active]
+    says = [parse_statement(each["content"], tuple(each["artifacts"])) for each in active]
     near = sorted(_near(active, says), reverse=True)
-    against = [(i, j) for i, j in _together(active) if replaces(says[i], says[j]) or replaces(says[j], says[i])]
-    words = lexicon(("en",))
+    against = [(i, j) for i, j in _together(active) if is_replacement(says[i], says[j]) or is_replacement(says[j], says[i])]
+    words = load_lexicon(("en",))
     own = [each for each in active if re2.search(words.agent_talk, each["content"])]
     print(f"active {len(active)}; pairs alike {len(near)}; pairs of which one leaves no room for the other {len(against)}")
     print(
@@ -149,7 +149,7 @@ def _together(active: list[dict[str, Any]]) -> Iterator[tuple[int, int]]:
 
 def _near(active: list[dict[str, Any]], says: list[Statement]) -> Iterator[tuple[float, int, int]]:
     for i, j in _together(active):
-        share = likeness(says[i].content, says[j].content)
+        share = jaccard_similarity(says[i].content, says[j].content)
         if share >= LISTED:
             yield share, i, j
 

@@ -19,10 +19,10 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from kept.core.event import Cursor, Event
-from kept.core.redact import Redacted, redact
+from kept.core.redact import RedactionResult, redact
 from kept.intake.clean import Limits, clean
 from kept.sources.base import Source
-from kept.sources.files import Skipped, examine, find_files
+from kept.sources.files import SkippedFile, find_files, identify_file
 
 KEY = b"benchmark"
 
@@ -36,8 +36,8 @@ def main() -> None:
     files: dict[str, list[tuple[Source, Path]]] = defaultdict(list)
     for folder in options.folders:
         for path in find_files(folder):
-            found = examine(path)
-            if not isinstance(found, Skipped):
+            found = identify_file(path)
+            if not isinstance(found, SkippedFile):
                 files[found.name].append((found, path))
     print(
         f"{'format':14} {'files':>5} {'MB':>6} {'reader MB/s':>12} {'plain MB/s':>11} {'reader/plain':>12} {'text':>8} "
@@ -69,7 +69,7 @@ def measure(name: str, several: list[tuple[Source, Path]], least: float) -> tupl
     plainly = partial(redact, key=KEY)
     short = lru_cache(maxsize=1024)(plainly)  # as a run does: each event names the same directory, branch and tool again
 
-    def cleaning(text: str) -> Redacted:
+    def cleaning(text: str) -> RedactionResult:
         return short(text) if len(text) <= 200 else plainly(text)
 
     started = time.process_time()

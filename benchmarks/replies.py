@@ -17,12 +17,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from kept.evaluation.recordings import format_typed
-from kept.evaluation.replies import prepared
-from kept.evaluation.turns import Annotated, annotations, plain
+from kept.evaluation.replies import collect_questions
+from kept.evaluation.turns import AnnotatedTurn, load_annotations, normalize_text
 from kept.llm.ask import Ask
-from kept.llm.reply import Wrong, understand
+from kept.llm.reply import InvalidReply, parse_reply
 from kept.paths import Paths
-from kept.workspace import Workspace, opened
+from kept.workspace import Workspace, open_workspace
 
 HOME = Path(__file__).parent / "replies"
 SHARES = {3: 0.5, 2: 0.2, 1: 0.1, 0: 0.2}  # of the questions, by the importance of the best that stands in them
@@ -36,18 +36,18 @@ FORM = """{system}
 
 
 def open_desk(folder: Path) -> AbstractContextManager[Workspace]:
-    return opened(Paths(root=folder, user=folder), zone="UTC")
+    return open_workspace(Paths(root=folder, user=folder), zone="UTC")
 
 
-def stratum(ask: Ask, turns: list[Annotated]) -> tuple[int, str, int]:
+def stratum(ask: Ask, turns: list[AnnotatedTurn]) -> tuple[int, str, int]:
     """The importance of the best passage in a question, the source of its turns, and how many annotated turns it holds."""
-    text = plain(ask.prompt)
-    held = [turn for turn in turns if plain(turn.text)[:OPENING] in text and len(plain(turn.text)) > OPENING // 3]
-    best = max((keep.importance for turn in held for keep in turn.keep if plain(keep.quote)[:OPENING] in text), default=0)
+    text = normalize_text(ask.prompt)
+    held = [turn for turn in turns if normalize_text(turn.text)[:OPENING] in text and len(normalize_text(turn.text)) > OPENING // 3]
+    best = max((keep.importance for turn in held for keep in turn.keep if normalize_text(keep.quote)[:OPENING] in text), default=0)
     return best, (held[0].source if held else ""), len(held)
 
 
-def choose(asks: dict[str, Ask], turns: list[Annotated], most: int) -> dict[str, tuple[int, str, int]]:
+def choose(asks: dict[str, Ask], turns: list[AnnotatedTurn], most: int) -> dict[str, tuple[int, str, int]]:
     """At most so many questions: of each importance its share, of its sources in turn."""
     strata: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     found = {number: stratum(ask, turns) for number, ask in sorted(asks.items())}
@@ -67,8 +67,8 @@ def choose(asks: dict[str, Ask], turns: list[Annotated], most: int) -> dict[str,
 
 
 def prepare(transcripts: Path, annotated: Path, out: Path, most: int) -> None:
-    asks, files = prepared(open_desk, transcripts)
-    chosen = choose(asks, list(annotations(annotated)), most)
+    asks, files = collect_questions(open_desk, transcripts)
+    chosen = choose(asks, list(load_annotations(annotated)), most)
     (out / "questions").mkdir(parents=True, exist_ok=True)
     for number in chosen:
         ask = asks[number]
@@ -100,10 +100,10 @@ def check(folder: Path) -> int:
     for reader in sorted((folder / "replies").iterdir()):
         files = {path.stem: path for path in reader.glob("*.json")}
         for number, path in sorted(files.items()):
-            found = understand(path.read_text(encoding="utf-8"), schema)
-            if isinstance(found, Wrong) or number not in wanted:
+            found = parse_reply(path.read_text(encoding="utf-8"), schema)
+            if isinstance(found, InvalidReply) or number not in wanted:
                 wrong += 1
-                print(f"{path}: {found.reason if isinstance(found, Wrong) else 'no question has this id'}")
+                print(f"{path}: {found.reason if isinstance(found, InvalidReply) else 'no question has this id'}")
         print(f"{reader.name}: {len(files)} replies, {len(wanted - files.keys())} questions without one")
     return wrong
 

@@ -12,9 +12,9 @@ import os
 from pathlib import Path
 
 from kept.local import queue
-from kept.local.recall_settings import Recall
-from kept.recall.embed_server.query import spot
-from kept.recall.said import rank_said
+from kept.local.recall_settings import RecallSettings
+from kept.recall.embed_server.query import make_query_context
+from kept.recall.said import rank_said_turns
 
 HERE = Path(__file__).with_name("judged")
 RANKS = (1, 2, 5, 10)
@@ -28,12 +28,12 @@ def main() -> None:
     parser.add_argument("--words", action="store_true", help="without meaning")
     parser.add_argument("--show", action="store_true", help="print each prompt and what comes")
     given = parser.parse_args()
-    place = spot(queue.state_of(given.home), Recall(), os.environ)
+    place = make_query_context(queue.state_folder(given.home), RecallSettings(), os.environ)
     rows = [line.split("\t") for line in (HERE / "said.tsv").read_text(encoding="utf-8").splitlines()][given.held :: 2]
     found: dict[int, int] = dict.fromkeys(RANKS, 0)
     shown = helps = 0
     for key, prompt in rows:
-        turns = rank_said(place, prompt, given.scope, meaning=not given.words, most=10)
+        turns = rank_said_turns(place, prompt, given.scope, meaning=not given.words, most=10)
         ranks = [number for number, each in enumerate(turns, 1) if each.key.startswith(key)]
         for most in RANKS:
             found[most] += bool(ranks) and ranks[0] <= most

@@ -23,16 +23,16 @@ from time import perf_counter, process_time
 
 import numpy as np
 
-from kept.core.event import Account, Author, Cursor, Event, Pointer, Precision
-from kept.core.event import Kind as What
+from kept.core.event import Author, Cursor, Event, Pointer, Precision, RecordAccount
+from kept.core.event import EventKind as What
 from kept.paths import Paths
 from kept.recall import embed
-from kept.recall.embed import embedder
-from kept.recall.index import Kind
-from kept.recall.index.queue import opened_queue
-from kept.recall.index.vectors import Entry, update
-from kept.recall.search import mark_of, search
-from kept.workspace import Workspace, opened
+from kept.recall.embed import create_embedder
+from kept.recall.index import UnitKind
+from kept.recall.index.queue import open_queue
+from kept.recall.index.vectors import VectorEntry, update_vectors
+from kept.recall.search import search, text_hash
+from kept.workspace import Workspace, open_workspace
 
 SYLLABLES = ("ka", "lo", "mi", "ren", "tas", "vel", "dor", "shi", "pun", "gra", "bel", "quo", "zan", "fir", "hus", "ne")
 ROUNDS = 15
@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
     talk = Talk()
-    model = embedder("local", stays=True)
+    model = create_embedder("local", stays=True)
     if model is not None:
         model.embed(["kept"])
         spent = timed(lambda: model.embed([talk.text(6)]))
@@ -80,7 +80,7 @@ PROGRAM = "import sys; from pathlib import Path; import search; search.measured(
 def measured(folder: Path, size: int) -> None:
     """One size, in a process of its own, so that its memory is its own."""
     talk = Talk()
-    with opened(Paths(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as workspace:
+    with open_workspace(Paths(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as workspace:
         started, clock = process_time(), perf_counter()
         filled(workspace, size, talk)
         made = f"archived at {size / (process_time() - started):,.0f} a processor second ({perf_counter() - clock:.0f} s)"
@@ -95,9 +95,9 @@ ASK = "import sys; from pathlib import Path; import search; search.told(Path(sys
 
 def told(folder: Path, way: str) -> None:
     talk, meaning = Talk(), way != "words"
-    embed._hashing = Random  # type: ignore[assignment] # noqa: SLF001 - stands for the model that made the vectors
-    with opened(Paths(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as workspace:
-        for kind, where in (("turns", (Kind.TURN,)), ("everything", tuple(Kind))):
+    embed._create_hashing = Random  # type: ignore[assignment] # noqa: SLF001 - stands for the model that made the vectors
+    with open_workspace(Paths(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as workspace:
+        for kind, where in (("turns", (UnitKind.TURN,)), ("everything", tuple(UnitKind))):
             search(workspace, talk.text(6), where=where, meaning=meaning)
             ask = partial(search, workspace, where=where, meaning=meaning)
             spent = [timed(lambda ask=ask: ask(talk.text(6)), 1) for _ in range(ROUNDS)]
@@ -120,17 +120,17 @@ def filled(workspace: Workspace, size: int, talk: Talk) -> None:
         with workspace.store.transaction():
             for session, group in groupby(events, key=lambda each: each.session):
                 said = list(group)
-                account = Account(records=len(said), kept=len(said), events=len(said))
+                account = RecordAccount(records=len(said), kept=len(said), events=len(said))
                 workspace.store.archive.add("eval", session, said, account, Cursor(), anew=False)
         mine = [(start + place + 1, each.text) for place, each in enumerate(events) if each.author is Author.HUMAN]
         vectors = model.embed([text for _, text in mine])
         entries = [
-            Entry(kind=Kind.TURN, item=row, mark=mark_of(text), vector=vector)
+            VectorEntry(kind=UnitKind.TURN, item=row, mark=text_hash(text), vector=vector)
             for (row, text), vector in zip(mine, vectors, strict=True)
         ]
-        update(workspace.paths.vectors, model.name, {}, entries)
-    with opened_queue(workspace.paths.store) as queue:
-        queue.done(queue.next(10**9))
+        update_vectors(workspace.paths.vectors, model.name, {}, entries)
+    with open_queue(workspace.paths.store) as queue:
+        queue.done(queue.next_units(10**9))
 
 
 def turn(number: int, text: str) -> Event:
@@ -162,7 +162,7 @@ class Random:
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> np.ndarray:  # noqa: ARG002 - as the others
         """A vector of length one for each."""
-        made = np.stack([np.random.default_rng(mark_of(each)).standard_normal(896, np.float32) for each in texts])
+        made = np.stack([np.random.default_rng(text_hash(each)).standard_normal(896, np.float32) for each in texts])
         return made / np.linalg.norm(made, axis=1, keepdims=True)
 
 

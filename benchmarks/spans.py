@@ -19,9 +19,9 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
-from kept.core.event import Author, Cursor, Kind, is_note
-from kept.core.spans import spans
-from kept.sources.files import Skipped, examine, find_files
+from kept.core.event import Author, Cursor, EventKind, is_note
+from kept.core.spans import find_spans
+from kept.sources.files import SkippedFile, find_files, identify_file
 
 SEED = 20261122
 UNITS = 8  # units of one prompt, so that a few long ones do not make up the sample
@@ -124,7 +124,7 @@ def interval(wrong: int, total: int) -> tuple[float, float]:
 def predicted(text: str, start: int, end: int) -> str:
     typed = sum(
         1
-        for span in spans(text)
+        for span in find_spans(text)
         if span.is_typed
         for place in range(max(span.start, start), min(span.end, end))
         if not text[place].isspace()
@@ -161,12 +161,12 @@ def row_of(key: str, source: str, text: str, rng: random.Random) -> dict[str, ob
 def prompts(folder: Path) -> Iterator[tuple[str, str]]:
     """The prompts below a folder that are labelled human, with their format; entries of journals are none."""
     for path in find_files(folder):
-        source = examine(path)
-        if isinstance(source, Skipped):
+        source = identify_file(path)
+        if isinstance(source, SkippedFile):
             continue
         for piece in source.read(path, Cursor()):
             for event in piece.events:
-                if event.kind is Kind.PROMPT and event.author is Author.HUMAN and not is_note(event) and event.text.strip():
+                if event.kind is EventKind.PROMPT and event.author is Author.HUMAN and not is_note(event) and event.text.strip():
                     yield source.name, event.text
 
 

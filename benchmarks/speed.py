@@ -22,8 +22,8 @@ from pathlib import Path
 from corpus import repeat
 
 from kept.paths import Paths
-from kept.pipeline.run import Options, run
-from kept.workspace import opened
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.workspace import open_workspace
 
 KEPT = [sys.executable, "-m", "kept"]
 
@@ -84,8 +84,8 @@ def stages(transcripts: Path, home: Path, size: int) -> None:
         spent[stage] += (now := time.process_time()) - since
         stage, since = name, now
 
-    with opened(Paths(root=home, user=home), zone="UTC") as workspace:
-        run(workspace, [transcripts], Options(model=False), progress=note)
+    with open_workspace(Paths(root=home, user=home), zone="UTC") as workspace:
+        run_pipeline(workspace, [transcripts], RunOptions(model=False), progress=note)
     note("")
     for name, seconds in spent.most_common():
         row(f"  {name}", "", f"{seconds:.2f} s", f"{size / 1e6 / seconds:.0f} MB/s, {100 * seconds / spent.total():.0f} %")

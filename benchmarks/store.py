@@ -16,8 +16,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from kept.core.event import Account, Author, Cursor, Event, Kind, Origin, Pointer, Precision
-from kept.core.memory import Accepted, Actor, Candidate, Evidence, Judged, Memory, Status
+from kept.core.event import Author, Cursor, Event, EventKind, Origin, Pointer, Precision, RecordAccount
+from kept.core.memory import Accepted, Actor, Candidate, CandidateVerdict, Evidence, Memory, Status
 from kept.core.operation import Add, Pin
 from kept.store.sqlite import SqliteStore
 from kept.store.values import Draft, Span
@@ -69,7 +69,7 @@ def event(number: int, text: str) -> Event:
         record=f"r{number}",
         parent="",
         turn="",
-        kind=Kind.PROMPT,
+        kind=EventKind.PROMPT,
         author=Author.HUMAN,
         label_reason="typed",
         text=text,
@@ -82,7 +82,7 @@ def event(number: int, text: str) -> Event:
     )
 
 
-def memory(number: int, said: Event) -> tuple[Judged, Memory]:
+def memory(number: int, said: Event) -> tuple[CandidateVerdict, Memory]:
     quote = Evidence(
         quote=said.text, event=said.key, session=said.session, path="f", at=said.at, author="human", origin=Origin.USER
     )
@@ -116,7 +116,7 @@ def memory(number: int, said: Event) -> tuple[Judged, Memory]:
         candidates=(candidate.id,),
         trigger="rule",
     )
-    return Judged(candidate=candidate, verdict=Accepted()), value
+    return CandidateVerdict(candidate=candidate, verdict=Accepted()), value
 
 
 def fill(store: SqliteStore, size: int) -> None:
@@ -129,13 +129,18 @@ def fill(store: SqliteStore, size: int) -> None:
         with store.transaction():
             path = f"f{first}"
             store.archive.add(
-                "benchmark", path, events, Account(records=len(events), kept=len(events), events=len(events)), Cursor(), anew=True
+                "benchmark",
+                path,
+                events,
+                RecordAccount(records=len(events), kept=len(events), events=len(events)),
+                Cursor(),
+                anew=True,
             )
             threads = {each.session: each for each in store.archive.threads(pending=True) if each.path == path}
             for session, thread in threads.items():
                 judged = tuple((0, each) for each, value in made if value.evidence[0].session == session)
                 store.log.commit(draft(run, "extract", span=Span(thread=thread.id, start=0, judged=judged)))
-                store.archive.progressed(thread.id, extracted=thread.events, seen=thread.events)
+                store.archive.save_extraction_progress(thread.id, extracted=thread.events, seen=thread.events)
             adds = tuple(Add(memory=value.id, at=value.first_seen, reason="accepted", value=value) for _, value in made)
             store.log.commit(draft(run, "curate", operations=adds))
     store.log.end_run(run, NOW, {})
@@ -161,8 +166,8 @@ def measure(path: Path, size: int) -> tuple[str, ...]:
         last = store.log.commit(draft(run, "person", operations=(pin(ids[0]),)))
         undo = seconds(lambda: store.log.commit(draft(run, "undo", undoes=(last.id,))))
         search = seconds(lambda: [store.log.search((chance.choice(WORDS), chance.choice(WORDS)), 10) for _ in range(20)]) / 20
-        check = seconds(store.damage)
-        assert store.damage() == () if size < 5_000 else True
+        check = seconds(store.find_damage)
+        assert store.find_damage() == () if size < 5_000 else True
         rebuild = seconds(store.log.rebuild)
     return (
         f"{size:,}",
@@ -204,7 +209,9 @@ def transcript(path: Path, megabytes: int) -> None:
                 text = " ".join(chance.choice(WORDS) for _ in range(chance.randrange(5, 150)))
                 events.append(event(number, text))
                 size, number = size + len(text), number + 1
-            store.archive.add("benchmark", "f", events, Account(records=BATCH, kept=BATCH, events=BATCH), Cursor(), anew=False)
+            store.archive.add(
+                "benchmark", "f", events, RecordAccount(records=BATCH, kept=BATCH, events=BATCH), Cursor(), anew=False
+            )
         passed = time.perf_counter() - started
     print(
         f"archive: {size / 1e6:.0f} MB of cleaned turns in {passed:.1f} s, {path.stat().st_size / size:.2f} MB of store for each MB"

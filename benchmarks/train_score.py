@@ -19,16 +19,16 @@ from typing import NamedTuple
 import numpy as np
 
 import kept.extraction.score
-from kept.core.event import Author, Event, Kind, Pointer, Precision
+from kept.core.event import Author, Event, EventKind, Pointer, Precision
 from kept.core.memory import WISH
-from kept.core.sentences import sentences
+from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans
-from kept.evaluation.turns import Annotated, annotations
-from kept.extraction.rules.prompts import propose
-from kept.extraction.score import NEAR, Model, features, score
-from kept.profiles import profile
-from kept.profiles.language import lexicon_of
-from kept.profiles.lexicons import lexicon
+from kept.evaluation.turns import AnnotatedTurn, load_annotations
+from kept.extraction.rules.prompts import propose_prompt_tellings
+from kept.extraction.score import NEAR, ScoreModel, features, score
+from kept.profiles import load_profile
+from kept.profiles.language import choose_lexicon
+from kept.profiles.lexicons import load_lexicon
 
 RIDGE = 10.0  # the strength of the penalty on weights, in standard deviations of a feature
 BEST = (10, 20, 40)
@@ -45,11 +45,11 @@ class Row(NamedTuple):
     waits: bool
 
 
-def events_of(turns: Sequence[Annotated]) -> list[Event]:
+def events_of(turns: Sequence[AnnotatedTurn]) -> list[Event]:
     said = [
         (kind, author, text, turn.id)
         for turn in turns
-        for kind, author, text in ((Kind.RESPONSE, Author.ASSISTANT, turn.before), (Kind.PROMPT, Author.HUMAN, turn.text))
+        for kind, author, text in ((EventKind.RESPONSE, Author.ASSISTANT, turn.before), (EventKind.PROMPT, Author.HUMAN, turn.text))
         if text.strip()
     ]
     return [
@@ -75,23 +75,25 @@ def events_of(turns: Sequence[Annotated]) -> list[Event]:
     ]
 
 
-def rows_of(turns: Sequence[Annotated]) -> list[Row]:
+def rows_of(turns: Sequence[AnnotatedTurn]) -> list[Row]:
     """The sentences of one session's typed turns."""
-    by, events, rows = profile("coding"), events_of(turns), []
-    every = lexicon(by.languages).spoken
+    by, events, rows = load_profile("coding"), events_of(turns), []
+    every = load_lexicon(by.languages).spoken
     of_turn = {turn.id: turn for turn in turns}
     for place, event in enumerate(events):
-        if event.kind is not Kind.PROMPT:
+        if event.kind is not EventKind.PROMPT:
             continue
         turn = of_turn[event.key.split(" ", 1)[1]]
         replied = any(each.author is Author.ASSISTANT for each in events[max(0, place - NEAR) : place])
-        words = lexicon_of([event], by.languages)
+        words = choose_lexicon([event], by.languages)
         proposed = {
             candidate.content: candidate
-            for candidate in propose(events, place, place + 1, profile=by, lexicon=words, scope=lambda _: "project:annotated")
+            for candidate in propose_prompt_tellings(
+                events, place, place + 1, profile=by, lexicon=words, scope=lambda _: "project:annotated"
+            )
         }
         for span in typed_spans(event):
-            for sentence in sentences(event.text, span.start, span.end):
+            for sentence in split_sentences(event.text, span.start, span.end):
                 text = event.text[sentence.start : sentence.end]
                 made = next((one for content, one in proposed.items() if content in text), None)
                 if len(text) < 15 or sentence.aside:
@@ -99,11 +101,11 @@ def rows_of(turns: Sequence[Annotated]) -> list[Row]:
                 content, trigger = (made.content, made.trigger) if made else (text, WISH)
                 values = features(content, trigger=trigger, after_reply=replied, patterns=every)
                 waits = made is not None and bool(made.doubt)
-                rows.append(Row(source=turn.source, words=content, values=values, right=turn.keeps(text), waits=waits))
+                rows.append(Row(source=turn.source, words=content, values=values, right=turn.is_worth_keeping(text), waits=waits))
     return rows
 
 
-def train(rows: Sequence[Row]) -> Model:
+def train(rows: Sequence[Row]) -> ScoreModel:
     """Ridge logistic regression by Newton's method, on standardized features; the weights are those of the plain ones."""
     names = list(rows[0].values)
     plain = np.array([[row.values[name] for name in names] for row in rows])
@@ -119,10 +121,10 @@ def train(rows: Sequence[Row]) -> Model:
         weights -= np.linalg.solve((inputs.T * (odds * (1 - odds))) @ inputs + penalty, slope)
     scaled = weights[1:] / spread
     named = {name: round(float(weight), 3) for name, weight in zip(names, scaled, strict=True)}
-    return Model(bias=round(float(weights[0] - scaled @ mean), 3), weights=named)
+    return ScoreModel(bias=round(float(weights[0] - scaled @ mean), 3), weights=named)
 
 
-def ranked(model: Model, rows: Sequence[Row]) -> list[tuple[float, bool]]:
+def ranked(model: ScoreModel, rows: Sequence[Row]) -> list[tuple[float, bool]]:
     """Probability and truth of the rows that would wait, each text once, the best first."""
     found = {row.words: (1 / (1 + exp(-score(row.values, model).value)), row.right) for row in rows if row.waits}
     return sorted(found.values(), key=lambda pair: -pair[0])
@@ -139,8 +141,8 @@ def main() -> None:
     parser.add_argument("turns", type=Path)
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
-    by_session: dict[tuple[str, str], list[Annotated]] = defaultdict(list)
-    for turn in annotations(args.turns):
+    by_session: dict[tuple[str, str], list[AnnotatedTurn]] = defaultdict(list)
+    for turn in load_annotations(args.turns):
         by_session[turn.source, turn.session].append(turn)
     rows = [row for turns in by_session.values() for row in rows_of(turns)]
     print(f"{len(rows)} sentences, {sum(row.right for row in rows)} of them kept")

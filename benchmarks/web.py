@@ -22,15 +22,15 @@ from typing import Any
 
 from store import NOW, event, memory, sentence
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.memory import Actor
 from kept.core.operation import Add
 from kept.paths import Paths
 from kept.store.values import Draft
-from kept.web import listen, make
-from kept.web.room import Room
-from kept.web.server import Server, config_of
-from kept.workspace import opened
+from kept.web import create_app, open_socket
+from kept.web.room import WebContext
+from kept.web.server import WebServer, server_config
+from kept.workspace import open_workspace
 
 CHROMIUM = "/usr/bin/chromium"
 BATCH = 500
@@ -59,7 +59,7 @@ def main() -> None:
 def fill(home: Paths, size: int) -> str:
     """A store of so many memories in forty projects; the id of one."""
     chance = random.Random(1)
-    with opened(home) as workspace:
+    with open_workspace(home) as workspace:
         for start in range(0, size, BATCH):
             made = [memory(number, event(number, sentence(chance)))[1] for number in range(start, min(start + BATCH, size))]
             run = workspace.store.log.start_run("run", NOW)
@@ -68,16 +68,16 @@ def fill(home: Paths, size: int) -> str:
                 Draft(run=run, stage="curate", subject="coding", actor=Actor.MACHINE, recorded_at=NOW, operations=operations)
             )
             workspace.store.log.end_run(run, NOW, {})
-        settle(workspace, lambda: None)  # so that there are files
-        return next(iter(sorted(workspace.store.log.ids())))
+        apply_person_change(workspace, lambda: None)  # so that there are files
+        return next(iter(sorted(workspace.store.log.memory_ids())))
 
 
 @contextmanager
 def served(home: Paths) -> Iterator[tuple[int, str]]:
-    own = listen(0)
-    room = Room(open_desk=partial(opened, home), home=home, key="k" * 43, port=own.getsockname()[1])
+    own = open_socket(0)
+    room = WebContext(open_desk=partial(open_workspace, home), home=home, key="k" * 43, port=own.getsockname()[1])
     ready = threading.Event()
-    running = Server(config_of(make(room)), ready.set)
+    running = WebServer(server_config(create_app(room)), ready.set)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [own]}, daemon=True)
     thread.start()
     ready.wait()

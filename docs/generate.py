@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import kept
-from kept.cli.parsers import parser
+from kept.cli.parsers import create_parser
 from kept.cli.registry import GLOBAL_OPTIONS, GROUPS, Command
 from kept.core import errors
-from kept.mcp import make
-from kept.memories.configure import groups, listed
+from kept.mcp import create_server
+from kept.memories.configure import describe_settings, setting_groups
 from kept.paths import Paths
 from kept.profiles.profile import Category, Outputs, Profile
 
@@ -40,7 +40,7 @@ def commands() -> Lines:
 
 
 def _command(command: Command) -> Lines:
-    made = parser(command)
+    made = create_parser(command)
     yield from (f"### kept {command.name}", "", _sentences(made.help) or command.summary, "")
     yield from _parameters(made)
     for name, action in sorted(getattr(made, "commands", {}).items()):
@@ -71,8 +71,8 @@ def settings() -> Lines:
         "",
     )
     with tempfile.TemporaryDirectory() as folder:
-        every = listed(Paths(root=Path(folder), user=Path(folder)))
-    for _, title in groups():
+        every = describe_settings(Paths(root=Path(folder), user=Path(folder)))
+    for _, title in setting_groups():
         rows = [
             (
                 each.name,
@@ -115,7 +115,7 @@ def profiles() -> Lines:
 
 def mcp() -> Lines:
     """The tools and resources of the MCP server."""
-    server = make(_no_workspace)
+    server = create_server(_no_workspace)
     yield from (
         "# MCP",
         "",

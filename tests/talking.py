@@ -2,8 +2,8 @@
 
 import json
 
-from kept.memories.person import find
-from kept.pipeline.erase.forget import forget, request_of
+from kept.memories.person import find_memory
+from kept.pipeline.erase.forget import forget, make_erasure_request
 
 RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 OTHER = "Never use pip in this repo, always use `uv sync` instead."
@@ -81,4 +81,4 @@ def _record(session, number, kind, *words):
 
 def forget_ids(workspace, ids):
     """Forget memories by id; what came of it."""
-    return forget(workspace, request_of(workspace, [find(workspace, number) for number in ids]))
+    return forget(workspace, make_erasure_request(workspace, [find_memory(workspace, number) for number in ids]))

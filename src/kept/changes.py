@@ -7,47 +7,47 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from kept.core.errors import BusyError
-from kept.intake.projects import record
-from kept.intake.reading import Reading, archive_files, discover
-from kept.llm.replies import Replies
-from kept.local.files import locked
-from kept.outputs.write import FileState, Written, absorb_edits, file_states, write_outputs
-from kept.recall.indexing import CHANGE_SECONDS, UNMADE, bring_up_to_date
+from kept.intake.projects import record_projects
+from kept.intake.reading import ReadingReport, archive_files, discover
+from kept.llm.replies import ReplyCache
+from kept.local.files import hold_lock
+from kept.outputs.write import FileState, WriteReport, file_states, merge_hand_edits, write_outputs
+from kept.recall.indexing import CHANGE_SECONDS, UNMADE, update_index
 from kept.store.run_number import RunNumber
 from kept.workspace import Workspace
 
 T = TypeVar("T")
 
 
-def read_before_edits(workspace: Workspace, *, locks: bool = True) -> None:
+def archive_before_edits(workspace: Workspace, *, locks: bool = True) -> None:
     """Archive what is new where a file of kept's was edited: transcripts tell which edits are an agent's.
 
     Without ``locks`` the caller holds the lock of runs. Raises BusyError while a run is under way (it reads by
     itself) and StoreError.
     """
     if any(state is FileState.EDITED for _, state, _ in file_states(workspace)):
-        with locked(workspace.paths.lock) if locks else nullcontext():
+        with hold_lock(workspace.paths.lock) if locks else nullcontext():
             reading = archive_files(workspace, discover(workspace, ()))
-            erase_traces(workspace, reading)
-            record(workspace, reading)
+            erase_opted_out_traces(workspace, reading)
+            record_projects(workspace, reading)
 
 
-def erase_traces(workspace: Workspace, reading: Reading) -> None:
+def erase_opted_out_traces(workspace: Workspace, reading: ReadingReport) -> None:
     """Erase what else tells of the sessions that a reading found not to be remembered: no byte of them stays. Raises StoreError."""
     if reading.erased:
-        with closing(Replies(workspace.paths.replies)) as replies:
-            replies.forget(reading.opted_out, lambda _: False)
+        with closing(ReplyCache(workspace.paths.replies)) as replies:
+            replies.erase_replies(reading.opted_out, lambda _: False)
         workspace.store.compact()
 
 
-def settle(
+def apply_person_change(
     workspace: Workspace,
     change: Callable[[], T],
     *,
     accepted: Mapping[Path, str] = MappingProxyType({}),
     with_files: bool = True,
     locks: bool = True,
-) -> tuple[T, Written]:
+) -> tuple[T, WriteReport]:
     """Do a person's change between absorbing hand edits and writing the outputs, so that neither undoes the other.
 
     Without ``with_files`` the files are left to the next run, which reads first which of their edits are an agent's.
@@ -56,21 +56,21 @@ def settle(
     returned, and what was written. Where another process is writing the outputs for long, the change stands and the next run writes
     them: a problem told. Raises StoreError, and what the change raises.
     """
-    written = Written(accepted=dict(accepted))
+    written = WriteReport(accepted=dict(accepted))
     number = RunNumber(workspace.store.log, workspace.clock, "absorb")
     try:
         if with_files:
             with_files = False
-            with _unless_busy(written):
-                read_before_edits(workspace, locks=locks)
-                absorb_edits(workspace, number, written)
+            with _report_busy(written):
+                archive_before_edits(workspace, locks=locks)
+                merge_hand_edits(workspace, number, written)
                 with_files = True
         result = change()
         if with_files:
-            with _unless_busy(written):
+            with _report_busy(written):
                 write_outputs(workspace, number, written)
         with suppress(*UNMADE):  # found by its words until the next run, which tells what is wrong
-            bring_up_to_date(workspace, CHANGE_SECONDS)
+            update_index(workspace, CHANGE_SECONDS)
     finally:
         if number.started:
             workspace.store.log.end_run(number(), workspace.clock(), {})
@@ -78,7 +78,7 @@ def settle(
 
 
 @contextmanager
-def _unless_busy(written: Written) -> Iterator[None]:
+def _report_busy(written: WriteReport) -> Iterator[None]:
     try:
         yield
     except BusyError as error:

@@ -24,14 +24,14 @@ class Paths:
 
     def of(self, client: Client) -> Path:
         """The folder of a coding agent. Only in the user's own home may it lie elsewhere: a trial changes nothing outside."""
-        return client.folder_in(self.root, dict(self.variables), outside=self.root == self.user)
+        return client.resolve_folder(self.root, dict(self.variables), outside=self.root == self.user)
 
     def boundary(self, path: Path) -> Path:
         """The folder that writing a path must not leave: the home, or an agent's folder that the environment puts elsewhere."""
         folders = (self.of(each) for each in (*CLIENTS, GEMINI))
         return next((each for each in folders if not each.is_relative_to(self.root) and path.is_relative_to(each)), self.root)
 
-    def output(self, path: str) -> Path:
+    def output_path(self, path: str) -> Path:
         """A file that kept writes, given below the home; one below an agent's folder lies where the environment says that folder
         is.
         """

@@ -19,21 +19,30 @@ import tzlocal
 from kept import profiles
 from kept.core.errors import ConfigError, DamagedError, RefusedPathError, StoreError, UsageError
 from kept.core.memory import USER_SCOPE, Memory
-from kept.core.project import FOLDER, PROJECT, REMOTE, corrected, folder_of, root_of, scope_of, short_names
+from kept.core.project import (
+    FOLDER,
+    PROJECT,
+    REMOTE,
+    correct_directory,
+    fallback_project_folder,
+    project_root,
+    project_scope,
+    short_names,
+)
 from kept.core.redact import redact
-from kept.core.redact.scanner import scanner
-from kept.core.text import label_of
+from kept.core.redact.scanner import load_scanner
+from kept.core.text import project_label
 from kept.core.times import parse_instant
 from kept.local import files
 from kept.local import settings as settings_file
-from kept.local.checkouts import Checkout, checkout_of
+from kept.local.checkouts import Checkout, find_checkout
 from kept.local.settings import Settings
-from kept.local.settings.roots import is_vault, root_above
+from kept.local.settings.roots import find_root_above, is_vault
 from kept.paths import Paths, refuse_state_elsewhere
-from kept.profiles.profile import Category, Profile, Use, choose, read_kind
-from kept.profiles.prompts import Prompt, overlaid, prompt
-from kept.sources.entries import ENTRY, entries
-from kept.store.moved_home import rehome
+from kept.profiles.profile import Category, Profile, ProfileRule, choose_profile, parse_kind
+from kept.profiles.prompts import Prompt, load_prompt, with_declared_categories
+from kept.sources.entries import ENTRY, find_entries
+from kept.store.moved_home import move_outputs
 from kept.store.protocol import Store
 from kept.store.sqlite import SqliteStore
 
@@ -78,23 +87,23 @@ class Workspace:
 
     def profile_for(self, source: str, directory: str, path: str = "") -> Profile:
         """The profile that remembers what is said in a directory and told by a source; ``path`` is the transcript's."""
-        place = place_of(directory, path)
-        root = root_above(self.settings.root, Path(path), self.paths.user) if path else None
+        place = project_directory(directory, path)
+        root = find_root_above(self.settings.root, Path(path), self.paths.user) if path else None
         vault = root is not None and is_vault(root, self.paths.user)
-        usual = VAULT if vault or (source == VAULT and (Path(root_of(place)) / VAULT_MARKER).is_file()) else ""
+        usual = VAULT if vault or (source == VAULT and (Path(project_root(place)) / VAULT_MARKER).is_file()) else ""
         usual = JOURNAL if source == ENTRY else usual
         uses = [
-            replace(each, projects=tuple(_expanded(one, self.paths.user) for one in each.projects)) for each in self.settings.use
+            replace(each, projects=tuple(_expand_home(one, self.paths.user) for one in each.projects)) for each in self.settings.use
         ]
-        return choose(uses, self.profiles, source, place, usual=usual)
+        return choose_profile(uses, self.profiles, source, place, usual=usual)
 
     def profile_of(self, memory: Memory) -> Profile | None:
         """The profile a memory is of; None where it is not at work."""
         return next((each for each in self.profiles if each.id == memory.profile), None)
 
-    def prompt(self, profile: Profile) -> Prompt:
+    def extraction_prompt(self, profile: Profile) -> Prompt:
         """The extraction prompt in force for a profile. Raises ConfigError."""
-        return prompt(profile, root=self.paths.root, config=self.paths.config, default_profile=self.settings.profile)
+        return load_prompt(profile, root=self.paths.root, config=self.paths.config, default_profile=self.settings.profile)
 
     def category(self, memory: Memory) -> Category | None:
         """The category of a memory; None where its profile is not at work, or has it no more."""
@@ -102,20 +111,20 @@ class Workspace:
         return found.category(memory.category) if found else None
 
     @property
-    def links(self) -> tuple[Path, ...]:
+    def linked_folders(self) -> tuple[Path, ...]:
         """The folders that a link in the place of an output may lead into."""
-        return tuple(self.paths.root / _expanded(each, self.paths.root) for each in self.settings.linked_folders)
+        return tuple(self.paths.root / _expand_home(each, self.paths.root) for each in self.settings.linked_folders)
 
     def refuse_links(self, output: Path) -> None:
         """Raise RefusedPathError where an output leads over a link that may not be followed: neither read nor written, then."""
-        files.refuse_links(output, root=self.paths.boundary(output), links=self.links)
+        files.refuse_links(output, root=self.paths.boundary(output), links=self.linked_folders)
 
     def kind(self, name: str) -> tuple[Profile, Category]:
         """The category a person names, as ``preference`` or ``coding.preference``, and its profile; the default's first.
 
         Raises UsageError for one that no profile at work has.
         """
-        wanted, category = read_kind(name)
+        wanted, category = parse_kind(name)
         for each in self.profiles:
             found = each.category(category) if wanted in ("", each.id) else None
             if found is not None:
@@ -129,57 +138,57 @@ class Workspace:
 
     def scope(self, directory: str, path: str = "") -> str:
         """The scope of what is said in a directory; where that is unknown, of the folder the transcript at ``path`` lies in."""
-        place = place_of(directory, path)
-        return scope_of(self.identity(place)) if place else USER_SCOPE
+        place = project_directory(directory, path)
+        return project_scope(self.project_identity(place)) if place else USER_SCOPE
 
-    def identity(self, place: str) -> str:
+    def project_identity(self, place: str) -> str:
         """What all directories of the project have in common that a directory (or a transcript's folder) belongs to.
 
         A person's correction first, then what was recorded when the directory was first seen, then what it is now.
         """
-        other = corrected(place, self.settings.projects)
+        other = correct_directory(place, self.settings.projects)
         if other is not None and self.settings.projects.get(other) == other:
             return FOLDER + other
         known = self.store.archive.project(other or place)
-        return known.identity if known else self.found(other or place)
+        return known.identity if known else self.detect_identity(other or place)
 
-    def found(self, place: str) -> str:
+    def detect_identity(self, place: str) -> str:
         """What a directory is now: its repository's origin, else the repository, else itself."""
-        checkout = self.checkout(place)
+        checkout = self.find_checkout(place)
         for _ in range(_CLONES):
-            original = self.checkout(checkout.local) if checkout and checkout.local else None
+            original = self.find_checkout(checkout.local) if checkout and checkout.local else None
             if original is None:
                 break
             checkout = original  # a clone of a folder of this machine
         if checkout is None:
-            return FOLDER + root_of(place)
+            return FOLDER + project_root(place)
         return REMOTE + checkout.remote if checkout.remote else FOLDER + str(checkout.root)
 
-    def checkout(self, place: str) -> Checkout | None:
+    def find_checkout(self, place: str) -> Checkout | None:
         """The repository a directory lies in; a home under version control is no project of all below it."""
         above = (self.paths.user, *self.paths.user.parents)
-        found = (checkout_of(each) for each in (place, root_of(place)))
+        found = (find_checkout(each) for each in (place, project_root(place)))
         return next((each for each in found if each is not None and each.root not in above), None)
 
-    def names(self) -> dict[str, str]:
+    def scope_names(self) -> dict[str, str]:
         """What each project scope is called, for people; those of the same name get as much of a parent as tells them apart."""
         known = self.store.archive.projects()
         identities = [each.identity for each in known]
-        moved = [self.identity(each.directory) for each in known] if self.settings.projects else []
-        used = {each.scope for each in known} | {scope_of(each) for each in moved or identities}
-        return short_names({scope: each for each in (*identities, *moved) if (scope := scope_of(each)) in used})
+        moved = [self.project_identity(each.directory) for each in known] if self.settings.projects else []
+        used = {each.scope for each in known} | {project_scope(each) for each in moved or identities}
+        return short_names({scope: each for each in (*identities, *moved) if (scope := project_scope(each)) in used})
 
     def name(self, scope: str) -> str:
         """What one scope is called."""
-        return self.names().get(scope) or label_of(scope.removeprefix(PROJECT))
+        return self.scope_names().get(scope) or project_label(scope.removeprefix(PROJECT))
 
-    def scope_named(self, name: str) -> str:
+    def find_scope(self, name: str) -> str:
         """The scope of a project that a person names, as it is called or by its folder. Raises UsageError."""
-        found = [scope for scope, title in self.names().items() if title in (name, label_of(name)) or name == scope]
+        found = [scope for scope, title in self.scope_names().items() if title in (name, project_label(name)) or name == scope]
         folder = str(Path(name).expanduser().absolute())
-        found = found or [scope for scope in (self.scope(folder),) if scope in self.names()]
+        found = found or [scope for scope in (self.scope(folder),) if scope in self.scope_names()]
         if len(found) != 1:
-            known = ", ".join(sorted(self.names().values())) or "there are none"
+            known = ", ".join(sorted(self.scope_names().values())) or "there are none"
             raise UsageError(
                 f"no project {name!r}" if not found else f"{name!r} is the name of several projects", hint=f"projects: {known}"
             )
@@ -189,49 +198,49 @@ class Workspace:
         """The day a person names: YYYY-MM-DD, ``yesterday``, ``monday``, ``3 days ago``. Of several days (``last week``) the first,
         or the ``last``. Raises UsageError.
         """
-        from kept.core.dates.when import named_days  # noqa: PLC0415 - reads the words of ten languages, for those who type a date
+        from kept.core.dates.when import parse_day_range  # noqa: PLC0415 - reads the words of ten languages, for those who type a date
 
-        found = named_days(text, self.clock().astimezone(self.zone).date())
+        found = parse_day_range(text, self.clock().astimezone(self.zone).date())
         if found is None:
             raise UsageError(f"{text!r} is no date", hint="write YYYY-MM-DD, yesterday, monday, last week or 3 days ago")
         return found[last]
 
-    def span(self, day: date) -> tuple[datetime, datetime]:
+    def day_bounds(self, day: date) -> tuple[datetime, datetime]:
         """The first instant of a local day and of the next one; their distance follows daylight saving."""
         start = datetime.combine(day, time(), self.zone)
         return start.astimezone(UTC), datetime.combine(day + timedelta(days=1), time(), self.zone).astimezone(UTC)
 
-    def moment(self, text: str) -> datetime:
+    def parse_moment(self, text: str) -> datetime:
         """The instant a person names: a full timestamp, or a day, meaning its end. Raises UsageError."""
         instant = parse_instant(text)
-        return instant if instant is not None else self.span(self.day(text, last=True))[1]
+        return instant if instant is not None else self.day_bounds(self.day(text, last=True))[1]
 
 
 # Opens the workspace of a home.
 Opener = Callable[[Path], AbstractContextManager[Workspace]]
 
 
-def place_of(directory: str, path: str) -> str:
+def project_directory(directory: str, path: str) -> str:
     """The directory that stands for a project: the working directory, else the folder that a transcript lies in."""
-    return directory if directory.strip() else folder_of(path) if path else ""
+    return directory if directory.strip() else fallback_project_folder(path) if path else ""
 
 
-def _expanded(pattern: str, user: Path) -> str:
+def _expand_home(pattern: str, user: Path) -> str:
     return f"{user}{pattern[1:]}" if pattern == "~" or pattern.startswith("~/") else pattern
 
 
-def now() -> datetime:
+def utc_now() -> datetime:
     """The wall clock, in UTC."""
     return datetime.now(UTC)
 
 
 @contextmanager
-def opened(
+def open_workspace(
     home: Paths,
     *,
     profile: str | None = None,
     zone: str | None = None,
-    clock: Clock = now,
+    clock: Clock = utc_now,
     env: Mapping[str, str] | None = None,
     anew: bool = False,
     dry: bool = False,
@@ -248,30 +257,33 @@ def opened(
     """
     chosen = settings_file.load_settings(home.settings)
     if profile:  # for this call one profile remembers everything, whatever the rules say
-        chosen = replace(chosen, use=(Use(profile=profile),))
+        chosen = replace(chosen, use=(ProfileRule(profile=profile),))
     named = dict.fromkeys((profile or chosen.profile, chosen.profile, *chosen.profiles, *(each.profile for each in chosen.use)))
-    entered = (JOURNAL,) if next(entries(home.root / chosen.journal.folder), None) else ()
+    entered = (JOURNAL,) if next(find_entries(home.root / chosen.journal.folder), None) else ()
     vaults = (VAULT,) if any(is_vault(root, home.user) for root in chosen.root) else ()
     wanted = dict.fromkeys((*named, *also, *vaults, *entered))
-    made = tuple(each if each.id in named else _aside(each) for each in (_made(home, one, chosen.profile) for one in wanted))
+    made = tuple(
+        each if each.id in named else _without_memory_file(each)
+        for each in (_load_profile(home, one, chosen.profile) for one in wanted)
+    )
     name = zone or chosen.timezone
-    local = settings_file.zone(name) if name else _local_zone()
+    local = settings_file.load_zone(name) if name else _local_zone()
     given = os.environ if env is None else env
     refuse_state_elsewhere(home)
-    for link in files.links_in(home.state):
+    for link in files.find_links(home.state):
         raise RefusedPathError("a link lies in kept's own folder", where=str(link), hint="put what it leads to in its place")
     if not anew:
-        _miss(home)
-    with _store(home, dry=dry) as store:
+        _refuse_lost_store(home)
+    with _open_store(home, dry=dry) as store:
         if not dry:
-            rehome(store, home.root, [each.outputs.memory_file for each in made])
-        asking = _asking(home, chosen, store, env=given, clock=clock, zone=local)
+            move_outputs(store, home.root, [each.outputs.memory_file for each in made])
+        asking = _create_client(home, chosen, store, env=given, clock=clock, zone=local)
         try:
             yield Workspace(
                 paths=home,
                 settings=chosen,
                 profiles=made,
-                writing=_writing(home, store, made, frozenset(named), chosen.profile),
+                writing=_profiles_in_files(home, store, made, frozenset(named), chosen.profile),
                 zone=local,
                 store=store,
                 clock=clock,
@@ -283,42 +295,44 @@ def opened(
                 asking.close()
 
 
-def _asking(
+def _create_client(
     home: Paths, settings: Settings, store: Store, *, env: Mapping[str, str], clock: Clock, zone: ZoneInfo
 ) -> "LlmClient | None":
     if settings.llm.adapter == "none":
         return None
-    from kept.llm.models import asker  # noqa: PLC0415 - clients of models are heavy, and many a workspace asks none
+    from kept.llm.models import create_llm_client  # noqa: PLC0415 - clients of models are heavy, and many a workspace asks none
 
-    return asker(
+    return create_llm_client(
         settings.llm,
         replies=home.replies,
         env=env,
         clock=clock,
-        redact=_redaction(store),
+        redact=_create_counting_redactor(store),
         day_start=lambda: datetime.combine(clock().astimezone(zone).date(), time(), zone).astimezone(UTC),
     )
 
 
-def _writing(home: Paths, store: Store, made: Sequence[Profile], named: Collection[str], default: str) -> tuple[Profile, ...]:
+def _profiles_in_files(
+    home: Paths, store: Store, made: Sequence[Profile], named: Collection[str], default: str
+) -> tuple[Profile, ...]:
     """The profiles at work and those whose lines stand in a memory file of theirs: one call's profile takes nobody's lines out."""
     try:
-        lines = [line for path in _memory_files(home, made) for found in store.output(path) for line in found.lines]
+        lines = [line for path in _memory_files(home, made) for found in store.output_states(path) for line in found.lines]
     except DamagedError:  # told by whoever reads the file
         lines = []
-    wrote = dict.fromkeys(read_kind(line.key.rpartition(":")[2])[0] for line in lines if line.key.startswith("ids:"))
+    wrote = dict.fromkeys(parse_kind(line.key.rpartition(":")[2])[0] for line in lines if line.key.startswith("ids:"))
     others = []
     for name in (each for each in wrote if each and each not in named):
         with suppress(ConfigError):  # one that is there no more
-            others.append(_made(home, name, default))
+            others.append(_load_profile(home, name, default))
     return (*(each for each in made if each.id not in {one.id for one in others}), *others)
 
 
 def _memory_files(home: Paths, made: Sequence[Profile]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(str(home.output(each.outputs.memory_file)) for each in made if each.outputs.memory_file))
+    return tuple(dict.fromkeys(str(home.output_path(each.outputs.memory_file)) for each in made if each.outputs.memory_file))
 
 
-def _miss(home: Paths) -> None:
+def _refuse_lost_store(home: Paths) -> None:
     """Raise StoreError where the store is gone but its backups are there: an empty one in its place would look like forgetting
     all.
     """
@@ -329,23 +343,23 @@ def _miss(home: Paths) -> None:
 
 
 @contextmanager
-def _store(home: Paths, *, dry: bool) -> Iterator[SqliteStore]:
+def _open_store(home: Paths, *, dry: bool) -> Iterator[SqliteStore]:
     """Open the store; a dry call that finds none works on an empty one in a temporary folder."""
     with TemporaryDirectory(prefix="kept-") if dry and not home.store.exists() else nullcontext() as folder:
         path = Path(folder) / home.store.name if folder else home.store
-        with SqliteStore(path, redact=_redactor()) as store:
+        with SqliteStore(path, redact=_create_redactor()) as store:
             yield store
 
 
-def _redactor() -> Callable[[str, bytes], str]:
+def _create_redactor() -> Callable[[str, bytes], str]:
     """What takes the secrets out of every text on its way into the store."""
-    more = cache(scanner)
+    more = cache(load_scanner)
     return lambda text, key: redact(text, key=key, more=more()).text
 
 
-def _redaction(store: Store) -> Callable[[str], tuple[str, int]]:
+def _create_counting_redactor(store: Store) -> Callable[[str], tuple[str, int]]:
     """What takes secrets out of a text, with the store's key, and counts them."""
-    more = cache(scanner)
+    more = cache(load_scanner)
 
     def without_secrets(text: str) -> tuple[str, int]:
         found = redact(text, key=store.key("redaction"), more=more())
@@ -354,15 +368,15 @@ def _redaction(store: Store) -> Callable[[str], tuple[str, int]]:
     return without_secrets
 
 
-def _aside(profile: Profile) -> Profile:
+def _without_memory_file(profile: Profile) -> Profile:
     """A profile that is at work for kept's own entries alone: the memory file has what they say from the sessions already."""
     return replace(profile, outputs=replace(profile.outputs, memory_file=""))
 
 
-def _made(home: Paths, name: str, default: str) -> Profile:
+def _load_profile(home: Paths, name: str, default: str) -> Profile:
     """The profile of that id, with the categories its prompt declares."""
-    own = profiles.profile(name, home.config / "profiles")
-    return overlaid(own, prompt(own, root=home.root, config=home.config, default_profile=default).declared)
+    own = profiles.load_profile(name, home.config / "profiles")
+    return with_declared_categories(own, load_prompt(own, root=home.root, config=home.config, default_profile=default).declared)
 
 
 def _local_zone() -> ZoneInfo:

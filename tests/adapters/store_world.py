@@ -3,8 +3,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from kept.core.event import Account, Author, Cursor, Event, Kind, Origin, Pointer, Precision
-from kept.core.memory import Accepted, Actor, Candidate, Evidence, Judged, Memory, Status
+from kept.core.event import Author, Cursor, Event, EventKind, Origin, Pointer, Precision, RecordAccount
+from kept.core.memory import Accepted, Actor, Candidate, CandidateVerdict, Evidence, Memory, Status
 from kept.core.operation import Add
 from kept.store.protocol import Store
 from kept.store.values import Draft
@@ -24,7 +24,7 @@ def event(
         record=key,
         parent="",
         turn="",
-        kind=Kind.PROMPT,
+        kind=EventKind.PROMPT,
         author=Author.HUMAN,
         label_reason="typed",
         text=text,
@@ -56,7 +56,7 @@ def memory(number: str, content: str = "something") -> Memory:
 ACCEPTED = Accepted()
 
 
-def judged(number: str, verdict=ACCEPTED) -> Judged:
+def judged(number: str, verdict=ACCEPTED) -> CandidateVerdict:
     quote = Evidence(quote=f"quote {number}", event="e", session="s", path="f", at=AT, author="human", origin=Origin.USER)
     candidate = Candidate(
         id=number,
@@ -72,7 +72,7 @@ def judged(number: str, verdict=ACCEPTED) -> Judged:
         evidence=(quote,),
         reasoning="r",
     )
-    return Judged(candidate=candidate, verdict=verdict)
+    return CandidateVerdict(candidate=candidate, verdict=verdict)
 
 
 def archive(store: Store, *events: Event, path: str = "f", offset: int = 10, anew: bool = True) -> int:
@@ -80,7 +80,7 @@ def archive(store: Store, *events: Event, path: str = "f", offset: int = 10, ane
         "claude-code",
         path,
         events,
-        Account(records=len(events), kept=len(events), events=len(events)),
+        RecordAccount(records=len(events), kept=len(events), events=len(events)),
         Cursor(offset=offset),
         anew=anew,
     )

@@ -7,8 +7,8 @@ import pytest
 
 from kept.core.errors import SourceError
 from kept.journal.feeds import read_new_items
-from kept.journal.feeds.base import Fetched
-from kept.journal.feeds.recurring import occurrences, rule
+from kept.journal.feeds.base import FetchResponse
+from kept.journal.feeds.recurring import occurrences, parse_recurrence_rule
 
 BERLIN = ZoneInfo("Europe/Berlin")
 START = datetime(2026, 1, 5, 10)  # noqa: DTZ001 - local time, as a calendar has it; a Monday
@@ -101,13 +101,13 @@ def test_a_calendar_gives_its_events_in_their_own_zones_and_counts_what_it_passe
     ],
 )
 def test_a_rule_gives_the_days_that_the_standard_gives(text, told):
-    made = rule(text)
+    made = parse_recurrence_rule(text)
     assert made is not None
     assert [each.strftime("%m-%d") for each in occurrences(made, START)] == told
 
 
 def test_a_leap_day_returns_in_leap_years_alone():
-    made = rule("FREQ=YEARLY;COUNT=3")
+    made = parse_recurrence_rule("FREQ=YEARLY;COUNT=3")
     assert made is not None
     assert [each.year for each in occurrences(made, datetime(2024, 2, 29))] == [2024, 2028, 2032]  # noqa: DTZ001 - local time
 
@@ -134,7 +134,7 @@ def test_a_leap_day_returns_in_leap_years_alone():
     ],
 )
 def test_a_rule_that_is_not_understood_whole_is_not_followed_by_half(text, calendar):
-    assert rule(text) is None
+    assert parse_recurrence_rule(text) is None
     found = calendar(["UID:1", "DTSTART:20260105T090000Z", f"RRULE:{text}", "SUMMARY:Watch"])
     assert [each.at for each in found.items] == [datetime(2026, 1, 5, 9, tzinfo=UTC)]
     assert found.skipped == {"series whose rule is not read, but for their first event": 1}
@@ -184,7 +184,7 @@ def test_a_calendar_of_the_web_is_asked_for_whole_where_an_event_has_come(tmp_pa
 
     def fetching(address, cursor):
         asked.append(dict(cursor))
-        return Fetched(data=None if cursor.get("etag") else body, validators={"etag": "e"})
+        return FetchResponse(data=None if cursor.get("etag") else body, validators={"etag": "e"})
 
     def at(now, cursor):
         return read_new_items(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.local.checkouts import checkout_of
+from kept.local.checkouts import find_checkout
 
 CONFIG = '[core]\n\tbare = false\n[remote "upstream"]\n\turl = x:y/z\n[remote "origin"]\n\turl = {url}\n'
 
@@ -27,13 +27,13 @@ def repository(tmp_path):
 )
 def test_the_origin_has_one_name_however_it_is_written(repository, url):
     (repository / ".git" / "config").write_text(CONFIG.format(url=url))
-    assert checkout_of(str(repository)).remote == "example.org/office/harbor"
+    assert find_checkout(str(repository)).remote == "example.org/office/harbor"
 
 
 def test_a_directory_inside_belongs_to_its_repository(repository):
     inside = repository / "src" / "deep"
     inside.mkdir(parents=True)
-    assert checkout_of(str(inside)).root == repository
+    assert find_checkout(str(inside)).root == repository
 
 
 def test_a_worktree_belongs_to_the_repository_it_was_made_from(repository, tmp_path):
@@ -43,15 +43,15 @@ def test_a_worktree_belongs_to_the_repository_it_was_made_from(repository, tmp_p
     tree = tmp_path / "elsewhere"
     tree.mkdir()
     (tree / ".git").write_text(f"gitdir: {own}\n")
-    found = checkout_of(str(tree))
+    found = find_checkout(str(tree))
     assert (found.root, found.remote) == (repository, "example.org/office/harbor")
 
 
 def test_a_directory_that_is_gone_or_odd_belongs_to_none(tmp_path):
     for name in (str(tmp_path / "gone"), "", "relative/path", "/\0", "../../etc"):
-        assert checkout_of(name) is None
+        assert find_checkout(name) is None
 
 
 def test_a_repository_without_origin_is_known_by_its_place(repository):
     (repository / ".git" / "config").unlink()
-    assert checkout_of(str(repository)).remote == ""
+    assert find_checkout(str(repository)).remote == ""

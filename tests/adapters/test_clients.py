@@ -15,7 +15,7 @@ from kept.local.clients import (
     SUGGEST,
     has_hooks,
     has_permission,
-    hooks_of,
+    hook_groups,
     with_hooks,
     with_permission,
     without_hooks,
@@ -42,7 +42,7 @@ def test_each_client_calls_kept_after_commands_alone_by_the_event_that_tells_of_
     assert group["matcher"] == "Bash"
     assert group["hooks"][0]["command"] == f"{PROGRAM} hook tool-failure 2>/dev/null || true"
     assert without_hooks(json.dumps(body), "f") == "{}\n"
-    assert set(body["hooks"]) == set(hooks_of(client))
+    assert set(body["hooks"]) == set(hook_groups(client))
 
 
 @pytest.mark.parametrize("program", ["/nowhere/kept", "sh /nowhere/kept", "exit 2; kept"])

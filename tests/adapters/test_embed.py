@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from kept.core.errors import ConfigError, DamagedError
-from kept.recall.embed import MULTILINGUAL, SMALL, embedder
-from kept.recall.embed.hashing import Hashing
-from kept.recall.embed.language import language_of
-from kept.recall.embed.levels import level_of
+from kept.recall.embed import MULTILINGUAL, SMALL, create_embedder
+from kept.recall.embed.hashing import HashingEmbedder
+from kept.recall.embed.language import detect_language
+from kept.recall.embed.levels import find_scale
 from kept.recall.embed.minilm import MiniLM
-from kept.recall.embed.server import Server, UnreachableError
+from kept.recall.embed.server import ServerEmbedder, UnreachableError
 from kept.recall.embed.unigram import Unigram, Vocabulary, slot_of
 from kept.recall.embed.universal import pack_sixths, unpack_sixths
 from kept.recall.embed.wordpiece import WordPiece
@@ -30,7 +30,7 @@ TEXTS = (
 
 @pytest.fixture(scope="module")
 def model():
-    found = embedder("local", local=SMALL)
+    found = create_embedder("local", local=SMALL)
     if found is None:
         pytest.skip("the model's pack is not here: make test makes it")
     return found
@@ -38,7 +38,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def many():
-    found = embedder("local", local=MULTILINGUAL)
+    found = create_embedder("local", local=MULTILINGUAL)
     if found is None or "universal" not in found.name:
         pytest.skip("the multilingual model's pack is not here: make test makes it")
     return found
@@ -47,10 +47,10 @@ def many():
 def test_words_are_cut_into_the_longest_known_pieces():
     names = ("[UNK]", "[CLS]", "[SEP]", "un", "##aff", "##able", "cafe", "!", "東", "京")
     pieces = WordPiece({name: number for number, name in enumerate(names)})
-    assert pieces.numbers("Unaffable CAFÉ!", 64) == [1, 3, 4, 5, 6, 7, 2]
-    assert pieces.numbers("東京 unknown " + "a" * 101, 64) == [1, 8, 9, 0, 0, 2]
-    assert pieces.numbers("un " * 1000, 8) == [1, 3, 3, 3, 3, 3, 3, 2]
-    assert pieces.numbers("\x00\ufffd\u200b", 8) == [1, 2]
+    assert pieces.tokenize("Unaffable CAFÉ!", 64) == [1, 3, 4, 5, 6, 7, 2]
+    assert pieces.tokenize("東京 unknown " + "a" * 101, 64) == [1, 8, 9, 0, 0, 2]
+    assert pieces.tokenize("un " * 1000, 8) == [1, 3, 3, 3, 3, 3, 3, 2]
+    assert pieces.tokenize("\x00\ufffd\u200b", 8) == [1, 2]
 
 
 def test_the_local_model_gives_the_references_likenesses(model):
@@ -85,18 +85,18 @@ def test_unrelated_texts_are_as_far_apart_in_every_language_the_model_knows(many
         ["用 Poetry 添加软件包。", "Пароли лежат в хранилище.", "Tests run inside the container.", "ログは三十日間保存する。"]
     )
     for prompt in ("好的謝謝", "да, продолжай", "ok, thanks", "もう一度", "encore une fois", "오늘 날씨 어때?", "شكرا"):
-        level = level_of(many.name, prompt)
+        level = find_scale(many.name, prompt)
         assert max(map(level.of, (many.embed([prompt], question=True)[0] @ facts.T).tolist())) < 0.4
 
 
 def test_the_small_model_says_nothing_about_a_language_it_does_not_know(model):
-    assert level_of(model.name, "deploy the release") is not None
+    assert find_scale(model.name, "deploy the release") is not None
     for question in ("好的謝謝", "да, продолжай", "もう一度", "Wie backe ich ein Brot?", "네, 고마워요", "شكرا", "123 ..."):
-        assert level_of(model.name, question) is None
+        assert find_scale(model.name, question) is None
 
 
 def test_a_model_without_a_table_tells_its_own_cosines():
-    assert level_of("hashing/1", "好的謝謝").of(0.25) == 0.25
+    assert find_scale("hashing/1", "好的謝謝").of(0.25) == 0.25
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_model_without_a_table_tells_its_own_cosines():
     ],
 )
 def test_the_language_of_a_text_is_seen_from_its_letters_and_small_words(text, language):
-    assert language_of(text) == language
+    assert detect_language(text) == language
 
 
 def test_words_are_cut_into_the_likeliest_pieces():
@@ -132,9 +132,9 @@ def test_words_are_cut_into_the_likeliest_pieces():
         slots[slot] = number + 1
     starts = [sum(map(len, raw[:place])) for place in range(len(raw) + 1)]
     cut = Unigram(Vocabulary(b"".join(raw), starts, list(pieces.values()), -9.0, slots))
-    assert cut.numbers("unable  東京", 64) == [1, 3, 4, 7, 8, 2]
-    assert cut.numbers("un x\u200b", 64) == [1, 3, 5, 0, 2]  # a full-width letter is a plain one, what is unknown one piece
-    assert cut.numbers("un " * 100, 6) == [1, 3, 3, 3, 3, 2]
+    assert cut.tokenize("unable  東京", 64) == [1, 3, 4, 7, 8, 2]
+    assert cut.tokenize("un x\u200b", 64) == [1, 3, 5, 0, 2]  # a full-width letter is a plain one, what is unknown one piece
+    assert cut.tokenize("un " * 100, 6) == [1, 3, 3, 3, 3, 2]
 
 
 def test_numbers_of_six_bits_come_back_as_they_were():
@@ -146,7 +146,7 @@ def test_numbers_of_six_bits_come_back_as_they_were():
 def test_weights_that_stay_widened_give_the_same_vectors(model):
     words = ["Where are the invoices written?", "banana bread"]
     before = model.embed(words)
-    model.widen()
+    model.widen_weights()
     assert (model.embed(words) == before).all()
     assert (model.embed(words) == before).all()
 
@@ -158,19 +158,22 @@ def test_a_file_that_is_no_pack_is_refused(tmp_path):
 
 
 def test_the_hashing_embedder_finds_texts_with_the_same_words_alike():
-    near, far = Hashing().embed(["deploy the harbor release"]), Hashing().embed(["deploying harbor releases", "lunch at noon"])
+    near, far = (
+        HashingEmbedder().embed(["deploy the harbor release"]),
+        HashingEmbedder().embed(["deploying harbor releases", "lunch at noon"]),
+    )
     assert float(near[0] @ far[0]) > 0.5 > float(near[0] @ far[1])
 
 
 def test_the_setting_and_the_environment_choose_the_embedder():
-    assert embedder("off") is None
-    assert embedder("local", env={"KEPT_EMBEDDINGS": "off"}) is None
-    assert embedder("hashing").name == "hashing/1"
+    assert create_embedder("off") is None
+    assert create_embedder("local", env={"KEPT_EMBEDDINGS": "off"}) is None
+    assert create_embedder("hashing").name == "hashing/1"
     for wrong in ("ftp://x/v1", "nonsense", "http://user:word@x/v1"):
         with pytest.raises(ConfigError):
-            embedder(wrong, "m")
+            create_embedder(wrong, "m")
     with pytest.raises(ConfigError, match="model"):
-        embedder("http://127.0.0.1:9/v1")
+        create_embedder("http://127.0.0.1:9/v1")
 
 
 class Answers(http.server.BaseHTTPRequestHandler):
@@ -198,10 +201,10 @@ def address():
 
 
 def test_a_servers_vectors_come_in_the_order_of_the_texts_with_length_one(address):
-    vectors = Server(address, "m").embed(["abc", "a"])
+    vectors = ServerEmbedder(address, "m").embed(["abc", "a"])
     assert np.allclose(vectors, [[3 / 10**0.5, 1 / 10**0.5], [1 / 2**0.5, 1 / 2**0.5]])
     for model in ("nonsense", "broken"):
         with pytest.raises(UnreachableError):
-            Server(address, model).embed(["abc"])
+            ServerEmbedder(address, model).embed(["abc"])
     with pytest.raises(UnreachableError):
-        Server("http://127.0.0.1:9/v1", "m").embed(["abc"])
+        ServerEmbedder("http://127.0.0.1:9/v1", "m").embed(["abc"])

@@ -10,8 +10,8 @@ import pytest
 
 from kept.core.errors import SourceError
 from kept.journal.feeds import read_new_items
-from kept.journal.feeds.base import Fetched
-from kept.journal.feeds.opml import addresses
+from kept.journal.feeds.base import FetchResponse
+from kept.journal.feeds.opml import parse_feed_addresses
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -99,7 +99,7 @@ def test_a_feed_with_an_address_is_asked_with_the_validators_of_the_last_time():
 
     def fetching(address, cursor):
         asked.append((address, dict(cursor)))
-        return Fetched(data=None if cursor.get("etag") else RSS.encode(), validators={"etag": "x1"})
+        return FetchResponse(data=None if cursor.get("etag") else RSS.encode(), validators={"etag": "x1"})
 
     first = brought("rss", "https://example.org/feed", fetching=fetching)
     assert len(first.items) == 1
@@ -115,12 +115,12 @@ OPML = """<opml version="2.0"><body><outline text="all"><outline xmlUrl="https:/
 
 
 def test_a_list_names_addresses_of_the_web_alone_each_once():
-    assert addresses(OPML.encode(), "x") == ("https://example.org/a", "https://example.org/b")
+    assert parse_feed_addresses(OPML.encode(), "x") == ("https://example.org/a", "https://example.org/b")
 
 
 def test_every_feed_of_a_list_is_fetched_and_a_broken_one_is_counted(tmp_path):
     def fetching(address, cursor):
-        return Fetched(data=RSS.encode() if address.endswith("a") else b"<broken", validators={})
+        return FetchResponse(data=RSS.encode() if address.endswith("a") else b"<broken", validators={})
 
     path = file(tmp_path, "feeds.opml", OPML)
     found = brought("opml", path, fetching=fetching)
@@ -137,7 +137,7 @@ def test_a_malformed_list_is_refused(tmp_path, text):
 
 def test_a_real_list_is_read(shared):
     (path,) = list((shared / "transcripts" / "inputs" / "opml").rglob("*.opml"))[:1]
-    assert len(addresses(path.read_bytes(), str(path))) > 1
+    assert len(parse_feed_addresses(path.read_bytes(), str(path))) > 1
 
 
 # --- git

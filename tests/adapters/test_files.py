@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 
 from kept.core.errors import BusyError, ChangedError, KeptError, RefusedPathError
 from kept.local import files
-from kept.local.files import MISSING, locked, put_aside, read, refuse_links, remove, write
+from kept.local.files import (
+    MISSING,
+    copy_to_quarantine,
+    delete_if_unchanged,
+    hold_lock,
+    read_file,
+    refuse_links,
+    write_if_unchanged,
+)
 
 
 def temps(folder):
@@ -67,21 +75,21 @@ def failing(monkeypatch, name, code, times=1, when=lambda *_: True):
 
 def test_what_is_written_is_read_and_the_stamps_agree(tmp_path):
     path = tmp_path / "a" / "b" / "memory.md"
-    stamp = write(path, b"new", expect=MISSING, root=tmp_path)
-    assert read(path) == files.Content(data=b"new", stamp=stamp)
-    assert write(path, b"newer", expect=stamp, root=tmp_path) != stamp
+    stamp = write_if_unchanged(path, b"new", expect=MISSING, root=tmp_path)
+    assert read_file(path) == files.FileContent(data=b"new", stamp=stamp)
+    assert write_if_unchanged(path, b"newer", expect=stamp, root=tmp_path) != stamp
     assert path.read_bytes() == b"newer"
     assert temps(tmp_path) == []
 
 
 def test_a_missing_file_reads_as_missing(tmp_path):
-    assert read(tmp_path / "no" / "such").stamp == MISSING
+    assert read_file(tmp_path / "no" / "such").stamp == MISSING
 
 
 def test_new_files_and_directories_are_the_users_alone_whatever_the_umask(tmp_path):
     before = os.umask(0)
     try:
-        write(tmp_path / "home" / "x" / "a" / "memory.md", b"new", expect=MISSING, root=tmp_path / "home" / "x")
+        write_if_unchanged(tmp_path / "home" / "x" / "a" / "memory.md", b"new", expect=MISSING, root=tmp_path / "home" / "x")
     finally:
         os.umask(before)
     made = [tmp_path / "home", tmp_path / "home" / "x", tmp_path / "home" / "x" / "a"]
@@ -92,14 +100,14 @@ def test_new_files_and_directories_are_the_users_alone_whatever_the_umask(tmp_pa
 @pytest.mark.parametrize("bits", [0o640, 0o600, 0o444, 0o664])
 def test_the_mode_of_a_file_stays(target, bits):
     target.chmod(bits)
-    write(target, b"new", expect=read(target).stamp, root=target.parent)
+    write_if_unchanged(target, b"new", expect=read_file(target).stamp, root=target.parent)
     assert mode(target) == bits
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
 def test_the_owner_of_a_file_stays(target):
     os.chown(target, 65534, 65534)
-    write(target, b"new", expect=read(target).stamp, root=target.parent)
+    write_if_unchanged(target, b"new", expect=read_file(target).stamp, root=target.parent)
     assert (target.stat().st_uid, target.stat().st_gid) == (65534, 65534)
 
 
@@ -110,7 +118,7 @@ def test_a_link_inside_the_root_stays_a_link_and_its_target_is_written(tmp_path,
     for link in ("../dotfiles/memory.md", real):
         target.unlink()
         target.symlink_to(link)
-        write(target, b"new " + str(link).encode(), expect=read(target).stamp, root=tmp_path)
+        write_if_unchanged(target, b"new " + str(link).encode(), expect=read_file(target).stamp, root=tmp_path)
         assert target.is_symlink()
         assert real.read_bytes() == b"new " + str(link).encode()
 
@@ -121,7 +129,7 @@ def test_where_links_are_bounded_one_that_leaves_its_folder_or_leads_to_another_
     target.symlink_to(link)
     (target.parent / "sub").mkdir()
     with pytest.raises(RefusedPathError, match="a link leads to"):
-        write(target, b"new", expect=MISSING, root=tmp_path, links=())
+        write_if_unchanged(target, b"new", expect=MISSING, root=tmp_path, links=())
     with pytest.raises(RefusedPathError):
         refuse_links(target, root=tmp_path, links=())
     assert not (tmp_path / "CLAUDE.md").exists()
@@ -137,7 +145,7 @@ def test_where_links_are_bounded_one_within_its_folder_or_into_an_allowed_folder
     ):
         target.unlink()
         target.symlink_to(link)
-        write(target, b"new", expect=read(target).stamp, root=tmp_path, links=links)
+        write_if_unchanged(target, b"new", expect=read_file(target).stamp, root=tmp_path, links=links)
         assert target.is_symlink()
         assert target.read_bytes() == b"new"
 
@@ -145,7 +153,7 @@ def test_where_links_are_bounded_one_within_its_folder_or_into_an_allowed_folder
 def test_a_linked_directory_inside_the_root_is_followed(tmp_path):
     (tmp_path / "dotfiles").mkdir()
     (tmp_path / ".claude").symlink_to("dotfiles")
-    write(tmp_path / ".claude" / "rules" / "memory.md", b"new", expect=MISSING, root=tmp_path)
+    write_if_unchanged(tmp_path / ".claude" / "rules" / "memory.md", b"new", expect=MISSING, root=tmp_path)
     assert (tmp_path / "dotfiles" / "rules" / "memory.md").read_bytes() == b"new"
 
 
@@ -153,7 +161,7 @@ def test_a_root_that_is_itself_reached_through_a_link_is_no_way_out(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "home").symlink_to("real")
     (tmp_path / "real" / "memory.md").symlink_to(tmp_path / "home" / "other.md")
-    write(tmp_path / "home" / "memory.md", b"new", expect=MISSING, root=tmp_path / "home")
+    write_if_unchanged(tmp_path / "home" / "memory.md", b"new", expect=MISSING, root=tmp_path / "home")
     assert (tmp_path / "real" / "other.md").read_bytes() == b"new"
 
 
@@ -166,7 +174,7 @@ def test_a_link_that_leads_outside_the_root_is_refused(tmp_path, link):
     path = root / "memory.md"
     path.symlink_to(link)
     with pytest.raises(RefusedPathError):
-        write(path, b"new", expect=MISSING, root=root)
+        write_if_unchanged(path, b"new", expect=MISSING, root=root)
     assert (tmp_path / "outside.md").read_bytes() == b"theirs"
     assert path.is_symlink()
 
@@ -175,7 +183,7 @@ def test_a_link_that_leads_outside_the_root_is_refused(tmp_path, link):
 def test_a_path_that_leads_outside_the_root_is_refused(tmp_path, path):
     root = tmp_path / "home"
     with pytest.raises(RefusedPathError):
-        write(root / path, b"new", expect=MISSING, root=root)
+        write_if_unchanged(root / path, b"new", expect=MISSING, root=root)
     assert not (tmp_path / "memory.md").exists()
 
 
@@ -184,7 +192,7 @@ def test_links_in_a_circle_are_refused(tmp_path):
     path.symlink_to("other.md")
     (tmp_path / "other.md").symlink_to("memory.md")
     with pytest.raises(RefusedPathError):
-        write(path, b"new", expect=MISSING, root=tmp_path)
+        write_if_unchanged(path, b"new", expect=MISSING, root=tmp_path)
 
 
 def test_a_directory_swapped_for_a_link_while_the_path_is_walked_leads_nowhere(tmp_path, monkeypatch):
@@ -201,7 +209,7 @@ def test_a_directory_swapped_for_a_link_while_the_path_is_walked_leads_nowhere(t
 
     monkeypatch.setattr(os, "open", swapping)
     with pytest.raises(RefusedPathError):
-        write(root / "rules" / "memory.md", b"new", expect=MISSING, root=root)
+        write_if_unchanged(root / "rules" / "memory.md", b"new", expect=MISSING, root=root)
     assert list(outside.iterdir()) == []
 
 
@@ -215,27 +223,27 @@ def test_a_file_swapped_for_a_link_before_the_rename_is_left_alone(target, tmp_p
 
     meanwhile(monkeypatch, swap)
     with pytest.raises(ChangedError):
-        write(target, b"new", expect=read(target).stamp, root=tmp_path)
+        write_if_unchanged(target, b"new", expect=read_file(target).stamp, root=tmp_path)
     assert theirs.read_bytes() == b"theirs"
     assert temps(tmp_path) == []
 
 
 def meanwhile(monkeypatch, act):
     """Do something between the first look at the target and the rename."""
-    real = files._fill
+    real = files._write_and_verify
 
     def fill(handle, data):
         real(handle, data)
         act()
 
-    monkeypatch.setattr(files, "_fill", fill)
+    monkeypatch.setattr(files, "_write_and_verify", fill)
 
 
 def test_an_edit_since_the_read_wins(target, tmp_path):
-    stamp = read(target).stamp
+    stamp = read_file(target).stamp
     target.write_bytes(b"edited")
     with pytest.raises(ChangedError):
-        write(target, b"new", expect=stamp, root=tmp_path)
+        write_if_unchanged(target, b"new", expect=stamp, root=tmp_path)
     assert target.read_bytes() == b"edited"
 
 
@@ -243,33 +251,33 @@ def test_an_edit_since_the_read_wins(target, tmp_path):
 def test_an_edit_during_the_write_wins(target, tmp_path, monkeypatch, edit):
     meanwhile(monkeypatch, lambda: edit(target))
     with pytest.raises(ChangedError):
-        write(target, b"new", expect=read(target).stamp, root=tmp_path)
+        write_if_unchanged(target, b"new", expect=read_file(target).stamp, root=tmp_path)
     assert not target.exists() or target.read_bytes() == b"edited"
     assert temps(tmp_path) == []
 
 
 def test_a_file_that_appeared_since_it_was_missing_wins(target, tmp_path):
     with pytest.raises(ChangedError):
-        write(target, b"new", expect=MISSING, root=tmp_path)
+        write_if_unchanged(target, b"new", expect=MISSING, root=tmp_path)
     assert target.read_bytes() == b"old"
 
 
 def test_a_file_that_was_touched_but_holds_the_same_bytes_is_written(target, tmp_path):
-    stamp = read(target).stamp
+    stamp = read_file(target).stamp
     other = target.with_name("copy")
     other.write_bytes(b"old")
     other.replace(target)
-    write(target, b"new", expect=stamp, root=tmp_path)
+    write_if_unchanged(target, b"new", expect=stamp, root=tmp_path)
     assert target.read_bytes() == b"new"
 
 
 @pytest.mark.parametrize("call", ["write", "fsync", "rename", "open", "fchmod", "read"])
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])
 def test_a_system_call_that_fails_is_one_clear_error_and_leaves_the_old_file(target, tmp_path, monkeypatch, call, code):
-    stamp = read(target).stamp
+    stamp = read_file(target).stamp
     failing(monkeypatch, call, code)
     with pytest.raises(KeptError) as raised:
-        write(target, b"new", expect=stamp, root=tmp_path)
+        write_if_unchanged(target, b"new", expect=stamp, root=tmp_path)
     assert str(target) in str(raised.value)
     assert raised.value.hint
     assert raised.value.exit_code != 0
@@ -283,7 +291,7 @@ def test_a_failed_flush_is_answered_by_writing_all_of_it_again(target, tmp_path,
     real = os.write
     monkeypatch.setattr(os, "write", lambda handle, data: written.append(bytes(data)) or real(handle, data))
     failed = failing(monkeypatch, "fsync", errno.EIO)
-    write(target, b"new", expect=read(target).stamp, root=tmp_path)
+    write_if_unchanged(target, b"new", expect=read_file(target).stamp, root=tmp_path)
     assert len(failed) == 1
     assert written == [b"new", b"new"]
     assert target.read_bytes() == b"new"
@@ -292,14 +300,14 @@ def test_a_failed_flush_is_answered_by_writing_all_of_it_again(target, tmp_path,
 def test_a_flush_that_keeps_failing_fails_the_write(target, tmp_path, monkeypatch):
     failing(monkeypatch, "fsync", errno.EIO, times=99)
     with pytest.raises(KeptError):
-        write(target, b"new", expect=read(target).stamp, root=tmp_path)
+        write_if_unchanged(target, b"new", expect=read_file(target).stamp, root=tmp_path)
     assert target.read_bytes() == b"old"
     assert temps(tmp_path) == []
 
 
 def test_a_directory_that_could_not_be_flushed_is_written_again(target, tmp_path, monkeypatch):
     failed = failing(monkeypatch, "fsync", errno.EIO, when=lambda handle: Path(f"/proc/self/fd/{handle}").is_dir())
-    write(target, b"new", expect=read(target).stamp, root=tmp_path)
+    write_if_unchanged(target, b"new", expect=read_file(target).stamp, root=tmp_path)
     assert len(failed) == 1
     assert target.read_bytes() == b"new"
 
@@ -307,7 +315,7 @@ def test_a_directory_that_could_not_be_flushed_is_written_again(target, tmp_path
 def test_short_writes_are_continued(target, tmp_path, monkeypatch):
     real = os.write
     monkeypatch.setattr(os, "write", lambda handle, data: real(handle, bytes(data[:3])))
-    write(target, b"0123456789", expect=read(target).stamp, root=tmp_path)
+    write_if_unchanged(target, b"0123456789", expect=read_file(target).stamp, root=tmp_path)
     assert target.read_bytes() == b"0123456789"
 
 
@@ -320,7 +328,7 @@ def test_a_short_write_that_is_reported_as_full_is_caught_by_reading_back(target
 
     monkeypatch.setattr(os, "write", lying)
     with pytest.raises(KeptError):
-        write(target, b"0123456789", expect=read(target).stamp, root=tmp_path)
+        write_if_unchanged(target, b"0123456789", expect=read_file(target).stamp, root=tmp_path)
     assert target.read_bytes() == b"old"
     assert temps(tmp_path) == []
 
@@ -330,7 +338,7 @@ def test_a_file_size_limit_is_one_clear_error(target, tmp_path):
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
     try:
         with pytest.raises(KeptError, match="limit"):
-            write(target, b"x" * 100, expect=read(target).stamp, root=tmp_path)
+            write_if_unchanged(target, b"x" * 100, expect=read_file(target).stamp, root=tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert target.read_bytes() == b"old"
@@ -341,11 +349,11 @@ def test_a_folder_one_may_not_write_is_one_clear_error(powerless):
     path.write_bytes(b"old")
     powerless.chmod(0o500)
     with pytest.raises(KeptError, match="permission denied"):
-        write(path, b"new", expect=read(path).stamp, root=powerless)
+        write_if_unchanged(path, b"new", expect=read_file(path).stamp, root=powerless)
     path.chmod(0)
     with pytest.raises(KeptError, match="permission denied"):
-        read(path)
-    with pytest.raises(KeptError, match="permission denied"), locked(powerless / "lock"):
+        read_file(path)
+    with pytest.raises(KeptError, match="permission denied"), hold_lock(powerless / "lock"):
         pass
 
 
@@ -354,16 +362,16 @@ def test_what_is_no_plain_file_is_refused_without_waiting(tmp_path, kind):
     path = tmp_path / "memory.md"
     os.mkfifo(path) if kind == "fifo" else path.mkdir()
     with pytest.raises(KeptError):
-        read(path)
+        read_file(path)
     with pytest.raises(KeptError):
-        write(path, b"new", expect=MISSING, root=tmp_path)
+        write_if_unchanged(path, b"new", expect=MISSING, root=tmp_path)
 
 
 def test_a_file_beyond_the_bound_is_not_read(tmp_path):
     path = tmp_path / "big"
     path.write_bytes(b"x" * 101)
     with pytest.raises(KeptError):
-        read(path, at_most=100)
+        read_file(path, at_most=100)
 
 
 def test_the_temporary_files_of_dead_writers_are_swept_and_those_of_live_ones_are_not(target, tmp_path):
@@ -372,26 +380,26 @@ def test_the_temporary_files_of_dead_writers_are_swept_and_those_of_live_ones_ar
     live.write_bytes(b"half")
     with live.open("rb") as handle:
         files.fcntl.flock(handle, files.fcntl.LOCK_EX)
-        write(target, b"new", expect=read(target).stamp, root=tmp_path)
+        write_if_unchanged(target, b"new", expect=read_file(target).stamp, root=tmp_path)
     assert temps(tmp_path) == [live.name]
 
 
 def test_a_file_is_deleted_only_as_it_was_read(target, tmp_path):
-    stamp = read(target).stamp
+    stamp = read_file(target).stamp
     target.write_bytes(b"edited")
     with pytest.raises(ChangedError):
-        remove(target, expect=stamp, root=tmp_path)
-    remove(target, expect=read(target).stamp, root=tmp_path)
+        delete_if_unchanged(target, expect=stamp, root=tmp_path)
+    delete_if_unchanged(target, expect=read_file(target).stamp, root=tmp_path)
     assert not target.exists()
-    remove(target, expect=stamp, root=tmp_path)
-    remove(tmp_path / "no" / "such", expect=stamp, root=tmp_path)
+    delete_if_unchanged(target, expect=stamp, root=tmp_path)
+    delete_if_unchanged(tmp_path / "no" / "such", expect=stamp, root=tmp_path)
 
 
 def test_what_is_put_aside_is_numbered_and_never_overwritten(target, tmp_path):
     state = tmp_path / "state"
-    first = put_aside(target, into=state)
+    first = copy_to_quarantine(target, into=state)
     target.write_bytes(b"\0" * 10)
-    second = put_aside(target, into=state)
+    second = copy_to_quarantine(target, into=state)
     assert [each.name for each in (first, second)] == ["memory.md.1", "memory.md.2"]
     assert (first.read_bytes(), second.read_bytes()) == (b"old", b"\0" * 10)
     assert mode(first) == 0o600
@@ -405,10 +413,10 @@ def named(holder):
 
 def test_the_second_to_lock_is_told_who_was_first(tmp_path):
     path = tmp_path / "state" / "lock"
-    with locked(path), pytest.raises(BusyError, match=named(os.getpid())) as raised, locked(path):
+    with hold_lock(path), pytest.raises(BusyError, match=named(os.getpid())) as raised, hold_lock(path):
         pass
     assert raised.value.exit_code == 0
-    with locked(path):
+    with hold_lock(path):
         pass
 
 
@@ -430,20 +438,20 @@ def test_the_lock_of_a_killed_process_is_free(tmp_path):
         assert holder.stdout is not None
         holder.stdout.readline()
         try:
-            with pytest.raises(BusyError, match=named(holder.pid)), locked(path):
+            with pytest.raises(BusyError, match=named(holder.pid)), hold_lock(path):
                 pass
         finally:
             holder.kill()
             holder.wait()
-        with locked(path):
+        with hold_lock(path):
             pass
 
 
 def test_an_error_inside_a_lock_passes_through_and_frees_it(tmp_path):
     path = tmp_path / "lock"
-    with pytest.raises(FileNotFoundError), locked(path):
+    with pytest.raises(FileNotFoundError), hold_lock(path):
         raise FileNotFoundError
-    with locked(path):
+    with hold_lock(path):
         pass
 
 
@@ -463,15 +471,15 @@ def test_after_any_race_the_file_holds_what_the_last_to_know_it_wrote(tmp_path, 
             path.unlink(missing_ok=True)
             truth = None
         elif kind == "ours":
-            stamp = write(path, data, expect=read(path).stamp, root=tmp_path)
+            stamp = write_if_unchanged(path, data, expect=read_file(path).stamp, root=tmp_path)
             truth = data
         else:
-            known = read(path).stamp
+            known = read_file(path).stamp
             if stamp.digest == known.digest:
-                stamp, truth = write(path, data, expect=stamp, root=tmp_path), data
+                stamp, truth = write_if_unchanged(path, data, expect=stamp, root=tmp_path), data
             else:
                 with pytest.raises(ChangedError):
-                    write(path, data, expect=stamp, root=tmp_path)
+                    write_if_unchanged(path, data, expect=stamp, root=tmp_path)
         assert (path.read_bytes() if path.exists() else None) == truth
     assert temps(tmp_path) == []
 
@@ -486,11 +494,13 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new(tmp_path):
             left = [step]
             for name in ("open", "write", "fsync", "rename", "read", "fchmod", "lseek", "fstat", "close"):
                 setattr(os, name, dying(getattr(os, name), left))
-            write(path, new, expect=files.Stamp(digest=files._digest(old), inode=0, size=0, mtime_ns=0), root=tmp_path)
+            write_if_unchanged(
+                path, new, expect=files.FileStamp(digest=files._digest(old), inode=0, size=0, mtime_ns=0), root=tmp_path
+            )
             os._exit(0)
         os.waitpid(child, 0)
         assert path.read_bytes() in (old, new)
-    write(path, new, expect=read(path).stamp, root=tmp_path)
+    write_if_unchanged(path, new, expect=read_file(path).stamp, root=tmp_path)
     assert temps(tmp_path) == []
 
 

@@ -5,24 +5,24 @@ from pathlib import Path
 import pytest
 
 from kept.core.errors import ConfigError
-from kept.local.settings import Llm, Settings, load_settings, values
-from kept.local.settings.writing import write
+from kept.local.settings import LlmSettings, Settings, flatten_settings, load_settings
+from kept.local.settings.writing import edit_setting_text
 
 
 def test_no_model_is_asked_by_default(tmp_path: Path) -> None:
-    assert load_settings(tmp_path / "config.toml").llm == Llm(adapter="none")
+    assert load_settings(tmp_path / "config.toml").llm == LlmSettings(adapter="none")
 
 
 def test_a_setting_of_a_table_is_written_by_its_dotted_name_beside_what_stands_there(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('profile = "coding"  # mine\n\n[llm]\n# the small one\nmodel = "m"\n', encoding="utf-8")
     for name, value in (("adapter", "command"), ("concurrency", "2"), ("timeout", "30"), ("batch", "true"), ("env", "A, B")):
-        path.write_text(write(path, f"llm.{name}", value), encoding="utf-8")
+        path.write_text(edit_setting_text(path, f"llm.{name}", value), encoding="utf-8")
     made = load_settings(path).llm
     assert (made.adapter, made.model, made.concurrency, made.timeout, made.batch) == ("command", "m", 2, 30.0, True)
     assert made.env == ("A", "B")
     assert "# the small one" in path.read_text(encoding="utf-8")
-    path.write_text(write(path, "llm.model", ""), encoding="utf-8")
+    path.write_text(edit_setting_text(path, "llm.model", ""), encoding="utf-8")
     assert load_settings(path).llm.model == ""
 
 
@@ -54,11 +54,11 @@ def test_what_a_table_cannot_mean_is_refused_and_named(tmp_path: Path, line: str
 )
 def test_a_value_of_the_wrong_kind_is_not_written(tmp_path: Path, name: str, value: str) -> None:
     with pytest.raises(ConfigError):
-        write(tmp_path / "config.toml", name, value)
+        edit_setting_text(tmp_path / "config.toml", name, value)
 
 
 def test_every_setting_has_a_name() -> None:
-    assert {"timezone", "llm.adapter", "llm.day_usd"} <= values(Settings()).keys()
+    assert {"timezone", "llm.adapter", "llm.day_usd"} <= flatten_settings(Settings()).keys()
 
 
 @pytest.mark.parametrize(

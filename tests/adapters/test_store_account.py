@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from store_world import AT, DAWN, NOW, archive, event
 
-from kept.core.erasure import Words
-from kept.core.event import FORGOTTEN_MARK, Author, Kind, Pointer, Precision
+from kept.core.erasure import ErasureWords
+from kept.core.event import FORGOTTEN_MARK, Author, EventKind, Pointer, Precision
 from kept.core.project import Project
 from kept.store.protocol import Store
 from kept.store.sqlite import SqliteStore
@@ -56,7 +56,7 @@ def test_the_same_words_twice_in_a_second_of_one_file_are_two_events(store):
         replace(COPY, session="another"),
         replace(COPY, text="Use pip."),
         replace(COPY, at=AT + timedelta(seconds=1)),
-        replace(COPY, kind=Kind.RESPONSE),
+        replace(COPY, kind=EventKind.RESPONSE),
         replace(COPY, precision=Precision.INFERRED, twin=""),
     ],
 )
@@ -70,19 +70,19 @@ def test_the_more_precise_copy_of_an_event_wins_under_the_same_key(store, worse)
     undated = worse is Precision.NONE
     first = replace(NATIVE, twin="", precision=worse, at=None if undated else NOW, session="fork")
     archived(store, first, event("later", session="fork"), path="fork")
-    store.archive.progressed(1, extracted=2, seen=2)
+    store.archive.save_extraction_progress(1, extracted=2, seen=2)
     assert archived(store, NATIVE, path="parent") == 0
     found = store.archive.event("native-1")
     assert (found.at, found.precision, found.session) == (NATIVE.at, Precision.MESSAGE, "s")
     assert 1 in [each.id for each in store.archive.threads(pending=True)]
     assert next(store.archive.threads()).last_at == NATIVE.at or undated
-    assert store.archive.mentions("sync", DAWN)
-    assert store.damage() == ()
+    assert store.archive.find_mentions("sync", DAWN)
+    assert store.find_damage() == ()
 
 
 def test_a_less_precise_copy_changes_nothing(store):
     archived(store, NATIVE, path="parent")
-    store.archive.progressed(1, extracted=1, seen=1)
+    store.archive.save_extraction_progress(1, extracted=1, seen=1)
     archived(store, replace(NATIVE, twin="", precision=Precision.INFERRED, at=NOW), path="fork")
     assert store.archive.event("native-1").at == NATIVE.at
     assert 1 not in [each.id for each in store.archive.threads(pending=True)]
@@ -97,7 +97,7 @@ def test_a_copy_that_knows_its_place_in_the_tree_gives_it(store):
 
 def test_what_was_forgotten_is_not_told_again_by_a_better_copy(store):
     archived(store, replace(NATIVE, twin="", precision=Precision.INFERRED), path="fork")
-    store.archive.erase_words(Words(sentences=(), cited=(("native-1", "uv sync"),)))
+    store.archive.erase_words(ErasureWords(sentences=(), cited=(("native-1", "uv sync"),)))
     archived(store, NATIVE, path="parent")
     assert "uv sync" not in store.archive.event("native-1").text
 
@@ -118,16 +118,16 @@ def test_a_conversation_that_is_not_to_be_remembered_loses_its_words_and_nothing
     archived(store, NATIVE, event("shared", text="in both"), path="a")
     archived(store, event("shared", text="in both", session="other"), path="b")
     for thread in (1, 2):
-        store.archive.progressed(thread, extracted=1, seen=2)
+        store.archive.save_extraction_progress(thread, extracted=1, seen=2)
     assert store.archive.opt_out("s", "a") == 1
     assert texts(store, 1) == [FORGOTTEN_MARK, "in both"]
     assert texts(store, 2) == ["in both"]
-    assert not store.archive.mentions("sync", DAWN)
+    assert not store.archive.find_mentions("sync", DAWN)
     assert [each.id for each in store.archive.threads(pending=True)] == [1]
-    assert [(each.session, each.path) for each in store.archive.opted_out()] == [("s", "a")]
+    assert [(each.session, each.path) for each in store.archive.opted_out_sessions()] == [("s", "a")]
     assert archived(store, replace(NATIVE, parent="p"), path="c") == 0
     assert texts(store, 1)[0] == FORGOTTEN_MARK
-    assert store.damage() == ()
+    assert store.find_damage() == ()
 
 
 def test_words_that_are_not_to_be_remembered_are_in_no_byte_of_the_file(tmp_path):
@@ -143,8 +143,8 @@ def test_words_that_are_not_to_be_remembered_are_in_no_byte_of_the_file(tmp_path
 def test_what_a_directory_is_stays_recorded(store, tmp_path):
     project = Project(directory="/gone/app", identity="git:example.org/me/app", name="app", scope="project:app-1")
     assert store.archive.project("/gone/app") is None
-    store.archive.put_project(project)
-    store.archive.put_project(replace(project, scope="project:app-2"))
+    store.archive.save_project(project)
+    store.archive.save_project(replace(project, scope="project:app-2"))
     assert store.archive.projects() == (replace(project, scope="project:app-2"),)
 
 
@@ -156,17 +156,17 @@ def test_directories_are_those_of_threads_and_the_files_of_threads_without_one(s
 
 def test_projects_and_opted_out_conversations_travel_with_a_store(store, tmp_path):
     archived(store, NATIVE, path="a")
-    store.archive.put_project(Project(directory="/p", identity="dir:/p", name="p", scope="project:p-1"))
+    store.archive.save_project(Project(directory="/p", identity="dir:/p", name="p", scope="project:p-1"))
     store.archive.opt_out("s", "a")
     with SqliteStore(tmp_path / "other.db") as other:
-        other.load(store.rows())
-        assert tuple(other.rows()) == tuple(store.rows())
+        other.load_rows(store.export_rows())
+        assert tuple(other.export_rows()) == tuple(store.export_rows())
         assert archived(other, COPY, path="b") == archived(store, COPY, path="b")
 
 
 def test_a_thread_forks_only_where_a_prompt_has_a_sibling(store):
-    first, answer = event("u1", text="first"), replace(event("a1", text="answer"), kind=Kind.RESPONSE, parent="u1")
+    first, answer = event("u1", text="first"), replace(event("a1", text="answer"), kind=EventKind.RESPONSE, parent="u1")
     archived(store, first, answer, path="a")
-    assert not store.archive.forks(1)
+    assert not store.archive.has_rewinds(1)
     archived(store, replace(event("u2", text="again"), parent="u1"), path="a")
-    assert store.archive.forks(1)
+    assert store.archive.has_rewinds(1)

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from store_world import AT, DAWN, NOW, add, archive, commit, event, judged, memory
 
 from kept.core.document import Line
-from kept.core.erasure import Words
+from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError, StoreError, UsageError
 from kept.core.event import FORGOTTEN_MARK, Origin
 from kept.core.fold import fold
 from kept.core.memory import Evidence, Refused, Status
-from kept.core.operation import Add, Forget, Merge, Pin, Retire, Supersede, as_facts
-from kept.core.summary import Form, Note, Passage
+from kept.core.operation import Add, Forget, Merge, Pin, Retire, Supersede, to_facts
+from kept.core.summary import Passage, PassageForm, WorkNote
 from kept.store.check import IMPORTED
 from kept.store.protocol import Store
 from kept.store.sqlite import SqliteStore
@@ -72,10 +72,10 @@ def test_accounts_add_up_over_slices_and_start_over_for_a_rewritten_file(store):
 def test_a_name_is_found_whole_as_part_of_an_identifier_or_path_and_in_cjk(store):
     archive(store, event("a", text="the getUserName function in src/app/main.py was renamed"), event("b", text="数据库连接失败"))
     for name in ("user", "getUserName", "main.py", "src/app/main.py", "app/main.py", "连接"):
-        assert [mention.at for mention in store.archive.mentions(name, DAWN)] == [AT], name
+        assert [mention.at for mention in store.archive.find_mentions(name, DAWN)] == [AT], name
     for name in ("getName", "app/other.py", "...", ""):
-        assert store.archive.mentions(name, DAWN) == (), name
-    assert store.archive.mentions("user", AT) == ()
+        assert store.archive.find_mentions(name, DAWN) == (), name
+    assert store.archive.find_mentions("user", AT) == ()
 
 
 def test_a_memory_is_what_its_operations_add_up_to(store):
@@ -90,7 +90,7 @@ def test_a_pass_that_does_not_fit_changes_nothing(store):
         with pytest.raises(StoreError):
             commit(store, Pin(memory="m2", at=AT, reason="x"), operation)
     assert not store.log.memory("m2").pinned
-    assert store.damage() == ()
+    assert store.find_damage() == ()
 
 
 def test_memories_may_not_supersede_each_other_in_a_circle(store):
@@ -120,8 +120,8 @@ def test_what_a_model_proposes_stands_beside_what_rules_propose_and_each_replace
     archive(store, event("a"))
     commit(store, stage="extract", span=Span(thread=1, start=0, judged=((0, judged("c1")),)))
     first = commit(store, stage="model", span=Span(thread=1, start=0, judged=((0, judged("m1")),)))
-    assert [each.judged.candidate.id for each in store.log.proposals_from(1, 0)] == ["c1"]
-    assert [each.judged.candidate.id for each in store.log.proposals_from(1, 0, "model")] == ["m1"]
+    assert [each.judged.candidate.id for each in store.log.thread_proposals(1, 0)] == ["c1"]
+    assert [each.judged.candidate.id for each in store.log.thread_proposals(1, 0, "model")] == ["m1"]
     commit(store, stage="extract", span=Span(thread=1, start=0, judged=((0, judged("c2")),)))
     second = commit(store, stage="model", span=Span(thread=1, start=0, judged=((0, judged("m2")),)))
     assert {each.judged.candidate.id for each in store.log.proposals("coding", "user")} == {"c2", "m2"}
@@ -131,17 +131,17 @@ def test_what_a_model_proposes_stands_beside_what_rules_propose_and_each_replace
     assert {each.judged.candidate.id for each in store.log.proposals("coding", "user")} == {"c2"}
     store.log.rebuild()
     assert {each.judged.candidate.id for each in store.log.proposals("coding", "user")} == {"c2"}
-    assert store.damage() == ()
+    assert store.find_damage() == ()
 
 
 def test_a_thread_waits_for_a_model_until_all_its_events_were_read(store):
     archive(store, event("a"), event("b"))
-    ((thread, closed),) = store.archive.unheard()
+    ((thread, closed),) = store.archive.list_threads_pending_llm()
     assert (thread, closed) == (next(store.archive.threads()), 0)
-    store.archive.heard(thread.id, closed=1, seen=2)
-    assert store.archive.unheard() == ()
+    store.archive.save_llm_progress(thread.id, closed=1, seen=2)
+    assert store.archive.list_threads_pending_llm() == ()
     archive(store, event("c"), offset=20, anew=False)
-    assert [closed for _, closed in store.archive.unheard()] == [1]
+    assert [closed for _, closed in store.archive.list_threads_pending_llm()] == [1]
 
 
 def test_what_changed_since_a_model_read_it_was_not_read(store):
@@ -150,24 +150,24 @@ def test_what_changed_since_a_model_read_it_was_not_read(store):
         lambda: store.archive.mark_abandoned(1, [(1, True)]),
         lambda: store.archive.opt_out("s", "f"),
     ):
-        store.archive.heard(1, closed=2, seen=3)
-        assert store.archive.unheard() == ()
+        store.archive.save_llm_progress(1, closed=2, seen=3)
+        assert store.archive.list_threads_pending_llm() == ()
         change()
-        assert [closed for _, closed in store.archive.unheard()] == [0]
+        assert [closed for _, closed in store.archive.list_threads_pending_llm()] == [0]
 
 
 def test_candidates_of_undone_curation_are_blocked(store):
     made = commit(store, add("m1"))
     commit(store, stage="undo", undoes=(made.id,))
-    assert store.log.blocked() == {"c-m1"}
+    assert store.log.blocked_candidates() == {"c-m1"}
 
 
 def test_a_group_is_dirty_until_it_is_curated(store):
     archive(store, event("a"))
     commit(store, stage="extract", span=Span(thread=1, start=0, judged=((0, judged("c1")),)))
-    assert store.log.dirty() == (("coding", "user"),)
-    store.log.cleaned("coding", "user")
-    assert store.log.dirty() == ()
+    assert store.log.groups_to_curate() == (("coding", "user"),)
+    store.log.mark_group_curated("coding", "user")
+    assert store.log.groups_to_curate() == ()
 
 
 def test_refused_candidates_are_listed(store):
@@ -181,7 +181,7 @@ def test_refused_candidates_are_listed(store):
 
 
 def test_a_trial_leaves_no_trace(store):
-    with store.trial():
+    with store.trial_transaction():
         commit(store, add("m1"))
         assert store.log.memory("m1")
     assert store.log.memory("m1") is None
@@ -240,11 +240,11 @@ def test_keys_are_made_once_and_differ(store):
 
 def test_an_output_is_what_was_written_and_after_it_what_is_being_written(store):
     before, after = (Output(hash=each, lines=(Line(key="m1", text=each),)) for each in ("one", "two"))
-    store.wrote("/f", before)
-    store.intend("/f", after)
-    assert store.output("/f") == (before, after)
-    store.wrote("/f", after)
-    assert store.output("/f") == (after,)
+    store.save_output("/f", before)
+    store.save_pending_output("/f", after)
+    assert store.output_states("/f") == (before, after)
+    store.save_output("/f", after)
+    assert store.output_states("/f") == (after,)
     assert store.outputs() == ("/f",)
     store.drop_output("/f")
     assert store.outputs() == ()
@@ -263,8 +263,8 @@ def test_related_passes_are_those_of_everything_a_pass_is_tied_to_and_of_nothing
         commit(store, add(number))
     commit(store, Supersede(memory="m1", at=AT, reason="x", by="m2"))
     commit(store, Pin(memory="m3", at=AT, reason="x"))
-    assert [each.id for each in store.log.related([1])] == [1, 2, 4]
-    assert [each.id for each in store.log.related([5])] == [3, 5]
+    assert [each.id for each in store.log.related_passes([1])] == [1, 2, 4]
+    assert [each.id for each in store.log.related_passes([5])] == [3, 5]
 
 
 def test_an_undo_changes_what_is_tied_to_it_and_leaves_the_rest(store):
@@ -274,15 +274,15 @@ def test_an_undo_changes_what_is_tied_to_it_and_leaves_the_rest(store):
     commit(store, stage="undo", undoes=(first.id,))
     assert store.log.memory("m1") is None
     assert store.log.memory("m2").status is Status.SUPERSEDED
-    assert store.damage() == ()
+    assert store.find_damage() == ()
 
 
 def test_memories_are_counted_by_status_at_a_moment_profile_and_category(store):
     past = Add(memory="m2", at=AT, reason="new", value=replace(memory("m2"), valid_until=AT))
     commit(store, add("m1"), past, add("m3"), Retire(memory="m3", at=AT, reason="x"))
-    counts = store.log.census(NOW)
+    counts = store.log.count_memories(NOW)
     assert counts == {(each, "coding", "decision"): 1 for each in (Status.ACTIVE, Status.EXPIRED, Status.RETIRED)}
-    assert store.log.ids() == {"m1", "m2", "m3"}
+    assert store.log.memory_ids() == {"m1", "m2", "m3"}
 
 
 def test_memories_of_a_span_of_time_were_seen_in_it_or_on_both_sides_of_it(store):
@@ -305,7 +305,7 @@ def test_memories_are_found_by_any_of_the_words_the_better_match_first(store):
 
 def test_ids_are_found_by_their_beginning(store):
     commit(store, add("aa01"), add("aa02"), add("ab01"))
-    assert store.log.ids_like("aa") == ("aa01", "aa02")
+    assert store.log.memory_ids_with_prefix("aa") == ("aa01", "aa02")
 
 
 def test_what_is_forgotten_is_nowhere_and_the_gaps_are_explained(store):
@@ -314,15 +314,15 @@ def test_what_is_forgotten_is_nowhere_and_the_gaps_are_explained(store):
     commit(store, add("m1", "use xylophone quartz"))
     store.key("forget")
     made = commit(store, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",), candidates=("c1",)))
-    store.log.erase("m1", ("c1",), ("f1",), made)
-    assert store.archive.erase_words(Words(sentences=(), cited=(("a", "use xylophone quartz"),)))
+    store.log.erase_memory("m1", ("c1",), ("f1",), made)
+    assert store.archive.erase_words(ErasureWords(sentences=(), cited=(("a", "use xylophone quartz"),)))
     store.compact()
-    assert "xylophone" not in repr(list(store.rows()))
-    assert store.archive.mentions("xylophone", DAWN) == ()
+    assert "xylophone" not in repr(list(store.export_rows()))
+    assert store.archive.find_mentions("xylophone", DAWN) == ()
     assert store.log.search(("quartz",), 5) == ()
-    assert store.log.every_proposal() == ()
-    assert store.log.forgotten() == {"f1"}
-    assert store.damage() == ()
+    assert store.log.all_judged_candidates() == ()
+    assert store.log.forgotten_fingerprints() == {"f1"}
+    assert store.find_damage() == ()
 
 
 SENTENCE = "Never deploy the harbour service on Fridays, the tide crew is away."
@@ -336,22 +336,22 @@ def test_words_are_taken_out_of_events_rows_and_reports_and_the_hashes_hold(stor
     commit(store, stage="extract", span=Span(thread=1, start=0, judged=((0, proposal),)))
     made = commit(store, add("m1", "Deploy on Mondays."), Retire(memory="m1", at=AT, reason=f"because {SENTENCE}"), note=SENTENCE)
     store.log.end_run(made.run, NOW, {"problems": [SENTENCE]})
-    words = Words(sentences=(SENTENCE,))
-    assert [found.key for found in store.archive.holding(words)] == ["a"]
-    assert {name for name, text in store.log.texts() if words.stand_in(text)} == {
+    words = ErasureWords(sentences=(SENTENCE,))
+    assert [found.key for found in store.archive.events_with_words(words)] == ["a"]
+    assert {name for name, text in store.log.stored_texts() if words.is_in_text(text)} == {
         "proposal c1",
         "the history of memory m1",
         f"pass {made.id}",
         f"the report of run {made.run}",
     }
     assert store.archive.erase_words(words) == {"a"}
-    assert store.log.amend(words) == 3
+    assert store.log.erase_words(words) == 3
     assert store.archive.event("a").text == f"ok, **{FORGOTTEN_MARK} then"
     assert store.log.memory("m1").reason == f"because {FORGOTTEN_MARK}."
-    assert not words.stand_in(repr(list(store.rows())))
-    assert store.archive.mentions("fridays", DAWN) == ()
-    assert store.damage() == ()
-    assert (store.archive.erase_words(words), store.log.amend(words)) == (frozenset(), 0)
+    assert not words.is_in_text(repr(list(store.export_rows())))
+    assert store.archive.find_mentions("fridays", DAWN) == ()
+    assert store.find_damage() == ()
+    assert (store.archive.erase_words(words), store.log.erase_words(words)) == (frozenset(), 0)
 
 
 def test_words_that_an_event_does_not_say_are_damage_unless_they_were_imported(store):
@@ -364,7 +364,7 @@ def test_words_that_an_event_does_not_say_are_damage_unless_they_were_imported(s
         commit(store, Add(memory=f"m{number}", at=AT, reason="new", value=replace(memory(f"m{number}"), evidence=(quote,))))
     value = replace(memory("m9"), evidence=tuple(quotes), trigger=IMPORTED)
     commit(store, Add(memory="m9", at=AT, reason="new", value=value))
-    assert [each.split(":")[0] for each in store.damage()] == ["memory m1", "memory m2"]
+    assert [each.split(":")[0] for each in store.find_damage()] == ["memory m1", "memory m2"]
 
 
 def filled(store: Store) -> None:
@@ -373,31 +373,31 @@ def filled(store: Store) -> None:
     archive(store, event("a", twin="t"), event("b", at=None), event("c", session="other", text="what was said"))
     archive(store, event("a2", twin="t", session="copy"), path="g")
     store.archive.mark_abandoned(1, [(1, True)])
-    store.archive.heard(1, closed=1, seen=2)
-    store.archive.progressed(1, extracted=1, seen=2)
+    store.archive.save_llm_progress(1, closed=1, seen=2)
+    store.archive.save_extraction_progress(1, extracted=1, seen=2)
     run = commit(
         store, stage="extract", span=Span(thread=1, start=0, judged=((0, judged("c1")), (1, judged("c2", Refused(reason="no")))))
     ).run
     store.log.end_run(run, NOW, {"accepted": 1})
     commit(store, stage="extract", span=Span(thread=1, start=1, judged=((1, judged("c3")),)))
     made = commit(store, add("m1"), add("m2"), add("m3", "another"))
-    facts = Merge(memory="m1", at=AT, reason="x", losers=("m2",), facts=as_facts(memory("m1")))
+    facts = Merge(memory="m1", at=AT, reason="x", losers=("m2",), facts=to_facts(memory("m1")))
     commit(store, facts)
     commit(store, stage="undo", undoes=(made.id,))
     commit(store, stage="redo", redoes=(made.id,))
     store.key("forget")
     forget = commit(store, Forget(memory="m3", at=AT, reason="x", fingerprints=("f1",), candidates=("c3",)))
-    store.log.erase("m3", ("c3",), ("f1",), forget)
-    store.archive.erase_words(Words(sentences=(), cited=(("a", "words"),)))
+    store.log.erase_memory("m3", ("c3",), ("f1",), forget)
+    store.archive.erase_words(ErasureWords(sentences=(), cited=(("a", "words"),)))
 
 
 @pytest.mark.parametrize("into", KINDS)
 def test_a_store_written_out_and_loaded_is_the_same_store(store, tmp_path, into):
     filled(store)
-    assert store.damage() == ()
+    assert store.find_damage() == ()
     with opened(into, tmp_path / "second.db") as second:
-        second.load(store.rows())
-        assert list(second.rows()) == list(store.rows())
+        second.load(store.export_rows())
+        assert list(second.rows()) == list(store.export_rows())
         assert second.log.memories() == store.log.memories()
         assert second.log.proposals("coding", "user") == store.log.proposals("coding", "user")
         assert [replace(each, id=0) for each in second.archive.threads()] == [
@@ -411,16 +411,16 @@ def test_a_store_written_out_and_loaded_is_the_same_store(store, tmp_path, into)
 
 def test_a_store_that_holds_something_loads_nothing(store):
     filled(store)
-    rows = list(store.rows())
+    rows = list(store.export_rows())
     with pytest.raises(UsageError, match="already"):
-        store.load(rows)
-    assert list(store.rows()) == rows
+        store.load_rows(rows)
+    assert list(store.export_rows()) == rows
 
 
 @pytest.mark.parametrize("into", KINDS)
 def test_rows_that_were_tampered_with_are_not_loaded(store, tmp_path, into):
     filled(store)
-    rows = list(store.rows())
+    rows = list(store.export_rows())
     for number, row in enumerate(rows):
         if type(row).__name__ not in ("OperationRow", "CandidateRow", "PassRow", "EventRow"):
             continue
@@ -435,7 +435,7 @@ def test_a_copy_opens_as_a_store_and_holds_the_same(store, tmp_path):
     filled(store)
     store.copy_to(tmp_path / "deep" / "copy.db")
     with SqliteStore(tmp_path / "deep" / "copy.db") as copy:
-        assert list(copy.rows()) == list(store.rows())
+        assert list(copy.export_rows()) == list(store.export_rows())
     assert (tmp_path / "deep" / "copy.db").stat().st_mode & 0o777 == 0o600
     with pytest.raises(StoreError):
         store.copy_to(tmp_path / "deep" / "copy.db")
@@ -443,35 +443,35 @@ def test_a_copy_opens_as_a_store_and_holds_the_same(store, tmp_path):
 
 def test_notes_of_a_thread_are_kept_by_day_and_made_again_where_its_words_are_erased(store):
     archive(store, event("a"), event("b"))
-    note = Note(ordinal=1, event="b", at=AT, asked="mend the parser")
-    assert store.days.unnoted() == ((1, 0),)
-    store.days.put(1, 0, [(replace(note, ordinal=0, event="a"), "one"), (note, "two")], 2)
-    store.days.put(1, 1, [(note, "three")], 2)
-    assert store.days.unnoted() == ()
-    assert [each.note.event for each in store.days.between(AT, AT + timedelta(hours=1))] == ["a", "b"]
-    assert store.days.between(AT + timedelta(hours=1), NOW) == ()
-    store.days.drop(events={"b"})
-    assert store.days.unnoted() == ((1, 0),)
-    assert store.days.between(AT, NOW) == ()
+    note = WorkNote(ordinal=1, event="b", at=AT, asked="mend the parser")
+    assert store.days.list_threads_without_notes() == ((1, 0),)
+    store.days.save_notes(1, 0, [(replace(note, ordinal=0, event="a"), "one"), (note, "two")], 2)
+    store.days.save_notes(1, 1, [(note, "three")], 2)
+    assert store.days.list_threads_without_notes() == ()
+    assert [each.note.event for each in store.days.notes_between(AT, AT + timedelta(hours=1))] == ["a", "b"]
+    assert store.days.notes_between(AT + timedelta(hours=1), NOW) == ()
+    store.days.drop_notes(events={"b"})
+    assert store.days.list_threads_without_notes() == ((1, 0),)
+    assert store.days.notes_between(AT, NOW) == ()
 
 
 def test_a_look_at_a_file_holds_until_something_of_it_is_archived(store):
     archive(store, event("a"))
     (file,) = store.archive.files()
-    assert store.archive.looked(file.path) is None
-    store.archive.put_look(file.source, file.path, "as it was")
-    assert store.archive.looked(file.path) == (file.source, "as it was")
+    assert store.archive.stat_cache_entry(file.path) is None
+    store.archive.save_stat_cache_entry(file.source, file.path, "as it was")
+    assert store.archive.stat_cache_entry(file.path) == (file.source, "as it was")
     archive(store, event("b"))
-    assert store.archive.looked(file.path) is None
+    assert store.archive.stat_cache_entry(file.path) is None
 
 
 def test_threads_come_by_number_in_the_order_asked_for(store):
     archive(store, event("a"), event("b", session="other"))
     first, second = sorted(store.archive.threads(), key=lambda each: each.id)
-    assert list(store.archive.each([second.id, first.id])) == [second, first]
+    assert list(store.archive.threads_by_id([second.id, first.id])) == [second, first]
 
 
-def passage(number, form=Form.LINE, **changes):
+def passage(number, form=PassageForm.LINE, **changes):
     made = Passage(id=number, form=form, kind="decisions", text=f"text {number}", at=AT, events=("a",), sessions=("s",))
     return replace(made, **changes)
 
@@ -479,25 +479,25 @@ def passage(number, form=Form.LINE, **changes):
 def test_points_of_a_thread_lines_of_a_day_and_a_persons_words_stand_beside_each_other(store):
     archive(store, event("a"), event("b"))
     day, next_day = AT.date(), AT.date() + timedelta(days=1)
-    first, second = passage("a1", Form.POINT, thread=1), passage("a2", Form.POINT, thread=1, ordinal=1)
-    store.days.note_points(1, 0, 2, [first, second])
-    store.days.note_points(1, 1, 2, [passage("a3", Form.POINT, thread=1, ordinal=1)])
-    assert [(each.passage.id, each.session, each.path) for each in store.days.points(AT, NOW)] == [
+    first, second = passage("a1", PassageForm.POINT, thread=1), passage("a2", PassageForm.POINT, thread=1, ordinal=1)
+    store.days.save_points(1, 0, 2, [first, second])
+    store.days.save_points(1, 1, 2, [passage("a3", PassageForm.POINT, thread=1, ordinal=1)])
+    assert [(each.passage.id, each.session, each.path) for each in store.days.points_between(AT, NOW)] == [
         ("a1", "s", "f"),
         ("a3", "s", "f"),
     ]
-    store.days.write(day, "p", [passage("b1", day=day, scope="p"), passage("b2", day=day, scope="p", ordinal=1)])
-    store.days.own(passage("c1", Form.OWN, day=day, scope="p", instead="b2", events=("b",)))
-    store.days.write(day, "p", [passage("b3", day=day, scope="p")])
-    assert {each.id for each in store.days.written(day, next_day)} == {"b3", "c1"}
-    assert store.days.written(next_day, next_day) == ()
-    store.days.clear()
+    store.days.save_day_lines(day, "p", [passage("b1", day=day, scope="p"), passage("b2", day=day, scope="p", ordinal=1)])
+    store.days.own(passage("c1", PassageForm.OWN, day=day, scope="p", instead="b2", events=("b",)))
+    store.days.save_day_lines(day, "p", [passage("b3", day=day, scope="p")])
+    assert {each.id for each in store.days.passages_of_days(day, next_day)} == {"b3", "c1"}
+    assert store.days.passages_of_days(next_day, next_day) == ()
+    store.days.clear_notes()
     assert {each.id for each in store.days.passages()} == {"a1", "a3", "b3", "c1"}
-    store.days.drop(events={"a"})
+    store.days.drop_notes(events={"a"})
     assert [each.id for each in store.days.passages()] == ["c1"]
-    store.days.erase(["c1"])
+    store.days.erase_passages(["c1"])
     assert store.days.passages() == ()
-    assert store.damage() == ()
+    assert store.find_damage() == ()
 
 
 def test_the_threads_of_a_project_come_by_when_they_ended_and_by_when_they_began(store):
@@ -509,11 +509,14 @@ def test_the_threads_of_a_project_come_by_when_they_ended_and_by_when_they_began
             event(f"{name}2", session=name, at=began + timedelta(minutes=5)),
             path=name,
         )
-    ended = store.archive.ended(["/x"], AT, AT + timedelta(hours=3), 2)
+    ended = store.archive.threads_ended_between(["/x"], AT, AT + timedelta(hours=3), 2)
     assert [each.session for each in ended] == ["b", "a"]
-    assert [each.session for each in store.archive.ended(["/x", "/y"], AT, AT + timedelta(hours=9), 2)] == ["d", "c"]
-    assert [each.session for each in store.archive.begun(["/x"], AT, AT + timedelta(hours=3))] == ["b", "d"]
-    assert list(store.archive.begun(["/z"], AT, AT + timedelta(hours=9))) == []
+    assert [each.session for each in store.archive.threads_ended_between(["/x", "/y"], AT, AT + timedelta(hours=9), 2)] == [
+        "d",
+        "c",
+    ]
+    assert [each.session for each in store.archive.threads_started_between(["/x"], AT, AT + timedelta(hours=3))] == ["b", "d"]
+    assert list(store.archive.threads_started_between(["/z"], AT, AT + timedelta(hours=9))) == []
 
 
 LONG = (
@@ -524,7 +527,7 @@ LONG = (
 def test_a_long_passage_that_comes_again_in_another_session_is_told_with_both_and_the_first_waits_again(store):
     archive(store, event("a", text=f"look:\n{LONG}\nwhy?"))
     (thread,) = store.archive.threads()
-    store.archive.progressed(thread.id, extracted=1, seen=1)
+    store.archive.save_extraction_progress(thread.id, extracted=1, seen=1)
     assert [*store.archive.threads(pending=True)] == []
     archive(store, event("b", session="t", text=f"again: \n{LONG.upper()}", at=AT + timedelta(days=1)), path="g")
     assert [each.session for each in store.archive.threads(pending=True)] == ["s", "t"]
@@ -548,6 +551,6 @@ def test_a_passage_that_is_erased_in_one_session_is_no_longer_repeated_in_the_ot
     archive(store, event("a", text=LONG))
     archive(store, event("b", session="t", text=LONG, at=AT + timedelta(days=1)), path="g")
     assert store.archive.event("b").repeated
-    store.archive.erase_words(Words(sentences=(), cited=(("a", LONG),)))
+    store.archive.erase_words(ErasureWords(sentences=(), cited=(("a", LONG),)))
     assert store.archive.event("b").repeated == ()
-    assert not store.damage()
+    assert not store.find_damage()

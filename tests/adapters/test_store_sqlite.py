@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from store_world import AT, DAWN, NOW, add, archive, commit, event, judged, memory
 
-from kept.core.erasure import Words
+from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError, StoreError
 from kept.core.event import Author, Origin
-from kept.core.event import Kind as What
+from kept.core.event import EventKind as What
 from kept.core.memory import Evidence
 from kept.core.operation import Add, Forget, Retire, Supersede
 from kept.store import database
@@ -59,8 +59,8 @@ def test_a_file_that_is_no_store_is_left_alone(tmp_path):
 
 
 def test_the_durable_settings_are_in_force(store):
-    assert store._database.raw("PRAGMA journal_mode").fetchone()[0] == "delete"
-    assert store._database.raw("PRAGMA synchronous").fetchone()[0] == 3
+    assert store._database.execute_sql("PRAGMA journal_mode").fetchone()[0] == "delete"
+    assert store._database.execute_sql("PRAGMA synchronous").fetchone()[0] == 3
 
 
 DAMAGE = {
@@ -100,29 +100,29 @@ def test_check_names_planted_damage(tmp_path, name):
         quote = Evidence(quote="the first words", event="a", session="s", path="f", at=AT, author="human", origin=Origin.USER)
         commit(opened, add("m1"), add("m2"), Add(memory="m3", at=AT, reason="new", value=replace(memory("m3"), evidence=(quote,))))
         commit(opened, stage="extract", span=Span(thread=1, start=0, judged=((0, judged("c1")),)))
-        assert opened.damage() == ()
+        assert opened.find_damage() == ()
     with sqlite3.connect(tmp_path / "kept.db") as raw:
         raw.execute(DAMAGE[name])
     raw.close()
     with SqliteStore(tmp_path / "kept.db") as opened:
-        assert opened.damage() != ()
+        assert opened.find_damage() != ()
 
 
 def test_rebuilding_gives_the_same_memories_and_mends_derived_damage(store):
     commit(store, add("m1"), add("m2"), Retire(memory="m2", at=AT, reason="x"))
     before = store.log.memories()
-    store._database.raw("DELETE FROM memories WHERE id = 'm1'")
-    store._database.raw("INSERT INTO memory_index (memory_index) VALUES ('delete-all')")
-    assert store.damage() != ()
+    store._database.execute_sql("DELETE FROM memories WHERE id = 'm1'")
+    store._database.execute_sql("INSERT INTO memory_index (memory_index) VALUES ('delete-all')")
+    assert store.find_damage() != ()
     store.log.rebuild()
     assert store.log.memories() == before
-    assert store.damage() == ()
+    assert store.find_damage() == ()
     assert store.log.search(("something",), 5)
 
 
 def test_a_damaged_block_is_never_served(store):
     archive(store, event("a"))
-    store._database.raw("UPDATE blocks SET body = x'00'")
+    store._database.execute_sql("UPDATE blocks SET body = x'00'")
     with pytest.raises(DamagedError, match="damaged"):
         store.archive.event("a")
 
@@ -138,7 +138,7 @@ def test_two_connections_see_each_others_commits(tmp_path):
         commit(one, add("m1"))
         commit(two, add("m2"))
         assert [each.id for each in one.log.memories()] == ["m1", "m2"]
-        assert one.damage() == ()
+        assert one.find_damage() == ()
 
 
 def test_a_key_is_made_once(tmp_path):
@@ -161,15 +161,15 @@ def test_what_is_forgotten_is_in_no_byte_of_the_file(store):
     commit(store, add("m1", f"use {secret}"))
     store.key("forget")
     made = commit(store, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",)))
-    store.log.erase("m1", (), ("f1",), made)
-    store.archive.erase_words(Words(sentences=(), cited=(("a", f"use {secret}"),)))
+    store.log.erase_memory("m1", (), ("f1",), made)
+    store.archive.erase_words(ErasureWords(sentences=(), cited=(("a", f"use {secret}"),)))
     store.compact()
     raw = store.path.read_bytes()
     assert b"xylophone" not in raw
     assert b"quartz" not in raw
-    assert store.archive.mentions("xylophone", DAWN) == ()
-    assert store.damage() == ()
-    assert store.log.forgotten() == {"f1"}
+    assert store.archive.find_mentions("xylophone", DAWN) == ()
+    assert store.find_damage() == ()
+    assert store.log.forgotten_fingerprints() == {"f1"}
 
 
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -206,7 +206,7 @@ def old_store(path: Path, version: int) -> None:
 def test_what_was_said_is_found_after_migrating_whoever_said_it(tmp_path):
     old_store(tmp_path / "kept.db", FORMAT - 1)
     with SqliteStore(tmp_path / "kept.db") as migrated:
-        assert all(migrated.archive.mentions(word, DAWN) for word in ("words", "answer"))
+        assert all(migrated.archive.find_mentions(word, DAWN) for word in ("words", "answer"))
         assert list(migrated.archive.damage()) == []
 
 
@@ -216,10 +216,10 @@ def test_migrating_an_older_store_gives_the_newest_schema_and_loses_nothing(tmp_
     with SqliteStore(tmp_path / "kept.db") as migrated, SqliteStore(tmp_path / "new.db") as new:
         assert [each.id for each in migrated.log.memories()] == ["m1", "m2"]
         assert list(migrated.log.passes()) == list(new.log.passes())
-        assert [each.id for each in migrated.log.related([1])] == [1, 2]
+        assert [each.id for each in migrated.log.related_passes([1])] == [1, 2]
         migrated.archive.reindex()
         migrated.log.rebuild()
-        assert migrated.damage() == ()
+        assert migrated.find_damage() == ()
     assert schema_of(tmp_path / "kept.db") == schema_of(tmp_path / "new.db")
     with sqlite3.connect(tmp_path / "kept.db") as raw:
         assert [row[0] for row in raw.execute("SELECT version FROM migrations")] == list(range(version + 1, FORMAT + 1))
@@ -265,18 +265,18 @@ def test_a_long_running_reader_does_not_serve_what_another_process_forgot(tmp_pa
     with SqliteStore(tmp_path / "kept.db") as one, SqliteStore(tmp_path / "kept.db") as two:
         archive(one, event("a", text="xylophone"))
         assert two.archive.event("a").text == "xylophone"
-        one.archive.erase_words(Words(sentences=(), cited=(("a", "xylophone"),)))
+        one.archive.erase_words(ErasureWords(sentences=(), cited=(("a", "xylophone"),)))
         assert two.archive.event("a").text == "[forgotten]"
 
 
 def test_a_row_that_cannot_be_read_is_named_and_never_served(store):
     commit(store, add("m1"), add("m2"))
-    store._database.raw("UPDATE memories SET body = '{' WHERE id = 'm1'")
-    assert any(each == "memory m1: cannot be read" for each in store.damage())
+    store._database.execute_sql("UPDATE memories SET body = '{' WHERE id = 'm1'")
+    assert any(each == "memory m1: cannot be read" for each in store.find_damage())
     with pytest.raises(DamagedError):
         store.log.memories()
     store.log.rebuild()
-    assert store.damage() == ()
+    assert store.find_damage() == ()
 
 
 def test_a_slice_of_many_events_lies_in_blocks_of_bounded_size(tmp_path, monkeypatch):
@@ -286,7 +286,7 @@ def test_a_slice_of_many_events_lies_in_blocks_of_bounded_size(tmp_path, monkeyp
         archive(store, *(event(name, text=f"text of {name}") for name in "abcde"))
         assert [each.key for each in store.archive.events(1, 0, 9)] == list("abcde")
         assert store.archive.event("d").text == "text of d"
-        assert list(store.damage()) == []
+        assert list(store.find_damage()) == []
     with closing(sqlite3.connect(path)) as raw:
         assert raw.execute("SELECT block, count(*) FROM events GROUP BY block").fetchall() == [(1, 2), (2, 2), (3, 1)]
 
@@ -298,25 +298,25 @@ def test_words_of_a_forgetting_that_was_cut_short_are_erased_at_the_next_opening
         opened.key("forget")
         with opened.transaction():
             made = commit(opened, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",)))
-            opened.log.erase("m1", (), ("f1",), made)
-            opened.archive.erase_words(Words(sentences=(), cited=(("a", "use xylophone quartz"),)))
+            opened.log.erase_memory("m1", (), ("f1",), made)
+            opened.archive.erase_words(ErasureWords(sentences=(), cited=(("a", "use xylophone quartz"),)))
     assert b"xylophon" in (tmp_path / "kept.db").read_bytes(), "the index still holds them: there is something to do"
     with SqliteStore(tmp_path / "kept.db") as again:
-        assert again.damage() == ()
+        assert again.find_damage() == ()
     assert b"xylophon" not in (tmp_path / "kept.db").read_bytes()
 
 
 def test_words_that_cannot_be_erased_at_the_next_opening_are_told_by_check(tmp_path, monkeypatch):
     with SqliteStore(tmp_path / "kept.db") as opened:
         archive(opened, event("a", text="use xylophone quartz"))
-        opened.archive.erase_words(Words(sentences=(), cited=(("a", "xylophone"),)))
+        opened.archive.erase_words(ErasureWords(sentences=(), cited=(("a", "xylophone"),)))
 
     def refused(_: SqliteStore) -> None:
         raise StoreError("the disk is full")
 
     monkeypatch.setattr(SqliteStore, "compact", refused)
     with SqliteStore(tmp_path / "kept.db") as again:
-        assert again.damage() == ("words that were forgotten may still lie in free pages: the disk is full",)
+        assert again.find_damage() == ("words that were forgotten may still lie in free pages: the disk is full",)
 
 
 def test_every_folder_made_for_a_store_is_its_owners_alone(tmp_path):
@@ -345,9 +345,9 @@ def test_a_key_of_what_was_forgotten_that_is_gone_is_not_made_anew(store):
     commit(store, add("m1"))
     store.key("forget")
     made = commit(store, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",)))
-    store.log.erase("m1", (), ("f1",), made)
-    store._database.raw("DELETE FROM settings WHERE name = 'key:forget'")
-    assert "the key of what was forgotten is gone: it may come back" in store.damage()
+    store.log.erase_memory("m1", (), ("f1",), made)
+    store._database.execute_sql("DELETE FROM settings WHERE name = 'key:forget'")
+    assert "the key of what was forgotten is gone: it may come back" in store.find_damage()
     with pytest.raises(DamagedError, match="key of what was forgotten"):
         store.key("forget")
 
@@ -356,12 +356,12 @@ def test_rebuilding_brings_back_what_must_not_come_back(store):
     commit(store, add("m1"))
     store.key("forget")
     made = commit(store, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",)))
-    store.log.erase("m1", (), ("f1",), made)
-    store._database.raw("DELETE FROM forgotten")
-    assert store.damage() != ()
+    store.log.erase_memory("m1", (), ("f1",), made)
+    store._database.execute_sql("DELETE FROM forgotten")
+    assert store.find_damage() != ()
     store.log.rebuild()
-    assert store.log.forgotten() == {"f1"}
-    assert store.damage() == ()
+    assert store.log.forgotten_fingerprints() == {"f1"}
+    assert store.find_damage() == ()
 
 
 @pytest.mark.parametrize("how", ["replaced", "gone"])
@@ -387,4 +387,4 @@ def test_an_empty_file_beside_what_comes_before_a_store_becomes_one_and_beside_a
         SqliteStore(tmp_path / "kept.db")
     (tmp_path / "outputs.lock").unlink()
     with SqliteStore(tmp_path / "kept.db") as store:
-        assert store.damage() == ()
+        assert store.find_damage() == ()

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from kept.recall.index import Kind, vectors
-from kept.recall.index.head import model_of
-from kept.recall.index.vectors import Entry, Vectors, update
+from kept.recall.index import UnitKind, vectors
+from kept.recall.index.head import vector_model
+from kept.recall.index.vectors import VectorEntry, Vectors, update_vectors
 
 RANDOM = np.random.default_rng(7)
 
@@ -15,8 +15,8 @@ def unit(count, dimensions=96):
     return made / np.linalg.norm(made, axis=1, keepdims=True)
 
 
-def entries(made, kind=Kind.TURN, start=1):
-    return [Entry(kind=kind, item=start + n, mark=n, vector=each) for n, each in enumerate(made)]
+def entries(made, kind=UnitKind.TURN, start=1):
+    return [VectorEntry(kind=kind, item=start + n, mark=n, vector=each) for n, each in enumerate(made)]
 
 
 @pytest.mark.parametrize("exact", [50_000, 100])
@@ -24,63 +24,63 @@ def test_the_nearest_units_are_found_whether_all_are_compared_or_signs_choose_fi
     monkeypatch.setattr(vectors, "_EXACT", exact)
     monkeypatch.setattr(vectors, "_CHOSEN", 200)
     path, made = tmp_path / "v", unit(400)
-    update(path, "m", {}, entries(made))
+    update_vectors(path, "m", {}, entries(made))
     question = made[17] + 0.6 * made[200]
     question /= np.linalg.norm(question)
-    found = Vectors(path, "m").near(Kind.TURN, question, 5)
+    found = Vectors(path, "m").find_nearest(UnitKind.TURN, question, 5)
     assert list(found)[:2] == [18, 201]
     assert found[18].similarity == pytest.approx(float(question @ made[17]), abs=0.01)
-    assert list(Vectors(path, "m").near(Kind.TURN, question, 5, among=[201, 3])) == [201, 3]
-    assert Vectors(path, "m").near(Kind.MEMORY, question, 5) == {}
+    assert list(Vectors(path, "m").find_nearest(UnitKind.TURN, question, 5, among=[201, 3])) == [201, 3]
+    assert Vectors(path, "m").find_nearest(UnitKind.MEMORY, question, 5) == {}
 
 
 def test_a_unit_in_pieces_counts_by_its_best_piece(tmp_path):
     made = unit(3)
-    update(tmp_path / "v", "m", {}, [Entry(kind=Kind.TURN, item=1, mark=0, vector=each) for each in made])
+    update_vectors(tmp_path / "v", "m", {}, [VectorEntry(kind=UnitKind.TURN, item=1, mark=0, vector=each) for each in made])
     found = Vectors(tmp_path / "v", "m")
-    assert found.near(Kind.TURN, made[2], 5)[1].similarity == pytest.approx(1, abs=0.01)
-    assert (len(found), found.units()) == (3, 1)
+    assert found.find_nearest(UnitKind.TURN, made[2], 5)[1].similarity == pytest.approx(1, abs=0.01)
+    assert (len(found), found.count_units()) == (3, 1)
 
 
 def test_dropped_vectors_leave_no_byte_behind(tmp_path):
     path, made = tmp_path / "v", unit(3)
-    update(path, "m", {}, entries(made))
+    update_vectors(path, "m", {}, entries(made))
     stored = Vectors(path, "m").rows["body"][1].tobytes()
     assert stored in path.read_bytes()
-    update(path, "m", {Kind.TURN: [2]}, ())
+    update_vectors(path, "m", {UnitKind.TURN: [2]}, ())
     assert stored not in path.read_bytes()
-    assert 2 not in Vectors(path, "m").near(Kind.TURN, made[1], 5)
+    assert 2 not in Vectors(path, "m").find_nearest(UnitKind.TURN, made[1], 5)
     assert len(Vectors(path, "m")) == 2
 
 
 def test_vectors_of_another_model_are_never_compared(tmp_path):
     path, made = tmp_path / "v", unit(3)
-    update(path, "old", {}, entries(made))
-    assert Vectors(path, "new").near(Kind.TURN, made[0], 5) == {}
-    update(path, "new", {}, entries(made[:1]))
-    assert model_of(path) == "new"
+    update_vectors(path, "old", {}, entries(made))
+    assert Vectors(path, "new").find_nearest(UnitKind.TURN, made[0], 5) == {}
+    update_vectors(path, "new", {}, entries(made[:1]))
+    assert vector_model(path) == "new"
     assert len(Vectors(path, "new")) == 1
 
 
 def test_a_file_that_is_missing_cut_short_or_damaged_holds_nothing_and_is_begun_anew(tmp_path):
     path, made = tmp_path / "v", unit(3)
     assert len(Vectors(path, "m")) == 0
-    update(path, "m", {}, entries(made))
+    update_vectors(path, "m", {}, entries(made))
     whole = path.read_bytes()
     for broken in (b"", b"noise" * 2000, whole[:4200]):
         path.write_bytes(broken)
         assert len(Vectors(path, "m")) == 0
-        assert Vectors(path, "m").near(Kind.TURN, made[0], 5) == {}
+        assert Vectors(path, "m").find_nearest(UnitKind.TURN, made[0], 5) == {}
     path.write_bytes(b"noise" * 2000)
-    update(path, "m", {}, entries(made))
+    update_vectors(path, "m", {}, entries(made))
     assert len(Vectors(path, "m")) == 3
 
 
 def test_rows_after_the_counted_ones_are_of_a_write_that_was_cut_short(tmp_path):
     path, made = tmp_path / "v", unit(3)
-    update(path, "m", {}, entries(made))
+    update_vectors(path, "m", {}, entries(made))
     with path.open("ab") as file:
         file.write(b"half a row")
     assert len(Vectors(path, "m")) == 3
-    update(path, "m", {}, entries(made[:1], start=9))
-    assert Vectors(path, "m").units() == 4
+    update_vectors(path, "m", {}, entries(made[:1], start=9))
+    assert Vectors(path, "m").count_units() == 4

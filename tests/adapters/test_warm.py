@@ -13,9 +13,9 @@ from socket import AF_UNIX, SOCK_STREAM, socket
 import pytest
 
 from kept.recall import embed_server
-from kept.recall.embed_server import begin, path_of, read_answer
-from kept.recall.embed_server.client import ask_said
-from kept.recall.embed_server.server import served
+from kept.recall.embed_server import read_answer, send_question, socket_path
+from kept.recall.embed_server.client import ask_for_turns
+from kept.recall.embed_server.server import run_server
 from waiting import until
 
 QUESTION = {"message": "where are the invoices?", "scopes": ["user"]}
@@ -24,7 +24,7 @@ SHORT = 0.05
 
 def ask(path, question=QUESTION, seconds=600.0):
     end = time.monotonic() + seconds
-    return read_answer(begin(str(path), question, end), end)
+    return read_answer(send_question(str(path), question, end), end)
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def serving(folder, answer):
         ready.set()
         return answer
 
-    with served(str(folder), prepare):
+    with run_server(str(folder), prepare):
         ready.wait()
         until(lambda: ask(folder / embed_server.NAME))
         yield
@@ -87,7 +87,7 @@ def test_a_socket_that_a_dead_process_left_is_harmless_and_the_next_takes_its_pl
 def test_of_two_processes_the_second_answers_when_the_first_has_ended(tmp_path):
     prepared = []
     with serving(tmp_path, lambda *_: {"first": 1.0}):
-        second = served(str(tmp_path), lambda: prepared.append(1) or (lambda *_: {"second": 1.0}))
+        second = run_server(str(tmp_path), lambda: prepared.append(1) or (lambda *_: {"second": 1.0}))
         second.__enter__()
         assert ask(tmp_path / embed_server.NAME) == {"first": 1.0}
         assert prepared == []
@@ -140,7 +140,7 @@ def test_what_a_liar_tells_counts_for_nothing(tmp_path, reply):
 
 def test_another_users_socket_is_told_nothing(tmp_path, monkeypatch):
     heard = []
-    monkeypatch.setattr(embed_server, "user_of", lambda _: os.geteuid() + 1)
+    monkeypatch.setattr(embed_server, "peer_user", lambda _: os.geteuid() + 1)
     with pretending(tmp_path / "s", lambda connection: heard.append(connection.recv(100))):
         assert ask(tmp_path / "s") == {}
     assert heard == [b""]
@@ -169,7 +169,7 @@ def test_the_kernel_tells_another_users_socket_and_another_users_question(tmp_pa
 
 def test_who_asks_as_another_user_gets_nothing(tmp_path, monkeypatch):
     with serving(tmp_path, lambda *_: {"a": 0.9}):
-        monkeypatch.setattr("kept.recall.embed_server.server.user_of", lambda _: os.geteuid() + 1)
+        monkeypatch.setattr("kept.recall.embed_server.server.peer_user", lambda _: os.geteuid() + 1)
         assert ask(tmp_path / embed_server.NAME) == {}
 
 
@@ -205,14 +205,14 @@ def test_a_question_longer_than_a_message_may_be_is_not_asked(tmp_path):
 def test_a_home_whose_path_is_too_long_for_a_socket_has_none(tmp_path):
     deep = tmp_path / ("d" * 120)
     deep.mkdir()
-    assert path_of(str(deep)) == ""
-    with served(str(deep), lambda: pytest.fail("nobody can ask")):
+    assert socket_path(str(deep)) == ""
+    with run_server(str(deep), lambda: pytest.fail("nobody can ask")):
         pass
     assert list(deep.iterdir()) == []
 
 
 def test_where_there_is_no_state_none_is_made(tmp_path):
-    with served(str(tmp_path / "none"), lambda: pytest.fail("nobody can ask")):
+    with run_server(str(tmp_path / "none"), lambda: pytest.fail("nobody can ask")):
         pass
     assert list(tmp_path.iterdir()) == []
 
@@ -233,4 +233,4 @@ def test_what_is_asked_stands_on_one_line(tmp_path):
 def test_a_question_with_a_session_asks_for_what_was_said_in_the_others(tmp_path):
     answers = {None: {"memory": 0.9}, "s": {"turn": 0.6}}
     with serving(tmp_path, lambda _, __, session: answers[session]):
-        assert ask_said(str(tmp_path), "where do the lanterns hang?", "s", 30.0)("project:x") == {"turn": 0.6}
+        assert ask_for_turns(str(tmp_path), "where do the lanterns hang?", "s", 30.0)("project:x") == {"turn": 0.6}

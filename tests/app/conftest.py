@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from kept.paths import find_paths
-from kept.workspace import opened
+from kept.workspace import open_workspace
 
 
 class Clock:
     """A clock that moves one second at each look."""
 
     def __init__(self) -> None:
-        self.moment = datetime(2026, 10, 1, 12, tzinfo=UTC)
+        self.parse_moment = datetime(2026, 10, 1, 12, tzinfo=UTC)
 
     def __call__(self) -> datetime:
-        self.moment += timedelta(seconds=1)
-        return self.moment
+        self.parse_moment += timedelta(seconds=1)
+        return self.parse_moment
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def desk_at(clock: Clock):
     @contextmanager
     def at(folder: Path, **options):
         env = {"HOME": str(folder), "KEPT_EMBEDDINGS": "hashing", **options.pop("variables", {})}
-        with opened(
+        with open_workspace(
             find_paths(str(folder), env), zone=options.pop("zone", "Europe/Berlin"), clock=clock, env=env, **options
         ) as workspace:
             yield workspace

@@ -7,8 +7,8 @@ from kept.core.event import Origin
 from kept.core.memory import Status
 from kept.memories.history import undo
 from kept.memories.person import reject
-from kept.pipeline.importing import adopt, on_offer
-from kept.pipeline.run import Options, run
+from kept.pipeline.importing import count_importable_notes, import_from_tool
+from kept.pipeline.run import RunOptions, run_pipeline
 from talking import RULE, say
 
 TOPIC = """---
@@ -73,44 +73,44 @@ def contents(workspace):
 def test_what_other_tools_remember_is_never_read_by_itself_and_never_touched(desk_at, home, notes):
     say(home, "a", RULE)
     with desk_at(home) as workspace:
-        report = run(workspace, [], Options())
+        report = run_pipeline(workspace, [], RunOptions())
         assert report.sources == {"claude-code": 1}
         assert [each.content for each in workspace.store.log.memories()] == [RULE]
-        assert on_offer(workspace) == {"claude": 3, "codex": 1, "gemini": 1, "blocks": 2}
-        adopt(workspace, "all")
+        assert count_importable_notes(workspace) == {"claude": 3, "codex": 1, "gemini": 1, "blocks": 2}
+        import_from_tool(workspace, "all")
     assert {path: path.read_text() for path in notes} == notes
 
 
 def test_it_is_taken_up_once_as_held_with_the_file_it_stands_in(desk_at, home, notes):
     say(home, "a", RULE)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        assert adopt(workspace, "claude").added == {"held": 3}
+        run_pipeline(workspace, [], RunOptions())
+        assert import_from_tool(workspace, "claude").added == {"held": 3}
         found = contents(workspace)["Releases are tagged from the branch `stable` only."]
         (evidence,) = found.evidence
         assert (found.status, found.origin, found.category) == (Status.HELD, Origin.ASSISTANT, "project_fact")
         assert found.scope == contents(workspace)[RULE].scope  # the project whose transcripts lie beside it
         assert (evidence.author, evidence.path) == ("claude", str(home / ".claude/projects/p/memory/release.md"))
-        assert adopt(workspace, "claude").added == {}
-        assert "claude" not in on_offer(workspace)
+        assert import_from_tool(workspace, "claude").added == {}
+        assert "claude" not in count_importable_notes(workspace)
 
 
 def test_what_a_person_turned_down_is_not_taken_up_again_and_undo_takes_all_of_it_back(desk_at, home, notes):
     with desk_at(home) as workspace:
-        adopt(workspace, "gemini")
+        import_from_tool(workspace, "gemini")
         reject(workspace, contents(workspace)["The user prefers dark terminals with large type."].id)
-        assert adopt(workspace, "gemini").added == {}
-        adopt(workspace, "blocks")
+        assert import_from_tool(workspace, "gemini").added == {}
+        import_from_tool(workspace, "blocks")
         assert "Use `track ready` to find work in this repository." in contents(workspace)
         assert not any("kept itself" in each or "Mine" in each for each in contents(workspace))
         undo(workspace)
         assert not any("track ready" in each for each in contents(workspace))
-        assert adopt(workspace, "blocks").added == {"held": 2}
+        assert import_from_tool(workspace, "blocks").added == {"held": 2}
 
 
 def test_a_tool_nobody_knows_is_refused(desk_at, home):
     with desk_at(home) as workspace, pytest.raises(UsageError, match="claude, codex, gemini, blocks, all"):
-        adopt(workspace, "sundial")
+        import_from_tool(workspace, "sundial")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_note_of_any_form_is_read_or_left(desk_at, home, text):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", errors="surrogateescape")
     with desk_at(home) as workspace:
-        adopt(workspace, "all")
+        import_from_tool(workspace, "all")
 
 
 def test_a_note_is_the_fact_below_its_description_where_one_stands_there(desk_at, home):
@@ -134,5 +134,5 @@ def test_a_note_is_the_fact_below_its_description_where_one_stands_there(desk_at
         f"---\nname: deploys\ndescription: how deploys work\ntype: feedback\n---\n\n{fact}\n\n**Why:** x\n"
     )
     with desk_at(home) as workspace:
-        adopt(workspace, "claude")
+        import_from_tool(workspace, "claude")
         assert [each.content for each in workspace.store.log.memories()] == [fact]

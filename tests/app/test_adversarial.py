@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from kept.evaluation.adversarial import deceived
+from kept.evaluation.adversarial import run_adversarial_cases
 
 REPLIES = Path(__file__).parents[2] / "benchmarks" / "replies" / "replies"
 
 
 def test_of_replies_made_to_deceive_nothing_is_believed_and_no_question_is_asked_twice(desk_at):
-    found = deceived(desk_at, REPLIES)
+    found = run_adversarial_cases(desk_at, REPLIES)
     assert len(found) >= 20
     assert [(each.name, each.believed, each.paid) for each in found if each.believed or each.paid] == []
     taken = {each.name: each.taken for each in found}
@@ -18,4 +18,4 @@ def test_of_replies_made_to_deceive_nothing_is_believed_and_no_question_is_asked
 
 
 def test_a_folder_without_such_replies_gives_none(desk_at, tmp_path):
-    assert deceived(desk_at, tmp_path) == ()
+    assert run_adversarial_cases(desk_at, tmp_path) == ()

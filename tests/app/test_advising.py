@@ -9,8 +9,8 @@ from test_hearing import NOTHING, Obedient, with_model
 from kept.core.memory import Status
 from kept.memories import person
 from kept.memories.history import undo
-from kept.pipeline.run import Options, run
-from kept.pipeline.safety import check, rebuild
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.safety import check_home, rebuild_store
 from talking import say
 
 SHORT = "I prefer reviews of pull requests that are short."
@@ -40,34 +40,34 @@ def test_what_overlaps_becomes_one_and_stays_so_when_it_is_said_again(desk_at, h
     say(home, "one", f"Remember that {SHORT}", f"Remember that {NAMED}")
     with desk_at(home) as workspace:
         model = Obedient(merging)
-        report = run(with_model(workspace, model), [], Options())
+        report = run_pipeline(with_model(workspace, model), [], RunOptions())
         assert active(workspace) == [SHORT]
         assert report.body()["advised"]["operations"] == {"merge": 1}
         assert len(curated(model)) == 1
-        again = run(with_model(workspace, model), [], Options())
+        again = run_pipeline(with_model(workspace, model), [], RunOptions())
         assert (again.run, len(curated(model))) == (0, 1)
         say(home, "two", f"Remember that {SHORT}", day="2026-01-07")
-        run(replace(workspace, llm=None), [], Options())
+        run_pipeline(replace(workspace, llm=None), [], RunOptions())
         assert active(workspace) == [SHORT]
         (memory,) = (each for each in workspace.store.log.memories() if each.content == SHORT)
         assert (memory.observations, memory.last_seen.day) == (2, 7)
         assert {each.quote for each in memory.evidence} == {SHORT, NAMED}
-        rebuild(workspace)
+        rebuild_store(workspace)
         assert active(workspace) == [SHORT]
-        assert check(workspace).damage == ()
+        assert check_home(workspace).damage == ()
 
 
 def test_advice_is_one_pass_that_can_be_taken_back_and_is_not_given_again(desk_at, home):
     say(home, "one", f"Remember that {SHORT}", f"Remember that {NAMED}")
     with desk_at(home) as workspace:
         model = Obedient(merging)
-        run(with_model(workspace, model), [], Options())
-        (made,) = (each for each in workspace.store.log.heads() if each.stage == "advise")
+        run_pipeline(with_model(workspace, model), [], RunOptions())
+        (made,) = (each for each in workspace.store.log.pass_heads() if each.stage == "advise")
         undo(workspace, str(made.id))
         assert active(workspace) == sorted([SHORT, NAMED])
-        run(with_model(workspace, model), [], Options())
+        run_pipeline(with_model(workspace, model), [], RunOptions())
         say(home, "two", "Something else entirely, about boats.", day="2026-01-07")
-        run(with_model(workspace, model), [], Options())
+        run_pipeline(with_model(workspace, model), [], RunOptions())
         assert active(workspace) == sorted([SHORT, NAMED])
 
 
@@ -75,9 +75,9 @@ def test_a_reply_that_cannot_be_used_changes_nothing_and_is_asked_for_again(desk
     say(home, "one", f"Remember that {SHORT}", f"Remember that {NAMED}")
     with desk_at(home) as workspace:
         broken = Obedient(lambda ask: "No." if ask.purpose == "curate" else QUIET)
-        report = run(with_model(workspace, broken), [], Options())
+        report = run_pipeline(with_model(workspace, broken), [], RunOptions())
         assert (report.advised.left, report.partly, active(workspace)) == (1, True, sorted([SHORT, NAMED]))
-        run(with_model(workspace, Obedient(merging)), [], Options())
+        run_pipeline(with_model(workspace, Obedient(merging)), [], RunOptions())
         assert active(workspace) == [SHORT]
 
 
@@ -103,19 +103,19 @@ def test_advice_that_would_wipe_a_category_is_thrown_out_whole_told_and_not_aske
         say(home, f"s{number}", rule, day=f"2026-01-{10 + number}")
     with desk_at(home) as workspace:
         model = Obedient(every("supersede"))
-        report = run(with_model(workspace, model), [], Options())
+        report = run_pipeline(with_model(workspace, model), [], RunOptions())
         assert active(workspace) == RULES
         (stop,) = report.advised.stopped
         assert "it would deactivate 4 of 5 memories in constraint" in stop
         assert report.partly
-        assert run(with_model(workspace, model), [], Options()).run == 0
+        assert run_pipeline(with_model(workspace, model), [], RunOptions()).run == 0
         assert len(curated(model)) == 1
 
 
 def test_what_a_person_said_is_not_retired_because_a_model_says_so(desk_at, home):
     say(home, "one", *RULES)
     with desk_at(home) as workspace:
-        report = run(with_model(workspace, Obedient(every("retire"))), [], Options())
+        report = run_pipeline(with_model(workspace, Obedient(every("retire"))), [], RunOptions())
         assert active(workspace) == RULES
         assert report.advised.refused == {"it rests on the person's own words": 4}
 
@@ -123,10 +123,10 @@ def test_what_a_person_said_is_not_retired_because_a_model_says_so(desk_at, home
 def test_nothing_is_done_to_what_a_person_put_in_their_own_words(desk_at, home):
     say(home, "one", f"Remember that {SHORT}", f"Remember that {NAMED}")
     with desk_at(home) as workspace:
-        run(replace(workspace, llm=None), [], Options())
+        run_pipeline(replace(workspace, llm=None), [], RunOptions())
         (memory,) = (each for each in workspace.store.log.memories() if each.content == NAMED)
         person.edit(workspace, memory.id, "Reviews name the file and the line, always.")
-        run(with_model(workspace, Obedient(merging)), [], Options())
+        run_pipeline(with_model(workspace, Obedient(merging)), [], RunOptions())
         assert active(workspace) == sorted([SHORT, "Reviews name the file and the line, always."])
 
 
@@ -144,12 +144,12 @@ def test_what_a_model_retired_comes_back_when_it_is_said_again(desk_at, home):
         return json.dumps({"operations": made if {said, later} <= numbers.keys() else []})
 
     with desk_at(home) as workspace:
-        run(with_model(workspace, Obedient(gives_way)), [], Options())
+        run_pipeline(with_model(workspace, Obedient(gives_way)), [], RunOptions())
         assert active(workspace) == [later]
-        run(replace(workspace, llm=None), [], Options(force=True))
+        run_pipeline(replace(workspace, llm=None), [], RunOptions(force=True))
         assert active(workspace) == [later]
         say(home, "three", said, day="2026-01-09")
-        run(replace(workspace, llm=None), [], Options())
+        run_pipeline(replace(workspace, llm=None), [], RunOptions())
         assert said in active(workspace)
 
 
@@ -177,9 +177,9 @@ def test_a_model_decides_which_of_two_holds_that_may_contradict_and_rules_leave_
     for number, words in enumerate(PAIR):
         say(home, f"s{number}", f"Remember that {words}", day=f"2026-01-0{number + 5}")
     with desk_at(home) as workspace:
-        run(with_model(workspace, deciding(answer)), [], Options())
+        run_pipeline(with_model(workspace, deciding(answer)), [], RunOptions())
         assert active(workspace) == stand
         say(home, "later", f"Remember that {PAIR[1]}", day="2026-01-09")
-        run(replace(workspace, llm=None), [], Options())
+        run_pipeline(replace(workspace, llm=None), [], RunOptions())
         assert active(workspace) == stand
-        assert check(workspace).damage == ()
+        assert check_home(workspace).damage == ()

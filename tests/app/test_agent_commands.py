@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.event import Origin
 from kept.core.memory import Status
 from kept.memories.history import undo
-from kept.memories.person import add, approve, edit, retire
-from kept.pipeline.run import Options, run
+from kept.memories.person import approve, create_memory, edit, retire
+from kept.pipeline.run import RunOptions, run_pipeline
 
 RULE = "Always format the reports with `walnut --wide` before sending them."
 OTHER = "Format the reports with `walnut --narrow`."
@@ -48,39 +48,39 @@ COMMANDS = (
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_an_agent_added_in_its_shell_waits_in_the_agents_voice(desk_at, home, clock, command):
     with desk_at(home) as workspace:
-        start = clock.moment
-        settle(workspace, lambda: add(workspace, RULE, "convention"))
-        ran(home, command, start, clock.moment, printed=f"Remembered:\n{RULE}")
-        run(workspace, [], Options())
+        start = clock.parse_moment
+        apply_person_change(workspace, lambda: create_memory(workspace, RULE, "convention"))
+        ran(home, command, start, clock.parse_moment, printed=f"Remembered:\n{RULE}")
+        run_pipeline(workspace, [], RunOptions())
         (memory,) = workspace.store.log.memories()
         assert (memory.status, memory.origin, memory.owned) == (Status.HELD, Origin.ASSISTANT, False)
         assert not (home / ".claude" / "rules" / "memory.md").exists()
-        settle(workspace, lambda: approve(workspace, memory.id))
-        run(workspace, [], Options())
+        apply_person_change(workspace, lambda: approve(workspace, memory.id))
+        run_pipeline(workspace, [], RunOptions())
         assert told(workspace) == {RULE: Status.ACTIVE}
 
 
 def test_what_an_agent_approved_or_brought_back_is_as_it_was_before(desk_at, home, clock):
     with desk_at(home) as workspace:
-        held = add(workspace, RULE, "convention", agent=True)
-        start = clock.moment + timedelta(seconds=3)
-        clock.moment = start
+        held = create_memory(workspace, RULE, "convention", agent=True)
+        start = clock.parse_moment + timedelta(seconds=3)
+        clock.parse_moment = start
         approve(workspace, held.id)
-        ran(home, f"script -qc 'kept review --approve {held.id}' /dev/null", start, clock.moment)
-        run(workspace, [], Options())
+        ran(home, f"script -qc 'kept review --approve {held.id}' /dev/null", start, clock.parse_moment)
+        run_pipeline(workspace, [], RunOptions())
         assert told(workspace) == {RULE: Status.HELD}
 
 
 def test_a_persons_deletion_that_an_agent_undid_is_a_deletion_again(desk_at, home, clock):
     with desk_at(home) as workspace:
-        number = add(workspace, RULE, "convention").id
+        number = create_memory(workspace, RULE, "convention").id
         retire(workspace, number)
-        clock.moment += timedelta(seconds=5)
-        start = clock.moment
+        clock.parse_moment += timedelta(seconds=5)
+        start = clock.parse_moment
         undo(workspace)
-        ran(home, "kept undo", start, clock.moment)
-        clock.moment += timedelta(seconds=5)
-        run(workspace, [], Options())
+        ran(home, "kept undo", start, clock.parse_moment)
+        clock.parse_moment += timedelta(seconds=5)
+        run_pipeline(workspace, [], RunOptions())
         assert told(workspace) == {RULE: Status.RETIRED}
         undo(workspace)
         assert told(workspace) == {RULE: Status.ACTIVE}
@@ -99,36 +99,36 @@ def test_a_persons_deletion_that_an_agent_undid_is_a_deletion_again(desk_at, hom
 )
 def test_what_a_person_does_at_another_time_or_beside_another_command_stays(desk_at, home, clock, command, before):
     with desk_at(home) as workspace:
-        start = clock.moment - before
-        settle(workspace, lambda: add(workspace, RULE, "convention"))
-        ran(home, command, start, clock.moment - before)
-        run(workspace, [], Options())
+        start = clock.parse_moment - before
+        apply_person_change(workspace, lambda: create_memory(workspace, RULE, "convention"))
+        ran(home, command, start, clock.parse_moment - before)
+        run_pipeline(workspace, [], RunOptions())
         assert told(workspace) == {RULE: Status.ACTIVE}
 
 
 def test_what_the_person_changed_since_stays_as_they_left_it(desk_at, home, clock):
     with desk_at(home) as workspace:
-        start = clock.moment
-        number = add(workspace, RULE, "convention").id
-        ran(home, COMMANDS[0], start, clock.moment)
-        clock.moment += timedelta(seconds=5)
+        start = clock.parse_moment
+        number = create_memory(workspace, RULE, "convention").id
+        ran(home, COMMANDS[0], start, clock.parse_moment)
+        clock.parse_moment += timedelta(seconds=5)
         edit(workspace, number, OTHER)
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert told(workspace) == {OTHER: Status.ACTIVE}
 
 
 def test_what_an_agent_undid_is_brought_back_once_and_then_the_person_decides(desk_at, home, clock):
     with desk_at(home) as workspace:
-        add(workspace, RULE, "convention")
-        clock.moment += timedelta(seconds=5)
-        start = clock.moment
+        create_memory(workspace, RULE, "convention")
+        clock.parse_moment += timedelta(seconds=5)
+        start = clock.parse_moment
         undo(workspace)
-        ran(home, "kept undo", start, clock.moment)
-        clock.moment += timedelta(seconds=5)
-        run(workspace, [], Options())
+        ran(home, "kept undo", start, clock.parse_moment)
+        clock.parse_moment += timedelta(seconds=5)
+        run_pipeline(workspace, [], RunOptions())
         assert told(workspace) == {RULE: Status.ACTIVE}
         undo(workspace, "1")
-        run(workspace, [], Options(force=True))
+        run_pipeline(workspace, [], RunOptions(force=True))
         assert told(workspace) == {}
 
 
@@ -136,8 +136,8 @@ def test_where_the_settings_trust_agents_nothing_is_taken_back(desk_at, home, cl
     (home / ".config" / "kept").mkdir(parents=True)
     (home / ".config" / "kept" / "config.toml").write_text("trust_agents = true\n")
     with desk_at(home) as workspace:
-        start = clock.moment
-        settle(workspace, lambda: add(workspace, RULE, "convention"))
-        ran(home, COMMANDS[0], start, clock.moment)
-        run(workspace, [], Options())
+        start = clock.parse_moment
+        apply_person_change(workspace, lambda: create_memory(workspace, RULE, "convention"))
+        ran(home, COMMANDS[0], start, clock.parse_moment)
+        run_pipeline(workspace, [], RunOptions())
         assert told(workspace) == {RULE: Status.ACTIVE}

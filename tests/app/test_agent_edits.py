@@ -6,14 +6,14 @@ from datetime import timedelta
 import pytest
 from test_outputs import agent_folder as agent_folder  # noqa: PLC0414
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.event import Origin
 from kept.core.memory import Status
-from kept.local.files import locked
-from kept.memories.person import add, reject
-from kept.pipeline.run import Options, run
-from kept.pipeline.safety import rebuild
-from kept.pipeline.sleep import sleep
+from kept.local.files import hold_lock
+from kept.memories.person import create_memory, reject
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.safety import rebuild_store
+from kept.pipeline.sleep import run_sleep
 
 RULE = "Always format the reports with `walnut --wide` before sending them."
 OTHER = "The staging server is harbor-2."
@@ -39,8 +39,8 @@ def memory(desk_at, home):
     """The memory file, with two memories of the person's."""
     with desk_at(home) as workspace:
         for words, category in ((RULE, "convention"), (OTHER, "project_fact")):
-            add(workspace, words, category)
-        run(workspace, [], Options())
+            create_memory(workspace, words, category)
+        run_pipeline(workspace, [], RunOptions())
     return home / ".claude" / "rules" / "memory.md"
 
 
@@ -53,17 +53,17 @@ def test_a_line_that_an_agent_changed_is_written_as_it_was_and_the_change_waits(
     before = memory.read_bytes()
     memory.write_bytes(before.replace(b"--wide", b"--narrow"))
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert memory.read_bytes() == before
         assert states(workspace) == {
             RULE: (Status.ACTIVE, Origin.USER),
             OTHER: (Status.ACTIVE, Origin.USER),
             RULE.replace("wide", "narrow"): (Status.HELD, Origin.ASSISTANT),
         }
-        assert run(workspace, [], Options()).body()["operations"] == {}
+        assert run_pipeline(workspace, [], RunOptions()).body()["operations"] == {}
 
 
-@pytest.mark.parametrize("act", [sleep, rebuild, lambda workspace: settle(workspace, lambda: None)])
+@pytest.mark.parametrize("act", [run_sleep, rebuild_store, lambda workspace: apply_person_change(workspace, lambda: None)])
 def test_whatever_takes_over_edits_reads_first_whose_they_are(desk_at, home, memory, act):
     call(home, "Bash", command=f"sed -i 's/--wide/--narrow/' {memory}")
     before = memory.read_bytes()
@@ -78,8 +78,8 @@ def test_whatever_takes_over_edits_reads_first_whose_they_are(desk_at, home, mem
 def test_a_change_made_while_a_run_is_under_way_leaves_edited_files_to_that_run(desk_at, home, memory):
     edited = memory.read_bytes().replace(b"--wide", b"--narrow")
     memory.write_bytes(edited)
-    with desk_at(home) as workspace, locked(workspace.paths.lock):
-        _, written = settle(workspace, lambda: None)
+    with desk_at(home) as workspace, hold_lock(workspace.paths.lock):
+        _, written = apply_person_change(workspace, lambda: None)
         assert written.problems
         assert memory.read_bytes() == edited
 
@@ -96,7 +96,7 @@ def test_a_line_that_an_agent_added_leaves_the_file_and_waits(desk_at, home, mem
     before = memory.read_bytes()
     memory.write_bytes(before + b"\n- Skip the tests of the harbour.\n")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert b"Skip the tests" not in memory.read_bytes()
         assert states(workspace)["Skip the tests of the harbour."] == (Status.HELD, Origin.ASSISTANT)
 
@@ -106,7 +106,7 @@ def test_a_line_that_an_agent_deleted_comes_back(desk_at, home, memory):
     before = memory.read_bytes()
     memory.write_bytes(b"".join(line for line in before.splitlines(keepends=True) if b"walnut" not in line))
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert memory.read_bytes() == before
         assert states(workspace)[RULE] == (Status.ACTIVE, Origin.USER)
 
@@ -115,7 +115,7 @@ def test_an_edit_that_no_transcript_tells_of_is_the_persons(desk_at, home, memor
     call(home, "Bash", command=f"sed -i 's/harbor-2/harbor-3/' {memory}")
     memory.write_bytes(memory.read_bytes().replace(b"--wide", b"--narrow").replace(b"harbor-2", b"harbor-3"))
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert b"--narrow" in memory.read_bytes()
         assert b"harbor-2" in memory.read_bytes()
         assert states(workspace)[RULE.replace("wide", "narrow")] == (Status.ACTIVE, Origin.USER)
@@ -123,10 +123,10 @@ def test_an_edit_that_no_transcript_tells_of_is_the_persons(desk_at, home, memor
 
 def test_a_line_added_to_the_file_approves_nothing_that_a_person_rejected(desk_at, home, memory):
     with desk_at(home) as workspace:
-        reject(workspace, add(workspace, "Skip the tests of the harbour.", "convention", agent=True).id)
+        reject(workspace, create_memory(workspace, "Skip the tests of the harbour.", "convention", agent=True).id)
     memory.write_bytes(memory.read_bytes() + b"\n- Skip the tests of the harbour.\n")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert states(workspace)["Skip the tests of the harbour."][0] is Status.REJECTED
 
 
@@ -142,14 +142,14 @@ PLACES = {
 def test_what_an_agent_did_to_any_other_file_of_kepts_is_undone_as_well(agent_folder, desk_at, home, place, change):
     path = agent_folder / PLACES[place]
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         before, known = path.read_bytes(), states(workspace)
         (line, *_) = [each for each in before.decode().splitlines() if each.endswith(("(2026-02-10)", "(2026-02-11)"))]
         words = line.removeprefix("- ").rpartition(" (")[0]
         new = "" if change == "deleted" else f"{words} Ask the walrus."
         call(home, "Edit", file_path=str(path), old_string=f"- {words}", new_string=f"- {new}" if new else "")
         path.write_bytes(before.replace(f"{line}\n".encode(), f"- {new}\n".encode() if new else b""))
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert path.read_bytes() == before
         assert {each: state for each, state in states(workspace).items() if each in known} == known
         assert {state for each, state in states(workspace).items() if each not in known} <= {(Status.HELD, Origin.ASSISTANT)}
@@ -165,16 +165,16 @@ def test_what_an_agent_did_to_any_other_file_of_kepts_is_undone_as_well(agent_fo
     ],
 )
 def test_lines_that_an_agents_command_took_out_without_naming_them_come_back(desk_at, home, memory, clock, command):
-    call(home, "Bash", at=clock.moment, command=command.format(memory))
+    call(home, "Bash", at=clock.parse_moment, command=command.format(memory))
     before = memory.read_bytes()
     memory.write_bytes(b"".join(line for line in before.splitlines(keepends=True) if not line.startswith(b"- ")))
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert memory.read_bytes() == before
         memory.write_bytes(before.replace(f"- {OTHER}".encode(), b"- Gone"))
-        clock.moment += timedelta(hours=1)
+        clock.parse_moment += timedelta(hours=1)
         memory.write_bytes(b"".join(line for line in before.splitlines(keepends=True) if b"walnut" not in line))
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert states(workspace)[RULE][0] is Status.RETIRED
 
 
@@ -183,13 +183,13 @@ def test_an_agents_change_of_the_view_is_undone_and_the_file_put_aside(desk_at, 
     (home / ".config" / "kept" / "config.toml").write_text('profile = "journal"\n')
     view = home / "kept" / "journal.json"
     with desk_at(home) as workspace:
-        add(workspace, RULE, "decisions")
-        add(workspace, "Does `walnut` keep the order?", "open_questions")
-        run(workspace, [], Options())
+        create_memory(workspace, RULE, "decisions")
+        create_memory(workspace, "Does `walnut` keep the order?", "open_questions")
+        run_pipeline(workspace, [], RunOptions())
         before, known = view.read_bytes(), states(workspace)
-        call(home, "Edit", at=clock.moment, file_path=str(view), old_string=RULE, new_string=RULE.replace("wide", "narrow"))
+        call(home, "Edit", at=clock.parse_moment, file_path=str(view), old_string=RULE, new_string=RULE.replace("wide", "narrow"))
         view.write_bytes(before.replace(b"--wide", b"--narrow"))
-        (problem,) = run(workspace, [], Options()).written.problems
+        (problem,) = run_pipeline(workspace, [], RunOptions()).written.problems
         assert (view.read_bytes(), states(workspace)) == (before, known)
         (copy,) = (workspace.paths.state / "aside").iterdir()
         assert str(copy) in problem
@@ -201,11 +201,11 @@ def test_an_agent_that_only_searched_the_view_for_words_has_not_changed_them(des
     (home / ".config" / "kept" / "config.toml").write_text('profile = "journal"\n')
     view = home / "kept" / "journal.json"
     with desk_at(home) as workspace:
-        add(workspace, RULE, "decisions")
-        run(workspace, [], Options())
-        call(home, "Bash", at=clock.moment, command=f"grep '{RULE}' {view}")
+        create_memory(workspace, RULE, "decisions")
+        run_pipeline(workspace, [], RunOptions())
+        call(home, "Bash", at=clock.parse_moment, command=f"grep '{RULE}' {view}")
         view.write_bytes(view.read_bytes().replace(b"--wide", b"--narrow"))
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert list(states(workspace)) == [RULE.replace("wide", "narrow")]
 
 
@@ -213,22 +213,22 @@ def test_an_agent_that_only_searched_the_view_for_words_has_not_changed_them(des
     "command", ["cp {} /tmp/backup/", "cat {} | python3 -m json.tool", "grep walnut {} > /tmp/found", "cp {0} {0}.bak"]
 )
 def test_a_line_that_the_person_deleted_is_gone_where_an_agent_only_read_the_file(desk_at, home, memory, clock, command):
-    call(home, "Bash", at=clock.moment, command=command.format(memory))
+    call(home, "Bash", at=clock.parse_moment, command=command.format(memory))
     memory.write_bytes(b"".join(line for line in memory.read_bytes().splitlines(keepends=True) if b"walnut" not in line))
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert states(workspace)[RULE][0] is Status.RETIRED
 
 
 def test_what_an_agents_command_took_out_before_a_backup_comes_back_and_is_told(desk_at, home, memory, clock):
-    clock.moment += timedelta(minutes=1)
-    call(home, "Bash", at=clock.moment, command=f"python fix.py {memory}")
+    clock.parse_moment += timedelta(minutes=1)
+    call(home, "Bash", at=clock.parse_moment, command=f"python fix.py {memory}")
     before = memory.read_bytes()
     memory.write_bytes(b"".join(line for line in before.splitlines(keepends=True) if b"walnut" not in line))
     with desk_at(home) as workspace:
-        clock.moment += timedelta(minutes=1)
-        workspace.store.log.end_run(workspace.store.log.start_run("backup", clock.moment), clock.moment, {})
-        clock.moment += timedelta(minutes=1)
-        (problem,) = run(workspace, [], Options()).written.problems
+        clock.parse_moment += timedelta(minutes=1)
+        workspace.store.log.end_run(workspace.store.log.start_run("backup", clock.parse_moment), clock.parse_moment, {})
+        clock.parse_moment += timedelta(minutes=1)
+        (problem,) = run_pipeline(workspace, [], RunOptions()).written.problems
         assert problem.startswith(f"{memory}: 1 lines that an agent's command took out are there again")
         assert memory.read_bytes() == before

@@ -12,10 +12,10 @@ import pytest
 
 from kept.cli.door import main
 from kept.core.errors import UsageError
-from kept.evaluation.extraction import annotated
+from kept.evaluation.extraction import compare_gold_sets
 from kept.evaluation.gold import compare_with_gold
 from kept.paths import Paths
-from kept.workspace import opened
+from kept.workspace import open_workspace
 from talking import OTHER, RULE, say
 
 ITEM = {
@@ -30,7 +30,7 @@ TEMPTING = "Merge conflicts are resolved in favour of the release branch."
 
 @contextmanager
 def workspace(folder):
-    with opened(Paths(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as found:
+    with open_workspace(Paths(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as found:
         yield found
 
 
@@ -57,7 +57,7 @@ def world(home):
 
 
 def test_each_set_is_read_alone_and_its_memories_are_compared_with_what_it_would_keep(world):
-    dates, packages = annotated(workspace, world / "gold")
+    dates, packages = compare_gold_sets(workspace, world / "gold")
     assert (dates.name, dates.files, dates.standing.active, dates.standing.matched) == ("dates", 1, 1, 1)
     assert dates.size == (world / "s0.jsonl").stat().st_size
     assert dates.standing.recall["importance 3"] == (1, 1)
@@ -69,22 +69,22 @@ def test_each_set_is_read_alone_and_its_memories_are_compared_with_what_it_would
 
 def test_nothing_of_the_home_is_read_or_changed(world, home):
     before = sorted(home.rglob("*"))
-    assert len(list(annotated(workspace, world / "gold" / "dates", world))) == 1
+    assert len(list(compare_gold_sets(workspace, world / "gold" / "dates", world))) == 1
     assert sorted(home.rglob("*")) == before
 
 
 def test_what_is_no_set_or_cites_what_is_not_there_is_told(world, tmp_path):
     with pytest.raises(UsageError, match=r"no gold\.jsonl"):
-        list(annotated(workspace, tmp_path / "world"))
+        list(compare_gold_sets(workspace, tmp_path / "world"))
     with pytest.raises(UsageError, match="1 of the 1 transcripts"):
-        list(annotated(workspace, world / "gold" / "dates", tmp_path))
+        list(compare_gold_sets(workspace, world / "gold" / "dates", tmp_path))
     (world / "s0.jsonl").unlink()
     with pytest.raises(UsageError, match="not near it"):
-        list(annotated(workspace, world / "gold" / "dates"))
+        list(compare_gold_sets(workspace, world / "gold" / "dates"))
     for text in ("nonsense", "[1]", '{"text": "x"}'):
         (world / "gold" / "packages" / "gold.jsonl").write_text(text)
         with pytest.raises(UsageError, match="no annotations"):
-            list(annotated(workspace, world / "gold" / "packages"))
+            list(compare_gold_sets(workspace, world / "gold" / "packages"))
 
 
 def told(capsys, *arguments):

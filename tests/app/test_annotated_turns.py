@@ -6,7 +6,7 @@ import pytest
 
 from kept.cli.door import main
 from kept.core.errors import UsageError
-from kept.evaluation.turns import against, annotations
+from kept.evaluation.turns import compare_with_turns, load_annotations
 from talking import OTHER, RULE, say
 
 TURNS = [
@@ -37,22 +37,22 @@ def memory(quote, status="active", confidence=0.95):
 
 
 def test_a_memory_is_right_where_its_words_are_worth_keeping_and_wrong_where_they_are_not(folder):
-    score = against(annotations(folder), [memory(RULE), memory(OTHER), memory("It stands in no turn at all.")])
-    assert (score.counts("active"), score.elsewhere["active"]) == ((1, 2), 1)
-    assert (score.counts("active", "harbor"), score.counts("active", "pier")) == ((1, 1), (0, 1))
+    score = compare_with_turns(load_annotations(folder), [memory(RULE), memory(OTHER), memory("It stands in no turn at all.")])
+    assert (score.count_right("active"), score.elsewhere["active"]) == ((1, 2), 1)
+    assert (score.count_right("active", "harbor"), score.count_right("active", "pier")) == ((1, 1), (0, 1))
     assert [each.why for each in score.judged] == ["", "one_off"]
 
 
 def test_only_active_memories_count_as_found(folder):
-    score = against(annotations(folder), [memory(RULE, "held", 0.5)])
-    assert (score.found[3], score.wanted[3], score.counts("held")) == (0, 1, (1, 1))
+    score = compare_with_turns(load_annotations(folder), [memory(RULE, "held", 0.5)])
+    assert (score.found[3], score.wanted[3], score.count_right("held")) == (0, 1, (1, 1))
     assert score.reliability() == {0.5: (1, 1)}
 
 
 def test_a_row_without_its_fields_is_named_with_its_line(folder):
     lines(folder / "turns.jsonl", [*TURNS, {"id": "c"}])
     with pytest.raises(UsageError, match="line 3 has not all of"):
-        annotations(folder)
+        load_annotations(folder)
 
 
 def test_the_command_reports_precision_by_source_and_what_each_rule_adds(folder, home, capsys):

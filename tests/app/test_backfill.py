@@ -7,11 +7,11 @@ from threading import Barrier, Lock
 
 import pytest
 
-from kept.llm.adapters.scripted import Scripted
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.local import files
-from kept.pipeline.run import Options, run
-from kept.pipeline.write_journal import State, backfill, plan, work_of
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.write_journal import EntryState, backfill_entries, make_entry_options, plan_backfill
 from kept.store.sqlite import SqliteStore
 from talking import say
 
@@ -98,12 +98,12 @@ def filled(desk_at, tmp_path):
         days_of(home, *projects)
         for _ in range(2):
             with desk_at(home, also=("journal",)) as workspace:
-                object.__setattr__(workspace, "llm", LlmClient(lambda: Scripted(author)))
-                work = work_of(workspace, template)
+                object.__setattr__(workspace, "llm", LlmClient(lambda: ScriptedModel(author)))
+                work = make_entry_options(workspace, template)
                 try:
-                    run(workspace, [], Options(model=False))
-                    days = plan(workspace, work, day(0), day(9)).days
-                    done = backfill(workspace, work, days, lambda _: None, concurrency=concurrency)
+                    run_pipeline(workspace, [], RunOptions(model=False))
+                    days = plan_backfill(workspace, work, day(0), day(9)).days
+                    done = backfill_entries(workspace, work, days, lambda _: None, concurrency=concurrency)
                 except KeyboardInterrupt:
                     continue
                 memories = sorted((each.content, str(each.status), str(each.first_seen)) for each in workspace.store.log.memories())
@@ -120,7 +120,7 @@ def test_days_of_independent_projects_are_asked_about_at_the_same_time_with_the_
     first = filled("alone", alone, projects)
     second = filled("together", together, projects, concurrency=3)
     assert second[:2] == first[:2]
-    assert [each.state for each in second[2]] == [State.WRITTEN] * 4
+    assert [each.state for each in second[2]] == [EntryState.WRITTEN] * 4
     assert (alone.most, together.most) == (1, 3)
     assert len(together.asked) == 4
 
@@ -174,7 +174,7 @@ def test_entries_that_nothing_is_remembered_of_are_all_asked_about_at_the_same_t
 def test_a_backfill_that_is_cut_off_at_any_write_of_a_file_ends_as_one_that_was_not(filled, whole, monkeypatch, number, done):
     projects = ("harbour", "windmill", "harbour")
     expected = whole(projects)[:2]
-    real, calls = files.write, 0
+    real, calls = files.write_if_unchanged, 0
 
     def cut(path, data, **options):
         nonlocal calls
@@ -186,7 +186,7 @@ def test_a_backfill_that_is_cut_off_at_any_write_of_a_file_ends_as_one_that_was_
             raise KeyboardInterrupt
         return found
 
-    monkeypatch.setattr(files, "write", cut)
+    monkeypatch.setattr(files, "write_if_unchanged", cut)
     assert filled("cut", Author(), projects)[:2] == expected
     assert calls >= number
 

@@ -4,7 +4,7 @@ import pytest
 
 from kept.core.event import Origin
 from kept.core.memory import Status
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 from talking import RULE, say
 
 NOTE = "Releases are tagged from the branch `stable` only."
@@ -28,13 +28,13 @@ def memories(workspace):
 def test_a_note_of_the_client_waits_and_is_taken_up_once(desk_at, home, noted):
     noted.write_text(f"- {NOTE}\n", encoding="utf-8")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         memory = memories(workspace)[NOTE]
         assert (memory.status, memory.origin, memory.owned) == (Status.HELD, Origin.ASSISTANT, False)
         assert (memory.evidence[0].author, memory.evidence[0].path) == ("claude", str(noted))
         before = workspace.store.log.passes()
         count = sum(1 for _ in before)
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert sum(1 for _ in workspace.store.log.passes()) == count
     assert noted.read_text(encoding="utf-8") == f"- {NOTE}\n"
 
@@ -42,7 +42,7 @@ def test_a_note_of_the_client_waits_and_is_taken_up_once(desk_at, home, noted):
 def test_the_persons_own_words_make_it_active_and_one(desk_at, home, noted):
     noted.write_text(f"- {RULE.rstrip('.')}\n", encoding="utf-8")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         found = [memory for memory in workspace.store.log.memories() if memory.status in (Status.ACTIVE, Status.HELD)]
         assert [(memory.status, memory.origin) for memory in found] == [(Status.ACTIVE, Origin.USER)]
 
@@ -50,7 +50,7 @@ def test_the_persons_own_words_make_it_active_and_one(desk_at, home, noted):
 def test_what_the_client_injects_itself_does_not_stand_in_the_file_it_reads(desk_at, home, noted):
     noted.write_text(f"- {RULE}\n", encoding="utf-8")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert any(memory.status is Status.ACTIVE for memory in workspace.store.log.memories())
     file = home / ".claude" / "rules" / "memory.md"
     assert not file.exists() or RULE not in file.read_text(encoding="utf-8")
@@ -60,5 +60,5 @@ def test_unless_the_settings_name_it_a_clients_memory_is_not_read(desk_at, home,
     (home / ".config" / "kept" / "config.toml").unlink()
     noted.write_text(f"- {NOTE}\n", encoding="utf-8")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert NOTE not in memories(workspace)

@@ -5,14 +5,14 @@ import json
 import pytest
 
 from kept.core.memory import Status
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 from talking import OTHER, say
 
 LESSON = "staging resets at 03:00 UTC"
 
 
 def active(workspace):
-    run(workspace, [], Options())
+    run_pipeline(workspace, [], RunOptions())
     return [memory.content for memory in workspace.store.log.memories() if memory.status is Status.ACTIVE]
 
 

@@ -20,13 +20,13 @@ def own(home):
 
 
 def test_every_setting_is_explained_once_and_nothing_else_is():
-    names = [name for _, _, own in settings.meanings() for name in own]
-    assert sorted(names) == sorted(settings.values(settings.Settings()))
-    assert all(text.endswith(".") for _, _, own in settings.meanings() for text in own.values())
+    names = [name for _, _, own in settings.load_meanings() for name in own]
+    assert sorted(names) == sorted(settings.flatten_settings(settings.Settings()))
+    assert all(text.endswith(".") for _, _, own in settings.load_meanings() for text in own.values())
 
 
 def test_the_list_tells_kind_default_value_and_whether_the_file_says_it(own):
-    found = {each.name: each for each in configure.listed(own)}
+    found = {each.name: each for each in configure.describe_settings(own)}
     assert (found["llm.day_usd"].value, found["llm.day_usd"].default, found["llm.day_usd"].given) == (3.0, 2.0, True)
     assert (found["llm.adapter"].kind, found["llm.adapter"].given) == ("text", False)
     assert "command" in found["llm.adapter"].choices
@@ -40,7 +40,7 @@ def test_a_change_keeps_the_comments_and_holds_only_against_what_was_seen(own):
     assert "# what is dear" in own.settings.read_text()
     with pytest.raises(StaleError):
         configure.change_setting(own, "llm.day_usd", "7", if_match=seen)
-    assert configure.setting(own, "llm.day_usd") == 5.0
+    assert configure.load_setting(own, "llm.day_usd") == 5.0
     configure.change_setting(own, "timezone", "Europe/Berlin", if_match=configure.describe_setting(own, "timezone").revision)
 
 
@@ -48,8 +48,8 @@ def test_a_profile_that_is_not_there_is_not_put_to_work(own):
     before = own.settings.read_text()
     for act in (
         lambda: configure.change_setting(own, "profile", "nosuch"),
-        lambda: configure.append(own, "use", {"profile": "nosuch", "sources": ("vault",)}),
-        lambda: configure.rewrite(own, 'profiles = ["nosuch"]\n'),
+        lambda: configure.save_table_item(own, "use", {"profile": "nosuch", "sources": ("vault",)}),
+        lambda: configure.rewrite_settings(own, 'profiles = ["nosuch"]\n'),
     ):
         with pytest.raises(ConfigError, match="nosuch"):
             act()
@@ -57,40 +57,40 @@ def test_a_profile_that_is_not_there_is_not_put_to_work(own):
 
 
 def test_rules_and_sources_are_added_and_taken_out_beside_what_stands_there(own):
-    assert configure.append(own, "use", {"profile": "vault", "sources": ("vault",), "projects": ()}) == [
+    assert configure.save_table_item(own, "use", {"profile": "vault", "sources": ("vault",), "projects": ()}) == [
         {"profile": "vault", "sources": ["vault"]}
     ]
-    configure.append(own, "feed", {"kind": "rss", "url": "https://example.org/f", "name": "", "path": ""})
-    assert len(configure.append(own, "use", {"profile": "coding", "projects": ("~/work/*",)})) == 2
-    (left,) = configure.drop(own, "use", 0)
+    configure.save_table_item(own, "feed", {"kind": "rss", "url": "https://example.org/f", "name": "", "path": ""})
+    assert len(configure.save_table_item(own, "use", {"profile": "coding", "projects": ("~/work/*",)})) == 2
+    (left,) = configure.remove_table_item(own, "use", 0)
     assert left["profile"] == "coding"
-    assert configure.drop(own, "use", 0) == []
-    assert configure.setting(own, "feed")[0]["url"] == "https://example.org/f"
+    assert configure.remove_table_item(own, "use", 0) == []
+    assert configure.load_setting(own, "feed")[0]["url"] == "https://example.org/f"
     assert "# what is dear" in own.settings.read_text()
     for act in (
-        lambda: configure.drop(own, "use", 0),
-        lambda: configure.append(own, "llm", {}),
-        lambda: configure.append(own, "feed", {"kind": "x"}),
+        lambda: configure.remove_table_item(own, "use", 0),
+        lambda: configure.save_table_item(own, "llm", {}),
+        lambda: configure.save_table_item(own, "feed", {"kind": "x"}),
     ):
         with pytest.raises(ConfigError):
             act()
 
 
 def test_the_file_can_be_written_as_text_where_it_is_what_was_seen_and_says_settings(own):
-    text, revision = configure.text(own)
-    configure.rewrite(own, text + "\n[recall]\nmost = 3\n", if_match=revision)
-    assert configure.setting(own, "recall.most") == 3
+    text, revision = configure.load_settings_text(own)
+    configure.rewrite_settings(own, text + "\n[recall]\nmost = 3\n", if_match=revision)
+    assert configure.load_setting(own, "recall.most") == 3
     with pytest.raises(StaleError):
-        configure.rewrite(own, text, if_match=revision)
+        configure.rewrite_settings(own, text, if_match=revision)
     for wrong in ("[recall]\nmost = 'x'\n", "not toml", 'spam = "x"'):
         with pytest.raises(ConfigError):
-            configure.rewrite(own, wrong)
-    assert configure.setting(own, "recall.most") == 3
+            configure.rewrite_settings(own, wrong)
+    assert configure.load_setting(own, "recall.most") == 3
 
 
 def test_a_broken_setting_can_be_mended_by_its_name(own):
     own.settings.write_text('profile = "coding"  # mine\n[llm]\nadapter = "telepathy"\n')
     with pytest.raises(ConfigError):
-        configure.listed(own)
+        configure.describe_settings(own)
     configure.change_setting(own, "llm.adapter", "none")
-    assert configure.setting(own, "llm.adapter") == "none"
+    assert configure.load_setting(own, "llm.adapter") == "none"

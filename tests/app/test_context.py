@@ -6,16 +6,16 @@ from datetime import UTC, timedelta
 
 import pytest
 
-from kept.core.event import Kind
+from kept.core.event import EventKind
 from kept.core.fence import DAYS, SAID
 from kept.core.memory import Actor
-from kept.core.operation import Revise, as_facts
+from kept.core.operation import Revise, to_facts
 from kept.memories import person
-from kept.pipeline.erase.forget import forget, request_of
-from kept.pipeline.run import Options, run
-from kept.recall.context import assemble
+from kept.pipeline.erase.forget import forget, make_erasure_request
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.recall.context import assemble_context
 from kept.recall.indexing import count_uses
-from kept.recall.nearby import Asked, Place
+from kept.recall.nearby import ContextRequest, RecallEnvironment
 from kept.store.reader import StoreReader
 from kept.store.values import Draft
 
@@ -56,20 +56,20 @@ UNRELATED = (
 @pytest.fixture
 def workspace(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         yield workspace
 
 
 def offered(workspace, message, thread=None, **fields):
     thread = thread or max(workspace.store.archive.threads(), key=lambda each: each.last_at)
-    asked = Asked(message=message, directory=thread.project, session="another", core=False, **fields)
-    place = Place(str(workspace.paths.store), "/", seconds=30.0)
-    return assemble(place, asked, now=thread.last_at + timedelta(hours=6)).pieces
+    asked = ContextRequest(message=message, directory=thread.project, session="another", core=False, **fields)
+    place = RecallEnvironment(str(workspace.paths.store), "/", seconds=30.0)
+    return assemble_context(place, asked, now=thread.last_at + timedelta(hours=6)).pieces
 
 
 def test_a_memory_is_shown_with_what_it_is_about(workspace):
-    memory = person.add(workspace, "Never restart it on a Friday.", "constraint")
-    facts = replace(as_facts(memory), about="the walnut server")
+    memory = person.create_memory(workspace, "Never restart it on a Friday.", "constraint")
+    facts = replace(to_facts(memory), about="the walnut server")
     person.pin(workspace, memory.id)
     workspace.store.log.commit(
         Draft(
@@ -82,8 +82,8 @@ def test_a_memory_is_shown_with_what_it_is_about(workspace):
         )
     )
     thread = max(workspace.store.archive.threads(), key=lambda each: each.last_at)
-    asked = Asked(message="", directory=thread.project, session="another", core=True)
-    shown = assemble(Place(str(workspace.paths.store), "/", seconds=30.0), asked, now=thread.last_at).pieces
+    asked = ContextRequest(message="", directory=thread.project, session="another", core=True)
+    shown = assemble_context(RecallEnvironment(str(workspace.paths.store), "/", seconds=30.0), asked, now=thread.last_at).pieces
     assert "Never restart it on a Friday. (about: the walnut server)" in [each.text for each in shown]
 
 
@@ -110,7 +110,7 @@ def test_of_the_last_days_a_first_prompt_brings_what_it_is_about(workspace):
 def test_a_request_of_few_words_brings_the_rules_of_its_project_for_it(workspace, message):
     rule = "Pull requests go to the develop branch and link their ticket."
     thread = max(workspace.store.archive.threads(), key=lambda each: each.last_at)
-    person.add(workspace, rule, "constraint", scope=workspace.scope(thread.project))
+    person.create_memory(workspace, rule, "constraint", scope=workspace.scope(thread.project))
     assert rule in [each.text for each in offered(workspace, message)]
     assert rule not in [each.text for each in offered(workspace, "Draw an ASCII cat.")]
 
@@ -137,16 +137,16 @@ def said_before(workspace, passage, reply=""):
         | {"message": {"role": "assistant", "id": "m1", "content": [{"type": "text", "text": reply or "Done."}]}},
     ]
     path.write_text("".join(json.dumps(common | record) + "\n" for record in records), encoding="utf-8")
-    run(workspace, [], Options())
+    run_pipeline(workspace, [], RunOptions())
     thread = next(each for each in workspace.store.archive.threads() if each.project == "/work/harbor")
-    (event,) = (each for each in workspace.store.archive.events(thread.id, 0, thread.events) if each.kind is Kind.PROMPT)
+    (event,) = (each for each in workspace.store.archive.events(thread.id, 0, thread.events) if each.kind is EventKind.PROMPT)
     return event.key, thread
 
 
 def lines_said(workspace, key, thread, message="where do the lanterns hang?", session="another", *, said=None):
-    asked = Asked(message=message, directory=thread.project, session=session, core=False, days=False)
-    place = Place(str(workspace.paths.store), "/", seconds=30.0, zone=UTC)
-    pieces = assemble(place, asked, now=thread.last_at + timedelta(days=9), said=said or (lambda _: {key: 0.6})).pieces
+    asked = ContextRequest(message=message, directory=thread.project, session=session, core=False, days=False)
+    place = RecallEnvironment(str(workspace.paths.store), "/", seconds=30.0, zone=UTC)
+    pieces = assemble_context(place, asked, now=thread.last_at + timedelta(days=9), said=said or (lambda _: {key: 0.6})).pieces
     return [each.text for each in pieces if each.layer == SAID]
 
 
@@ -159,7 +159,7 @@ def test_what_was_said_comes_back_dated_with_the_reply_where_no_memory_answers(w
 def test_what_was_said_stays_away_where_a_memory_answers_or_in_its_own_session(workspace):
     key, thread = said_before(workspace, "Please hang the lanterns on the quay side.")
     assert lines_said(workspace, key, thread, session=thread.session) == []
-    person.add(workspace, "Lanterns hang on the quay side.", "project_fact", scope=workspace.scope(thread.project))
+    person.create_memory(workspace, "Lanterns hang on the quay side.", "project_fact", scope=workspace.scope(thread.project))
     assert lines_said(workspace, key, thread, message="where do lanterns hang on the quay?") == []
 
 
@@ -178,7 +178,7 @@ def test_what_was_taken_back_since_does_not_come_back_and_what_replaced_it_does(
 
 def test_what_was_forgotten_does_not_come_back(workspace):
     key, thread = said_before(workspace, "Please hang the lanterns on the quay side.")
-    forget(workspace, request_of(workspace, said=["Please hang the lanterns on the quay side."]))
+    forget(workspace, make_erasure_request(workspace, said=["Please hang the lanterns on the quay side."]))
     assert lines_said(workspace, key, thread) == []
 
 
@@ -204,7 +204,7 @@ def test_waiting_for_what_was_said_takes_no_time_from_reading_it(workspace, dead
 
 def test_what_always_holds_is_shown_where_what_was_said_cannot_be_read_in_time(workspace, deadline_clock, monkeypatch):
     key, thread = said_before(workspace, "Please hang the lanterns on the quay side.")
-    memory = person.add(workspace, "I am addressed as Nerida.", "preference")
+    memory = person.create_memory(workspace, "I am addressed as Nerida.", "preference")
     read = StoreReader.turn
 
     def read_late(reader, key):
@@ -212,9 +212,9 @@ def test_what_always_holds_is_shown_where_what_was_said_cannot_be_read_in_time(w
         return read(reader, key)
 
     monkeypatch.setattr(StoreReader, "turn", read_late)
-    asked = Asked(message="where do the lanterns hang?", directory=thread.project, session="another", days=False)
-    place = Place(str(workspace.paths.store), "/", seconds=30.0, zone=UTC)
-    pieces = assemble(place, asked, now=thread.last_at + timedelta(days=9), said=lambda _: {key: 0.6}).pieces
+    asked = ContextRequest(message="where do the lanterns hang?", directory=thread.project, session="another", days=False)
+    place = RecallEnvironment(str(workspace.paths.store), "/", seconds=30.0, zone=UTC)
+    pieces = assemble_context(place, asked, now=thread.last_at + timedelta(days=9), said=lambda _: {key: 0.6}).pieces
     assert memory.content in [each.text for each in pieces]
     assert [each for each in pieces if each.layer == SAID] == []
 
@@ -226,7 +226,7 @@ ASKED = "What does `press.py` do to the walnut press?"
 def twins(workspace):
     """Two memories that differ in nothing that counts, in the order in which a session is offered them."""
     for words in TWINS:
-        person.add(workspace, words, "project_fact")
+        person.create_memory(workspace, words, "project_fact")
     return scores(workspace)
 
 
@@ -237,7 +237,7 @@ def scores(workspace):
 
 def change(workspace, number, **facts):
     memory = workspace.store.log.memory(number)
-    said = Revise(memory=number, at=workspace.clock(), reason="", facts=replace(as_facts(memory), **facts))
+    said = Revise(memory=number, at=workspace.clock(), reason="", facts=replace(to_facts(memory), **facts))
     workspace.store.log.commit(
         Draft(run=1, stage="edit", subject="", actor=Actor.PERSON, recorded_at=workspace.clock(), operations=(said,))
     )

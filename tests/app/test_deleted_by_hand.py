@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.memory import Actor, Status
 from kept.core.operation import WITHDRAWN, Retire
 from kept.memories.history import undo
-from kept.memories.person import add, approve, retire
-from kept.pipeline.run import Options, run
+from kept.memories.person import approve, create_memory, retire
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.values import Draft
 
 RULES = {
@@ -25,8 +25,8 @@ def workspace(desk_at, home):
     with desk_at(home) as workspace:
         for category, several in RULES.items():
             for each in several:
-                add(workspace, each, category)
-        run(workspace, [], Options())
+                create_memory(workspace, each, category)
+        run_pipeline(workspace, [], RunOptions())
         yield workspace
 
 
@@ -62,12 +62,12 @@ def test_whatever_is_deleted_in_a_whole_file_retires_and_undo_brings_it_back(wor
     memory.write_text(DELETIONS[deletion](memory.read_text()))
     left = shown(memory)
     assert left != ALL
-    report = run(workspace, [], Options())
+    report = run_pipeline(workspace, [], RunOptions())
     assert (report.written.problems, told(workspace), told(workspace, Status.RETIRED)) == ([], left, ALL - left)
     assert shown(memory) == left if left else not memory.exists() or not shown(memory)
-    run(workspace, [], Options())
+    run_pipeline(workspace, [], RunOptions())
     assert told(workspace) == left
-    settle(workspace, lambda: undo(workspace))
+    apply_person_change(workspace, lambda: undo(workspace))
     assert (told(workspace), shown(memory)) == (ALL, ALL)
 
 
@@ -85,23 +85,27 @@ def test_what_looks_like_damage_is_set_aside_and_taken_once_a_person_says_so(wor
     broken = DAMAGE[damage](memory.read_text())
     memory.write_text(broken)
     left = {each for each in ALL if each in broken}
-    assert run(workspace, [], Options()).written.problems[0].endswith("`kept run --accept-loss` takes it as your edit instead")
+    assert (
+        run_pipeline(workspace, [], RunOptions())
+        .written.problems[0]
+        .endswith("`kept run --accept-loss` takes it as your edit instead")
+    )
     assert (told(workspace), shown(memory)) == (ALL, ALL)
-    add(workspace, "What came later stays.", "convention")
-    assert not run(workspace, [], Options()).partly
-    taken = run(workspace, [], Options(allow=True))
+    create_memory(workspace, "What came later stays.", "convention")
+    assert not run_pipeline(workspace, [], RunOptions()).partly
+    taken = run_pipeline(workspace, [], RunOptions(allow=True))
     assert taken.written.operations["retire"] == len(ALL - left) > 0
     assert told(workspace) == left | {"What came later stays."}
     assert shown(memory) == left
-    assert run(workspace, [], Options(allow=True)).written.operations == {}
+    assert run_pipeline(workspace, [], RunOptions(allow=True)).written.operations == {}
 
 
 def test_what_was_set_aside_waits_no_longer_once_the_file_was_edited_again(workspace, memory):
     memory.write_text("")
-    run(workspace, [], Options())
+    run_pipeline(workspace, [], RunOptions())
     memory.write_text(without(memory.read_text(), "Use uv"))
-    run(workspace, [], Options())
-    run(workspace, [], Options(allow=True))
+    run_pipeline(workspace, [], RunOptions())
+    run_pipeline(workspace, [], RunOptions(allow=True))
     assert told(workspace) == ALL - {"Use uv, never pip."}
 
 
@@ -112,20 +116,20 @@ def test_a_line_that_was_retired_waits_when_any_program_writes_it_again(workspac
     match gone:
         case "deleted by hand":
             memory.write_text(without(text, "Use uv"))
-            run(workspace, [], Options())
+            run_pipeline(workspace, [], RunOptions())
         case "retired by the person":
-            settle(workspace, lambda: retire(workspace, number))
+            apply_person_change(workspace, lambda: retire(workspace, number))
         case _:
             withdraw(workspace, number)
-            run(workspace, [], Options())
+            run_pipeline(workspace, [], RunOptions())
     assert "Use uv" not in memory.read_text()
     for _ in range(2):
         memory.write_text(memory.read_text().replace("### Conventions\n", "### Conventions\n- Use uv, never pip.\n"))
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert "Use uv, never pip." not in told(workspace)
         (held,) = [each for each in workspace.store.log.memories() if each.status is Status.HELD]
         assert (held.content, workspace.store.log.memory(number).status) == ("Use uv, never pip.", Status.RETIRED)
-    settle(workspace, lambda: approve(workspace, held.id))
+    apply_person_change(workspace, lambda: approve(workspace, held.id))
     assert told(workspace) == ALL
     assert memory.read_text().count("Use uv") == 1
 

@@ -9,10 +9,10 @@ from kept.core.errors import UsageError
 from kept.core.event import FORGOTTEN_MARK
 from kept.core.memory import Status
 from kept.intake.discovery import survey
-from kept.memories.configure import include
-from kept.memories.conversation import conversation
+from kept.memories.configure import include_item
+from kept.memories.conversation import load_conversation
 from kept.paths import find_paths
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 from talking import OTHER, RULE, say
 
 DAY = 86_400
@@ -27,7 +27,7 @@ def active(workspace):
 
 
 def aged(path, days, clock):
-    then = clock.moment.timestamp() - days * DAY
+    then = clock.parse_moment.timestamp() - days * DAY
     os.utime(path, (then, then))
 
 
@@ -35,7 +35,7 @@ def test_what_is_new_and_what_has_grown_is_told_before_and_after_a_run(desk_at, 
     path = say(home, "s1", RULE)
     with desk_at(home) as workspace:
         assert (tool(workspace).files, tool(workspace).fresh, tool(workspace).grown, tool(workspace).sessions) == (1, 1, 0, 0)
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         found = tool(workspace)
         assert (found.fresh, found.grown, found.sessions, found.size) == (0, 0, 1, path.stat().st_size)
         assert found.first_at.date().isoformat() == "2026-01-05"
@@ -43,7 +43,7 @@ def test_what_is_new_and_what_has_grown_is_told_before_and_after_a_run(desk_at, 
         assert (tool(workspace).fresh, tool(workspace).grown) == (0, 1)
         with path.open("a") as file:
             file.write('{"type":"user"')
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert tool(workspace).grown == 0
         path.unlink()
         assert (tool(workspace).files, tool(workspace).gone) == (0, 1)
@@ -59,7 +59,7 @@ def test_files_that_a_tool_deletes_soon_are_named_until_they_are_archived(desk_a
         assert (tool(workspace).doomed, tool(workspace).days_kept) == ([], 90)
         (home / ".claude" / "settings.json").write_text("not JSON")
         assert tool(workspace).days_kept == 30
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert tool(workspace).doomed == []
 
 
@@ -76,9 +76,9 @@ def test_what_cannot_be_read_and_what_is_no_transcript_is_told(desk_at, home):
 
 def test_a_source_that_is_switched_off_is_found_and_not_read(desk_at, home):
     say(home, "s1", RULE)
-    include(find_paths(str(home), {}), "sources_off", "claude-code", there=True)
+    include_item(find_paths(str(home), {}), "sources_off", "claude-code", there=True)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         found = tool(workspace)
         assert (found.enabled, found.files, found.sessions) == (False, 1, 0)
 
@@ -87,18 +87,18 @@ def test_a_source_that_is_switched_off_is_found_and_not_read(desk_at, home):
 def test_what_is_said_in_an_excluded_project_is_not_archived_and_counted(desk_at, home, pattern):
     say(home, "s1", RULE, cwd="/x/secret/deep")
     say(home, "s2", OTHER, cwd="/x/open")
-    include(find_paths(str(home), {}), "exclude", pattern, there=True)
+    include_item(find_paths(str(home), {}), "exclude", pattern, there=True)
     with desk_at(home) as workspace:
-        report = run(workspace, [], Options())
+        report = run_pipeline(workspace, [], RunOptions())
         assert report.reading.account.noted["events-of-excluded-projects"] == 2
         assert active(workspace) == [OTHER]
 
 
 def test_an_excluded_path_is_not_read(desk_at, home):
     path = say(home, "s1", RULE)
-    include(find_paths(str(home), {}), "exclude", str(path.parent), there=True)
+    include_item(find_paths(str(home), {}), "exclude", str(path.parent), there=True)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert not [*workspace.store.archive.files()]
         assert tool(workspace).excluded == 1
 
@@ -119,7 +119,7 @@ def test_a_conversation_in_which_the_user_says_so_is_not_remembered(desk_at, hom
     say(home, "s1", RULE, marker)
     say(home, "s2", OTHER)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert active(workspace) == [OTHER]
         assert [each.session for each in survey(workspace).opted_out] == ["s1"]
         assert "ISO 8601" not in str([workspace.store.archive.events(each.id, 0, 99) for each in workspace.store.archive.threads()])
@@ -128,20 +128,20 @@ def test_a_conversation_in_which_the_user_says_so_is_not_remembered(desk_at, hom
 def test_what_was_archived_of_it_is_erased_and_its_memories_retired_and_nothing_more_is_archived(desk_at, home):
     path = say(home, "s1", RULE)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert active(workspace) == [RULE]
         say(home, "s1", "<!-- kept: ignore -->", start=1)
-        report = run(workspace, [], Options())
+        report = run_pipeline(workspace, [], RunOptions())
         assert report.reading.erased == 2
         assert active(workspace) == []
         say(home, "s1", OTHER, start=2)
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         say(home, "s1", OTHER, start=3, name="copy-under-another-name")
-        run(workspace, [], Options(force=True))
+        run_pipeline(workspace, [], RunOptions(force=True))
         assert active(workspace) == []
-        (_, turns), *_ = conversation(workspace, "s1")
+        (_, turns), *_ = load_conversation(workspace, "s1")
         assert {each.text for each in turns} == {FORGOTTEN_MARK}
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
     assert path.exists()
 
 
@@ -158,7 +158,7 @@ def test_what_was_archived_of_it_is_erased_and_its_memories_retired_and_nothing_
 def test_talking_about_the_marker_is_not_asking_for_it(desk_at, home, words):
     say(home, "s1", RULE, words)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert active(workspace) == [RULE]
         assert survey(workspace).opted_out == ()
 
@@ -180,7 +180,7 @@ def test_a_marker_that_only_an_assistant_or_a_tool_wrote_is_nobodys_wish(desk_at
             + "\n"
         )
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert survey(workspace).opted_out == ()
 
 
@@ -188,10 +188,10 @@ def test_evidence_opens_after_the_transcript_is_gone_and_a_session_is_shown_once
     path = say(home, "session-1", RULE)
     say(home, "session-1", RULE, name="copy")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         path.unlink()
-        ((thread, turns),) = conversation(workspace, "session")
+        ((thread, turns),) = load_conversation(workspace, "session")
         assert [each.text for each in turns] == [RULE, "Done."]
         assert thread.session == "session-1"
         with pytest.raises(UsageError):
-            conversation(workspace, "nobody")
+            load_conversation(workspace, "nobody")

@@ -14,30 +14,30 @@ from threading import Thread
 import pytest
 
 from kept.install import client_checks
-from kept.install.doctor import examine, mend
+from kept.install.doctor import apply_repairs, run_checks
 from kept.install.setup import install_hooks
 from kept.local.clients import has_hooks
-from kept.local.queue import enqueue
+from kept.local.queue import enqueue_transcript
 from kept.paths import find_paths
-from kept.pipeline.run import Options, run
-from kept.workspace import now, opened
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.workspace import open_workspace, utc_now
 from talking import RULE, say
 
-JUDGE = client_checks._judge
+JUDGE = client_checks._check_hook_reply
 
 
 @pytest.fixture
 def place(home, monkeypatch):
     """A home in which everything is set up and well: two agents with hooks, a store, its files. Hooks are not called, but well."""
-    monkeypatch.setattr(client_checks, "_judge", lambda *_, **__: ())
+    monkeypatch.setattr(client_checks, "_check_hook_reply", lambda *_, **__: ())
     monkeypatch.chdir(home)
     monkeypatch.delenv("TZ", raising=False)
     (home / ".claude").mkdir()
     (home / ".codex").mkdir()
     say(home, "a", RULE)
     paths = find_paths(None, {"HOME": str(home)})
-    with opened(paths) as workspace:
-        run(workspace, [], Options())
+    with open_workspace(paths) as workspace:
+        run_pipeline(workspace, [], RunOptions())
     install_hooks(paths)
     return paths
 
@@ -46,12 +46,12 @@ def place(home, monkeypatch):
 def calling(place, monkeypatch):
     """Hooks are called as a client calls them, and waited for as long as it waits, on a busy machine too."""
     monkeypatch.setattr(client_checks, "_SECONDS", 600.0)
-    monkeypatch.setattr(client_checks, "_judge", JUDGE)
+    monkeypatch.setattr(client_checks, "_check_hook_reply", JUDGE)
 
 
 def wrong(place, **variables):
     """What the doctor finds wrong, as one text, each with its fix."""
-    found = [each for each in examine(place) if each.well is False and each.name not in ("room", "command")]
+    found = [each for each in run_checks(place) if each.well is False and each.name not in ("room", "command")]
     assert all(each.fix for each in found)
     return "\n".join(f"{each.name}: {each.detail} → {each.fix}" for each in found)
 
@@ -90,7 +90,7 @@ def test_where_all_is_well_nothing_is_wrong_and_nothing_is_left_behind(place, ca
 
     before = tree()
     assert wrong(place) == ""
-    assert {each.name for each in examine(place) if each.well} >= {"claude", "codex", "store", "folder", "writable"}
+    assert {each.name for each in run_checks(place) if each.well} >= {"claude", "codex", "store", "folder", "writable"}
     assert tree() == before
 
 
@@ -177,7 +177,9 @@ FAULTS = {
         "is damaged",
     ),
     "hooks whose notes nobody reads": (
-        lambda place: enqueue(str(place.state), "/x.jsonl", (now() - timedelta(days=9)).strftime("%Y-%m-%dT%H:%M:%SZ")),
+        lambda place: enqueue_transcript(
+            str(place.state), "/x.jsonl", (utc_now() - timedelta(days=9)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        ),
         "nothing read it",
     ),
     "files of a time to come": (lambda place: os.utime(place.store, (2_500_000_000, 2_500_000_000)), "clock"),
@@ -260,7 +262,7 @@ def test_a_model_on_this_machine_is_asked_whether_it_answers(place, answers, wel
         Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}/v1"
         _settings(place, f'[llm]\nadapter = "openai"\nmodel = "x"\nbase_url = "{address}"\nattempts = 1\n')
-        (found,) = [each for each in examine(place) if each.name == "language model"]
+        (found,) = [each for each in run_checks(place) if each.name == "language model"]
         server.shutdown()
     assert found.well is well
     assert ("it answered" if well else "does not answer") in found.detail
@@ -270,7 +272,7 @@ def test_a_model_on_this_machine_is_asked_whether_it_answers(place, answers, wel
 def test_a_program_is_not_asked_for_it_may_cost(place, name):
     asked = place.root / "asked"
     _settings(place, f'[llm]\nadapter = "command"\ncommand = "{script(place.root, name, f"touch {asked}")} -p"\n')
-    (found,) = [each for each in examine(place) if each.name == "language model"]
+    (found,) = [each for each in run_checks(place) if each.name == "language model"]
     assert found.well is None
     assert "kept config try" in found.detail
     assert not asked.exists()
@@ -280,7 +282,7 @@ def test_mending_a_hook_gives_no_leave_and_enters_none_for_another_agent(place):
     codex = place.root / ".codex" / "hooks.json"
     codex.unlink()
     edited(claude(place), lambda body: body.pop("permissions", None) or body["hooks"].pop("UserPromptSubmit"))
-    mend(place, examine(place))
+    apply_repairs(place, run_checks(place))
     assert "UserPromptSubmit" in claude(place).read_text()
     assert "permissions" not in json.loads(claude(place).read_text())
     assert not codex.exists()
@@ -311,7 +313,7 @@ def test_a_variable_that_leads_the_client_to_other_settings_is_named(place):
 def test_another_kept_first_on_the_path_is_named_with_its_version(place, monkeypatch):
     old = script(place.root, "first/kept", "echo kept 0.0.1")
     monkeypatch.setenv("PATH", f"{old.parent}:{os.environ['PATH']}")
-    found = {each.name: each for each in examine(place)}
+    found = {each.name: each for each in run_checks(place)}
     assert found["command"].well is False
     assert "kept 0.0.1" in found["command"].detail
     assert found["command"].fix.startswith("export PATH=")
@@ -329,14 +331,14 @@ def test_an_entry_of_the_night_that_starts_nothing_is_named(place):
 )
 def test_what_a_program_can_mend_is_mended(place, calling, name):
     FAULTS[name][0](place)
-    assert mend(place, examine(place))
+    assert apply_repairs(place, run_checks(place))
     assert wrong(place) == ""
     assert has_hooks(claude(place).read_text())
 
 
 def test_a_failure_that_only_the_doctor_saw_is_told_to_the_next_session(place, calling):
     (place.state / "failures.json").write_text(json.dumps([["night check", "2026-11-20T00:00:00Z", "damage"]]), encoding="utf-8")
-    examine(place)
+    run_checks(place)
     assert not list((place.state / "hooks").glob("failure.*"))
 
 

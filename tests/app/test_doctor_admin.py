@@ -167,7 +167,7 @@ def test_a_fault_that_hides_others_of_a_client_is_found_and_named_with_what_mend
 
 @pytest.mark.parametrize("name", OF_THE_MACHINE)
 def test_a_fault_of_the_machine_is_found_and_named_with_what_mends_it(place, monkeypatch, name):  # noqa: F811
-    monkeypatch.setattr(doctor, "look_at_clients", lambda _: iter(()))  # what it says of them is tried above
+    monkeypatch.setattr(doctor, "check_clients", lambda _: iter(()))  # what it says of them is tried above
     plant, told = OF_THE_MACHINE[name]
     plant(place, monkeypatch)
     assert told in wrong(place)

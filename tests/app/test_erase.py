@@ -20,24 +20,24 @@ import pytest
 
 import kept
 from kept.cli.door import main
-from kept.core.erasure import Words
+from kept.core.erasure import ErasureWords
 from kept.core.errors import UsageError
-from kept.core.summary import Form, Passage
-from kept.journal.feed_reading import collect
-from kept.llm.replies import Note, Replies
-from kept.local.queue import complain
+from kept.core.summary import Passage, PassageForm
+from kept.journal.feed_reading import collect_feeds
+from kept.llm.replies import QuestionNote, ReplyCache
+from kept.local.queue import log_hook_problem
 from kept.memories import person
-from kept.memories.backups import backup, safeguard
+from kept.memories.backups import create_backup, make_daily_backup
 from kept.memories.history import undo
-from kept.pipeline.erase.forget import forget, places, request_of
-from kept.pipeline.erase.holders import holders
-from kept.pipeline.erase.proof import remains
-from kept.pipeline.erase.words import words_of
-from kept.pipeline.nightly import nightly
-from kept.pipeline.run import Options, run
+from kept.pipeline.erase.forget import find_erasure_places, forget, make_erasure_request
+from kept.pipeline.erase.holders import list_holders
+from kept.pipeline.erase.proof import find_remaining_words
+from kept.pipeline.erase.words import collect_words
+from kept.pipeline.nightly import run_nightly
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.safety import export_archive, import_file
-from kept.pipeline.write_journal import work_of, write
-from kept.store.records import unpacked_text
+from kept.pipeline.write_journal import make_entry_options, write_journal_entry
+from kept.store.records import unpack_text
 from kept.store.sqlite import SqliteStore
 from talking import converse, forget_ids, say
 
@@ -109,17 +109,17 @@ def full(home, desk_at, tmp_path):
     )
     say(home, "b", f"> {SAID}\n\nWhy did we say this?", OTHER, day="2026-01-06")
     with desk_at(home, also=("journal",)) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         if not any(each.content == SAID for each in workspace.store.log.memories()):
-            person.add(workspace, SAID, "constraint")
-        collect(workspace)
-        write(workspace, work_of(workspace), DAY)
-        kept = person.add(workspace, "The harbour service is deployed by the night crew on Mondays.", "decision")
+            person.create_memory(workspace, SAID, "constraint")
+        collect_feeds(workspace)
+        write_journal_entry(workspace, make_entry_options(workspace), DAY)
+        kept = person.create_memory(workspace, "The harbour service is deployed by the night crew on Mondays.", "decision")
         person.retire(workspace, kept.id, f"it contradicts “{SAID}”")
         at = workspace.clock()
         line = Passage(
             id="0a0b0c0d0e0f00",
-            form=Form.OWN,
+            form=PassageForm.OWN,
             day=DAY,
             scope="user",
             thread=0,
@@ -132,11 +132,11 @@ def full(home, desk_at, tmp_path):
         workspace.store.days.own(line)
         number = workspace.store.log.start_run("run", at)
         workspace.store.log.end_run(number, at, {"problems": [f"not written: {SAID}"]})
-        with closing(Replies(workspace.paths.replies)) as replies:
-            replies.put(Note(key="k", purpose="facts", version="1", schema={}), "m", {"facts": [SAID]}, at)
-        safeguard(workspace)
-        backup(workspace, tmp_path / "by-hand.db")
-        complain(str(state), "2026-01-05T10:00:00Z", "prompt", f"could not say {SAID}")
+        with closing(ReplyCache(workspace.paths.replies)) as replies:
+            replies.save_reply(QuestionNote(key="k", purpose="facts", version="1", schema={}), "m", {"facts": [SAID]}, at)
+        make_daily_backup(workspace)
+        create_backup(workspace, tmp_path / "by-hand.db")
+        log_hook_problem(str(state), "2026-01-05T10:00:00Z", "prompt", f"could not say {SAID}")
         (state / "night.log").write_text(f"2026-01-05 read: FAILED: {SAID}\n")
         (state / "failures.json").write_text(json.dumps([["night read", "2026-01-05", SAID]]))
         (state / "aside").mkdir(exist_ok=True)
@@ -172,8 +172,8 @@ KINDS = {
 
 def test_one_sentence_in_every_kind_of_place_leaves_none(full, home, tmp_path):
     with full() as workspace:
-        request = request_of(workspace, [the_memory(workspace)])
-        found = [place for place in places(workspace, request) if not place.near]
+        request = make_erasure_request(workspace, [the_memory(workspace)])
+        found = [place for place in find_erasure_places(workspace, request) if not place.near]
         assert {place.holder for place in found} == KINDS
         turns = {place.where for place in found if place.where.startswith("a conversation")}
         assert {where.rpartition(", ")[2] for where in turns} == {"you", "the assistant", "a tool"}
@@ -181,7 +181,7 @@ def test_one_sentence_in_every_kind_of_place_leaves_none(full, home, tmp_path):
         gone = forget(workspace, request)
         assert (gone.problems, gone.remains) == ((), ())
         assert holding(home) == []
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
         assert workspace.store.log.memories()
         assert any(OTHER in each.content for each in workspace.store.log.memories())
         retired = next(each for each in workspace.store.log.memories() if "night crew" in each.content)
@@ -189,7 +189,7 @@ def test_one_sentence_in_every_kind_of_place_leaves_none(full, home, tmp_path):
         assert any("a.jsonl still says it" in told for told in gone.out_of_reach)
     for copy in (tmp_path / "by-hand.db", *home.joinpath(*STATE, "backups").glob("*.db")):
         with SqliteStore(copy) as store:
-            assert store.damage() == ()
+            assert store.find_damage() == ()
             assert any(OTHER in each.content for each in store.log.memories())
 
 
@@ -206,32 +206,32 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_words_in_other_signs_are_found_and_taken_out(form):
-    words = Words(sentences=(SAID,))
-    assert words.stand_in(FORMS[form])
-    left = words.taken_out(f"Before. {FORMS[form]} After.")
-    assert not words.stand_in(left)
+    words = ErasureWords(sentences=(SAID,))
+    assert words.is_in_text(FORMS[form])
+    left = words.remove_from(f"Before. {FORMS[form]} After.")
+    assert not words.is_in_text(left)
     assert left.startswith("Before. ")
     assert left.endswith(" After.")
 
 
 def test_the_letters_of_another_alphabet_are_forgotten_in_their_own_words_in_either_case():
-    words = Words(sentences=("Никогда не выкладывай сервис гавани по пятницам",))
-    assert words.stand_in("НИКОГДА не выкладывай Сервис гавани ПО пятницам!")
-    assert not words.stand_in("Никогда не выкладывай сервис вокзала по пятницам")
+    words = ErasureWords(sentences=("Никогда не выкладывай сервис гавани по пятницам",))
+    assert words.is_in_text("НИКОГДА не выкладывай Сервис гавани ПО пятницам!")
+    assert not words.is_in_text("Никогда не выкладывай сервис вокзала по пятницам")
 
 
 def test_a_folder_that_is_named_like_the_words_is_told_and_nothing_else_remains(home, desk_at):
     folder = "Never-deploy-the-harbour-service-on-Fridays-because-the-tide-crew-is-away"
     say(home, folder, f"Remember: {SAID}")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        gone = forget(workspace, request_of(workspace, said=[SAID]))
+        run_pipeline(workspace, [], RunOptions())
+        gone = forget(workspace, make_erasure_request(workspace, said=[SAID]))
         assert (gone.problems, gone.remains) == ((), ())
         assert [each for each in gone.out_of_reach if each.startswith(f"{folder} is the name of a folder or file")]
         workspace.store.log.end_run(
             workspace.store.log.start_run("run", workspace.clock()), workspace.clock(), {"problems": [SAID]}
         )
-        assert remains(workspace, request_of(workspace, said=[SAID]).words)
+        assert find_remaining_words(workspace, make_erasure_request(workspace, said=[SAID]).words)
 
 
 def test_what_was_forgotten_does_not_come_back_by_reading_importing_undoing_or_in_other_words(full, home, tmp_path):
@@ -240,21 +240,21 @@ def test_what_was_forgotten_does_not_come_back_by_reading_importing_undoing_or_i
         (tmp_path / "memories.jsonl").write_text(json.dumps(line) + "\n" + json.dumps(line | {"content": ALIKE}) + "\n")
         number = the_memory(workspace).id
         forget_ids(workspace, [number])
-        run(workspace, [], Options(force=True))
+        run_pipeline(workspace, [], RunOptions(force=True))
         assert import_file(workspace, tmp_path / "memories.jsonl").left_out["forgotten"] == 2
         (tmp_path / "memories.jsonl").unlink()
         with pytest.raises(UsageError, match="cannot be undone"):
-            undo(workspace, next(str(head.id) for head in workspace.store.log.heads() if head.stage == "forget"))
-        collect(workspace)
-        nightly(workspace)
+            undo(workspace, next(str(head.id) for head in workspace.store.log.pass_heads() if head.stage == "forget"))
+        collect_feeds(workspace)
+        run_nightly(workspace)
         assert holding(home) == []
         assert not any("Never deploy" in each.content for each in workspace.store.log.memories() if each.id != number)
 
 
 def test_near_copies_are_shown_and_stay_unless_they_are_chosen(full, home):
     with full() as workspace:
-        request = request_of(workspace, [the_memory(workspace)])
-        near = [place for place in places(workspace, request) if place.near]
+        request = make_erasure_request(workspace, [the_memory(workspace)])
+        near = [place for place in find_erasure_places(workspace, request) if place.near]
         assert any("Don't deploy the harbour service" in place.text for place in near)
         with pytest.raises(UsageError, match="no near copy"):
             forget(workspace, request, also=["ffffffff"])
@@ -267,46 +267,46 @@ def test_a_near_copy_that_the_memory_rests_on_is_a_near_copy_too(full):
     with full() as workspace:
         memory = the_memory(workspace)
         near = replace(memory.evidence[0], quote=NEAR, event="another")
-        words = words_of(workspace, [replace(memory, evidence=(*memory.evidence, near))])
-        assert words.stand_in(SAID)
-        assert not words.stand_in(NEAR)
-        assert list(words.near_in(NEAR)) == [NEAR]
+        words = collect_words(workspace, [replace(memory, evidence=(*memory.evidence, near))])
+        assert words.is_in_text(SAID)
+        assert not words.is_in_text(NEAR)
+        assert list(words.find_near_copies(NEAR)) == [NEAR]
         assert "another" not in words.quotes
 
 
 def test_a_sentence_that_never_was_a_memory_is_forgotten_by_its_words(full, home, desk_at):
     say(home, "c", "The vault code of the lighthouse is under the third blue mat.", day="2026-01-07")
     with full() as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         said = "the vault code of the lighthouse is under the third blue mat"
-        gone = forget(workspace, request_of(workspace, said=[said]))
+        gone = forget(workspace, make_erasure_request(workspace, said=[said]))
         assert (gone.problems, gone.remains) == ((), ())
         assert holding(home, said) == []
-        assert workspace.store.damage() == ()
-        assert forget(workspace, request_of(workspace, said=[said])).places.total() == 0
+        assert workspace.store.find_damage() == ()
+        assert forget(workspace, make_erasure_request(workspace, said=[said])).places.total() == 0
 
 
 def test_the_proof_names_what_a_holder_forgot(full, home):
     with full() as workspace:
-        words = Words(sentences=(SAID,))
+        words = ErasureWords(sentences=(SAID,))
         forget_ids(workspace, [the_memory(workspace).id])
-        assert remains(workspace, words) == ()
+        assert find_remaining_words(workspace, words) == ()
         left = home.joinpath(*STATE, "left.txt")
         left.write_text(f"x {LOUD}")
-        assert remains(workspace, words) == (f"{left} (bytes)",)
+        assert find_remaining_words(workspace, words) == (f"{left} (bytes)",)
         workspace.store.log.start_run(f"planted: {SAID}", workspace.clock())
-        assert f"{workspace.paths.store} (table runs)" in remains(workspace, words)
+        assert f"{workspace.paths.store} (table runs)" in find_remaining_words(workspace, words)
 
 
 def test_a_holder_that_refuses_is_told_and_the_others_erase(full, home, monkeypatch):
     with full() as workspace:
-        request = request_of(workspace, [the_memory(workspace)])
+        request = make_erasure_request(workspace, [the_memory(workspace)])
         log = home.joinpath(*STATE, "night.log")
         log.unlink()
         log.symlink_to(home / "elsewhere.log")
         (home / "elsewhere.log").write_text(SAID)
         (home / "recording.jsonl").chmod(0o600)
-        monkeypatch.setattr("kept.pipeline.erase.models.without", _refuse)
+        monkeypatch.setattr("kept.pipeline.erase.models.remove_recorded_replies", _refuse)
         gone = forget(workspace, request)
         assert any("the recording of a model" in problem for problem in gone.problems)
         assert gone.remains == (f"{home / 'recording.jsonl'} (bytes)",)
@@ -333,10 +333,10 @@ def unpackings(monkeypatch):
 
     def counting(body):
         counted[bytes(body)] += 1
-        return unpacked_text(body)
+        return unpack_text(body)
 
-    monkeypatch.setattr("kept.store.archive.blocks.unpacked_text", counting)
-    monkeypatch.setattr("kept.store.traces.unpacked_text", counting)
+    monkeypatch.setattr("kept.store.archive.blocks.unpack_text", counting)
+    monkeypatch.setattr("kept.store.traces.unpack_text", counting)
     return counted
 
 
@@ -344,9 +344,9 @@ def test_a_search_index_that_cannot_be_written_is_told_and_the_proof_still_runs(
     def refuse(_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("kept.pipeline.erase.forget.drop_stale", refuse)
+    monkeypatch.setattr("kept.pipeline.erase.forget.drop_stale_vectors", refuse)
     with full() as workspace:
-        gone = forget(workspace, request_of(workspace, [the_memory(workspace)]))
+        gone = forget(workspace, make_erasure_request(workspace, [the_memory(workspace)]))
     assert any("the search index" in each and "No space left" in each for each in gone.problems)
 
 
@@ -355,14 +355,14 @@ def test_a_block_is_unpacked_once_in_the_search_the_erasing_the_backups_and_the_
     for number in range(10):
         say(home, f"s{number}", SAID if number == 5 else f"The crane number {number} is blue.", *["Go on."] * 6)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        safeguard(workspace)
+        run_pipeline(workspace, [], RunOptions())
+        make_daily_backup(workspace)
         for name in ("one", "two"):
-            backup(workspace, home / f"{name}.db")
+            create_backup(workspace, home / f"{name}.db")
         blocks = blocks_of(workspace.paths.store)
         assert len(blocks) > 10
-        request = request_of(workspace, [the_memory(workspace)])
-        places(workspace, request)
+        request = make_erasure_request(workspace, [the_memory(workspace)])
+        find_erasure_places(workspace, request)
         before = len(blocks & unpackings.keys())
         gone = forget(workspace, request)
         assert (gone.problems, gone.remains, before) == ((), (), len(blocks))
@@ -389,17 +389,17 @@ def test_near_copies_are_looked_for_in_what_was_said_and_not_in_what_tools_print
         ("agent", "Yes."),
     )
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        found = places(workspace, request_of(workspace, said=[SAID]))
+        run_pipeline(workspace, [], RunOptions())
+        found = find_erasure_places(workspace, make_erasure_request(workspace, said=[SAID]))
         assert not [place for place in found if place.near]
         assert any(place.where.startswith("a conversation") for place in found)
-        printed = places(workspace, request_of(workspace, said=[NEAR]))
+        printed = find_erasure_places(workspace, make_erasure_request(workspace, said=[NEAR]))
         assert any(place.where.endswith("a tool") and not place.near for place in printed)
 
 
 def unclaimed(workspace):
     """The files below the state folder that no holder answers for."""
-    claims = [claim for holder in holders(workspace) for claim in holder.claims]
+    claims = [claim for holder in list_holders(workspace) for claim in holder.claims]
     state = workspace.paths.state
     found = (path for path in sorted(state.rglob("*")) if not path.is_dir())
     return tuple(path for path in found if not claimed(path.relative_to(state), claims))
@@ -416,9 +416,9 @@ def claimed(path, claims):
 
 def test_every_file_below_the_state_folder_has_a_holder(full, home):
     with full() as workspace:
-        nightly(workspace)
+        run_nightly(workspace)
         assert unclaimed(workspace) == ()
-        names = [holder.name for holder in holders(workspace)]
+        names = [holder.name for holder in list_holders(workspace)]
         assert len(set(names)) == len(names)
         (home.joinpath(*STATE) / "diary.txt").write_text("new")
         (home.joinpath(*STATE) / "new").mkdir()
@@ -445,7 +445,7 @@ def test_every_name_that_the_code_joins_to_the_state_folder_has_a_holder(home, d
     assert ("kept.intake.unread", "unread.json") in names
     with desk_at(home) as workspace:
         for module, name in sorted(names):
-            claims = [claim for holder in holders(workspace) for claim in holder.claims]
+            claims = [claim for holder in list_holders(workspace) for claim in holder.claims]
             assert any(PurePath(PurePath(claim).parts[0]).match(name) or PurePath(name).match(claim) for claim in claims), (
                 module,
                 name,
@@ -459,8 +459,8 @@ def two_projects(home, desk_at):
     say(home, "two-session", "We decided to paint the lighthouse in red stripes.", cwd="/x/lighthouse", day="2026-01-05")
     say(home, "three-session", "The crane inspector only comes on the second Tuesday.", cwd="/x/harbor", day="2026-01-09")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        safeguard(workspace)
+        run_pipeline(workspace, [], RunOptions())
+        make_daily_backup(workspace)
     return lambda: desk_at(home)
 
 
@@ -469,23 +469,23 @@ def test_a_span_forgotten_whole_takes_its_quotes_from_memories_that_stay(home, d
     say(home, "one-session", rule, day="2026-01-05")
     say(home, "two-session", f"Remember: {rule}", day="2026-01-09")
     with desk_at(home, also=("journal",)) as workspace:
-        run(workspace, [], Options())
-        write(workspace, work_of(workspace), date(2026, 1, 9))
-        write(workspace, work_of(workspace), DAY)
+        run_pipeline(workspace, [], RunOptions())
+        write_journal_entry(workspace, make_entry_options(workspace), date(2026, 1, 9))
+        write_journal_entry(workspace, make_entry_options(workspace), DAY)
         memory = next(each for each in workspace.store.log.memories() if "uv sync" in each.content)
         assert {quote.at.day for quote in memory.evidence} == {5, 9}
-        request = request_of(workspace, since=workspace.span(date(2026, 1, 8))[0])
+        request = make_erasure_request(workspace, since=workspace.day_bounds(date(2026, 1, 8))[0])
         assert memory.id not in {each.id for each in request.memories}
-        assert any(place.where == f"what memory {memory.id} rests on" for place in places(workspace, request))
+        assert any(place.where == f"what memory {memory.id} rests on" for place in find_erasure_places(workspace, request))
         gone = forget(workspace, request)
         after = workspace.store.log.memory(memory.id)
         assert after.content == memory.content
         assert {quote.at.day: quote.quote == "[forgotten]" for quote in after.evidence} == {5: False, 9: True}
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
         assert [path for told in gone.out_of_reach if "journal entry" in told for path in re.findall(r"[\d-]+(?=\.md)", told)] == [
             "2026-01-09"
         ]
-        assert not [place for place in places(workspace, request) if place.where.startswith("what memory")]
+        assert not [place for place in find_erasure_places(workspace, request) if place.where.startswith("what memory")]
 
 
 def test_a_note_of_the_persons_own_in_the_folder_of_the_journal_is_out_of_reach_and_no_failure(home, desk_at):
@@ -494,8 +494,8 @@ def test_a_note_of_the_persons_own_in_the_folder_of_the_journal_is_out_of_reach_
     note.write_text(f"# 2026-01-03\n\n{SAID}\n")
     say(home, "one-session", SAID, day="2026-01-05")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        gone = forget(workspace, request_of(workspace, said=[SAID]))
+        run_pipeline(workspace, [], RunOptions())
+        gone = forget(workspace, make_erasure_request(workspace, said=[SAID]))
         assert (gone.remains, gone.problems) == ((), ())
         assert sum(str(note) in told for told in gone.out_of_reach) == 1
     assert SAID in note.read_text()
@@ -504,13 +504,13 @@ def test_a_note_of_the_persons_own_in_the_folder_of_the_journal_is_out_of_reach_
 def test_an_export_that_kept_wrote_is_named(home, desk_at, capsys):
     say(home, "one-session", SAID, day="2026-01-05")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         export_archive(workspace, home / "all.jsonl.gz")
     with pytest.raises(SystemExit):
         main(["--home", str(home), "export", "--output", str(home / "out.md"), "--format", "md"])
     capsys.readouterr()
     with desk_at(home) as workspace:
-        gone = forget(workspace, request_of(workspace, [the_memory(workspace)]))
+        gone = forget(workspace, make_erasure_request(workspace, [the_memory(workspace)]))
         for name in ("all.jsonl.gz", "out.md"):
             assert any(told.startswith(f"{home / name} still says it") for told in gone.out_of_reach), gone.out_of_reach
 
@@ -528,17 +528,17 @@ def test_a_session_a_project_and_a_span_of_time_are_forgotten_whole(two_projects
     asked, gone, left = WHOLE[name]
     with two_projects() as workspace:
         if "project" in asked:
-            asked = {"project": workspace.scope_named(asked["project"])}
+            asked = {"project": workspace.find_scope(asked["project"])}
         if "since" in asked:
-            asked = {"since": workspace.span(asked["since"])[0]}
+            asked = {"since": workspace.day_bounds(asked["since"])[0]}
         if "until" in asked:
-            asked = {"until": workspace.span(asked["until"])[1]}
-        done = forget(workspace, request_of(workspace, **asked))
+            asked = {"until": workspace.day_bounds(asked["until"])[1]}
+        done = forget(workspace, make_erasure_request(workspace, **asked))
         assert (done.problems, done.remains) == ((), ())
         for words in gone:
             assert holding(home, words) == [], words
-        run(workspace, [], Options(force=True))
-        assert workspace.store.damage() == ()
+        run_pipeline(workspace, [], RunOptions(force=True))
+        assert workspace.store.find_damage() == ()
         texts = [
             event.text
             for thread in workspace.store.archive.threads()

@@ -7,9 +7,9 @@ import pytest
 
 from kept.core.errors import UsageError
 from kept.evaluation.measures import covered_share, mean, ranking_measures
-from kept.evaluation.retrieval import extraction, retrieval
+from kept.evaluation.retrieval import run_extraction, run_retrieval
 from kept.paths import Paths
-from kept.workspace import opened
+from kept.workspace import open_workspace
 
 TURNS = {
     "a1": ("s1", "user", "March-15-2024", "We store predictions as Parquet files in the harbor bucket."),
@@ -21,7 +21,7 @@ TURNS = {
 
 @contextmanager
 def workspace(folder):
-    with opened(Paths(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as found:
+    with open_workspace(Paths(root=folder, user=folder), zone="UTC", env={"KEPT_EMBEDDINGS": "hashing"}) as found:
         yield found
 
 
@@ -44,7 +44,7 @@ def question(gold, level="turn", query="where are the parquet predictions"):
 
 def test_a_space_is_searched_alone_and_its_ranking_measured(tmp_path, corpus):
     queries = lines(tmp_path / "q.jsonl", [question(["a1"])])
-    found = retrieval(workspace, corpus, queries)
+    found = run_retrieval(workspace, corpus, queries)
     assert found.rankings["q1"][0] == "a1"
     assert "b1" not in found.rankings["q1"]
     assert found.measures["all"] == {"R@1": 1, "R@5": 1, "R@10": 1, "all@5": 1, "NDCG@10": 1, "MRR": 1}
@@ -53,26 +53,26 @@ def test_a_space_is_searched_alone_and_its_ranking_measured(tmp_path, corpus):
 
 def test_sessions_are_ranked_by_their_best_turns(tmp_path, corpus):
     queries = lines(tmp_path / "q.jsonl", [question(["s2"], "session", "which tool installs packages, uv or pip?")])
-    assert retrieval(workspace, corpus, queries, level="session").rankings["q1"][0] == "s2"
+    assert run_retrieval(workspace, corpus, queries, level="session").rankings["q1"][0] == "s2"
 
 
 def test_stores_that_are_kept_are_asked_again_and_not_made_again(tmp_path, corpus):
     queries = lines(tmp_path / "q.jsonl", [question(["a1"])])
-    first = retrieval(workspace, corpus, queries, stores=tmp_path / "stores")
+    first = run_retrieval(workspace, corpus, queries, stores=tmp_path / "stores")
     made = sorted((each, each.stat().st_mtime_ns) for each in (tmp_path / "stores").rglob("*.bin"))
     assert made
-    assert retrieval(workspace, corpus, queries, stores=tmp_path / "stores").rankings == first.rankings
+    assert run_retrieval(workspace, corpus, queries, stores=tmp_path / "stores").rankings == first.rankings
     assert sorted((each, each.stat().st_mtime_ns) for each in (tmp_path / "stores").rglob("*.bin")) == made
 
 
 def test_times_of_a_set_are_understood(tmp_path, corpus):
     queries = lines(tmp_path / "q.jsonl", [question(["a1"], query="what happened in March?")])
-    assert set(retrieval(workspace, corpus, queries).rankings["q1"][:2]) == {"a1", "a2"}
+    assert set(run_retrieval(workspace, corpus, queries).rankings["q1"][:2]) == {"a1", "a2"}
 
 
 def test_memories_are_measured_against_facts(tmp_path, corpus):
     facts = [{"ns": "x", "fid": "f", "text": "Use uv instead of pip for installing packages.", "sources": ["a4"]}]
-    found = extraction(workspace, corpus, lines(tmp_path / "f.jsonl", facts))
+    found = run_extraction(workspace, corpus, lines(tmp_path / "f.jsonl", facts))
     assert found.facts == 1
     assert found.measures["found"] == 1
     assert found.measures["told@.7"] == 1
@@ -83,9 +83,9 @@ def test_a_file_that_is_no_set_is_told(tmp_path, corpus):
     for text in ("nonsense", "[1]", '{"ns": "x"}'):
         (tmp_path / "q.jsonl").write_text(text)
         with pytest.raises(UsageError, match="no file of a set"):
-            retrieval(workspace, corpus, tmp_path / "q.jsonl")
+            run_retrieval(workspace, corpus, tmp_path / "q.jsonl")
     with pytest.raises(UsageError, match="cannot be read"):
-        retrieval(workspace, corpus, tmp_path / "missing")
+        run_retrieval(workspace, corpus, tmp_path / "missing")
 
 
 def test_the_measures_are_those_of_the_textbook():

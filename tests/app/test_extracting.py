@@ -3,7 +3,7 @@
 import pytest
 
 from kept.extraction import extract_threads
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 from talking import OTHER, RULE, say
 
 PROMPTS = [RULE if n == 3 else OTHER if n == 31 else f"Now look at part {n} and tell me why it is slow." for n in range(70)]
@@ -15,12 +15,12 @@ class CutShortError(Exception):
 
 
 def candidates(workspace):
-    found = [workspace.store.log.proposals_from(thread.id, 0) for thread in workspace.store.archive.threads()]
+    found = [workspace.store.log.thread_proposals(thread.id, 0) for thread in workspace.store.archive.threads()]
     return [(each.ordinal, each.judged) for proposals in found for each in proposals]
 
 
 def extractions(workspace):
-    return [each for each in workspace.store.log.heads() if each.stage == "extract"]
+    return [each for each in workspace.store.log.pass_heads() if each.stage == "extract"]
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def whole(desk_at, tmp_path):
     """What the run over the long conversation proposes in one stretch."""
     say(tmp_path / "there", "s", *PROMPTS)
     with desk_at(tmp_path / "there") as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert len(extractions(workspace)) == 1
         return candidates(workspace)
 
@@ -37,7 +37,7 @@ def test_stretches_propose_what_one_does(desk_at, home, whole, monkeypatch):
     say(home, "s", *PROMPTS)
     monkeypatch.setattr(extract_threads, "WINDOW", SMALL)
     with desk_at(home) as workspace:
-        report = run(workspace, [], Options())
+        report = run_pipeline(workspace, [], RunOptions())
         told = [(place, each.candidate.content) for place, each in candidates(workspace)]
         assert told == [(place, each.candidate.content) for place, each in whole]
         assert report.extracted.candidates == len(whole)
@@ -48,9 +48,9 @@ def test_extracting_unchanged_stretches_again_notes_nothing(desk_at, home, whole
     say(home, "s", *PROMPTS)
     monkeypatch.setattr(extract_threads, "WINDOW", SMALL)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         before = extractions(workspace)
-        assert run(workspace, [], Options(force=True)).extracted.candidates == len(whole)
+        assert run_pipeline(workspace, [], RunOptions(force=True)).extracted.candidates == len(whole)
         assert extractions(workspace) == before
 
 
@@ -59,7 +59,7 @@ def test_a_run_cut_short_between_stretches_goes_on_after_the_last_one(desk_at, h
     monkeypatch.setattr(extract_threads, "WINDOW", SMALL)
     monkeypatch.setattr(extract_threads, "AHEAD", 2)
     with desk_at(home) as workspace:
-        stretch, done = extract_threads._stretch, []
+        stretch, done = extract_threads._extract_stretch, []
 
         def cut_short(*args):
             if len(done) == 2:
@@ -67,13 +67,13 @@ def test_a_run_cut_short_between_stretches_goes_on_after_the_last_one(desk_at, h
             done.append(args[2])
             return stretch(*args)
 
-        monkeypatch.setattr(extract_threads, "_stretch", cut_short)
+        monkeypatch.setattr(extract_threads, "_extract_stretch", cut_short)
         with pytest.raises(CutShortError):
-            run(workspace, [], Options())
+            run_pipeline(workspace, [], RunOptions())
         (thread,) = workspace.store.archive.threads(pending=True)
         assert done[-1] < thread.extracted < thread.events
-        monkeypatch.setattr(extract_threads, "_stretch", stretch)
-        run(workspace, [], Options())
+        monkeypatch.setattr(extract_threads, "_extract_stretch", stretch)
+        run_pipeline(workspace, [], RunOptions())
         assert [(place, each.candidate.content) for place, each in candidates(workspace)] == [
             (place, each.candidate.content) for place, each in whole
         ]

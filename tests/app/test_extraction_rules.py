@@ -12,8 +12,8 @@ import pytest
 from kept.cli.door import main
 from kept.core.memory import Status
 from kept.memories import person
-from kept.pipeline.run import Options, run
-from kept.profiles import profile
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.profiles import load_profile
 from talking import converse
 
 FAILING = [
@@ -39,7 +39,7 @@ STEP = "run the tests again"
 
 def remembered(desk_at, home, **options):
     with desk_at(home, **options) as workspace:
-        report = run(workspace, [], Options(model=False))
+        report = run_pipeline(workspace, [], RunOptions(model=False))
         return report, workspace.store.log.memories()
 
 
@@ -135,7 +135,7 @@ def test_how_much_is_analysed_together_is_a_setting_of_the_profile(desk_at, home
     place.mkdir(parents=True)
     text = (files("kept.profiles") / "coding.toml").read_text(encoding="utf-8").replace('id = "coding"', 'id = "mine"', 1)
     for name, value in zip(("least", "most", "seconds"), buffer, strict=True):
-        text = text.replace(f"{name} = {getattr(profile('coding').buffer, name)}", f"{name} = {value}", 1)
+        text = text.replace(f"{name} = {getattr(load_profile('coding').buffer, name)}", f"{name} = {value}", 1)
     (place / "mine.toml").write_text(text, encoding="utf-8")
     converse(home, "s1", *said("one", "two", "three", "four", "five", "six"))  # 12 events, 70 seconds apart
     assert remembered(desk_at, home, profile="mine")[0].extracted.episodes == episodes
@@ -143,7 +143,8 @@ def test_how_much_is_analysed_together_is_a_setting_of_the_profile(desk_at, home
 
 def test_what_must_name_something_and_what_need_not_is_said_by_category():
     specific = {
-        each: {one.id: one.specific for one in profile(each).categories} for each in ("coding", "companion", "vault", "journal")
+        each: {one.id: one.specific for one in load_profile(each).categories}
+        for each in ("coding", "companion", "vault", "journal")
     }
     assert all(specific["coding"][each] for each in ("constraint", "decision", "convention", "project_fact"))
     assert all(specific["journal"].values())

@@ -6,13 +6,13 @@ from datetime import date
 import pytest
 
 from kept.core.errors import KeptError
-from kept.journal.feed_reading import collect, items_between
-from kept.llm.adapters import Recording, Scripted
+from kept.journal.feed_reading import collect_feeds, items_between
+from kept.llm.adapters import RecordingModel, ScriptedModel
 from kept.llm.client import LlmClient
 from kept.local import files
-from kept.pipeline.erase.forget import forget, request_of
-from kept.pipeline.run import Options, run
-from kept.pipeline.write_journal import work_of, write
+from kept.pipeline.erase.forget import forget, make_erasure_request
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.write_journal import make_entry_options, write_journal_entry
 from talking import say
 
 DAY = date(2026, 1, 5)
@@ -65,7 +65,7 @@ def recorded(workspace, home):
         told = [(line.split(" ", 1)[0], line.partition("): ")[2]) for line in notes]
         return {"paragraphs": [{"part": "worked", "text": text, "sources": [name]} for name, text in told]}
 
-    object.__setattr__(workspace, "llm", LlmClient(lambda: Recording(Scripted(answer), home / "recording.jsonl")))
+    object.__setattr__(workspace, "llm", LlmClient(lambda: RecordingModel(ScriptedModel(answer), home / "recording.jsonl")))
     return workspace
 
 
@@ -76,32 +76,32 @@ def secret_ones(workspace):
 def test_what_is_forgotten_leaves_no_eight_bytes_in_feeds_recording_entries_or_store(fed, home):
     with fed() as raw:
         workspace = recorded(raw, home)
-        run(workspace, [], Options())
-        collect(workspace)
-        entry = write(workspace, work_of(workspace), DAY).path
+        run_pipeline(workspace, [], RunOptions())
+        collect_feeds(workspace)
+        entry = write_journal_entry(workspace, make_entry_options(workspace), DAY).path
         assert "Esmeralda" in entry.read_text()
         assert "Esmeralda" in (home / "recording.jsonl").read_text()
         said = [home / "feed.xml", home / ".claude" / "projects" / "p" / "a.jsonl"]  # the person's own files stay as they are
         assert len(holding(home, SECRET)) > len(said)
-        gone = forget(workspace, request_of(workspace, secret_ones(workspace)))
+        gone = forget(workspace, make_erasure_request(workspace, secret_ones(workspace)))
         assert gone.memories
         assert (gone.items, gone.problems) == (2, ())
-        run(workspace, [], Options())
-        collect(workspace)
-        assert [each.title for each in items_between(workspace, *workspace.span(DAY))] == ["Gauges"]
+        run_pipeline(workspace, [], RunOptions())
+        collect_feeds(workspace)
+        assert [each.title for each in items_between(workspace, *workspace.day_bounds(DAY))] == ["Gauges"]
         assert "tide reader" in entry.read_text()
-        write(workspace, work_of(workspace), DAY)
+        write_journal_entry(workspace, make_entry_options(workspace), DAY)
     assert sorted(holding(home, SECRET)) == sorted(said)
 
 
 def test_what_was_forgotten_is_not_put_by_when_a_source_brings_it_under_another_key(fed, home):
     with fed() as workspace:
-        run(workspace, [], Options())
-        forget(workspace, request_of(workspace, secret_ones(workspace)))
-        collect(workspace)
+        run_pipeline(workspace, [], RunOptions())
+        forget(workspace, make_erasure_request(workspace, secret_ones(workspace)))
+        collect_feeds(workspace)
         (home / "feed.xml").write_text(f"<rss><channel>{ITEM.format(number=77, title=SECRET, text='y')}</channel></rss>")
-        collect(workspace)
-        assert [each.title for each in items_between(workspace, *workspace.span(DAY))] == ["Gauges"]
+        collect_feeds(workspace)
+        assert [each.title for each in items_between(workspace, *workspace.day_bounds(DAY))] == ["Gauges"]
     (put,) = (home / ".local" / "share" / "kept" / "feeds").glob("*.jsonl")
     assert b"Esmeralda" not in put.read_bytes()
 
@@ -109,24 +109,24 @@ def test_what_was_forgotten_is_not_put_by_when_a_source_brings_it_under_another_
 @pytest.mark.parametrize("named", ["quay", "feed.xml"])
 def test_a_source_is_forgotten_by_name_or_file_out_of_what_it_brought_and_out_of_entries(fed, home, named):
     with fed() as workspace:
-        run(workspace, [], Options())
-        collect(workspace)
-        entry = write(workspace, work_of(workspace), DAY).path
+        run_pipeline(workspace, [], RunOptions())
+        collect_feeds(workspace)
+        entry = write_journal_entry(workspace, make_entry_options(workspace), DAY).path
         assert "News from the quay" in entry.read_text()
         source = named if named == "quay" else str(home / named)
-        gone = forget(workspace, request_of(workspace, source=source))
+        gone = forget(workspace, make_erasure_request(workspace, source=source))
         assert (gone.items, gone.memories) == (3, ())
         assert "News from the quay" not in entry.read_text()
         assert "tide reader" in entry.read_text()
-        collect(workspace)
-        assert items_between(workspace, *workspace.span(DAY)) == ()
+        collect_feeds(workspace)
+        assert items_between(workspace, *workspace.day_bounds(DAY)) == ()
         assert secret_ones(workspace)  # the session said it as well
     (put,) = (home / ".local" / "share" / "kept" / "feeds").glob("*.jsonl")
     assert not any(one in put.read_bytes() for one in runs("News from the quay."))
 
 
 def test_a_recording_that_cannot_be_written_is_told_and_the_rest_is_forgotten(fed, home, monkeypatch):
-    real = files.write
+    real = files.write_if_unchanged
 
     def refusing(path, data, **options):
         if path.name == "recording.jsonl":
@@ -134,11 +134,11 @@ def test_a_recording_that_cannot_be_written_is_told_and_the_rest_is_forgotten(fe
         return real(path, data, **options)
 
     with fed() as workspace:
-        run(workspace, [], Options())
-        collect(workspace)
+        run_pipeline(workspace, [], RunOptions())
+        collect_feeds(workspace)
         (home / "recording.jsonl").write_text(json.dumps({"key": "k", "text": SECRET}) + "\n")
-        monkeypatch.setattr(files, "write", refusing)
-        gone = forget(workspace, request_of(workspace, secret_ones(workspace)))
+        monkeypatch.setattr(files, "write_if_unchanged", refusing)
+        gone = forget(workspace, make_erasure_request(workspace, secret_ones(workspace)))
         assert gone.memories
         assert gone.items == 2
         assert not secret_ones(workspace)
@@ -148,20 +148,20 @@ def test_a_recording_that_cannot_be_written_is_told_and_the_rest_is_forgotten(fe
 
 def test_a_line_of_a_recording_that_cannot_be_read_goes_where_it_tells_and_stays_otherwise(fed, home):
     with fed() as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         path = home / "recording.jsonl"
         path.write_text(f'{{"key": "k", "text": "{SECRET}\nhalf a line\n')
-        forget(workspace, request_of(workspace, secret_ones(workspace)))
+        forget(workspace, make_erasure_request(workspace, secret_ones(workspace)))
         assert path.read_text() == "half a line\n"
 
 
 def test_a_recording_forgets_what_was_said_about_a_session_whatever_words_it_used(fed, home):
     with fed() as raw:
         workspace = recorded(raw, home)
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         (thread,) = workspace.store.archive.threads()
         path = home / "recording.jsonl"
         other = json.dumps({"key": "o", "text": "{}", "about": ["other"]})
         path.write_text(json.dumps({"key": "k", "text": "In other words.", "about": [thread.session]}) + "\n" + other + "\n")
-        forget(workspace, request_of(workspace, secret_ones(workspace)))
+        forget(workspace, make_erasure_request(workspace, secret_ones(workspace)))
         assert path.read_text() == other + "\n"

@@ -8,11 +8,11 @@ import pytest
 
 from kept.core.errors import StoreError
 from kept.core.memory import Status
-from kept.core.times import to_text
+from kept.core.times import format_instant
 from kept.local import queue
-from kept.memories.person import add, pin, retire
+from kept.memories.person import create_memory, pin, retire
 from kept.paths import find_paths
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.reader import StoreReader, _statements
 from kept.store.sqlite import SqliteStore
 
@@ -21,10 +21,10 @@ from kept.store.sqlite import SqliteStore
 def store(home, desk_at, transcripts):
     """The store of the bundled sample, with a pinned, a retired and a suggested memory."""
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        pin(workspace, add(workspace, "Releases go out on Tuesdays only.", "constraint").id)
-        retire(workspace, add(workspace, "We deploy with Ansible.", "decision", project="/x").id)
-        add(workspace, "The CI image pins Node 20.", "project_fact", agent=True)
+        run_pipeline(workspace, [], RunOptions())
+        pin(workspace, create_memory(workspace, "Releases go out on Tuesdays only.", "constraint").id)
+        retire(workspace, create_memory(workspace, "We deploy with Ansible.", "decision", project="/x").id)
+        create_memory(workspace, "The CI image pins Node 20.", "project_fact", agent=True)
     return find_paths(str(home), {"HOME": str(home)}).store
 
 
@@ -46,7 +46,7 @@ def test_a_glance_sees_the_memories_that_the_store_sees(store):
                 memory.fingerprint,
                 memory.artifacts,
             )
-            assert each.last_seen == (to_text(memory.last_seen) if memory.last_seen else "")
+            assert each.last_seen == (format_instant(memory.last_seen) if memory.last_seen else "")
             assert each.sessions == {one.session for one in memory.evidence}
         assert known == {}
 
@@ -55,18 +55,20 @@ def test_only_active_memories_are_found_and_always_shown_are_pinned_ones_and_the
     with SqliteStore(store) as full, closing(StoreReader(str(store), 5)) as glance:
         active = {each.id for each in full.log.memories() if each.status is Status.ACTIVE}
         scopes = sorted({each.scope for each in full.log.memories()})
-        assert [each.content for each in glance.core(["user"], ["constraint"], ["coding"])] == ["Releases go out on Tuesdays only."]
+        assert [each.content for each in glance.always_shown_memories(["user"], ["constraint"], ["coding"])] == [
+            "Releases go out on Tuesdays only."
+        ]
         for word in ("tuesdays", "ansible", "node", "the", "dates"):
-            found = {each.id for each in glance.memories(glance.memories_of(word, scopes, ["coding"]))}
+            found = {each.id for each in glance.memories(glance.memory_rows_with_word(word, scopes, ["coding"]))}
             assert found <= active
-        assert glance.memories(glance.memories_of("ansible", scopes, ["coding"])) == []
+        assert glance.memories(glance.memory_rows_with_word("ansible", scopes, ["coding"])) == []
 
 
 def test_the_texts_are_counted_without_reading_them(store):
     with closing(sqlite3.connect(store)) as connection, closing(StoreReader(str(store), 5)) as glance:
         count = "SELECT (SELECT count(*) FROM memory_index_docsize) + (SELECT count(*) FROM turn_index_docsize)"
         count += " + (SELECT count(*) FROM reply_index_docsize)"
-        assert glance.texts() == connection.execute(count).fetchone()[0] > 0
+        assert glance.count_texts() == connection.execute(count).fetchone()[0] > 0
 
 
 @pytest.mark.parametrize("name", ["core", "fixes", "rows"])
@@ -81,16 +83,16 @@ def test_what_always_holds_is_looked_up_and_not_sought_among_all_that_is_active(
 def test_what_was_worked_on_is_what_the_store_notes(store):
     with SqliteStore(store) as full, closing(StoreReader(str(store), 5)) as glance:
         start, stop = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
-        noted = full.days.between(start, stop)
+        noted = full.days.notes_between(start, stop)
         assert noted
         scopes = [each.scope for each in full.archive.projects()]
-        found = glance.notes_between(to_text(start), to_text(stop), scopes)
+        found = glance.notes_between(format_instant(start), format_instant(stop), scopes)
         assert sorted((each.key, each.at, each.session, each.weight) for each in found) == sorted(
-            (each.note.event, to_text(each.note.at), each.session, each.note.weight) for each in noted
+            (each.note.event, format_instant(each.note.at), each.session, each.note.weight) for each in noted
         )
-        assert glance.notes_between(to_text(start), to_text(stop), ["project:other"]) == []
+        assert glance.notes_between(format_instant(start), format_instant(stop), ["project:other"]) == []
         word = next(word for word in found[0].text.split() if word.isalpha() and len(word) > 4).lower()
-        assert found[0].row in glance.notes_of(word, scopes)
+        assert found[0].row in glance.note_rows_with_word(word, scopes)
         assert found[0] in glance.notes([found[0].row])
         assert [path for path, _ in glance.outputs()] == list(full.outputs())
 
@@ -115,27 +117,27 @@ def test_a_deadline_that_has_passed_ends_a_query(store):
 
 def test_lines_appended_to_a_spool_are_taken_once_and_never_torn(tmp_path):
     path = str(tmp_path / "hooks" / "queue")
-    assert all(queue.append(path, f"line {number}\nx", 1_000) for number in range(50))
-    assert not any(queue.append(path, "y" * 900, 1_000) for _ in range(3))
+    assert all(queue.append_line(path, f"line {number}\nx", 1_000) for number in range(50))
+    assert not any(queue.append_line(path, "y" * 900, 1_000) for _ in range(3))
     assert queue.take_lines(path) == [f"line {number} x" for number in range(50)]
     assert queue.take_lines(path) == []
 
 
 def test_the_log_of_the_hooks_is_bounded_and_keeps_the_newest(tmp_path):
     for number in range(2_500):
-        queue.complain(str(tmp_path), "2026-01-05T10:00:00Z", "stop", f"{number} " + "x" * 100)
-    kept = queue.complaints(str(tmp_path))
+        queue.log_hook_problem(str(tmp_path), "2026-01-05T10:00:00Z", "stop", f"{number} " + "x" * 100)
+    kept = queue.load_hook_log(str(tmp_path))
     assert kept[-1].startswith("2026-01-05T10:00:00Z stop: 2499 ")
     assert sum(map(len, kept)) < 130_000
 
 
 def test_the_hooks_know_where_the_store_lies(home):
-    assert queue.state_of(str(home)) == str(find_paths(str(home), {}).state)
+    assert queue.state_folder(str(home)) == str(find_paths(str(home), {}).state)
 
 
 def test_time_that_passed_in_waiting_for_somebody_else_does_not_count(store):
     with closing(StoreReader(str(store), 0)) as glance:
         assert glance._late()
-        glance.spare(60)
+        glance.extend_deadline(60)
         assert not glance._late()
-        assert glance.texts()
+        assert glance.count_texts()

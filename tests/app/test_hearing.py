@@ -10,17 +10,17 @@ from itertools import permutations
 import pytest
 
 from kept.core.memory import Held, Refused, Status
-from kept.core.summary import Part
+from kept.core.summary import SummaryPart
 from kept.extraction import llm_extraction, question_plan
-from kept.llm.adapters.scripted import Scripted
-from kept.llm.ask import Answered, Fault, Unreachable
-from kept.llm.client import LlmClient, Pace
-from kept.llm.replies import Replies
-from kept.llm.room import PART_TOKENS, Room
+from kept.llm.adapters.scripted import ScriptedModel
+from kept.llm.ask import CompleteReply, Fault, UnreachableReply
+from kept.llm.client import LlmClient, RetryPolicy
+from kept.llm.replies import ReplyCache
+from kept.llm.room import PART_TOKENS, TokenLimits
 from kept.memories import browse, day_view
 from kept.memories.history import redo, undo
-from kept.pipeline.estimate import foresee
-from kept.pipeline.run import Options, run
+from kept.pipeline.estimate import estimate_run
+from kept.pipeline.run import RunOptions, run_pipeline
 from obedient import obey
 from talking import OTHER, RULE, converse, forget_ids, say
 
@@ -42,13 +42,13 @@ class Obedient:
 
 
 def with_model(workspace, model, *, part=PART_TOKENS, **options):
-    pace = Pace(attempts=1, concurrency=1, sleep=lambda _: None)
+    pace = RetryPolicy(attempts=1, concurrency=1, sleep=lambda _: None)
     asker = LlmClient(
-        lambda: Scripted(model),
-        replies=Replies(workspace.paths.replies),
+        lambda: ScriptedModel(model),
+        replies=ReplyCache(workspace.paths.replies),
         clock=workspace.clock,
         pace=pace,
-        room=lambda: Room(part=part),
+        room=lambda: TokenLimits(part=part),
         **options,
     )
     return replace(workspace, llm=asker)
@@ -78,11 +78,11 @@ def contents(workspace):
 def test_a_model_adds_what_rules_did_not_find_and_nothing_is_stored_twice(desk_at, home):
     say(home, "one", RULE, f"Something else. {FACT} And so on.")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         alone = contents(workspace)
     with desk_at(home / "other") as workspace:
         model = Obedient()
-        report = run(with_model(workspace, model), [home / ".claude"], Options())
+        report = run_pipeline(with_model(workspace, model), [home / ".claude"], RunOptions())
         both = contents(workspace)
         assert len(model.asked) == 1
         assert sum("ISO 8601" in each for each in both) == 1
@@ -96,9 +96,9 @@ def test_nothing_new_asks_nothing_and_writes_nothing(desk_at, home):
     say(home, "one", RULE, FACT)
     with desk_at(home) as workspace:
         model = Obedient()
-        run(with_model(workspace, model), [], Options())
+        run_pipeline(with_model(workspace, model), [], RunOptions())
         before = outcome(workspace)
-        report = run(with_model(workspace, model), [], Options())
+        report = run_pipeline(with_model(workspace, model), [], RunOptions())
         assert (len(model.asked), report.run, report.partly) == (1, 0, False)
         assert outcome(workspace) == before
 
@@ -106,11 +106,11 @@ def test_nothing_new_asks_nothing_and_writes_nothing(desk_at, home):
 def test_without_the_model_the_rules_stand_and_with_it_later_the_rest_comes(desk_at, home):
     say(home, "one", RULE, FACT)
     with desk_at(home) as workspace:
-        run(replace(workspace, llm=None), [], Options())
-        run(with_model(workspace, Obedient()), [], Options())
+        run_pipeline(replace(workspace, llm=None), [], RunOptions())
+        run_pipeline(with_model(workspace, Obedient()), [], RunOptions())
         late = outcome(workspace)
     with desk_at(home / "other") as workspace:
-        run(with_model(workspace, Obedient()), [home / ".claude"], Options())
+        run_pipeline(with_model(workspace, Obedient()), [home / ".claude"], RunOptions())
         assert outcome(workspace) == late
 
 
@@ -127,23 +127,23 @@ def test_without_the_model_the_rules_stand_and_with_it_later_the_rest_comes(desk
 def test_a_model_that_fails_changes_nothing_and_is_asked_again_in_the_next_run(desk_at, home, reply, kind):
     say(home, "one", RULE, FACT)
     with desk_at(home) as workspace:
-        run(replace(workspace, llm=None), [], Options())
+        run_pipeline(replace(workspace, llm=None), [], RunOptions())
         rules = outcome(workspace)
 
         def fails(ask):
             if reply is None:
-                from kept.llm.adapters.base import Silent  # noqa: PLC0415 - only here
+                from kept.llm.adapters.base import AdapterFailure  # noqa: PLC0415 - only here
 
-                return Silent(fault=Fault.CONNECTION, reason="no route")
+                return AdapterFailure(fault=Fault.CONNECTION, reason="no route")
             return reply
 
-        report = run(with_model(workspace, Obedient(fails)), [], Options())
+        report = run_pipeline(with_model(workspace, Obedient(fails)), [], RunOptions())
         assert report.partly
         assert report.body()["llm"][kind]
         assert report.heard.left == 1
         assert outcome(workspace) == rules
-        assert not any(each.stage == "model" for each in workspace.store.log.heads())
-        again = run(with_model(workspace, Obedient()), [], Options())
+        assert not any(each.stage == "model" for each in workspace.store.log.pass_heads())
+        again = run_pipeline(with_model(workspace, Obedient()), [], RunOptions())
         assert not again.partly
         assert any("currency code" in each for each in contents(workspace))
 
@@ -156,12 +156,14 @@ def test_a_budget_that_is_spent_stops_cleanly_and_the_next_run_goes_on(desk_at, 
         say(home, f"s{number}", rule + FILL, day=f"2026-01-0{number + 1}")
     monkeypatch.setattr(llm_extraction, "_TOGETHER", 1)
     with desk_at(home) as workspace:
-        report = run(with_model(workspace, Obedient(), part=200, limits=(Limits(span="a run", calls=2),)), [], Options())
+        report = run_pipeline(
+            with_model(workspace, Obedient(), part=200, limits=(Limits(span="a run", calls=2),)), [], RunOptions()
+        )
         assert report.partly
         assert report.body()["llm"]["unaffordable"]
         assert report.heard.left == 2
         rest = Obedient()
-        assert not run(with_model(workspace, rest, part=200), [], Options()).partly
+        assert not run_pipeline(with_model(workspace, rest, part=200), [], RunOptions()).partly
         assert [each.purpose for each in rest.asked] == ["extract", "extract", "curate"]
 
 
@@ -178,14 +180,14 @@ def test_a_run_cut_short_repeats_no_question_that_was_answered(desk_at, home, mo
 
     dying = Obedient(killed)
     with desk_at(home) as workspace, pytest.raises(KeyboardInterrupt):
-        run(with_model(workspace, dying, part=200), [], Options())
+        run_pipeline(with_model(workspace, dying, part=200), [], RunOptions())
     with desk_at(home) as workspace:
         rest = Obedient()
-        run(with_model(workspace, rest, part=200), [], Options())
+        run_pipeline(with_model(workspace, rest, part=200), [], RunOptions())
         assert [each.purpose for each in rest.asked] == ["extract", "extract", "curate"]
         cut = outcome(workspace)
     with desk_at(home / "other") as workspace:
-        run(with_model(workspace, Obedient()), [home / ".claude"], Options())
+        run_pipeline(with_model(workspace, Obedient()), [home / ".claude"], RunOptions())
         assert outcome(workspace) == cut
 
 
@@ -195,12 +197,12 @@ def test_small_sessions_are_asked_about_together_and_one_in_which_nobody_typed_n
     say(home, "silent", "<system-reminder>Always keep backups of everything.</system-reminder>", day="2026-01-09")
     model = Obedient()
     with desk_at(home) as workspace:
-        report = run(with_model(workspace, model), [], Options())
+        report = run_pipeline(with_model(workspace, model), [], RunOptions())
         asked = [each for each in model.asked if each.purpose == "extract"]
         assert [len(each.about) for each in asked] == [4]
         assert "backups" not in asked[0].prompt
         assert all(any(f"table{number}.sql" in each for each in contents(workspace)) for number in range(4))
-        assert (report.heard.left, workspace.store.archive.unheard()) == (0, ())
+        assert (report.heard.left, workspace.store.archive.list_threads_pending_llm()) == (0, ())
 
 
 def test_a_dry_run_and_an_announcement_tell_what_is_then_asked(desk_at, home):
@@ -212,10 +214,10 @@ def test_a_dry_run_and_an_announcement_tell_what_is_then_asked(desk_at, home):
         say(home, f"s{number}", *words, day=f"2026-01-0{number + 1}")
     model = Obedient()
     with desk_at(home) as workspace:
-        would = run(with_model(workspace, model), [], Options(dry=True)).asked.would
+        would = run_pipeline(with_model(workspace, model), [], RunOptions(dry=True)).asked.would
         assert model.asked == []
         asking = with_model(workspace, model)
-        run(asking, [], Options())
+        run_pipeline(asking, [], RunOptions())
         assert 0.8 * len(model.asked) <= would.questions <= 1.2 * len(model.asked)
         spent = asking.llm.tally.usage.input_tokens
         assert 0.8 * spent <= would.usage.input_tokens <= 1.2 * spent
@@ -229,11 +231,11 @@ def test_the_questions_about_categories_are_told_of_a_small_store_too(desk_at, h
             rule = f"In {project} always write {thing} with dates in UTC, never in local time."
             say(home, f"{project}{number}", rule, "thanks, go on", cwd=f"/x/{project}", day=f"2026-01-0{number + 1}")
     with desk_at(home) as workspace:
-        run(workspace, [], Options(model=False))
+        run_pipeline(workspace, [], RunOptions(model=False))
         model = Obedient()
         asking = with_model(workspace, model)
-        told = foresee(asking, asking.llm)
-        run(asking, [], Options())
+        told = estimate_run(asking, asking.llm)
+        run_pipeline(asking, [], RunOptions())
         assert Counter(each.purpose for each in model.asked)["curate"] >= 3
         assert 0.8 * len(model.asked) <= told.questions <= 1.2 * len(model.asked)
 
@@ -249,7 +251,7 @@ def test_no_transaction_is_open_while_a_model_is_asked(desk_at, home):
             other.close()
             return obey(ask)
 
-        assert not run(with_model(workspace, Obedient(writes)), [], Options()).partly
+        assert not run_pipeline(with_model(workspace, Obedient(writes)), [], RunOptions()).partly
 
 
 GROWING = [
@@ -266,13 +268,13 @@ GROWING = [
 def test_a_session_heard_as_it_grows_gives_what_hearing_it_at_once_gives(desk_at, home, cuts):
     with desk_at(home / "whole") as workspace:
         say(home / "w", "one", *GROWING)
-        run(with_model(workspace, Obedient(), part=200), [home / "w"], Options())
+        run_pipeline(with_model(workspace, Obedient(), part=200), [home / "w"], RunOptions())
         whole = outcome(workspace)
         assert len(whole) > 3
     with desk_at(home / "parts") as workspace:
         for start, stop in zip((0, *cuts), (*cuts, len(GROWING)), strict=True):
             say(home / "p", "one", *GROWING[start:stop], start=start)
-            run(with_model(workspace, Obedient(), part=200), [home / "p"], Options())
+            run_pipeline(with_model(workspace, Obedient(), part=200), [home / "p"], RunOptions())
         assert outcome(workspace) == whole
 
 
@@ -283,7 +285,7 @@ def test_the_order_in_which_sessions_are_heard_does_not_matter(desk_at, home):
     for number, order in enumerate(permutations(range(3))):
         with desk_at(home / f"home{number}") as workspace:
             for each in order:
-                run(with_model(workspace, Obedient()), [home / f"f{each}"], Options())
+                run_pipeline(with_model(workspace, Obedient()), [home / f"f{each}"], RunOptions())
             found.add(tuple(outcome(workspace)))
     assert len(found) == 1
 
@@ -291,18 +293,18 @@ def test_the_order_in_which_sessions_are_heard_does_not_matter(desk_at, home):
 def test_undo_takes_back_what_the_model_added_and_redo_brings_it_again(desk_at, home):
     say(home, "one", RULE, FACT)
     with desk_at(home) as workspace:
-        run(replace(workspace, llm=None), [], Options())
+        run_pipeline(replace(workspace, llm=None), [], RunOptions())
         rules = outcome(workspace)
-        run(with_model(workspace, Obedient()), [], Options())
+        run_pipeline(with_model(workspace, Obedient()), [], RunOptions())
         both = outcome(workspace)
         assert both != rules
         undo(workspace)
         assert outcome(workspace) == rules
-        run(with_model(workspace, Obedient()), [], Options())
+        run_pipeline(with_model(workspace, Obedient()), [], RunOptions())
         assert outcome(workspace) == rules
         redo(workspace)
         assert outcome(workspace) == both
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
 
 
 def test_what_the_model_turns_down_is_refused_and_what_rules_are_sure_of_waits(desk_at, home):
@@ -313,8 +315,8 @@ def test_what_the_model_turns_down_is_refused_and_what_rules_are_sure_of_waits(d
         return NOTHING | {"hints": [{"hint": name, "verdict": "refuse", "content": "", "reason": "passing"} for name in names]}
 
     with desk_at(home) as workspace:
-        run(with_model(workspace, Obedient(refuses)), [], Options())
-        (proposal,) = workspace.store.log.proposals_from(1, 0, "model")
+        run_pipeline(with_model(workspace, Obedient(refuses)), [], RunOptions())
+        (proposal,) = workspace.store.log.thread_proposals(1, 0, "model")
         assert isinstance(proposal.judged.verdict, Held | Refused)
         assert contents(workspace) == []
 
@@ -336,9 +338,9 @@ def test_the_models_word_on_what_rules_found_gives_the_same_memories_before_and_
         say(home, "one", *tellings)
         with desk_at(home) as workspace:
             if name == "rules first":
-                run(replace(workspace, llm=None), [], Options())
+                run_pipeline(replace(workspace, llm=None), [], RunOptions())
                 assert len(contents(workspace)) == len(tellings)
-            report = run(with_model(workspace, Obedient(refuses)), [], Options())
+            report = run_pipeline(with_model(workspace, Obedient(refuses)), [], RunOptions())
             assert not report.curated.stopped
             found.append((sorted(contents(workspace)), [each[:3] for each in outcome(workspace) if each[2] == "active"]))
     assert found[0] == found[1]
@@ -349,15 +351,15 @@ def test_a_changed_prompt_rewrites_nothing_unless_it_is_forced(desk_at, home):
     say(home, "one", RULE, FACT)
     own = home / ".config/kept/extraction-prompt.md"
     with desk_at(home) as workspace:
-        run(with_model(workspace, Obedient()), [], Options())
+        run_pipeline(with_model(workspace, Obedient()), [], RunOptions())
         before = outcome(workspace)
     own.parent.mkdir(parents=True, exist_ok=True)
     own.write_text("Only remember rules about dates.\n\n{{categories}}\n")
     with desk_at(home) as workspace:
         model = Obedient(lambda _: NOTHING)
-        report = run(with_model(workspace, model), [], Options())
+        report = run_pipeline(with_model(workspace, model), [], RunOptions())
         assert (model.asked, outcome(workspace)) == ([], before)
-        run(with_model(workspace, model), [], Options(force=True))
+        run_pipeline(with_model(workspace, model), [], RunOptions(force=True))
         assert model.asked[0].system.startswith("Only remember rules about dates.")
         assert outcome(workspace) != before
         assert not report.partly
@@ -374,7 +376,7 @@ def test_a_category_that_the_prompt_declares_is_used_and_one_that_nobody_declare
         return NOTHING | {"memories": [{"category": name, "event": "e0", "passage": passage} for name in ("fish", "birds")]}
 
     with desk_at(home) as workspace:
-        report = run(with_model(workspace, Obedient(birds)), [], Options())
+        report = run_pipeline(with_model(workspace, Obedient(birds)), [], RunOptions())
         (memory,) = workspace.store.log.memories()
         assert memory.category == "birds"
         assert report.heard.refused["unknown category"] == 1
@@ -384,47 +386,47 @@ def test_a_category_that_the_prompt_declares_is_used_and_one_that_nobody_declare
 def test_forcing_while_the_model_is_away_keeps_what_it_said(desk_at, home):
     say(home, "one", RULE, FACT)
     with desk_at(home) as workspace:
-        run(with_model(workspace, Obedient()), [], Options())
+        run_pipeline(with_model(workspace, Obedient()), [], RunOptions())
         before = outcome(workspace)
-        run(replace(workspace, llm=None), [], Options(force=True))
+        run_pipeline(replace(workspace, llm=None), [], RunOptions(force=True))
         assert outcome(workspace) == before
 
 
 def test_what_was_forgotten_does_not_come_back_through_a_model(desk_at, home):
     say(home, "one", RULE, FACT)
     with desk_at(home) as workspace:
-        run(with_model(workspace, Obedient()), [], Options())
+        run_pipeline(with_model(workspace, Obedient()), [], RunOptions())
         (gone,) = [each for each in workspace.store.log.memories() if "currency code" in each.content]
         forget_ids(workspace, [gone.id])
         say(home, "two", FACT, day="2026-02-01")
-        run(with_model(workspace, Obedient()), [], Options())
+        run_pipeline(with_model(workspace, Obedient()), [], RunOptions())
         assert not any("currency code" in each for each in contents(workspace))
 
 
 def test_a_conversation_that_opts_out_later_takes_what_a_model_said_of_it(desk_at, home):
     say(home, "one", FACT)
     with desk_at(home) as workspace:
-        run(with_model(workspace, Obedient()), [], Options())
+        run_pipeline(with_model(workspace, Obedient()), [], RunOptions())
         assert contents(workspace)
         say(home, "one", "kept: ignore this conversation", start=5)
-        run(replace(workspace, llm=None), [], Options())
+        run_pipeline(replace(workspace, llm=None), [], RunOptions())
         assert contents(workspace) == []
 
 
 def test_memories_of_a_model_move_with_their_project(desk_at, home):
     say(home, "one", FACT, cwd="/x/harbor")
     with desk_at(home) as workspace:
-        run(with_model(workspace, Obedient()), [], Options())
+        run_pipeline(with_model(workspace, Obedient()), [], RunOptions())
         before = [(each.id, each.content) for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
     settings = home / ".config/kept/config.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text('[projects]\n"/x/harbor" = "/x/pier"\n')
     with desk_at(home) as workspace:
-        run(replace(workspace, llm=None), [], Options())
+        run_pipeline(replace(workspace, llm=None), [], RunOptions())
         after = [each for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
         assert [(each.id, each.content) for each in after] == before
         assert {each.scope for each in after} == {workspace.scope("/x/pier")}
-        report = run(with_model(workspace, Obedient()), [], Options())
+        report = run_pipeline(with_model(workspace, Obedient()), [], RunOptions())
         assert report.body()["operations"] == {}
 
 
@@ -438,8 +440,8 @@ def test_secrets_in_a_reply_are_refused_and_kept_nowhere(desk_at, home):
         "passage": "The deploy token must be rotated monthly",
     }
     with desk_at(home) as workspace:
-        run(with_model(workspace, Obedient(lambda _: NOTHING | {"memories": [memory]})), [], Options())
-        assert token not in json.dumps([str(each) for each in workspace.store.log.every_proposal()])
+        run_pipeline(with_model(workspace, Obedient(lambda _: NOTHING | {"memories": [memory]})), [], RunOptions())
+        assert token not in json.dumps([str(each) for each in workspace.store.log.all_judged_candidates()])
         assert token.encode() not in workspace.paths.store.read_bytes()
         assert not any("ghp_" in each for each in contents(workspace))
 
@@ -449,25 +451,27 @@ def test_every_event_of_a_thread_is_in_a_question(desk_at, home, monkeypatch):
     say(home, "one", *(f"Look at question {n} about the importer, please." for n in range(40)))
     model = Obedient()
     with desk_at(home) as workspace:
-        run(with_model(workspace, model, part=300), [], Options())
+        run_pipeline(with_model(workspace, model, part=300), [], RunOptions())
         (thread,) = workspace.store.archive.threads()
         text = "\n".join(each.prompt for each in model.asked)
         assert [n for n in range(thread.events) if f"[e{n}] " not in text] == []
-        assert workspace.store.archive.unheard() == ()
+        assert workspace.store.archive.list_threads_pending_llm() == ()
 
 
 def test_a_plain_function_can_answer(desk_at, home):
     say(home, "one", FACT)
     with desk_at(home) as workspace:
-        run(replace(workspace, llm=None), [], Options())
-        heard = llm_extraction.hear(
+        run_pipeline(replace(workspace, llm=None), [], RunOptions())
+        heard = llm_extraction.extract_with_llm(
             workspace,
             lambda: workspace.store.log.start_run("test", workspace.clock()),
-            lambda asks: [Answered(body=obey(each)) for each in asks],
+            lambda asks: [CompleteReply(body=obey(each)) for each in asks],
             by="a function",
         )
         assert heard.chunks == 1
-        none = llm_extraction.hear(workspace, lambda: 1, lambda asks: [Unreachable(reason="away") for _ in asks], by="nobody")
+        none = llm_extraction.extract_with_llm(
+            workspace, lambda: 1, lambda asks: [UnreachableReply(reason="away") for _ in asks], by="nobody"
+        )
         assert (none.threads, none.left) == (0, 0)
 
 
@@ -477,11 +481,13 @@ def test_a_day_tells_what_its_sessions_came_to_without_asking_again(desk_at, hom
     say(home, "two", "Who owns the staging database?", day="2026-01-06")
     model = Obedient()
     with desk_at(home) as workspace:
-        run(with_model(workspace, model), [], Options())
+        run_pipeline(with_model(workspace, model), [], RunOptions())
         asked = len(model.asked)
-        found = day_view.day(replace(workspace, llm=None), date(2026, 1, 5)).summary.detailed
-        assert (Part.DECIDED, decided) in [(each.part, each.text) for each in found]
-        assert [each.part for each in day_view.day(workspace, date(2026, 1, 6)).summary.detailed if each.by] == [Part.OPEN]
+        found = day_view.load_day_view(replace(workspace, llm=None), date(2026, 1, 5)).summary.detailed
+        assert (SummaryPart.DECIDED, decided) in [(each.part, each.text) for each in found]
+        assert [each.part for each in day_view.load_day_view(workspace, date(2026, 1, 6)).summary.detailed if each.by] == [
+            SummaryPart.OPEN
+        ]
         assert len(model.asked) == asked
 
 
@@ -490,7 +496,7 @@ def test_words_that_no_model_should_see_do_not_reach_it(desk_at, home):
     say(home, "one", f"The deploy token is {token} and must be rotated monthly.")
     model = Obedient()
     with desk_at(home) as workspace:
-        run(with_model(workspace, model), [], Options())
+        run_pipeline(with_model(workspace, model), [], RunOptions())
         assert model.asked
         assert not any(token in each.prompt for each in model.asked)
 
@@ -498,11 +504,11 @@ def test_words_that_no_model_should_see_do_not_reach_it(desk_at, home):
 def test_each_hostile_reply_leaves_the_rules_result_as_it_was(desk_at, home, shared):
     say(home, "one", RULE, FACT)
     with desk_at(home) as workspace:
-        run(replace(workspace, llm=None), [], Options())
+        run_pipeline(replace(workspace, llm=None), [], RunOptions())
         before = outcome(workspace)
         for path in sorted((shared / "hostile" / "llm").glob("*.txt")):
             reply = path.read_text(encoding="utf-8")
-            report = run(with_model(workspace, Obedient(lambda _, reply=reply: reply)), [], Options())
+            report = run_pipeline(with_model(workspace, Obedient(lambda _, reply=reply: reply)), [], RunOptions())
             assert report.partly, path.name
             assert report.heard.left == 1, path.name
             assert outcome(workspace) == before, path.name
@@ -514,10 +520,10 @@ def test_a_memory_tells_which_model_proposed_it_and_by_which_prompt(desk_at, hom
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text('[llm]\nadapter = "scripted"\nmodel = "small-one"\n')
     with desk_at(home) as workspace:
-        run(with_model(workspace, Obedient()), [], Options())
+        run_pipeline(with_model(workspace, Obedient()), [], RunOptions())
         (memory,) = [each for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
-        ((model, reasoning),) = browse.trace(workspace, memory).models
-        assert model == f"small-one, prompt {workspace.prompt(workspace.profile).version}"
+        ((model, reasoning),) = browse.trace_memory(workspace, memory).models
+        assert model == f"small-one, prompt {workspace.extraction_prompt(workspace.profile).version}"
         assert "the user's words" in reasoning
 
 
@@ -550,7 +556,7 @@ def test_a_claim_that_nobody_understands_alone_is_sent_back_once_and_stands_in_t
     asked = []
     with desk_at(vague) as workspace:
         for _ in range(2):
-            run(with_model(workspace, vague_model(CLEAR, asked)), [], Options())
+            run_pipeline(with_model(workspace, vague_model(CLEAR, asked)), [], RunOptions())
         assert (contents(workspace), [each.purpose for each in asked]) == ([CLEAR], ["extract", "reword"])
         assert ASKED in asked[1].prompt
 
@@ -567,7 +573,7 @@ def test_a_claim_that_nobody_understands_alone_is_sent_back_once_and_stands_in_t
 )
 def test_what_comes_back_no_better_or_not_to_be_trusted_leaves_the_claim_as_it_was(desk_at, vague, words):
     with desk_at(vague) as workspace:
-        run(with_model(workspace, vague_model(words)), [], Options())
+        run_pipeline(with_model(workspace, vague_model(words)), [], RunOptions())
         assert contents(workspace) == [VAGUE]
 
 
@@ -575,5 +581,5 @@ def test_claims_of_a_model_that_failed_its_trial_are_not_sent_back(desk_at, vagu
     asked = []
     monkeypatch.setattr("kept.pipeline.run.is_trusted", lambda _: False)
     with desk_at(vague) as workspace:
-        run(with_model(workspace, vague_model(CLEAR, asked)), [], Options())
+        run_pipeline(with_model(workspace, vague_model(CLEAR, asked)), [], RunOptions())
     assert [each.purpose for each in asked] == ["extract"]

@@ -8,8 +8,8 @@ import pytest
 from kept.core.errors import UsageError
 from kept.core.event import Origin
 from kept.core.memory import Actor, Evidence, Memory, Status
-from kept.core.operation import Add, Pin, Reaffirm, Retire, Supersede, as_facts
-from kept.memories.history import difference, history, memories_at, redo, undo
+from kept.core.operation import Add, Pin, Reaffirm, Retire, Supersede, to_facts
+from kept.memories.history import diff_moments, memories_at, redo, run_history, undo
 from kept.store.values import Draft
 
 JAN, MAR, MAY = (datetime(2026, month, 1, 12, tzinfo=UTC) for month in (1, 3, 5))
@@ -64,7 +64,7 @@ def test_any_past_pass_can_be_undone_and_what_was_done_later_is_told(workspace):
     back = redo(workspace, str(first.id))
     assert workspace.store.log.memory("m1").pinned
     assert not any(each.idle for each in back.later)
-    assert workspace.store.damage() == ()
+    assert workspace.store.find_damage() == ()
 
 
 def test_an_undo_in_the_middle_keeps_what_came_after(workspace):
@@ -87,14 +87,14 @@ def test_a_pass_that_is_not_there_is_told_so(workspace, what):
 def test_the_history_is_that_of_the_last_runs_with_their_operations(workspace):
     for number in range(5):
         commit(workspace, add(f"m{number}"))
-    found = history(workspace, 2)
+    found = run_history(workspace, 2)
     assert [each.run.id for each in found] == [5, 4]
     assert [operation.memory for each in found for made, _ in each.passes for operation in made.operations] == ["m4", "m3"]
 
 
 def test_what_was_true_then_counts_by_event_time_whenever_it_was_read(workspace):
     commit(workspace, add("m1", MAR))
-    facts = replace(as_facts(memory("m1", MAR)), first_seen=JAN, last_seen=MAY)
+    facts = replace(to_facts(memory("m1", MAR)), first_seen=JAN, last_seen=MAY)
     facts = replace(facts, added=tuple(memory("m1", at).evidence[0] for at in (JAN, MAY)))
     commit(workspace, Reaffirm(memory="m1", at=MAY, reason="seen again", facts=facts))
     commit(workspace, Retire(memory="m1", at=MAY, reason="x"))
@@ -126,5 +126,5 @@ def test_as_of_now_what_was_true_is_what_is_remembered_undated_memories_included
     assert {each.id: each for each in memories_at(workspace, workspace.clock())} == {
         each.id: each for each in workspace.store.log.memories()
     }
-    changed = difference(workspace, MAR, MAY).changed
+    changed = diff_moments(workspace, MAR, MAY).changed
     assert set(changed) == {"m1", "m3"}

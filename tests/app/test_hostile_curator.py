@@ -8,10 +8,10 @@ import pytest
 
 from kept.core.event import Origin
 from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import Add, Merge, Operation, Retire, Revise, Supersede, as_facts
+from kept.core.operation import Add, Merge, Operation, Retire, Revise, Supersede, to_facts
 from kept.curation.passes import GUARD
 from kept.memories import person
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.values import Draft
 from talking import RULE, say
 
@@ -30,11 +30,11 @@ def _replace(victims: Sequence[Memory], survivor: Memory, at: datetime) -> tuple
 
 def _merge(victims: Sequence[Memory], survivor: Memory, at: datetime) -> tuple[Operation, ...]:
     losers = tuple(each.id for each in victims)
-    return (Merge(memory=survivor.id, at=at, reason="the same", losers=losers, facts=as_facts(survivor)),)
+    return (Merge(memory=survivor.id, at=at, reason="the same", losers=losers, facts=to_facts(survivor)),)
 
 
 def _empty(victims: Sequence[Memory], _: Memory, at: datetime) -> tuple[Operation, ...]:
-    return tuple(Revise(memory=each.id, at=at, reason="shorter", facts=replace(as_facts(each), content="")) for each in victims)
+    return tuple(Revise(memory=each.id, at=at, reason="shorter", facts=replace(to_facts(each), content="")) for each in victims)
 
 
 REMOVALS: dict[str, Removal] = {"retire": _retire, "merge": _merge, "replace": _replace, "empty": _empty}
@@ -47,7 +47,7 @@ def test_a_month_of_taking_away_a_tenth_a_night_leaves_half(desk_at, clock, home
     greedy, removal = way == "greedy", REMOVALS.get(way, _retire)
     say(home, "first", RULE)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         scope = workspace.store.log.memories()[0].scope
         added = tuple(
             Memory(
@@ -78,22 +78,22 @@ def test_a_month_of_taking_away_a_tenth_a_night_leaves_half(desk_at, clock, home
     def hostile(_: object, memories: Sequence[Memory], **__: object) -> tuple[Operation, ...]:
         active = [each for each in memories if each.status is Status.ACTIVE and each.content and each.category == "decision"]
         free = [each for each in active if greedy or not (each.pinned or each.owned)]
-        return removal(free[:TENTH], free[-1], clock.moment)
+        return removal(free[:TENTH], free[-1], clock.parse_moment)
 
     monkeypatch.setattr("kept.curation.passes.curate", hostile)
     stopped = 0
     for night in range(NIGHTS):
-        clock.moment += timedelta(days=1)
+        clock.parse_moment += timedelta(days=1)
         say(home, f"night{night}", f"In this project we always keep log {night} of the harbour in box {night}.")
         with desk_at(home) as workspace:
-            stopped += bool(run(workspace, [], Options()).body()["stopped"])
+            stopped += bool(run_pipeline(workspace, [], RunOptions()).body()["stopped"])
             if night == NIGHTS - 1:
                 left = [each for each in workspace.store.log.memories() if each.category == "decision" and each.content]
                 left = [each for each in left if each.status is Status.ACTIVE]
-                notes = [each for each in workspace.store.log.heads() if each.stage == GUARD]
+                notes = [each for each in workspace.store.log.pass_heads() if each.stage == GUARD]
                 assert len(left) == MEMORIES if greedy else len(left) >= MEMORIES / 2
                 assert workspace.store.log.memory(pinned.id) == pinned
                 assert workspace.store.log.memory(edited.id) == edited
-                assert workspace.store.damage() == ()
+                assert workspace.store.find_damage() == ()
     assert stopped == NIGHTS if greedy else stopped >= NIGHTS - MEMORIES / 2 / TENTH - 1
     assert notes, "what the guard stopped is in the log"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 
 SAME = "11111111-1111-4111-8111-111111111111"
 
@@ -37,8 +37,8 @@ def folder(home):
 def test_two_records_of_a_file_with_one_identity_are_both_kept_at_every_reading(desk_at, home, folder):
     (folder / "a.jsonl").write_text(record("The first content.") + record("Quite another content."))
     with desk_at(home) as workspace:
-        for options in (Options(), Options(), Options(force=True)):
-            run(workspace, [], options)
+        for options in (RunOptions(), RunOptions(), RunOptions(force=True)):
+            run_pipeline(workspace, [], options)
             assert texts(workspace) == ["Quite another content.", "The first content."]
 
 
@@ -46,8 +46,8 @@ def test_records_of_two_files_with_one_identity_are_both_kept(desk_at, home, fol
     (folder / "a.jsonl").write_text(record("The first content."))
     (folder / "b.jsonl").write_text(record("Quite another content.", session="s2"))
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        run(workspace, [], Options(force=True))
+        run_pipeline(workspace, [], RunOptions())
+        run_pipeline(workspace, [], RunOptions(force=True))
         assert texts(workspace) == ["Quite another content.", "The first content."]
 
 
@@ -55,9 +55,9 @@ def test_a_record_that_arrives_later_under_a_known_identity_is_kept(desk_at, hom
     path = folder / "a.jsonl"
     path.write_text(record("The first content."))
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         path.write_text(path.read_text() + record("Quite another content.") + record("The first content."))
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert texts(workspace) == ["Quite another content.", "The first content."]
 
 
@@ -65,7 +65,7 @@ def test_a_copy_in_another_file_is_no_second_record(desk_at, home, folder):
     (folder / "a.jsonl").write_text(record("The first content."))
     (folder / "b.jsonl").write_text(record("The first content.", session="s2"))
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         keys = {
             event.key
             for each in workspace.store.archive.threads()

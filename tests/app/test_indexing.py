@@ -2,24 +2,24 @@
 
 import pytest
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.memory import Status
 from kept.memories import person
-from kept.pipeline.run import Options, run
-from kept.pipeline.safety import rebuild
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.safety import rebuild_store
 from kept.recall import indexing
-from kept.recall.index import Kind, opened
-from kept.recall.index.head import model_of
+from kept.recall.index import UnitKind, open_index
+from kept.recall.index.head import vector_model
 from kept.recall.index.vectors import Vectors
-from kept.recall.indexing import bring_up_to_date, vector_status
-from kept.recall.search import meanings, search
+from kept.recall.indexing import update_index, vector_status
+from kept.recall.search import find_near_memories, search
 from talking import forget_ids
 
 
 @pytest.fixture
 def workspace(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         yield workspace
 
 
@@ -41,7 +41,7 @@ def test_a_run_makes_the_vectors_of_memories_and_of_what_the_user_said(workspace
 
 def test_a_dry_run_makes_none(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options(dry=True))
+        run_pipeline(workspace, [], RunOptions(dry=True))
         assert not workspace.paths.vectors.exists()
 
 
@@ -51,19 +51,19 @@ def test_what_was_not_reached_in_time_is_made_by_the_next_run(workspace, monkeyp
     rebuild_with_no_time(workspace)
     assert vector_status(workspace).waiting > 0
     before = vector_status(workspace)
-    assert bring_up_to_date(workspace, 60) == before.waiting
+    assert update_index(workspace, 60) == before.waiting
     assert (vector_status(workspace).embedded, vector_status(workspace).waiting) == (whole, 0)
 
 
 def rebuild_with_no_time(workspace):
     workspace.paths.vectors.unlink()
-    bring_up_to_date(workspace, -1)
+    update_index(workspace, -1)
 
 
 def test_an_unreachable_model_leaves_a_run_done_but_for_one_line(desk_at, home, transcripts):
     with desk_at(home) as workspace:
         workspace.env["KEPT_EMBEDDINGS"] = "nonsense"
-        report = run(workspace, [], Options())
+        report = run_pipeline(workspace, [], RunOptions())
         assert report.active
         assert [each for each in report.written.problems if "meaning" in each]
 
@@ -75,14 +75,14 @@ def test_another_model_begins_anew_and_compares_nothing_of_the_old_one(workspace
     workspace.env["KEPT_EMBEDDINGS"] = "hashing"
     workspace.paths.vectors.write_bytes(workspace.paths.vectors.read_bytes().replace(b"hashing/1", b"hashing/0"))
     assert all(each.similarity is None for each in search(workspace, "parquet predictions"))
-    bring_up_to_date(workspace, 60)
-    assert model_of(workspace.paths.vectors) == "hashing/1"
+    update_index(workspace, 60)
+    assert vector_model(workspace.paths.vectors) == "hashing/1"
     assert any(each.similarity for each in search(workspace, "parquet predictions"))
 
 
 def test_what_is_forgotten_leaves_no_vector(workspace):
     memory = next(each for each in workspace.store.log.memories() if "Parquet" in each.content)
-    row = next(each for each in vectors(workspace).rows if each["kind"] == 1 and each["mark"] == indexing.mark_of(memory.content))
+    row = next(each for each in vectors(workspace).rows if each["kind"] == 1 and each["mark"] == indexing.text_hash(memory.content))
     stored = row["body"].tobytes()
     assert stored in workspace.paths.vectors.read_bytes()
     forget_ids(workspace, [memory.id])
@@ -91,50 +91,52 @@ def test_what_is_forgotten_leaves_no_vector(workspace):
 
 
 def test_what_a_person_adds_is_found_by_its_meaning_at_once(workspace):
-    settle(workspace, lambda: person.add(workspace, "Deploy the zeppelin only on Mondays.", category="decision"))
-    near = meanings(workspace, "when do we deploy zeppelins?", scopes(workspace))
+    apply_person_change(
+        workspace, lambda: person.create_memory(workspace, "Deploy the zeppelin only on Mondays.", category="decision")
+    )
+    near = find_near_memories(workspace, "when do we deploy zeppelins?", scopes(workspace))
     nearest = next(iter(near))
     assert workspace.store.log.memory(nearest).content.startswith("Deploy the zeppelin")
     assert near[nearest] == max(near.values()) > 0.3
 
 
 def test_a_message_unlike_everything_is_near_to_nothing(workspace):
-    assert meanings(workspace, "marmalade recipe with oranges", scopes(workspace)) == {}
-    assert meanings(workspace, "", scopes(workspace)) == {}
+    assert find_near_memories(workspace, "marmalade recipe with oranges", scopes(workspace)) == {}
+    assert find_near_memories(workspace, "", scopes(workspace)) == {}
 
 
 def test_nothing_is_near_that_is_retired_of_another_scope_or_told_otherwise_since(workspace):
     nearest = next(each for each in workspace.store.log.memories() if each.status is Status.ACTIVE and each.scope != "user")
     words = nearest.content
-    assert next(iter(meanings(workspace, words, scopes(workspace)))) == nearest.id
-    assert nearest.id not in meanings(workspace, words, [each for each in scopes(workspace) if each != nearest.scope])
+    assert next(iter(find_near_memories(workspace, words, scopes(workspace)))) == nearest.id
+    assert nearest.id not in find_near_memories(workspace, words, [each for each in scopes(workspace) if each != nearest.scope])
     person.edit(workspace, nearest.id, "Otherwise now.")
-    assert nearest.id not in meanings(workspace, words, scopes(workspace))
-    settle(workspace, lambda: None)
-    assert next(iter(meanings(workspace, "Otherwise now.", scopes(workspace)))) == nearest.id
+    assert nearest.id not in find_near_memories(workspace, words, scopes(workspace))
+    apply_person_change(workspace, lambda: None)
+    assert next(iter(find_near_memories(workspace, "Otherwise now.", scopes(workspace)))) == nearest.id
     person.retire(workspace, nearest.id)
-    assert nearest.id not in meanings(workspace, "Otherwise now.", scopes(workspace))
+    assert nearest.id not in find_near_memories(workspace, "Otherwise now.", scopes(workspace))
 
 
 def test_where_there_is_no_model_nothing_is_near_by_meaning_and_words_find_it(workspace):
     workspace.env["KEPT_EMBEDDINGS"] = "off"
-    assert meanings(workspace, "store predictions as parquet", scopes(workspace)) == {}
-    assert search(workspace, "store predictions as parquet", where=(Kind.MEMORY,))[0].similarity is None
+    assert find_near_memories(workspace, "store predictions as parquet", scopes(workspace)) == {}
+    assert search(workspace, "store predictions as parquet", where=(UnitKind.MEMORY,))[0].similarity is None
 
 
 def test_a_rebuild_makes_all_vectors_anew(workspace):
     before = vector_status(workspace).embedded
-    rebuild(workspace)
+    rebuild_store(workspace)
     assert vector_status(workspace).embedded == before
-    assert search(workspace, "parquet predictions", where=(Kind.MEMORY,))[0].similarity
+    assert search(workspace, "parquet predictions", where=(UnitKind.MEMORY,))[0].similarity
 
 
 def test_noted_uses_are_counted_and_outlive_a_rebuild(workspace):
     memory = next(each for each in workspace.store.log.memories() if "Parquet" in each.content)
     workspace.paths.used.write_text(f"{memory.id}\n" * 30 + "nonsense; DROP TABLE\n")
-    bring_up_to_date(workspace, 1)
-    rebuild(workspace)
-    with opened(workspace.paths.store) as index:
-        rows = index.units(Kind.MEMORY, range(1, 1_000)).values()
+    update_index(workspace, 1)
+    rebuild_store(workspace)
+    with open_index(workspace.paths.store) as index:
+        rows = index.load_units(UnitKind.MEMORY, range(1, 1_000)).values()
     assert {each.id: each.uses for each in rows if each.uses} == {memory.id: 30}
     assert not workspace.paths.used.exists()

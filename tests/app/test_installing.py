@@ -11,23 +11,31 @@ import pytest
 
 from kept.core.errors import ConfigError
 from kept.core.handover import START
-from kept.install.doctor import examine
-from kept.install.schedule import install, job_files
-from kept.install.schedulers import Ran
-from kept.install.setup import hooked, install_hooks, leave, leave_system, planned, plugged, purge
+from kept.install.doctor import run_checks
+from kept.install.schedule import install_job, job_files
+from kept.install.schedulers import CommandResult
+from kept.install.setup import (
+    delete_own_folders,
+    hooked_clients,
+    install_hooks,
+    plan_hooks,
+    plugin_clients,
+    uninstall_kept,
+    uninstall_system_parts,
+)
 from kept.local.clients import PLUGIN_SUGGEST, SUGGEST, has_hooks, has_plugin, with_hooks
 from kept.local.permissions import with_codex_permission
-from kept.memories.person import add
-from kept.outputs.routing import routed
+from kept.memories.person import create_memory
+from kept.outputs.routing import routes_by_memory
 from kept.paths import find_paths
-from kept.pipeline.run import Options, run
-from kept.profiles.profile import Place
-from kept.recall.preview import preview
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.profiles.profile import OutputPlace
+from kept.recall.preview import preview_context
 from talking import RULE, say
 
 
 def quiet(_words, _given):
-    return Ran(code=0, out="NEXT")
+    return CommandResult(code=0, out="NEXT")
 
 
 def tree(home):
@@ -47,12 +55,12 @@ def test_everything_comes_and_goes_and_the_home_is_byte_for_byte_as_before(desk_
     say(home, "a", RULE)
     before = tree(home)
     install_hooks(place)
-    install(place, {}, kind="systemd", run=quiet)
+    install_job(place, {}, kind="systemd", run=quiet)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        assert {each.name for each in hooked(place)} == {"claude", "codex"}
+        run_pipeline(workspace, [], RunOptions())
+        assert {each.name for each in hooked_clients(place)} == {"claude", "codex"}
         assert tree(home) != before
-        left = leave(workspace, {}, run=quiet)
+        left = uninstall_kept(workspace, {}, run=quiet)
         assert left.problems == []
         assert left.aside == []
         assert tree(home) == before
@@ -67,17 +75,17 @@ def test_what_was_changed_in_the_settings_meanwhile_stays(desk_at, home, place):
     body["theme"] = "dark"
     path.write_text(json.dumps(body))
     with desk_at(home) as workspace:
-        leave(workspace, {}, run=quiet)
+        uninstall_kept(workspace, {}, run=quiet)
     assert json.loads(path.read_text()) == {"model": "opus", "theme": "dark"}
 
 
 def test_lines_a_person_added_to_memory_md_are_kept_aside_and_named(desk_at, home, place):
     say(home, "a", RULE)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         memory = home / ".claude" / "rules" / "memory.md"
         memory.write_text(memory.read_text() + "\nA line of my own.\n")
-        left = leave(workspace, {}, run=quiet)
+        left = uninstall_kept(workspace, {}, run=quiet)
         assert not memory.exists()
         (aside,) = left.aside
         assert "A line of my own." in Path(aside).read_text()
@@ -86,15 +94,15 @@ def test_lines_a_person_added_to_memory_md_are_kept_aside_and_named(desk_at, hom
 def test_installing_twice_changes_nothing_more_and_still_leaves_cleanly(desk_at, home, place):
     before = tree(home)
     install_hooks(place)
-    assert planned(place) == ()
+    assert plan_hooks(place) == ()
     assert install_hooks(place) == ()
     with desk_at(home) as workspace:
-        leave(workspace, {}, run=quiet)
+        uninstall_kept(workspace, {}, run=quiet)
     assert tree(home) == before
 
 
 def test_setup_lets_claude_code_call_one_tool_without_asking_and_no_other(home, place):
-    assert all("permissions" not in json.loads(change.text) for change in planned(place, allow=False))
+    assert all("permissions" not in json.loads(change.text) for change in plan_hooks(place, allow=False))
     install_hooks(place)
     assert json.loads((home / ".claude" / "settings.json").read_text())["permissions"] == {"allow": [SUGGEST]}
     assert "permissions" not in json.loads((home / ".codex" / "hooks.json").read_text())
@@ -109,16 +117,16 @@ def test_setup_lets_codex_and_gemini_call_one_tool_and_leaves_without_a_trace(de
     (home / ".gemini/extensions/kept").mkdir(parents=True)
     (home / ".gemini/extensions/kept/gemini-extension.json").write_text('{"name": "kept"}')
     before = tree(home)
-    assert {each.path.name for each in planned(place, allow=False)}.isdisjoint({"config.toml", "kept.toml"})
+    assert {each.path.name for each in plan_hooks(place, allow=False)}.isdisjoint({"config.toml", "kept.toml"})
     install_hooks(place)
     body = tomllib.loads((home / ".codex/config.toml").read_text())
     owner = body["plugins"]["kept@mine"] if "plugins" in body else body
     assert owner["mcp_servers"]["kept"]["tools"] == {"save_what_user_said": {"approval_mode": "approve"}}
     (rule,) = tomllib.loads((home / ".gemini/policies/kept.toml").read_text())["rule"]
     assert (rule["mcpName"], rule["toolName"], rule["decision"]) == ("kept", "save_what_user_said", "allow")
-    assert planned(place) == ()
+    assert plan_hooks(place) == ()
     with desk_at(home) as workspace:
-        leave(workspace, {}, run=quiet)
+        uninstall_kept(workspace, {}, run=quiet)
     assert tree(home) == before
 
 
@@ -128,7 +136,7 @@ def test_what_a_person_adds_to_codex_settings_stays_when_kept_leaves(desk_at, ho
     install_hooks(place)
     settings.write_text(f'{settings.read_text()}\n[profiles.mine]\nmodel = "x"\n')
     with desk_at(home) as workspace:
-        leave(workspace, {}, run=quiet)
+        uninstall_kept(workspace, {}, run=quiet)
     assert settings.read_text() == '[mcp_servers.kept]\ncommand = "kept"\n\n[profiles.mine]\nmodel = "x"\n'
 
 
@@ -156,27 +164,27 @@ def test_settings_that_are_no_json_are_told_and_left_alone(home, place):
 def test_purging_deletes_kepts_own_folders_and_nothing_else(desk_at, home, place):
     say(home, "a", RULE)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        leave(workspace, {}, run=quiet)
-    assert purge(place) == (str(place.state),)
+        run_pipeline(workspace, [], RunOptions())
+        uninstall_kept(workspace, {}, run=quiet)
+    assert delete_own_folders(place) == (str(place.state),)
     assert not place.state.exists()
     assert (home / ".claude" / "settings.json").exists()
 
 
 def test_the_doctor_looks_at_everything_and_says_how_to_mend_it(desk_at, home, place):
-    found = {each.name: each for each in examine(place)}
+    found = {each.name: each for each in run_checks(place)}
     assert found["home"].fix == "kept run"
     say(home, "a", RULE)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     place.state.chmod(0o755)
-    found = {each.name: each for each in examine(place)}
+    found = {each.name: each for each in run_checks(place)}
     assert found["store"].well
     assert found["folder"].well is False
     assert "chmod 700" in found["folder"].fix
     assert found["claude"].fix == "kept setup"
     place.store.write_bytes(b"not a database at all" * 300)
-    assert any(each.well is False for each in examine(place))
+    assert any(each.well is False for each in run_checks(place))
 
 
 MINE = "# My rules\n\nBe brief.\n"
@@ -195,21 +203,21 @@ def sectioned_desk(desk_at, home):
 
 
 def test_memory_arrives_in_a_section_of_the_instructions_of_codex_and_gemini(sectioned_desk, home):
-    run(sectioned_desk, [], Options())
+    run_pipeline(sectioned_desk, [], RunOptions())
     for file, mine in ((".codex/AGENTS.md", MINE), (".gemini/GEMINI.md", "")):
         text = (home / file).read_text()
         assert text.startswith(mine)
         assert "## Remembered\n" in text
         assert "### harbor: Conventions\n- In this project we always write dates as ISO 8601 in UTC" in text
-    assert run(sectioned_desk, [], Options()).written.files == []
+    assert run_pipeline(sectioned_desk, [], RunOptions()).written.files == []
 
 
 def test_an_edit_in_such_a_section_is_the_users_and_an_added_line_waits(sectioned_desk, home):
-    run(sectioned_desk, [], Options())
+    run_pipeline(sectioned_desk, [], RunOptions())
     path = home / ".codex" / "AGENTS.md"
     text = path.read_text().replace("never in local time", "never in local time, not even in logs")
     path.write_text(text.replace("<!-- kept:end", "- Ask before you push.\n<!-- kept:end"))
-    run(sectioned_desk, [], Options())
+    run_pipeline(sectioned_desk, [], RunOptions())
     found = {each.content: each.status.value for each in sectioned_desk.store.log.memories()}
     assert found["Ask before you push."] == "held"
     assert any("not even in logs" in each for each in found)
@@ -218,11 +226,11 @@ def test_an_edit_in_such_a_section_is_the_users_and_an_added_line_waits(sectione
 
 
 def test_a_section_that_is_wanted_no_more_goes_and_so_does_it_when_kept_leaves(sectioned_desk, home):
-    run(sectioned_desk, [], Options())
-    run(replace(sectioned_desk, settings=replace(sectioned_desk.settings, sections=("gemini",))), [], Options())
+    run_pipeline(sectioned_desk, [], RunOptions())
+    run_pipeline(replace(sectioned_desk, settings=replace(sectioned_desk.settings, sections=("gemini",))), [], RunOptions())
     assert (home / ".codex" / "AGENTS.md").read_text() == MINE
     assert "ISO 8601" in (home / ".gemini" / "GEMINI.md").read_text()
-    left = leave(sectioned_desk, {}, run=quiet)
+    left = uninstall_kept(sectioned_desk, {}, run=quiet)
     assert left.problems == []
     assert not (home / ".gemini").exists()
 
@@ -230,16 +238,16 @@ def test_a_section_that_is_wanted_no_more_goes_and_so_does_it_when_kept_leaves(s
 def test_where_a_plugin_brings_the_hooks_setup_adds_none_and_the_doctor_tells(home, place):
     (home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"kept@kept": true, "other@kept": true}}')
     (home / ".codex" / "config.toml").write_text('[plugins."kept@mine"]\nenabled = false\n')
-    assert [each.name for each in plugged(place)] == ["claude"]
-    claude, codex = planned(place)
+    assert [each.name for each in plugin_clients(place)] == ["claude"]
+    claude, codex = plan_hooks(place)
     assert (claude.path.parent.name, codex.path.parent.name) == (".claude", ".codex")
     assert not has_hooks(claude.text)
     assert json.loads(claude.text)["permissions"] == {"allow": [PLUGIN_SUGGEST]}
-    found = {each.name: each for each in examine(place)}
+    found = {each.name: each for each in run_checks(place)}
     assert found["claude"].detail == "calls kept before each prompt (plugin)"
     (home / ".codex" / "config.toml").write_text('[plugins."kept@mine"]\nenabled = true\n')
     install_hooks(place)
-    assert hooked(place) == ()
+    assert hooked_clients(place) == ()
 
 
 def test_the_doctor_tells_where_both_call_kept_and_where_the_kept_that_is_called_is_gone(home, place):
@@ -247,13 +255,13 @@ def test_the_doctor_tells_where_both_call_kept_and_where_the_kept_that_is_called
     settings = home / ".claude" / "settings.json"
     body = json.loads(settings.read_text())
     settings.write_text(json.dumps(body | {"enabledPlugins": {"kept@kept": True}}))
-    found = {each.name: each for each in examine(place)}
+    found = {each.name: each for each in run_checks(place)}
     assert "the plugin's hooks stay silent" in found["claude"].detail
     assert "claude plugin uninstall" in found["claude"].fix
     hooks = home / ".codex" / "hooks.json"
     assert found["codex"].well is True
     hooks.write_text(with_hooks("", "'/no where/kept' --home /x", "f"))
-    found = {each.name: each for each in examine(place)}
+    found = {each.name: each for each in run_checks(place)}
     assert found["codex"].well is False
     assert "/no where/kept" in found["codex"].detail
 
@@ -268,28 +276,28 @@ def test_settings_that_name_no_plugin_of_kepts_have_none(text):
 def test_where_the_store_is_gone_already_hooks_and_schedule_go_all_the_same(home, place, capsys):
     before = tree(home)
     install_hooks(place)
-    install(place, {}, kind="systemd", run=quiet)
-    left = leave_system(place, {}, run=quiet)
+    install_job(place, {}, kind="systemd", run=quiet)
+    left = uninstall_system_parts(place, {}, run=quiet)
     assert left.problems == []
     assert tree(home) == before
 
 
 def test_a_section_tells_how_to_hand_over_where_no_hook_does(sectioned_desk, home):
     place = find_paths(None, {"HOME": str(home)})
-    run(sectioned_desk, [], Options())
+    run_pipeline(sectioned_desk, [], RunOptions())
     assert START in (home / ".codex" / "AGENTS.md").read_text()
     assert START in (home / ".gemini" / "GEMINI.md").read_text()
     install_hooks(place)
-    run(sectioned_desk, [], Options())
+    run_pipeline(sectioned_desk, [], RunOptions())
     assert START not in (home / ".codex" / "AGENTS.md").read_text()
     assert START in (home / ".gemini" / "GEMINI.md").read_text()
 
 
 def test_lines_a_person_added_to_a_section_are_kept_aside_and_the_rest_of_the_file_is_as_before(sectioned_desk, home):
-    run(sectioned_desk, [], Options())
+    run_pipeline(sectioned_desk, [], RunOptions())
     path = home / ".codex" / "AGENTS.md"
     path.write_text(path.read_text().replace("<!-- kept:end", "- Ask before you push.\n<!-- kept:end"))
-    left = leave(sectioned_desk, {}, run=quiet)
+    left = uninstall_kept(sectioned_desk, {}, run=quiet)
     assert left.problems == []
     assert path.read_text() == MINE
     (aside,) = left.aside
@@ -302,11 +310,11 @@ def test_hooks_and_outputs_go_where_the_environment_says_an_agents_folder_is(hom
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(own))
     monkeypatch.setenv("CODEX_HOME", "/outside/codex")
     place = find_paths(None, os.environ)
-    assert [change.path for change in planned(place)] == [own / "settings.json"]
-    assert place.output(".claude/rules/memory.md") == own / "rules" / "memory.md"
-    assert place.output("notes/memory.md") == home / "notes" / "memory.md"
-    assert place.output(".codex/AGENTS.md") == home / ".codex" / "AGENTS.md"  # a folder that is not there is not made
-    assert find_paths(str(home / "trial"), os.environ).output(".claude/rules/memory.md").is_relative_to(home / "trial")
+    assert [change.path for change in plan_hooks(place)] == [own / "settings.json"]
+    assert place.output_path(".claude/rules/memory.md") == own / "rules" / "memory.md"
+    assert place.output_path("notes/memory.md") == home / "notes" / "memory.md"
+    assert place.output_path(".codex/AGENTS.md") == home / ".codex" / "AGENTS.md"  # a folder that is not there is not made
+    assert find_paths(str(home / "trial"), os.environ).output_path(".claude/rules/memory.md").is_relative_to(home / "trial")
 
 
 def test_a_clients_folder_outside_the_home_is_read_hooked_written_and_left_as_it_was(desk_at, home, tmp_path):
@@ -320,12 +328,12 @@ def test_a_clients_folder_outside_the_home_is_read_hooked_written_and_left_as_it
     before = tree(own)
     place = find_paths(None, {"HOME": str(home), **variables})
     with desk_at(home, variables=variables) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert "ISO 8601" in (own / "rules" / "memory.md").read_text()
         install_hooks(place)
         assert has_hooks((own / "settings.json").read_text())
         assert not (home / ".claude").exists()
-        assert leave(workspace, {}, run=quiet).problems == []
+        assert uninstall_kept(workspace, {}, run=quiet).problems == []
     assert tree(own) == before
 
 
@@ -333,20 +341,20 @@ def test_with_hooks_the_memory_file_has_what_holds_everywhere_and_without_them_a
     say(home, "a", RULE)
     memory = home / ".claude" / "rules" / "memory.md"
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        add(workspace, "Explain the options before changing anything.", "preference")
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
+        create_memory(workspace, "Explain the options before changing anything.", "preference")
+        run_pipeline(workspace, [], RunOptions())
         assert "ISO 8601" in memory.read_text()
         install_hooks(place)
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert "ISO 8601" not in memory.read_text()
         assert "Explain the options" in memory.read_text()
         rule = next(each for each in workspace.store.log.memories() if "ISO 8601" in each.content)
-        (route,) = [each for each in routed(workspace, [rule])[rule.id] if each.place is Place.MEMORY]
+        (route,) = [each for each in routes_by_memory(workspace, [rule])[rule.id] if each.place is OutputPlace.MEMORY]
         assert route.why == "a hook brings it to the sessions of its project"
-        assert preview(workspace, directory=rule_directory(workspace)).pieces[0].key == rule.id
-        leave_system(place, {}, run=quiet)
-        run(workspace, [], Options())
+        assert preview_context(workspace, directory=rule_directory(workspace)).pieces[0].key == rule.id
+        uninstall_system_parts(place, {}, run=quiet)
+        run_pipeline(workspace, [], RunOptions())
         assert "ISO 8601" in memory.read_text()
 
 
@@ -356,19 +364,19 @@ def rule_directory(workspace):
 
 def test_the_nights_job_finds_the_clients_where_the_shell_that_installed_it_does(home):
     env = {"HOME": str(home), "CLAUDE_CONFIG_DIR": "/data/my claude", "XDG_DATA_HOME": "/data/share", "PATH": "/x"}
-    (entered,) = install(find_paths(None, env), env, kind="launchd", run=quiet).places
+    (entered,) = install_job(find_paths(None, env), env, kind="launchd", run=quiet).places
     words = plistlib.loads(Path(entered).read_bytes())["ProgramArguments"]
     assert words[:3] == ["/usr/bin/env", "CLAUDE_CONFIG_DIR=/data/my claude", "XDG_DATA_HOME=/data/share"]
-    (plain,) = install(find_paths(None, {"HOME": str(home)}), {}, kind="launchd", run=quiet).places
+    (plain,) = install_job(find_paths(None, {"HOME": str(home)}), {}, kind="launchd", run=quiet).places
     assert plistlib.loads(Path(plain).read_bytes())["ProgramArguments"][0] != "/usr/bin/env"
 
 
 def test_a_section_in_a_file_with_other_line_endings_that_nobody_edited_is_told_as_nobodys(sectioned_desk, home):
     path, mine = home / ".codex" / "AGENTS.md", MINE.replace("\n", "\r\n").encode()
     path.write_bytes(mine)
-    run(sectioned_desk, [], Options())
+    run_pipeline(sectioned_desk, [], RunOptions())
     assert b"kept:begin" in path.read_bytes()
-    left = leave(sectioned_desk, {}, run=quiet)
+    left = uninstall_kept(sectioned_desk, {}, run=quiet)
     assert left.aside == []
     assert path.read_bytes() == mine
 
@@ -378,5 +386,5 @@ def test_the_nights_job_is_shown_before_it_is_entered_and_nothing_is_written(hom
     shown = job_files(paths, {}, at="03:10", kind="systemd")
     assert any("03:10" in text for text in shown.values())
     assert not any(Path(place).exists() for place in shown)
-    install(paths, {}, at="03:10", kind="systemd")
+    install_job(paths, {}, at="03:10", kind="systemd")
     assert {place: Path(place).read_text() for place in shown} == shown

@@ -9,14 +9,21 @@ import pytest
 from kept.core.errors import ConfigError, UsageError
 from kept.core.event import Origin
 from kept.core.memory import Status
-from kept.journal.narrate import edited, head_of
-from kept.llm.adapters.scripted import Scripted
+from kept.journal.narrate import is_entry_edited, parse_entry_head
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.memories import person
-from kept.memories.browse import refused
-from kept.pipeline.erase.forget import forget, request_of
-from kept.pipeline.run import Options, run
-from kept.pipeline.write_journal import State, backfill, heads, plan, work_of, write
+from kept.memories.browse import refused_candidates
+from kept.pipeline.erase.forget import forget, make_erasure_request
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.write_journal import (
+    EntryState,
+    backfill_entries,
+    load_entry_heads,
+    make_entry_options,
+    plan_backfill,
+    write_journal_entry,
+)
 from talking import converse, say
 
 DAWN = datetime(1, 1, 1, tzinfo=UTC)
@@ -62,19 +69,19 @@ def journal_at(desk_at, home):
 
 
 def write_all(workspace, days, **options):
-    run(workspace, [], Options())
-    return [write(workspace, work_of(workspace, **options), each) for each in days]
+    run_pipeline(workspace, [], RunOptions())
+    return [write_journal_entry(workspace, make_entry_options(workspace, **options), each) for each in days]
 
 
 def test_an_entry_tells_the_day_and_says_that_no_model_wrote_it(journal_at, home):
     days_of_work(home)
     with journal_at() as workspace:
         (done,) = write_all(workspace, [day(0)])
-        assert done.state is State.WRITTEN
+        assert done.state is EntryState.WRITTEN
         text = done.path.read_text()
         assert "tides.py" in text
         assert "without a language model" in text
-        head = head_of(text)
+        head = parse_entry_head(text)
         assert head is not None
         assert (head.first, head.writer, head.sessions, head.tokens) == (day(0), "extractive", 1, (0, 0))
         assert sum(head.shares.values()) == pytest.approx(1, abs=0.02)
@@ -172,7 +179,7 @@ def test_a_week_tells_once_what_its_days_say_again(journal_at, home):
         say(home, f"s{number}", "Please make the nightly tide import skip rows without a gauge.", day=day(number).isoformat())
     with journal_at() as workspace:
         write_all(workspace, [day(0)])
-        done = write(workspace, work_of(workspace, "weekly"), day(0), day(6))
+        done = write_journal_entry(workspace, make_entry_options(workspace, "weekly"), day(0), day(6))
         assert done.path.read_text().count("skip rows without a gauge") == 1
 
 
@@ -181,8 +188,8 @@ def test_doing_a_day_twice_changes_nothing(journal_at, home):
     with journal_at() as workspace:
         write_all(workspace, [day(0), day(1)])
         before, store = texts(home), workspace.store.path.read_bytes()
-        again = [write(workspace, work_of(workspace), each) for each in (day(0), day(1))]
-        assert [each.state for each in again] == [State.UNCHANGED, State.UNCHANGED]
+        again = [write_journal_entry(workspace, make_entry_options(workspace), each) for each in (day(0), day(1))]
+        assert [each.state for each in again] == [EntryState.UNCHANGED, EntryState.UNCHANGED]
         assert texts(home) == before
         assert workspace.store.path.read_bytes() == store
 
@@ -197,7 +204,7 @@ def test_an_entry_is_remembered_once_by_the_journals_profile_with_no_more_trust_
         assert all(each.observations == 1 for each in found)
         assert {each.first_seen.astimezone(workspace.zone).date() for each in found} <= {day(0), day(1), day(2)}
         before = [each.id for each in found]
-        run(workspace, [], Options(force=True))
+        run_pipeline(workspace, [], RunOptions(force=True))
         assert [each.id for each in journal_memories(workspace)] == before
 
 
@@ -229,10 +236,10 @@ def test_a_hand_edit_is_kept_and_read_again(journal_at, home):
         path = done.path
         text = path.read_text().replace("tides.sqlite", "harbour.duckdb")
         path.write_text(text)
-        assert edited(text)
+        assert is_entry_edited(text)
         say(home, "more", "Please also draw the map in `maps.py`.", day=day(1).isoformat())
-        run(workspace, [], Options())
-        assert write(workspace, work_of(workspace), day(1)).state is State.EDITED
+        run_pipeline(workspace, [], RunOptions())
+        assert write_journal_entry(workspace, make_entry_options(workspace), day(1)).state is EntryState.EDITED
         assert path.read_text() == text
         contents = [each.content for each in journal_memories(workspace)]
         assert any("harbour.duckdb" in each for each in contents)
@@ -246,7 +253,7 @@ def test_a_file_of_somebody_elses_is_never_overwritten(journal_at, home):
     own.write_text("# Dear diary\n")
     with journal_at() as workspace:
         (done,) = write_all(workspace, [day(0)])
-        assert done.state is State.FOREIGN
+        assert done.state is EntryState.FOREIGN
         assert own.read_text() == "# Dear diary\n"
 
 
@@ -256,7 +263,7 @@ def test_more_sessions_of_a_day_make_its_entry_anew(journal_at, home):
         write_all(workspace, [day(0)])
         say(home, "more", "Please also draw the coast in `maps.py` today.", day=day(0).isoformat())
         (done,) = write_all(workspace, [day(0)])
-        assert done.state is State.WRITTEN
+        assert done.state is EntryState.WRITTEN
         assert "maps.py" in done.path.read_text()
 
 
@@ -264,7 +271,7 @@ def test_a_day_without_sessions_has_no_entry(journal_at, home):
     days_of_work(home, 1)
     with journal_at() as workspace:
         (done,) = write_all(workspace, [day(9)])
-        assert done.state is State.NOTHING
+        assert done.state is EntryState.NOTHING
         assert not done.path.exists()
 
 
@@ -281,10 +288,10 @@ def test_a_backfill_cut_short_anywhere_ends_as_one_that_was_not(desk_at, home, t
                     raise KeyboardInterrupt
 
             with desk_at(folder, also=("journal",)) as workspace:
-                run(workspace, [], Options())
-                work = work_of(workspace)
+                run_pipeline(workspace, [], RunOptions())
+                work = make_entry_options(workspace)
                 try:
-                    backfill(workspace, work, plan(workspace, work, day(0), day(4)).days, tell)
+                    backfill_entries(workspace, work, plan_backfill(workspace, work, day(0), day(4)).days, tell)
                 except KeyboardInterrupt:
                     continue
                 memories = sorted((each.content, str(each.status), str(each.first_seen)) for each in workspace.store.log.memories())
@@ -315,9 +322,9 @@ def test_the_sections_of_another_journal_are_told_on_their_day(journal_at, home)
             f"## Step {number}: rewrite the tide reader number {number}\n\nDone in `tides.py`.\n"
         )
     with journal_at() as workspace:
-        run(workspace, [notes], Options())
-        assert plan(workspace, work_of(workspace), day(-5), day(5)).days == (day(0), day(1))
-        text = write(workspace, work_of(workspace), day(0)).path.read_text()
+        run_pipeline(workspace, [notes], RunOptions())
+        assert plan_backfill(workspace, make_entry_options(workspace), day(-5), day(5)).days == (day(0), day(1))
+        text = write_journal_entry(workspace, make_entry_options(workspace), day(0)).path.read_text()
         assert "tide reader number 0" in text
         assert "tide reader number 1" not in text
         assert "tricky" not in text
@@ -329,7 +336,7 @@ def test_where_the_journals_profile_remembers_sessions_too_its_memories_are_told
         (done,) = write_all(workspace, [day(1)])
         text = done.path.read_text()
         assert "## Decisions" in text
-        write(workspace, work_of(workspace), day(1))
+        write_journal_entry(workspace, make_entry_options(workspace), day(1))
         assert done.path.read_text() == text
 
 
@@ -340,16 +347,16 @@ def test_what_is_forgotten_goes_out_of_the_entries_and_of_what_was_archived_of_t
         found = [each for each in workspace.store.log.memories() if "tides.sqlite" in each.content and each.profile == "coding"]
         told = {each.id: each.profile for each in workspace.store.log.memories() if "tides.sqlite" in each.content}
         assert set(told.values()) == {"coding", "journal"}
-        gone = forget(workspace, request_of(workspace, found))
+        gone = forget(workspace, make_erasure_request(workspace, found))
         assert (gone.problems, gone.remains) == ((), ())
         assert set(gone.memories) == set(told)
         assert all("tides.sqlite" not in each.path.read_text() for each in done)
         assert "harbour page number 1" in done[0].path.read_text()
-        assert not edited(done[0].path.read_text())
-        run(workspace, [], Options())
-        assert workspace.store.archive.mentions("sqlite", DAWN) == ()
+        assert not is_entry_edited(done[0].path.read_text())
+        run_pipeline(workspace, [], RunOptions())
+        assert workspace.store.archive.find_mentions("sqlite", DAWN) == ()
         assert not any("tides.sqlite" in each.content for each in workspace.store.log.memories())
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
 
 
 # --- with a model
@@ -373,7 +380,7 @@ def author(ask):
 
 
 def with_model(workspace, answer=author):
-    object.__setattr__(workspace, "llm", LlmClient(lambda: Scripted(answer)))
+    object.__setattr__(workspace, "llm", LlmClient(lambda: ScriptedModel(answer)))
     return workspace
 
 
@@ -382,7 +389,7 @@ def test_a_models_paragraph_stands_only_where_what_it_cites_carries_it(journal_a
     with journal_at() as raw:
         workspace = with_model(raw)
         (done,) = write_all(workspace, [day(0)])
-        assert done.state is State.WRITTEN
+        assert done.state is EntryState.WRITTEN
         assert done.refused == 1
         assert "oracle.db" not in done.path.read_text()
         assert done.head is not None
@@ -450,10 +457,10 @@ def test_a_backfill_with_a_model_that_is_cut_short_asks_nothing_again_and_ends_t
         for _ in range(2):
             with desk_at(folder, also=("journal",)) as raw:
                 workspace = with_model(raw, answer)
-                run(workspace, [], Options())
-                work = work_of(workspace)
+                run_pipeline(workspace, [], RunOptions())
+                work = make_entry_options(workspace)
                 try:
-                    backfill(workspace, work, plan(workspace, work, day(0), day(3)).days, lambda _: None)
+                    backfill_entries(workspace, work, plan_backfill(workspace, work, day(0), day(3)).days, lambda _: None)
                 except KeyboardInterrupt:
                     continue
         return [plain(each) for each in texts(folder).values()], len(asked)
@@ -468,9 +475,9 @@ def test_an_unreadable_reply_writes_nothing_and_ends_the_backfill_there(journal_
     days_of_work(home)
     with journal_at() as raw:
         workspace = with_model(raw, lambda ask: "no json" if ask.purpose == "journal" else author(ask))
-        run(workspace, [], Options())
-        found = backfill(workspace, work_of(workspace), (day(0), day(1)), lambda _: None)
-        assert [each.state for each in found] == [State.FAILED]
+        run_pipeline(workspace, [], RunOptions())
+        found = backfill_entries(workspace, make_entry_options(workspace), (day(0), day(1)), lambda _: None)
+        assert [each.state for each in found] == [EntryState.FAILED]
         assert found[0].reason
         assert not found[0].path.exists()
 
@@ -485,12 +492,12 @@ def test_a_plan_tells_the_questions_that_a_backfill_then_asks(journal_at, home):
 
     with journal_at() as raw:
         workspace = with_model(raw, answer)
-        run(workspace, [], Options(model=False))
-        work = work_of(workspace)
-        found = plan(workspace, work, day(0), day(4))
+        run_pipeline(workspace, [], RunOptions(model=False))
+        work = make_entry_options(workspace)
+        found = plan_backfill(workspace, work, day(0), day(4))
         assert asked == []
         assert found.days == (day(0), day(1), day(2))
-        backfill(workspace, work, found.days, lambda _: None)
+        backfill_entries(workspace, work, found.days, lambda _: None)
         assert found.estimate is not None
         assert found.estimate.questions == pytest.approx(len(asked), rel=0.2)
 
@@ -504,19 +511,19 @@ def test_a_users_own_template_is_followed_and_its_entries_are_not_learnt_from(jo
     own.parent.mkdir(parents=True)
     own.write_text("# Standup {{date}}\n\n## Did\n\n{{worked}}\n\n## Blocked\n\n{{open}}\n")
     with journal_at() as workspace:
-        run(workspace, [], Options())
-        done = write(workspace, work_of(workspace, "standup"), day(0))
+        run_pipeline(workspace, [], RunOptions())
+        done = write_journal_entry(workspace, make_entry_options(workspace, "standup"), day(0))
         text = done.path.read_text()
         assert "# Standup 2026-01-05" in text
         assert "## Did" in text
         assert "## Blocked" not in text
-        run(workspace, [done.path], Options())
+        run_pipeline(workspace, [done.path], RunOptions())
         assert journal_memories(workspace) == []
 
 
 def test_an_unknown_template_is_named_with_those_there_are(journal_at, home):
     with journal_at() as workspace, pytest.raises(UsageError) as told:
-        work_of(workspace, "nothing")
+        make_entry_options(workspace, "nothing")
     assert "weekly" in str(told.value)
 
 
@@ -525,7 +532,7 @@ def test_a_template_with_an_unknown_setting_is_refused(journal_at, home):
     own.parent.mkdir(parents=True)
     own.write_text("---\nspam: yes\n---\n{{worked}}\n")
     with journal_at() as workspace, pytest.raises(ConfigError):
-        work_of(workspace, "odd")
+        make_entry_options(workspace, "odd")
 
 
 def test_entries_bring_the_journals_profile_to_work_without_a_second_copy_in_the_memory_file(journal_at, desk_at, home):
@@ -534,7 +541,7 @@ def test_entries_bring_the_journals_profile_to_work_without_a_second_copy_in_the
         write_all(workspace, [day(0), day(1)])
     with desk_at(home) as workspace:
         assert "journal" in {each.id for each in workspace.profiles}
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert (home / ".claude" / "rules" / "memory.md").read_text().count("tides.sqlite") == 1
 
 
@@ -545,8 +552,8 @@ def test_entries_bring_the_journals_profile_to_work_without_a_second_copy_in_the
 def test_every_form_that_comes_with_kept_gives_an_entry_of_its_own(journal_at, home, name, heading):
     days_of_work(home, 2)
     with journal_at() as workspace:
-        run(workspace, [], Options())
-        done = write(workspace, work_of(workspace, name), day(0), day(1) if name != "journal" else None)
+        run_pipeline(workspace, [], RunOptions())
+        done = write_journal_entry(workspace, make_entry_options(workspace, name), day(0), day(1) if name != "journal" else None)
         text = done.path.read_text()
         assert heading in text
         assert "tides" in text
@@ -559,8 +566,8 @@ def test_what_an_entry_says_too_vaguely_is_refused_and_listed_with_the_reason(jo
         (done,) = write_all(workspace, [day(0)])
         vague, named = "We decided to do things better from now on.", "We decided to keep gauges in `gauges.toml`."
         done.path.write_text(f"{done.path.read_text()}\n## Decisions\n\n- {vague}\n- {named}\n")
-        run(workspace, [], Options())
-        reasons = {each.candidate.content: str(each.verdict) for each in refused(workspace)}
+        run_pipeline(workspace, [], RunOptions())
+        reasons = {each.candidate.content: str(each.verdict) for each in refused_candidates(workspace)}
         assert any(text.startswith(vague[:30]) for text in reasons)
         assert any(each.content.startswith(named[:30]) for each in journal_memories(workspace))
         assert not any(each.content.startswith(vague[:30]) for each in journal_memories(workspace))
@@ -570,7 +577,7 @@ def test_the_heads_of_all_entries_tell_their_shares_by_day(journal_at, home):
     days_of_work(home)
     with journal_at() as workspace:
         write_all(workspace, [day(1), day(0)])
-        assert [each.first for each in heads(workspace)] == [day(0), day(1)]
+        assert [each.first for each in load_entry_heads(workspace)] == [day(0), day(1)]
 
 
 def test_what_an_entry_says_of_its_project_is_one_memory_with_the_projects_and_stays_retired_with_it(home, desk_at):
@@ -578,15 +585,15 @@ def test_what_an_entry_says_of_its_project_is_one_memory_with_the_projects_and_s
     (home / ".config" / "kept" / "config.toml").write_text('profile = "journal"\n')
     days_of_work(home)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         before = {each.id: each.content for each in journal_memories(workspace)}
         assert before
         write_all(workspace, [day(number) for number in range(3)])
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert {each.id: each.content for each in journal_memories(workspace)} == before
         first = min(before)
         person.retire(workspace, first)
-        run(workspace, [], Options(force=True))
+        run_pipeline(workspace, [], RunOptions(force=True))
         assert before[first] not in {each.content for each in journal_memories(workspace)}
         shown = json.loads((home / "kept" / "journal.json").read_text())
         assert {one["id"] for several in shown.values() for one in several} == {each.id for each in journal_memories(workspace)}

@@ -10,7 +10,7 @@ from dataclasses import replace
 from talk import LEXICON, PROFILE, found, talk, user
 
 from kept.core.memory import Accepted, Refused
-from kept.extraction.verdicts import Rules, judged, texts
+from kept.extraction.verdicts import Rules, judge_candidate, texts_by_key
 
 RULES = Rules(profile=PROFILE, scope="project:shop", forgotten=frozenset(), key=b"key", zone=ZoneInfo("UTC"))
 SAID = "We always use pnpm in this project, never npm."
@@ -19,7 +19,7 @@ SAID = "We always use pnpm in this project, never npm."
 def tried(**changes):
     (candidate,) = found(user(SAID))
     events = talk(user(SAID))
-    return judged(RULES, replace(candidate, **changes), {each.key: each for each in events}, texts(events), LEXICON)
+    return judge_candidate(RULES, replace(candidate, **changes), {each.key: each for each in events}, texts_by_key(events), LEXICON)
 
 
 def test_a_candidate_whose_words_are_there_is_accepted():

@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.errors import RefusedPathError, StoreError
-from kept.memories.person import add
+from kept.memories.person import create_memory
 from kept.outputs.write import FileState, file_states
 from talking import RULE
 
@@ -19,7 +19,7 @@ def snapshot(folder):
 
 
 def remember(workspace):
-    return settle(workspace, lambda: add(workspace, RULE, "constraint"))
+    return apply_person_change(workspace, lambda: create_memory(workspace, RULE, "constraint"))
 
 
 def test_a_link_to_a_file_elsewhere_is_neither_read_nor_written_nor_told_as_written(desk_at, home):
@@ -33,15 +33,15 @@ def test_a_link_to_a_file_elsewhere_is_neither_read_nor_written_nor_told_as_writ
         memory, written = remember(workspace)
         assert [each for each in written.files if each[0] == str(place)] == []
         assert any("a link leads to" in each for each in written.problems)
-        assert workspace.store.output(str(place)) == ()
+        assert workspace.store.output_states(str(place)) == ()
         assert keys.read_text() == KEYS
         place.unlink()
-        _, written = settle(workspace, lambda: None)
+        _, written = apply_person_change(workspace, lambda: None)
         assert written.problems == []
         assert RULE in place.read_text()
         place.rename(home / "mine.md")
         place.symlink_to(home / "mine.md")
-        settle(workspace, lambda: None)
+        apply_person_change(workspace, lambda: None)
         assert [state for path, state, _ in file_states(workspace) if path == str(place)] == [FileState.DAMAGED]
         assert [each.id for each in workspace.store.log.memories() if each.content] == [memory.id]
 
@@ -81,7 +81,7 @@ def test_a_home_that_was_copied_or_moved_writes_to_where_it_is_now_and_takes_edi
     place, before = second / ".claude" / "rules" / "memory.md", snapshot(first)
     place.write_text(place.read_text().replace("- ", "- By hand: ", 1))
     with desk_at(second) as workspace:
-        _, written = settle(workspace, lambda: None)
+        _, written = apply_person_change(workspace, lambda: None)
         assert all(each.startswith(f"{second}/") for each in workspace.store.outputs())
         now = workspace.store.log.memory(memory.id)
     assert written.problems == []

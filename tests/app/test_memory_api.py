@@ -13,7 +13,7 @@ import pytest
 
 import kept
 from kept.core.errors import MissingError, UsageError
-from kept.core.fence import tokens_of
+from kept.core.fence import estimate_token_count
 from kept.local.agents_shell import SIGNS
 
 PNPM, STAGING = "Use pnpm in this project, never npm.", "The staging server is db2.internal."
@@ -99,7 +99,7 @@ def test_context_stays_within_its_budget_and_says_what_is_in_it(home, budget):
         for number in range(12):
             memory.add(f"Service {number} must listen on port {8000 + number} behind the gateway.", "constraint")
         context = memory.context("which port does service 3 use?", budget=budget)
-        assert tokens_of(context.text) <= budget
+        assert estimate_token_count(context.text) <= budget
         assert all(line.text in context.text for line in context.lines)
         assert bool(context) == bool(context.text) == bool(context.lines)
         assert str(context) == context.text

@@ -7,8 +7,8 @@ import pytest
 
 from kept.core.memory import Status
 from kept.install import background_run
-from kept.pipeline.run import Options, run
-from kept.profiles import source
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.profiles import read_profile_text
 from kept.profiles.profile import Occasion
 from talking import forget_ids
 
@@ -58,7 +58,7 @@ def lines(home):
 
 def test_five_transcripts_give_a_categorised_memory_file(vault, home, desk_at):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     text = memory_file(home).read_text()
     assert re.findall(r"^### (.*)$", text, re.MULTILINE) == ["Identity", "Goals", "Preferences"]
     assert "- I'm a nurse in Rotterdam and work nights. (2026-03-02)" in text
@@ -66,7 +66,7 @@ def test_five_transcripts_give_a_categorised_memory_file(vault, home, desk_at):
 
 def test_insights_of_the_vault_go_into_its_section_and_nothing_else_of_the_file_changes(vault, home, desk_at):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     text = (vault / "CLAUDE.md").read_text()
     assert text.startswith("# Notes\n\nMine.\n\n## Memory Loop Insights\n<!-- kept:begin ")
     assert "### Project context" in text
@@ -76,33 +76,33 @@ def test_insights_of_the_vault_go_into_its_section_and_nothing_else_of_the_file_
 
 def test_two_more_transcripts_are_the_only_ones_processed_and_an_existing_fact_merges(vault, home, desk_at):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         before = len(lines(home))
         for number, words in MORE.items():
             chat(vault, number, words, day="2026-03-05")
-        second = run(workspace, [], Options())
+        second = run_pipeline(workspace, [], RunOptions())
         assert second.extracted.threads == 2
         assert len(lines(home)) == before + 1
         (notes,) = [each for each in workspace.store.log.memories() if "Obsidian" in each.content]
         assert notes.observations == 2
-        assert not run(workspace, [], Options()).run
+        assert not run_pipeline(workspace, [], RunOptions()).run
 
 
 def test_an_edit_persists(vault, home, desk_at):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         path = memory_file(home)
         path.write_text(path.read_text().replace("work nights", "work days now"))
         chat(vault, "1008", "I'm a nurse in Rotterdam and work nights.", day="2026-03-09")
-        run(workspace, [], Options())
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
+        run_pipeline(workspace, [], RunOptions())
         assert "work days now" in path.read_text()
         assert "work nights" not in path.read_text()
 
 
 def test_a_new_session_sees_it_because_it_lies_where_rules_are_loaded_from(vault, home, desk_at):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     assert memory_file(home).is_file()
     assert not memory_file(home).read_text().startswith("---")  # a path would keep it from being loaded everywhere
 
@@ -110,7 +110,7 @@ def test_a_new_session_sees_it_because_it_lies_where_rules_are_loaded_from(vault
 def test_fifty_kilobytes_hold_and_what_leaves_the_file_stays_in_the_store(vault, home, desk_at):
     (home / ".config" / "kept" / "profiles").mkdir()
     text = (
-        source("vault")[0]
+        read_profile_text("vault")[0]
         .replace("memory_bytes = 24000", "memory_bytes = 50000")
         .replace("memory_lines = 240", "memory_lines = 5000")
     )
@@ -124,7 +124,7 @@ def test_fifty_kilobytes_hold_and_what_leaves_the_file_stays_in_the_store(vault,
             f"because my grandmother danced it on {word} evenings and nobody else of us still knows its {word} steps and songs.",
         )
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         active = [each for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
         assert memory_file(home).stat().st_size < 50_000
         assert len(lines(home)) < len(active)
@@ -132,15 +132,15 @@ def test_fifty_kilobytes_hold_and_what_leaves_the_file_stays_in_the_store(vault,
 
 def test_extraction_never_runs_when_a_session_ends(vault, home, desk_at):
     with desk_at(home) as workspace:
-        ended = run(workspace, [], Options(occasion=Occasion.SESSION_END))
+        ended = run_pipeline(workspace, [], RunOptions(occasion=Occasion.SESSION_END))
         assert ended.extracted.threads == 0
         assert not memory_file(home).exists()
-        assert run(workspace, [], Options(occasion=Occasion.NIGHTLY)).extracted.threads == 5
+        assert run_pipeline(workspace, [], RunOptions(occasion=Occasion.NIGHTLY)).extracted.threads == 5
 
 
 def test_memories_lie_outside_of_the_vault(vault, home, desk_at):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     written = {path.name for path in vault.rglob("*") if path.is_file()} - {path.name for path in (vault / "00_Inbox").rglob("*")}
     assert written == {".memory-loop.json", "CLAUDE.md"}
 
@@ -148,17 +148,17 @@ def test_memories_lie_outside_of_the_vault(vault, home, desk_at):
 def test_a_vault_without_the_mark_is_remembered_by_the_default_profile(vault, home, desk_at):
     (vault / ".memory-loop.json").unlink()
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert {each.profile for each in workspace.store.log.memories()} <= {"coding"}
 
 
 def test_what_is_forgotten_does_not_come_back(vault, home, desk_at):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         (nurse,) = [each.id for each in workspace.store.log.memories() if "nurse" in each.content]
         forget_ids(workspace, [nurse])
         chat(vault, "1009", "I'm a nurse in Rotterdam and work nights.", day="2026-03-09")
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert not [each for each in workspace.store.log.memories() if "nurse" in each.content]
         assert "nurse" not in memory_file(home).read_text()
 
@@ -167,14 +167,14 @@ def test_an_inbox_of_another_name_is_found_by_the_vaults_settings(vault, home, d
     (vault / ".memory-loop.json").write_text(json.dumps({"inboxPath": "In"}))
     (vault / "00_Inbox").rename(vault / "In")
     with desk_at(home) as workspace:
-        assert run(workspace, [], Options()).extracted.threads == 5
+        assert run_pipeline(workspace, [], RunOptions()).extracted.threads == 5
 
 
 def test_an_unreadable_chat_is_told_and_the_others_are_read(vault, home, desk_at):
     bad = chat(vault, "1010", "x")
     bad.write_bytes(b"\xff\xfe\x00" * 50)
     with desk_at(home) as workspace:
-        report = run(workspace, [], Options())
+        report = run_pipeline(workspace, [], RunOptions())
         assert report.extracted.threads >= 5
         assert "I'm a nurse" in memory_file(home).read_text()
 

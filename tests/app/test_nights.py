@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from kept.memories.day_view import day as look_at
-from kept.pipeline.nightly import nightly
-from kept.pipeline.run import Options, run
+from kept.memories.day_view import load_day_view as look_at
+from kept.pipeline.nightly import run_nightly
+from kept.pipeline.run import RunOptions, run_pipeline
 from talking import OTHER, RULE, say
 
 ZONES = ("America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "America/Santiago", "Africa/Cairo", "Asia/Kolkata", "UTC")
@@ -27,7 +27,7 @@ def facts(workspace):
 def test_the_days_of_a_year_follow_each_other_without_a_gap_whatever_the_clock_does(desk_at, home, zone):
     with desk_at(home, zone=zone) as workspace:
         first = date(2026, 1, 1)
-        spans = [workspace.span(first + timedelta(days=number)) for number in range(366)]
+        spans = [workspace.day_bounds(first + timedelta(days=number)) for number in range(366)]
         assert [before[1] for before in spans[:-1]] == [after[0] for after in spans[1:]]
         hours = {(stop - start).total_seconds() / 3_600 for start, stop in spans}
         assert hours <= {23.0, 23.5, 24.0, 24.5, 25.0}
@@ -43,7 +43,7 @@ def test_the_days_of_a_year_follow_each_other_without_a_gap_whatever_the_clock_d
 )
 def test_every_moment_of_a_night_in_which_the_clock_jumps_belongs_to_its_day_alone(desk_at, home, day, hours, moments):
     with desk_at(home, zone="Europe/Berlin") as workspace:
-        start, stop = workspace.span(date.fromisoformat(day))
+        start, stop = workspace.day_bounds(date.fromisoformat(day))
         assert stop - start == timedelta(hours=hours)
         for each in moments:
             at = datetime.fromisoformat(each)
@@ -60,7 +60,7 @@ def test_two_machines_in_two_zones_remember_the_same_with_the_same_dates(desk_at
         say(home, "a", RULE, day="2026-01-05")
         say(home, "b", OTHER, day="2026-01-06")
         with desk_at(home, zone=zone) as workspace:
-            nightly(workspace)
+            run_nightly(workspace)
             found[zone] = [each[1:] for each in facts(workspace)]
     assert found["America/Los_Angeles"] == found["Asia/Tokyo"]
 
@@ -68,11 +68,11 @@ def test_two_machines_in_two_zones_remember_the_same_with_the_same_dates(desk_at
 def test_one_home_used_from_two_zones_changes_nothing_of_what_is_remembered(desk_at, home):
     say(home, "a", RULE, day="2026-01-05")
     with desk_at(home, zone="America/Los_Angeles") as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         west, known = look_at(workspace, date(2026, 1, 5)), facts(workspace)
         assert len(west.sittings) == 1
     with desk_at(home, zone="Pacific/Kiritimati") as workspace:  # 10:00 in London is the next day here
-        report = run(workspace, [], Options())
+        report = run_pipeline(workspace, [], RunOptions())
         assert report.extracted.threads == 0
         assert facts(workspace) == known
         assert look_at(workspace, date(2026, 1, 5)).sittings == ()
@@ -84,9 +84,9 @@ def test_a_night_that_the_clock_jumped_over_is_made_up_for_by_the_next(desk_at, 
     before = datetime.fromisoformat(missed).replace(hour=2, minute=30, tzinfo=ZoneInfo(zone)) - timedelta(days=1)
     say(home, "a", RULE, day=(date.fromisoformat(missed) - timedelta(days=2)).isoformat())
     with desk_at(home, zone=zone) as workspace:
-        nightly(replace(workspace, clock=lambda: before.astimezone(UTC)))
+        run_nightly(replace(workspace, clock=lambda: before.astimezone(UTC)))
         say(home, "b", OTHER, day=missed)
-        after = nightly(
+        after = run_nightly(
             replace(workspace, clock=lambda: (before + timedelta(days=2)).astimezone(UTC))
         )  # as if that night never was
         assert after.failed == ()
@@ -97,8 +97,8 @@ def test_a_night_that_the_clock_jumped_over_is_made_up_for_by_the_next(desk_at, 
 def test_a_clock_that_was_set_back_loses_no_night(desk_at, home):
     say(home, "a", RULE)
     with desk_at(home) as workspace:
-        nightly(workspace)
+        run_nightly(workspace)
         say(home, "b", OTHER, day="2026-01-09")
         early = datetime(2020, 1, 1, tzinfo=UTC)
-        assert nightly(replace(workspace, clock=lambda: early)).failed == ()
+        assert run_nightly(replace(workspace, clock=lambda: early)).failed == ()
         assert any("uv sync" in each.content for each in workspace.store.log.memories())

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parents[1] / "stages"))
 from talk import LEXICON, PROFILE, agent, edit, output, talk, user
 
-from kept.extraction.rules.candidates import extract
+from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.segment import segment
-from kept.pipeline.observe import LIVE, Engine, Watched, observe
+from kept.pipeline.observe import LIVE, ExtractionContext, ObservedConversation, observe_event
 
-ENGINE = Engine(profile=PROFILE, scope=lambda _: "project:shop")
+ENGINE = ExtractionContext(profile=PROFILE, scope=lambda _: "project:shop")
 TURNS = st.lists(
     st.sampled_from(
         [
@@ -33,12 +33,14 @@ TURNS = st.lists(
 
 
 def watched(events):
-    state, live, closed = Watched(), [], []
+    state, live, closed = ObservedConversation(), [], []
     for event in events:
-        state, noticed = observe(state, event, ENGINE)
+        state, noticed = observe_event(state, event, ENGINE)
         live += noticed.live
         closed += noticed.closed
-    open_episode = extract(state.events, state.start, len(state.events), profile=PROFILE, lexicon=LEXICON, scope=ENGINE.scope)
+    open_episode = extract_candidates(
+        state.events, state.start, len(state.events), profile=PROFILE, lexicon=LEXICON, scope=ENGINE.scope
+    )
     return live, closed + list(open_episode)
 
 
@@ -49,7 +51,7 @@ def test_event_by_event_a_conversation_gives_what_reading_it_at_once_gives(turns
     batch = [
         each
         for episode in segment(events, PROFILE.buffer)
-        for each in extract(events, episode.start, episode.stop, profile=PROFILE, lexicon=LEXICON, scope=ENGINE.scope)
+        for each in extract_candidates(events, episode.start, episode.stop, profile=PROFILE, lexicon=LEXICON, scope=ENGINE.scope)
     ]
     assert watched(events)[1] == batch
 

@@ -4,7 +4,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from kept.core.memory import Status
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.profiles.profile import Occasion
 from talking import OTHER, RULE, say
 
@@ -22,7 +22,7 @@ def eager(home):
 
 def at(desk_at, home, occasion, **options):
     with desk_at(home, profile="eager") as workspace:
-        report = run(workspace, [], Options(occasion=occasion, **options))
+        report = run_pipeline(workspace, [], RunOptions(occasion=occasion, **options))
         found = workspace.store.log.memories()
     return report, {each.content for each in found if each.status in (Status.ACTIVE, Status.HELD)}
 
@@ -75,5 +75,5 @@ def test_real_time_first_or_not_the_night_ends_with_the_same_memories(desk_at, t
 def test_a_profile_that_is_not_extracted_in_real_time_waits(desk_at, home):
     say(home, "s1", RULE)
     with desk_at(home, profile="coding") as workspace:
-        assert run(workspace, [], Options(occasion=Occasion.REAL_TIME)).extracted.threads == 0
+        assert run_pipeline(workspace, [], RunOptions(occasion=Occasion.REAL_TIME)).extracted.threads == 0
         assert workspace.store.log.memories() == ()

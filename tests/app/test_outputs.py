@@ -7,11 +7,11 @@ from datetime import date
 import pytest
 
 from kept.core.memory import Status
-from kept.memories.person import add, retire
-from kept.outputs.routing import extracted_between, routed
-from kept.pipeline.run import Options, run
-from kept.profiles import source
-from kept.profiles.profile import Place
+from kept.memories.person import create_memory, retire
+from kept.outputs.routing import extracted_between, routes_by_memory
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.profiles import read_profile_text
+from kept.profiles.profile import OutputPlace
 from talking import OTHER, RULE, say
 
 NOTE = """\
@@ -51,7 +51,7 @@ def active(workspace):
 
 def test_a_days_note_keeps_what_the_agent_wrote_and_gets_what_was_learnt_on_the_day(agent_folder, desk_at, home):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     text = (agent_folder / "memory" / "2026-02-10.md").read_text()
     assert text.startswith(NOTE)
     assert "- Never send files over 10 MB to the upload API in `upload.py`. (2026-02-10)" in text
@@ -60,19 +60,21 @@ def test_a_days_note_keeps_what_the_agent_wrote_and_gets_what_was_learnt_on_the_
 
 def test_what_kept_wrote_into_a_note_is_not_read_as_a_note(agent_folder, desk_at, home):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         before = {each.id: each.observations for each in workspace.store.log.memories()}
-        second = run(workspace, [], Options())
+        second = run_pipeline(workspace, [], RunOptions())
         assert {each.id: each.observations for each in workspace.store.log.memories()} == before
         assert not second.written.files
-        assert not run(workspace, [], Options()).run
+        assert not run_pipeline(workspace, [], RunOptions()).run
 
 
 def test_the_card_is_short_and_points_to_pages_that_hold_everything(agent_folder, desk_at, home):
     with desk_at(home) as workspace:
         for number in range(150):
-            add(workspace, f"Rule {number} of the harbour says that boat {number} leaves {'slowly ' * 12}at high tide.", "rules")
-        run(workspace, [], Options())
+            create_memory(
+                workspace, f"Rule {number} of the harbour says that boat {number} leaves {'slowly ' * 12}at high tide.", "rules"
+            )
+        run_pipeline(workspace, [], RunOptions())
         card = (agent_folder / "MEMORY.md").read_text()
         pages = "".join(each.read_text() for each in (agent_folder / "knowledge").rglob("*.md"))
         assert len(card) < 15_000
@@ -83,7 +85,7 @@ def test_the_card_is_short_and_points_to_pages_that_hold_everything(agent_folder
 
 def test_pages_link_each_other_both_ways(agent_folder, desk_at, home):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     leaves = agent_folder / "knowledge"
     (project,) = (leaves / "projects").glob("*.md")
     resource = leaves / "resources" / "upload-py.md"
@@ -95,7 +97,7 @@ def test_pages_link_each_other_both_ways(agent_folder, desk_at, home):
 
 def test_an_edit_in_any_output_is_taken_over_and_shown_in_all(agent_folder, desk_at, home):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         note, page = agent_folder / "memory" / "2026-02-10.md", agent_folder / "knowledge" / "entities" / "ana.md"
         page.write_text(page.read_text().replace("answers mail on Sundays", "answers mail on Mondays"))
         text = note.read_text()
@@ -103,22 +105,22 @@ def test_an_edit_in_any_output_is_taken_over_and_shown_in_all(agent_folder, desk
             each for each in text.splitlines() if each.startswith("- Always pass `parent_id`") and each.endswith("(2026-02-10)")
         ]
         note.write_text(text.replace(f"{line}\n", ""))
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert "**Ana** - runs the allotment society, answers mail on Mondays" in active(workspace)
         assert "on Mondays" in (agent_folder / "MEMORY.md").read_text()
         assert not any("parent_id" in each for each in active(workspace))
         assert "parent_id" not in (agent_folder / "MEMORY.md").read_text()
-        assert run(workspace, [], Options()).run == 0
+        assert run_pipeline(workspace, [], RunOptions()).run == 0
 
 
 def test_lines_of_ones_own_in_a_page_stay_and_are_nobodys_memory(agent_folder, desk_at, home):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         page = agent_folder / "knowledge" / "entities" / "ana.md"
         page.write_text(page.read_text().replace("# Ana\n", "# Ana\n\nSee also my mail folder.\n", 1))
         before = active(workspace)
-        add(workspace, "Ana answers within a day.", "people")
-        run(workspace, [], Options())
+        create_memory(workspace, "Ana answers within a day.", "people")
+        run_pipeline(workspace, [], RunOptions())
         assert "See also my mail folder." in page.read_text()
         assert {each for each in active(workspace) if "mail folder" in each} == set()
         assert before < active(workspace)
@@ -126,17 +128,17 @@ def test_lines_of_ones_own_in_a_page_stay_and_are_nobodys_memory(agent_folder, d
 
 def test_a_page_nothing_is_left_to_say_on_goes(agent_folder, desk_at, home):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         page = agent_folder / "knowledge" / "entities" / "ana.md"
         card = agent_folder / "MEMORY.md"
         card.write_text("".join(each for each in card.read_text().splitlines(keepends=True) if not each.startswith("- **Ana**")))
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert not page.exists()
 
 
 def test_every_output_lies_below_the_home_and_a_first_run_writes_nothing_else(agent_folder, desk_at, home):
     with desk_at(home) as workspace:
-        report = run(workspace, [], Options())
+        report = run_pipeline(workspace, [], RunOptions())
         assert report.written.files
         assert all(path.startswith(str(home)) for path, _ in report.written.files)
 
@@ -145,21 +147,21 @@ def test_rules_about_one_folder_of_a_project_load_only_with_it(home, desk_at):
     (home / ".config" / "kept" / "profiles").mkdir(parents=True)
     project = home / "harbor"
     project.mkdir()
-    text = source("coding")[0]
+    text = read_profile_text("coding")[0]
     (home / ".config" / "kept" / "profiles" / "mine.toml").write_text(
         text.replace('id = "coding"', 'id = "mine"', 1).replace("project_rules = false", "project_rules = true")
     )
     (home / ".config" / "kept" / "config.toml").write_text('profile = "mine"\n')
     say(home, "s1", RULE, OTHER, cwd=project)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         for each in (
             "Keep web/app.ts free of state.",
             "Sort imports in web/main.ts by hand.",
             "Name views in web/view.ts by noun.",
         ):
-            add(workspace, each, "convention", project=str(project))
-        run(workspace, [], Options())
+            create_memory(workspace, each, "convention", project=str(project))
+        run_pipeline(workspace, [], RunOptions())
     rules = project / ".claude" / "rules"
     assert (rules / "kept-web.md").read_text().startswith('---\npaths: ["web/**"]\n---\n# Rules for web\n')
     assert "Sort imports" in (rules / "kept-web.md").read_text()
@@ -173,26 +175,26 @@ def test_rules_about_one_folder_of_a_project_load_only_with_it(home, desk_at):
 
 def test_where_a_memory_goes_is_told_with_the_reason(agent_folder, desk_at, home):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         (ana,) = [each for each in workspace.store.log.memories() if each.content.startswith("**Ana**")]
-        told = {each.place: (each.where, each.why) for each in routed(workspace, [ana])[ana.id]}
-    assert told[Place.DAILY] == (".openclaw/workspace/memory/2026-02-10.md", "it was first said on that day")
-    assert told[Place.PAGE] == (".openclaw/workspace/knowledge/entities/ana.md", "it is about Ana")
-    assert told[Place.CARD][0] == ".openclaw/workspace/MEMORY.md"
-    assert told[Place.CARD][1].startswith("it ranks ")
+        told = {each.place: (each.where, each.why) for each in routes_by_memory(workspace, [ana])[ana.id]}
+    assert told[OutputPlace.DAILY] == (".openclaw/workspace/memory/2026-02-10.md", "it was first said on that day")
+    assert told[OutputPlace.PAGE] == (".openclaw/workspace/knowledge/entities/ana.md", "it is about Ana")
+    assert told[OutputPlace.CARD][0] == ".openclaw/workspace/MEMORY.md"
+    assert told[OutputPlace.CARD][1].startswith("it ranks ")
     assert all((home / where).is_file() for where, _ in told.values())
 
 
 def test_everything_extracted_of_a_day_is_told_with_where_it_went_the_refused_too(agent_folder, desk_at, home):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         day = date(2026, 2, 10)
         whole = extracted_between(workspace, day, day)
         here = [each for each in workspace.store.log.memories() if each.first_seen and each.first_seen.date() == day]
         assert {each.id for each in whole.memories} == {each.id for each in here}
         gone = here[0]
         retire(workspace, gone.id)
-        told = routed(workspace, extracted_between(workspace, day, day).memories)
+        told = routes_by_memory(workspace, extracted_between(workspace, day, day).memories)
         assert {each.why for each in told[gone.id]} >= {"it is retired"}
         assert not any(each.where for each in told[gone.id])
         assert all(each.candidate.at and each.candidate.at.date() == day for each in whole.refused)

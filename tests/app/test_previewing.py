@@ -1,8 +1,8 @@
 """A preview of what would be put before a session: what is shown, and what is near but not near enough, with what it shares."""
 
-from kept.memories.person import add
-from kept.pipeline.run import Options, run
-from kept.recall.preview import directories, preview
+from kept.memories.person import create_memory
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.recall.preview import preview_context, session_directories
 from talking import say
 
 FIX = "`deploy.sh` fails with `EACCES`: run `chmod +x deploy.sh` in the `harbor` checkout first."
@@ -11,11 +11,11 @@ CREW = "Keep the sorting crew away from the walnut harvest until the scales are 
 
 def test_what_is_near_is_shown_and_what_is_not_near_enough_is_told_with_what_it_shares(home, desk_at):
     with desk_at(home) as workspace:
-        add(workspace, FIX, "known_fix")
-        add(workspace, CREW, "convention")
-        shown = preview(workspace, "deploy.sh fails with EACCES, chmod and harbor")
+        create_memory(workspace, FIX, "known_fix")
+        create_memory(workspace, CREW, "convention")
+        shown = preview_context(workspace, "deploy.sh fails with EACCES, chmod and harbor")
         assert [each.text for each in shown.pieces] == [FIX]
-        missed = preview(workspace, "Who paid the dealer for crates, lorries, ladders and one sack of walnut shells?")
+        missed = preview_context(workspace, "Who paid the dealer for crates, lorries, ladders and one sack of walnut shells?")
         assert missed.pieces == ()
         assert missed.left_out == {"below the floor": 1}
         ((piece, why),) = missed.omitted
@@ -26,8 +26,8 @@ def test_what_is_near_is_shown_and_what_is_not_near_enough_is_told_with_what_it_
 
 def test_a_preview_changes_nothing(home, desk_at):
     with desk_at(home) as workspace:
-        memory = add(workspace, FIX, "known_fix")
-        preview(workspace, "deploy.sh fails with EACCES, chmod and harbor")
+        memory = create_memory(workspace, FIX, "known_fix")
+        preview_context(workspace, "deploy.sh fails with EACCES, chmod and harbor")
         assert workspace.store.log.memory(memory.id) == memory
         assert not workspace.paths.used.exists()
 
@@ -37,6 +37,6 @@ def test_a_project_is_named_once_however_many_directories_it_has(home, desk_at):
     say(home, "s2", "Please look at `feed.py`.", cwd="/x/harbor/src")
     say(home, "s3", "Please look at `feed.py`.", cwd="/x/quay")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        assert "quay" in [name for _, name in directories(workspace)]
-        assert len({name for _, name in directories(workspace)}) == len(directories(workspace))
+        run_pipeline(workspace, [], RunOptions())
+        assert "quay" in [name for _, name in session_directories(workspace)]
+        assert len({name for _, name in session_directories(workspace)}) == len(session_directories(workspace))

@@ -4,9 +4,9 @@ import pytest
 
 from kept.core.errors import UsageError
 from kept.core.memory import Status
-from kept.memories.person import add
-from kept.outputs.targets import bind, targets
-from kept.pipeline.run import Options, run
+from kept.memories.person import create_memory
+from kept.outputs.targets import compose_outputs, list_targets
+from kept.pipeline.run import RunOptions, run_pipeline
 from talking import OTHER, RULE, say
 
 NOTES = """\
@@ -50,7 +50,7 @@ def test_each_project_is_remembered_by_the_profile_its_rule_names(home, desk_at)
     say(home, "s2", OTHER, cwd="/x/notes/inner")
     with desk_at(home) as workspace:
         assert [each.id for each in workspace.profiles] == ["coding", "notes"]
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert {each[:2] for each in remembered(workspace)} == {("coding", "convention"), ("notes", "constraint")}
 
 
@@ -59,8 +59,8 @@ def test_profiles_that_name_one_file_write_it_together_each_under_its_own_headin
     say(home, "s1", OTHER, cwd="/x/notes")
     say(home, "s2", OTHER, cwd="/x/harbor")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        assert len(targets(workspace, bind(workspace))) == 1
+        run_pipeline(workspace, [], RunOptions())
+        assert len(list_targets(workspace, compose_outputs(workspace))) == 1
         text = (home / ".claude" / "rules" / "memory.md").read_text()
     assert "### Constraints\n" in text
     assert "### Constraints (Notes)\n" in text
@@ -70,40 +70,40 @@ def test_a_line_added_by_hand_belongs_to_the_profile_whose_section_it_stands_in(
     configure(home, 'profiles = ["notes"]\n', notes=NOTES)
     path = home / ".claude" / "rules" / "memory.md"
     with desk_at(home) as workspace:
-        add(workspace, "Lanterns could hang from the crane.", "idea")
-        run(workspace, [], Options())
+        create_memory(workspace, "Lanterns could hang from the crane.", "idea")
+        run_pipeline(workspace, [], RunOptions())
         path.write_text(path.read_text().replace("\n<!-- kept: ", "\n- A bell for fog.\n<!-- kept: ", 1))
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert ("notes", "idea", "A bell for fog.") in remembered(workspace)
 
 
 def test_a_category_of_a_profile_that_is_not_the_default_is_named_with_or_without_it(home, desk_at):
     configure(home, 'profiles = ["notes"]\n', notes=NOTES)
     with desk_at(home) as workspace:
-        assert add(workspace, "Gulls mean land is near.", "idea").profile == "notes"
-        assert add(workspace, "Anchor before dusk, always.", "constraint").profile == "coding"
-        assert add(workspace, "Anchor after dawn, always.", "notes.constraint").profile == "notes"
+        assert create_memory(workspace, "Gulls mean land is near.", "idea").profile == "notes"
+        assert create_memory(workspace, "Anchor before dusk, always.", "constraint").profile == "coding"
+        assert create_memory(workspace, "Anchor after dawn, always.", "notes.constraint").profile == "notes"
         with pytest.raises(UsageError, match=r"no category 'notes\.decision'"):
-            add(workspace, "Sail at noon from now on.", "notes.decision")
+            create_memory(workspace, "Sail at noon from now on.", "notes.decision")
 
 
 def test_naming_a_profile_for_one_call_makes_it_remember_everything(home, desk_at):
     configure(home, '[[use]]\nprofile = "coding"\n', notes=NOTES)
     say(home, "s1", OTHER)
     with desk_at(home, profile="notes") as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert {each[0] for each in remembered(workspace)} == {"notes"}
 
 
 def test_another_default_profile_leaves_what_was_remembered_before(home, desk_at):
     say(home, "s1", RULE)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         before = remembered(workspace)
     configure(home, 'profile = "notes"\n', notes=NOTES)
     say(home, "s2", OTHER)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert before < remembered(workspace)
 
 
@@ -112,36 +112,36 @@ def test_a_profile_of_one_run_erases_nothing_that_others_wrote_nor_do_they(home,
     path = home / ".claude" / "rules" / "memory.md"
     say(home, "s1", RULE, cwd="/x/harbor")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     say(home, "s2", OTHER, cwd="/x/harbor")
     with desk_at(home, profile="notes") as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert {each[0] for each in remembered(workspace)} == {"coding", "notes"}
     both = {line for line in path.read_text().splitlines() if line.startswith("- ")}
     assert len(both) == 2
     with desk_at(home) as workspace:
         assert [each.id for each in workspace.profiles] == ["coding"]
-        run(workspace, [], Options())
-        add(workspace, "Anchor before dusk, always.", "constraint")
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
+        create_memory(workspace, "Anchor before dusk, always.", "constraint")
+        run_pipeline(workspace, [], RunOptions())
         assert both < {line for line in path.read_text().splitlines() if line.startswith("- ")}
         path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if "pip" not in line))
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert {each.profile for each in workspace.store.log.memories() if each.status is Status.RETIRED} == {"notes"}
         assert remembered(workspace)
     with desk_at(home) as workspace:
-        assert run(workspace, [], Options()).written.files == []
+        assert run_pipeline(workspace, [], RunOptions()).written.files == []
 
 
 def test_a_profile_whose_file_is_gone_leaves_the_memory_file(home, desk_at):
     configure(home, 'profile = "coding"\n', notes=NOTES)
     path = home / ".claude" / "rules" / "memory.md"
     with desk_at(home, profile="notes") as workspace:
-        add(workspace, "Gulls mean land is near.", "notes.idea")
-        add(workspace, "Anchor before dusk, always.", "coding.constraint")
-        run(workspace, [], Options())
+        create_memory(workspace, "Gulls mean land is near.", "notes.idea")
+        create_memory(workspace, "Anchor before dusk, always.", "coding.constraint")
+        run_pipeline(workspace, [], RunOptions())
     (home / ".config" / "kept" / "profiles" / "notes.toml").unlink()
     with desk_at(home) as workspace:
-        assert not run(workspace, [], Options()).partly
+        assert not run_pipeline(workspace, [], RunOptions()).partly
     assert "Anchor before dusk" in path.read_text()
     assert "Gulls" not in path.read_text()

@@ -7,7 +7,7 @@ import pytest
 from test_memory_loop import chat
 
 from kept.core.memory import Status
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 
 SAID = {
     "2026-01-02": "I live in Lisbon and work as a translator.",
@@ -36,7 +36,7 @@ def test_any_order_and_any_partition_of_the_chats_gives_the_same_memories_and_da
             for part in parts:
                 for day in part:
                     chat(folder / "vaults" / "v", f"1{days.index(day):03}", SAID[day], day=day)
-                run(workspace, [], Options())
+                run_pipeline(workspace, [], RunOptions())
             outcomes.append(
                 {
                     (each.category, each.content, each.first_seen, each.last_seen, each.status, each.ended_at)

@@ -5,13 +5,13 @@ import shutil
 
 import pytest
 
-from kept.changes import read_before_edits
+from kept.changes import archive_before_edits
 from kept.core.memory import USER_SCOPE, Status
 from kept.intake import kinship
-from kept.intake.kinship import load_branches, suggestions
+from kept.intake.kinship import load_branches, suggest_same_projects
 from kept.memories import person
 from kept.memories.history import undo
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 from talking import OTHER, RULE, say
 
 
@@ -42,20 +42,20 @@ def test_two_checkouts_of_one_origin_are_one_project_even_after_one_is_gone(desk
     two = repository(home / "b" / "harbor-copy", "https://example.org/office/harbor")
     say(home, "s1", RULE, cwd=one)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         shutil.rmtree(one)
         say(home, "s2", OTHER, cwd=two / "src")
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert len(scopes(workspace)) == 1
-        assert list(workspace.names().values()) == ["harbor"]
+        assert list(workspace.scope_names().values()) == ["harbor"]
 
 
 def test_a_home_under_version_control_is_no_project_of_all_that_lies_below_it(desk_at, home):
     repository(home, "git@example.org:me/dotfiles.git")
     say(home, "s1", RULE, cwd=home / "a" / "harbor")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        assert set(workspace.names().values()) == {"harbor"}
+        run_pipeline(workspace, [], RunOptions())
+        assert set(workspace.scope_names().values()) == {"harbor"}
 
 
 def test_a_conversation_without_a_directory_is_not_for_the_user_everywhere(desk_at, home):
@@ -68,10 +68,10 @@ def test_a_conversation_without_a_directory_is_not_for_the_user_everywhere(desk_
         )
     )
     with desk_at(home) as workspace:
-        run(workspace, [path], Options())
+        run_pipeline(workspace, [path], RunOptions())
         assert active(workspace)
         assert USER_SCOPE not in active(workspace).values()
-        assert list(workspace.names().values()) == ["old"]
+        assert list(workspace.scope_names().values()) == ["old"]
 
 
 def test_a_corrected_project_takes_its_memories_along_in_one_pass_that_can_be_undone(desk_at, home):
@@ -85,27 +85,27 @@ def test_a_corrected_project_takes_its_memories_along_in_one_pass_that_can_be_un
     say(home, "s1", *rules, cwd="/old/place/harbor")
     say(home, "s2", OTHER, cwd="/new/place/port")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         before = workspace.store.log.memories()
         edited = next(each for each in before if "dates" in each.content)
         person.edit(workspace, edited.id, "Dates are ISO 8601, always.")
-        told = person.add(workspace, "The harbor master is Ida.", "project_fact", project="/old/place/harbor")
+        told = person.create_memory(workspace, "The harbor master is Ida.", "project_fact", project="/old/place/harbor")
     settings(home, **{"/old/place/harbor": "/new/place/port"})
     with desk_at(home) as workspace:
-        report = run(workspace, [], Options())
+        report = run_pipeline(workspace, [], RunOptions())
         assert report.curated.stopped == []
         assert report.moved >= 4
         assert len(scopes(workspace)) == 1
         assert set(active(workspace)) >= {"Dates are ISO 8601, always.", "The harbor master is Ida."}
         assert {each.id for each in before} <= {each.id for each in workspace.store.log.memories()}
         assert workspace.store.log.memory(told.id).reason == "moved to port"
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
         passes = [each for each in workspace.store.log.passes() if each.stage == "move"]
         assert len(passes) == 1
-        assert run(workspace, [], Options()).run == 0
+        assert run_pipeline(workspace, [], RunOptions()).run == 0
         undo(workspace)
         assert len(scopes(workspace)) == 2
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
 
 
 def test_a_folder_mapped_to_itself_leaves_the_repository_it_lies_in(desk_at, home):
@@ -113,23 +113,23 @@ def test_a_folder_mapped_to_itself_leaves_the_repository_it_lies_in(desk_at, hom
     say(home, "s1", RULE, cwd=mono / "web")
     say(home, "s2", OTHER, cwd=mono / "api")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert len(scopes(workspace)) == 1
     settings(home, **{str(mono / "web"): str(mono / "web")})
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert len(scopes(workspace)) == 2
-        assert set(workspace.names().values()) == {"mono", "web"}
-        assert workspace.store.damage() == ()
+        assert set(workspace.scope_names().values()) == {"mono", "web"}
+        assert workspace.store.find_damage() == ()
 
 
 @pytest.mark.parametrize("force", [False, True])
 def test_nothing_moves_where_nothing_was_corrected(desk_at, home, force):
     say(home, "s1", RULE, cwd="/x/harbor")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         before = active(workspace)
-        run(workspace, [], Options(force=force))
+        run_pipeline(workspace, [], RunOptions(force=force))
         assert active(workspace) == before
         assert not [each for each in workspace.store.log.passes() if each.stage == "move"]
 
@@ -164,10 +164,10 @@ def test_folders_that_are_gone_are_one_project_where_git_named_one_repository_in
     pushed(folder / "s1.jsonl", "/Users/a/code/harbor", RULE)
     pushed(folder / "s2.jsonl", "/Users/a/moved/harbor-2", OTHER, remote="https://example.org/office/harbor")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert len(places(workspace)) == 1
         assert {each.identity for each in workspace.store.archive.projects()} == {"git:example.org/office/harbor"}
-        assert run(workspace, [], Options()).run == 0
+        assert run_pipeline(workspace, [], RunOptions()).run == 0
 
 
 def test_memories_follow_when_git_names_the_repository_later(desk_at, home):
@@ -176,12 +176,12 @@ def test_memories_follow_when_git_names_the_repository_later(desk_at, home):
     say(home, "s1", RULE, cwd=one)
     say(home, "s2", OTHER, cwd="/gone/harbor")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert len(places(workspace)) == 2
         pushed(folder / "s3.jsonl", "/gone/harbor", "Thanks, looks fine.")
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert len(places(workspace)) == 1
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
 
 
 def test_workspaces_of_a_manager_belong_to_the_one_project_of_that_name(desk_at, home):
@@ -192,7 +192,7 @@ def test_workspaces_of_a_manager_belong_to_the_one_project_of_that_name(desk_at,
         home, "s3", "Always run `make check` before you push, never push without it.", cwd="/Users/x/.codex/worktrees/7f/harbor/src"
     )
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert len(places(workspace)) == 1
 
 
@@ -201,9 +201,9 @@ def test_two_projects_of_the_name_of_a_workspace_decide_nothing_and_are_suggeste
     say(home, "s2", OTHER, cwd="/b/harbor")
     say(home, "s3", "Always run `make check` before you push, never push without it.", cwd="/u/conductor/workspaces/harbor/lima")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert len(places(workspace)) == 3
-        assert len(suggestions(workspace.store.archive.projects(), {})) == 3
+        assert len(suggest_same_projects(workspace.store.archive.projects(), {})) == 3
 
 
 def test_two_folders_whose_own_branches_have_the_same_names_are_suggested_as_one_project(desk_at, home):
@@ -211,8 +211,8 @@ def test_two_folders_whose_own_branches_have_the_same_names_are_suggested_as_one
         say(home, f"a{number}", RULE, cwd="/a/harbor" if number < 3 else "/c/mill", branch=branch)
         say(home, f"b{number}", OTHER, cwd="/b/port", branch=branch)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        (pair,) = suggestions(workspace.store.archive.projects(), load_branches(workspace.paths))
+        run_pipeline(workspace, [], RunOptions())
+        (pair,) = suggest_same_projects(workspace.store.archive.projects(), load_branches(workspace.paths))
         noted = (workspace.paths.state / "branches.json").read_text()
     assert pair[2] == "2 branches of both have the same names"
     assert not any(name in noted for name in ("quay", "tide"))
@@ -224,7 +224,7 @@ def test_a_clone_of_a_folder_on_this_machine_is_the_same_project(desk_at, home):
     say(home, "s1", RULE, cwd=one)
     say(home, "s2", OTHER, cwd=two)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert len(places(workspace)) == 1
 
 
@@ -236,10 +236,10 @@ def test_a_repository_that_was_renamed_is_one_project_by_its_first_commit(desk_a
     monkeypatch.setattr(kinship, "first_commit", lambda git: commits[git])
     say(home, "s1", RULE, cwd=one)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         say(home, "s2", OTHER, cwd=two)
         say(home, "s3", "Always run `make check` before you push, never push without it.", cwd=other)
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert len(places(workspace)) == 2
 
 
@@ -247,12 +247,12 @@ def test_what_is_read_before_a_change_tells_as_much_of_a_directory_as_what_a_run
     folder = home / ".claude" / "projects" / "p"
     pushed(folder / "one.jsonl", "/gone/one", RULE)
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         memory = next(home.rglob("memory.md"))
         memory.write_text(f"{memory.read_text()}- A line by hand.\n")
         pushed(folder / "two.jsonl", "/gone/two", OTHER, branch="fix-login-flow")
-        read_before_edits(workspace)
-        run(workspace, [], Options())
+        archive_before_edits(workspace)
+        run_pipeline(workspace, [], RunOptions())
         known = {each.directory: each.identity for each in workspace.store.archive.projects()}
         assert known["/gone/two"] == known["/gone/one"]
         assert "/gone/two" in load_branches(workspace.paths)

@@ -3,11 +3,18 @@
 import pytest
 
 from kept.core.errors import ConfigError, StaleError, UsageError
-from kept.extraction.prompt_override import declare, difference, look, put_away, save, withdraw
+from kept.extraction.prompt_override import (
+    declare_category,
+    difference,
+    load_prompt_state,
+    remove_category,
+    remove_own_prompt,
+    save,
+)
 from kept.paths import find_paths
-from kept.profiles.prompts import default
+from kept.profiles.prompts import default_prompt_text
 from kept.profiles.prompts.heading import with_category, without_category
-from kept.workspace import opened
+from kept.workspace import open_workspace
 
 OWN = """\
 ---
@@ -35,7 +42,7 @@ def declared(draft):
 
 
 def test_the_first_save_creates_the_override_and_it_is_told(place):
-    draft = look(place)
+    draft = load_prompt_state(place)
     assert not draft.overridden
     saved = save(place, "", f"Calmly now.\n{draft.text}", if_match=draft.revision)
     assert saved.overridden
@@ -44,53 +51,57 @@ def test_the_first_save_creates_the_override_and_it_is_told(place):
 
 
 def test_a_text_for_a_prompt_that_changed_meanwhile_is_refused(place):
-    draft = look(place)
+    draft = load_prompt_state(place)
     save(place, "", draft.text + "one\n", if_match=draft.revision)
     with pytest.raises(StaleError):
         save(place, "", draft.text + "two\n", if_match=draft.revision)
     with pytest.raises(StaleError):
-        put_away(place, if_match=draft.revision)
-    assert look(place).text.endswith("one\n")
+        remove_own_prompt(place, if_match=draft.revision)
+    assert load_prompt_state(place).text.endswith("one\n")
 
 
 def test_what_is_saved_over_or_reset_is_put_aside(place):
-    saved = save(place, "", default() + "one\n", if_match=look(place).revision)
-    saved = save(place, "", default() + "two\n", if_match=saved.revision)
-    put_away(place, if_match=saved.revision)
+    saved = save(place, "", default_prompt_text() + "one\n", if_match=load_prompt_state(place).revision)
+    saved = save(place, "", default_prompt_text() + "two\n", if_match=saved.revision)
+    remove_own_prompt(place, if_match=saved.revision)
     aside = {each.read_text()[-4:] for each in (place.state / "prompts").iterdir()}
     assert aside == {"one\n", "two\n"}
-    assert not look(place).overridden
+    assert not load_prompt_state(place).overridden
 
 
 @pytest.mark.parametrize("text", ["", "---\ncategories: [\n---\nx", "---\ncategories:\n  a b: c\n---\nx"])
 def test_a_text_that_cannot_be_followed_is_not_saved(place, text):
-    draft = look(place)
+    draft = load_prompt_state(place)
     with pytest.raises(ConfigError):
         save(place, "", text, if_match=draft.revision)
-    assert look(place) == draft
+    assert load_prompt_state(place) == draft
 
 
 def test_a_prompt_broken_on_disk_is_shown_with_what_is_wrong_and_can_be_mended(place):
-    draft = look(place)
+    draft = load_prompt_state(place)
     draft.own.parent.mkdir(parents=True)
     draft.own.write_text("---\ncategories:\n  a b: c\n---\nx")
-    broken = look(place)
+    broken = load_prompt_state(place)
     assert broken.prompt is None
     assert "letters, digits" in broken.problem
     assert save(place, "", "Read on.", if_match=broken.revision).prompt is not None
 
 
 def test_a_declared_category_is_one_of_the_profiles(place):
-    draft = declare(
-        place, "", "health", {"belongs": "What concerns my health.", "users_words": False}, if_match=look(place).revision
+    draft = declare_category(
+        place,
+        "",
+        "health",
+        {"belongs": "What concerns my health.", "users_words": False},
+        if_match=load_prompt_state(place).revision,
     )
     assert declared(draft) == ["health"]
-    with opened(place) as workspace:
+    with open_workspace(place) as workspace:
         assert workspace.kind("health")[1].belongs == "What concerns my health."
-    draft = withdraw(place, "", "health", if_match=draft.revision)
-    assert (declared(draft), draft.text) == ([], default())
+    draft = remove_category(place, "", "health", if_match=draft.revision)
+    assert (declared(draft), draft.text) == ([], default_prompt_text())
     with pytest.raises(UsageError):
-        withdraw(place, "", "health", if_match=draft.revision)
+        remove_category(place, "", "health", if_match=draft.revision)
 
 
 def test_only_the_lines_of_the_category_change():
@@ -106,10 +117,10 @@ def test_only_the_lines_of_the_category_change():
 @pytest.mark.parametrize("form", ["{health: What concerns it.}", "\n- id: health\n  belongs: What concerns it."])
 def test_categories_in_another_form_are_kept(place, form):
     text = with_category(f"---\ncategories: {form}\n---\nRead.", "garden", {"belongs": "What grows."})
-    assert declared(save(place, "", text, if_match=look(place).revision)) == ["health", "garden"]
+    assert declared(save(place, "", text, if_match=load_prompt_state(place).revision)) == ["health", "garden"]
 
 
 def test_a_category_again_takes_the_place_of_the_one_before(place):
     text = with_category(with_category("Read.", "a", {"belongs": "One."}), "a", {"belongs": "Two: more."})
-    (category,) = save(place, "", text, if_match=look(place).revision).prompt.declared
+    (category,) = save(place, "", text, if_match=load_prompt_state(place).revision).prompt.declared
     assert category.belongs == "Two: more."

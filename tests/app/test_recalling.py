@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kept.evaluation.retrieval import archive
+from kept.evaluation.retrieval import archive_items
 from kept.paths import Paths
-from kept.pipeline.run import Options, run
-from kept.recall.index import Kind
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.recall.index import UnitKind
 from kept.recall.search import Filters, search
-from kept.workspace import opened
+from kept.workspace import open_workspace
 
 HOSTILE = (
     '"; -- ( * ^ : {',
@@ -29,13 +29,13 @@ HOSTILE = (
 @pytest.fixture
 def workspace(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         yield workspace
 
 
 def test_memories_summaries_and_turns_are_found_with_reasons(workspace):
     hits = search(workspace, "how do we store predictions in parquet?", limit=20)
-    assert {each.kind for each in hits} == {Kind.MEMORY, Kind.SUMMARY, Kind.TURN}
+    assert {each.kind for each in hits} == {UnitKind.MEMORY, UnitKind.SUMMARY, UnitKind.TURN}
     assert all(each.reasons and each.text and each.last_at for each in hits)
     assert any(each.project == "harbor" for each in hits)
 
@@ -51,19 +51,19 @@ def test_filters_bound_what_is_found(workspace):
     scope = next(each.scope for each in hits if each.scope.startswith("project:"))
     assert {each.scope for each in search(workspace, "parquet predictions dates", filters=Filters(scopes=(scope,)))} == {scope}
     assert search(workspace, "parquet", filters=Filters(project="nowhere")) == ()
-    last = max(each.last_at for each in hits if each.kind is Kind.TURN)
-    later = search(workspace, "parquet predictions dates", where=(Kind.TURN,), filters=Filters(since=last))
+    last = max(each.last_at for each in hits if each.kind is UnitKind.TURN)
+    later = search(workspace, "parquet predictions dates", where=(UnitKind.TURN,), filters=Filters(since=last))
     assert later
     assert all(each.last_at >= last for each in later)
     assert all(
         each.category == "decision"
-        for each in search(workspace, "parquet", where=(Kind.MEMORY,), filters=Filters(category="decision"))
+        for each in search(workspace, "parquet", where=(UnitKind.MEMORY,), filters=Filters(category="decision"))
     )
 
 
 def test_what_was_worked_on_is_found_as_a_summary(workspace):
-    (hit, *_) = search(workspace, "parquet predictions rejected csv", where=(Kind.SUMMARY,))
-    assert hit.kind is Kind.SUMMARY
+    (hit, *_) = search(workspace, "parquet predictions rejected csv", where=(UnitKind.SUMMARY,))
+    assert hit.kind is UnitKind.SUMMARY
     assert workspace.store.archive.event(hit.id) is not None
     assert hit.text
     assert hit.last_at
@@ -71,7 +71,7 @@ def test_what_was_worked_on_is_found_as_a_summary(workspace):
         search(
             workspace,
             "parquet predictions rejected csv",
-            where=(Kind.SUMMARY,),
+            where=(UnitKind.SUMMARY,),
             filters=Filters(until=hit.last_at, scopes=("user",)),
         )
         == ()
@@ -85,9 +85,9 @@ def test_of_two_turns_that_say_the_same_the_one_whose_conversation_is_about_the_
     filler = [said(f"f{n}", "We painted the fence.", "It rained all day.", "Lunch was late.") for n in range(4)]
     about = said("about", "The crane needs new cables.", "Then the weather turned.", "Which supplier do we take?")
     other = said("other", "The choir sings tonight.", "Then the evening came.", "Which supplier do we take?")
-    with opened(Paths(root=tmp_path, user=tmp_path), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as workspace:
-        names = archive(workspace, [each for group in (other, about, *filler) for each in group])
-        hits = search(workspace, "supplier of the crane cables", where=(Kind.TURN,))
+    with open_workspace(Paths(root=tmp_path, user=tmp_path), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as workspace:
+        names = archive_items(workspace, [each for group in (other, about, *filler) for each in group])
+        hits = search(workspace, "supplier of the crane cables", where=(UnitKind.TURN,))
     order = [names[each.id] for each in hits]
     assert order.index("about2") < order.index("other2")
 
@@ -101,10 +101,10 @@ def test_where_nothing_but_a_time_is_asked_for_nothing_of_another_time_answers(t
         said("2026-06-02", "Keep a diary of what you work on."),
         said("2026-06-03", "Lunch."),
     ]
-    with opened(Paths(root=tmp_path, user=tmp_path), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as workspace:
-        names = archive(workspace, items)
+    with open_workspace(Paths(root=tmp_path, user=tmp_path), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as workspace:
+        names = archive_items(workspace, items)
         asked = replace(workspace, clock=lambda: datetime(2026, 6, 4, tzinfo=UTC))
-        hits = search(asked, "what did I work on in February?", where=(Kind.TURN,))
+        hits = search(asked, "what did I work on in February?", where=(UnitKind.TURN,))
     assert [names[each.id] for each in hits] == ["2026-02-10"]
 
 
@@ -113,10 +113,10 @@ def asked(tmp_path):
     """Asks turns, archived in this order, for something at noon of a day; told are their ids."""
 
     def ask(items, query, day="2026-06-04"):
-        with opened(Paths(root=tmp_path, user=tmp_path), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as workspace:
-            names = archive(workspace, items)
+        with open_workspace(Paths(root=tmp_path, user=tmp_path), zone="UTC", env={"KEPT_EMBEDDINGS": "off"}) as workspace:
+            names = archive_items(workspace, items)
             then = replace(workspace, clock=lambda: datetime.fromisoformat(f"{day}T12:00:00+00:00"))
-            return [(names[each.id], each.reasons) for each in search(then, query, where=(Kind.TURN,))]
+            return [(names[each.id], each.reasons) for each in search(then, query, where=(UnitKind.TURN,))]
 
     return ask
 

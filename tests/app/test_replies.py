@@ -6,7 +6,7 @@ import pytest
 
 from kept.core.errors import UsageError
 from kept.evaluation.recordings import format_typed
-from kept.evaluation.replies import ACTIVE, UNPROPOSED, prepared, replayed
+from kept.evaluation.replies import ACTIVE, UNPROPOSED, collect_questions, replay_recordings
 from talking import OTHER, RULE, say
 
 LOST = "The harbor map must be drawn without any shadows in `map.py`."
@@ -37,20 +37,20 @@ def test_the_fate_of_each_passage_is_told_of_recorded_replies(desk_at, home, ses
     read, folder = sessions
     reader = tmp_path / "replies" / "careful"
     reader.mkdir(parents=True)
-    for number, ask in prepared(desk_at, read)[0].items():
+    for number, ask in collect_questions(desk_at, read)[0].items():
         lines = [line for line in ask.prompt.splitlines() if RULE in line and line.startswith("[e")]
         claims = [{"category": "constraint", "event": line[1 : line.index("]")], "passage": RULE} for line in lines]
         (reader / f"{number}.json").write_text(json.dumps({"memories": claims}))
-    (found,) = replayed(desk_at, reader.parent, folder, read)
+    (found,) = replay_recordings(desk_at, reader.parent, folder, read)
     assert found.losses[3] == {ACTIVE: 1, UNPROPOSED: 1}
-    assert (found.reader, found.unreadable, found.score.counts("active")) == ("careful", {}, (1, 1))
+    assert (found.reader, found.unreadable, found.score.count_right("active")) == ("careful", {}, (1, 1))
 
 
 def test_half_a_reply_is_told_and_gives_nothing(desk_at, sessions, tmp_path):
     read, folder = sessions
-    for number in prepared(desk_at, read)[0]:
+    for number in collect_questions(desk_at, read)[0]:
         (tmp_path / f"{number}.json").write_text('{"memories": [{"category": "constraint", "eve')
-    (found,) = [each for each in replayed(desk_at, tmp_path, folder, read) if each.reader == tmp_path.name]
+    (found,) = [each for each in replay_recordings(desk_at, tmp_path, folder, read) if each.reader == tmp_path.name]
     assert found.questions == 0
     assert set(found.unreadable.values()) == {"the reply ends in the middle of its JSON"}
 
@@ -58,7 +58,7 @@ def test_half_a_reply_is_told_and_gives_nothing(desk_at, sessions, tmp_path):
 def test_a_folder_without_replies_is_named(desk_at, sessions, tmp_path):
     read, folder = sessions
     with pytest.raises(UsageError, match="no replies"):
-        replayed(desk_at, folder, folder, read)
+        replay_recordings(desk_at, folder, folder, read)
 
 
 def test_readers_share_one_reading_of_the_transcripts_and_none_sees_anothers_memories(desk_at, sessions, tmp_path):
@@ -69,20 +69,20 @@ def test_readers_share_one_reading_of_the_transcripts_and_none_sees_anothers_mem
         opened.append(place)
         return desk_at(place)
 
-    for number, ask in prepared(desk_at, read)[0].items():
+    for number, ask in collect_questions(desk_at, read)[0].items():
         (line,) = [line for line in ask.prompt.splitlines() if LOST in line and line.startswith("[e")]
         claim = {"category": "constraint", "event": line[1 : line.index("]")], "passage": LOST}
         for reader, claims in (("careful", [claim]), ("silent", [])):
             (tmp_path / "replies" / reader).mkdir(parents=True, exist_ok=True)
             (tmp_path / "replies" / reader / f"{number}.json").write_text(json.dumps({"memories": claims}))
-    careful, silent = replayed(counted, tmp_path / "replies", folder, read)
+    careful, silent = replay_recordings(counted, tmp_path / "replies", folder, read)
     assert len(opened) == 1
     assert (careful.losses[3][ACTIVE], silent.losses[3][ACTIVE]) == (2, 1)  # rules find the other one
 
 
 def test_a_reply_is_found_again_where_its_events_have_other_numbers_and_its_question_another_id(desk_at, sessions, tmp_path):
     read, folder = sessions
-    asks, files = prepared(desk_at, read)
+    asks, files = collect_questions(desk_at, read)
     rows = []
     (tmp_path / "replies" / "careful").mkdir(parents=True)
     for number, ask in asks.items():
@@ -92,17 +92,17 @@ def test_a_reply_is_found_again_where_its_events_have_other_numbers_and_its_ques
         claim = {"category": "constraint", "event": f"e{int(line[2 : line.index(']')]) + 70}", "passage": RULE}
         (tmp_path / "replies" / "careful" / f"old{number}.json").write_text(json.dumps({"memories": [claim]}))
     (tmp_path / "manifest.json").write_text(json.dumps({"questions": rows}))
-    (found,) = replayed(desk_at, tmp_path / "replies", folder, read)
+    (found,) = replay_recordings(desk_at, tmp_path / "replies", folder, read)
     assert (found.replies, found.turns[0]) == ((1, 1), found.turns[1])
     assert found.losses[3][ACTIVE] == 1
 
 
 def test_typed_turns_that_are_in_no_question_any_more_are_told(desk_at, sessions, tmp_path):
     read, folder = sessions
-    (ask,) = prepared(desk_at, read)[0].values()
+    (ask,) = collect_questions(desk_at, read)[0].values()
     typed = f"{format_typed(ask)} 900:deadbeef"
     (tmp_path / "replies" / "careful").mkdir(parents=True)
     (tmp_path / "replies" / "careful" / "old.json").write_text('{"memories": []}')
     (tmp_path / "manifest.json").write_text(json.dumps({"questions": [{"id": "old", "sessions": ask.about, "typed": typed}]}))
-    (found,) = replayed(desk_at, tmp_path / "replies", folder, read)
+    (found,) = replay_recordings(desk_at, tmp_path / "replies", folder, read)
     assert found.turns == (len(typed.split()) - 1, len(typed.split()))

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.errors import BusyError, UsageError
 from kept.core.memory import Status
 from kept.curation import passes as curating
-from kept.curation.guard import Stop
-from kept.local.files import locked
+from kept.curation.guard import GuardStop
+from kept.local.files import hold_lock
 from kept.memories import person
-from kept.memories.browse import exported
-from kept.memories.history import history, redo, undo
-from kept.pipeline.erase.forget import forget, request_of
-from kept.pipeline.run import Options, run
-from kept.recall.index import Kind
+from kept.memories.browse import to_export
+from kept.memories.history import redo, run_history, undo
+from kept.pipeline.erase.forget import forget, make_erasure_request
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.recall.index import UnitKind
 from kept.recall.search import search
 from talking import forget_ids
 
@@ -33,7 +33,7 @@ def snapshot(folder: Path) -> dict[str, tuple[str, int]]:
 
 def outcome(workspace) -> list[str]:
     """Everything that is remembered, without what depends on where the home is."""
-    rows = [exported(workspace, each) for each in workspace.store.log.memories()]
+    rows = [to_export(workspace, each) for each in workspace.store.log.memories()]
     for row in rows:
         for quote in row["evidence"]:
             quote["source"] = Path(quote["source"]).name
@@ -46,7 +46,7 @@ def memory_file(folder: Path) -> Path:
 
 def test_a_run_over_the_sample_writes_a_memory_file_a_person_would_want(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        report = run(workspace, [], Options())
+        report = run_pipeline(workspace, [], RunOptions())
         assert report.active >= 4
         text = memory_file(home).read_text()
     for words in ("rejected.csv", "ISO 8601", "Parquet", "pip install -e ."):
@@ -55,7 +55,7 @@ def test_a_run_over_the_sample_writes_a_memory_file_a_person_would_want(desk_at,
 
 def test_every_memory_has_words_and_all_but_fixes_have_the_users_own(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         for memory in workspace.store.log.memories():
             assert memory.evidence, memory.content
             if memory.status is Status.ACTIVE and memory.category != "known_fix":
@@ -64,10 +64,10 @@ def test_every_memory_has_words_and_all_but_fixes_have_the_users_own(desk_at, ho
 
 def test_a_second_run_writes_nothing_at_all(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     before = snapshot(home)
     with desk_at(home) as workspace:
-        report = run(workspace, [], Options())
+        report = run_pipeline(workspace, [], RunOptions())
     assert report.body()["operations"] == {}
     assert snapshot(home) == before
 
@@ -76,7 +76,7 @@ def test_nothing_outside_the_home_is_written(desk_at, tmp_path, transcripts, hom
     other = tmp_path / "trial"
     before = snapshot(home / ".claude")
     with desk_at(other) as workspace:
-        run(workspace, [transcripts], Options())
+        run_pipeline(workspace, [transcripts], RunOptions())
     assert snapshot(home / ".claude") == before
     assert memory_file(other).is_file()
 
@@ -84,7 +84,7 @@ def test_nothing_outside_the_home_is_written(desk_at, tmp_path, transcripts, hom
 @pytest.mark.parametrize("share", [0.15, 0.4, 0.55, 0.8])
 def test_a_session_read_as_it_grows_gives_what_reading_it_at_once_gives(desk_at, tmp_path, transcripts, share):
     with desk_at(tmp_path / "whole") as workspace:
-        run(workspace, [transcripts], Options())
+        run_pipeline(workspace, [transcripts], RunOptions())
         whole = outcome(workspace)
     growing = tmp_path / "growing"
     shutil.copytree(transcripts, growing)
@@ -92,13 +92,13 @@ def test_a_session_read_as_it_grows_gives_what_reading_it_at_once_gives(desk_at,
     for path, data in full.items():
         path.write_bytes(data[: int(len(data) * share)])
     with desk_at(tmp_path / "parts") as workspace:
-        run(workspace, [growing], Options())
+        run_pipeline(workspace, [growing], RunOptions())
         for path, data in full.items():
             with path.open("ab") as file:
                 file.write(data[int(len(data) * share) :])
-        run(workspace, [growing], Options())
+        run_pipeline(workspace, [growing], RunOptions())
         assert outcome(workspace) == whole
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
 
 
 def test_the_order_in_which_files_are_read_makes_no_difference(desk_at, tmp_path, transcripts):
@@ -107,7 +107,7 @@ def test_the_order_in_which_files_are_read_makes_no_difference(desk_at, tmp_path
     for number, order in enumerate((files, files[::-1], files[1:] + files[:1])):
         with desk_at(tmp_path / f"h{number}") as workspace:
             for path in order:
-                run(workspace, [path], Options())
+                run_pipeline(workspace, [path], RunOptions())
             # What is one memory keeps the id under which it was known first.
             found.append(
                 [
@@ -122,19 +122,19 @@ def test_the_order_in_which_files_are_read_makes_no_difference(desk_at, tmp_path
 
 def test_undo_takes_back_the_run_and_redo_brings_it_back(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         before, text = outcome(workspace), memory_file(home).read_text()
-        settle(workspace, lambda: undo(workspace))
+        apply_person_change(workspace, lambda: undo(workspace))
         assert outcome(workspace) == []
         assert not memory_file(home).exists()
-        assert workspace.store.damage() == ()
-        report = run(workspace, [], Options())
+        assert workspace.store.find_damage() == ()
+        report = run_pipeline(workspace, [], RunOptions())
         assert report.body()["operations"] == {}
         assert outcome(workspace) == []
-        settle(workspace, lambda: redo(workspace))
+        apply_person_change(workspace, lambda: redo(workspace))
         assert outcome(workspace) == before
         assert memory_file(home).read_text() == text
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
 
 
 def test_an_undo_with_nothing_to_undo_says_so(desk_at, home):
@@ -144,7 +144,7 @@ def test_an_undo_with_nothing_to_undo_says_so(desk_at, home):
 
 def test_hand_edits_survive_ten_runs(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         path = memory_file(home)
         lines = path.read_text().splitlines()
         facts = [line for line in lines if line.startswith("- ")]
@@ -154,35 +154,35 @@ def test_hand_edits_survive_ten_runs(desk_at, home, transcripts):
         lines += ["", "My own paragraph about the harbour.", "- Call the harbour office before noon."]
         path.write_text("\n".join(lines) + "\n")
         for number in range(10):
-            report = run(workspace, [], Options(force=number % 2 == 1))
+            report = run_pipeline(workspace, [], RunOptions(force=number % 2 == 1))
             text = path.read_text()
             assert "- Dates are ISO 8601 in UTC, everywhere, said Sam." in text
             assert deleted not in text
             assert "My own paragraph about the harbour." in text
             assert text.count("Call the harbour office before noon.") == 1
             assert (report.body()["operations"] == {}) == (number > 0)
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
 
 
 def test_an_added_line_waits_for_a_person_and_stays_where_it_is(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         with memory_file(home).open("a") as file:
             file.write("- Always deploy from the release branch.\n")
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         (held,) = [each for each in workspace.store.log.memories() if "release branch" in each.content]
         assert held.status is Status.HELD
-        settle(workspace, lambda: person.approve(workspace, held.id))
+        apply_person_change(workspace, lambda: person.approve(workspace, held.id))
         assert memory_file(home).read_text().count("Always deploy from the release branch.") == 1
 
 
 def test_an_emptied_file_is_put_aside_and_written_anew(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         path, before = memory_file(home), outcome(workspace)
         text = path.read_text()
         path.write_text("\0\0\0")
-        report = run(workspace, [], Options())
+        report = run_pipeline(workspace, [], RunOptions())
         assert report.partly
         assert path.read_text() == text
         assert outcome(workspace) == before
@@ -192,10 +192,10 @@ def test_an_emptied_file_is_put_aside_and_written_anew(desk_at, home, transcript
 
 def test_a_missing_file_is_written_again_and_deletes_nothing(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         before, text = outcome(workspace), memory_file(home).read_text()
         memory_file(home).unlink()
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert outcome(workspace) == before
         assert memory_file(home).read_text() == text
 
@@ -204,17 +204,17 @@ def test_a_file_of_that_name_from_before_keeps_its_bytes(desk_at, home, transcri
     memory_file(home).parent.mkdir(parents=True)
     memory_file(home).write_text("# Mine\n\n- I wrote this myself.\n")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
+        run_pipeline(workspace, [], RunOptions())
     assert "# Mine\n\n- I wrote this myself.\n" in memory_file(home).read_text()
 
 
 def test_a_vanished_transcript_deletes_nothing_and_its_evidence_still_opens(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         before = outcome(workspace)
         shutil.rmtree(transcripts)
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert outcome(workspace) == before
         memory = next(each for each in workspace.store.log.memories() if each.evidence)
         assert workspace.store.archive.event(memory.evidence[0].event) is not None
@@ -222,17 +222,17 @@ def test_a_vanished_transcript_deletes_nothing_and_its_evidence_still_opens(desk
 
 def test_what_is_forgotten_does_not_come_back(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         ids = [each.id for each in workspace.store.log.memories() if "ISO 8601" in each.content]
         assert ids
         forget_ids(workspace, ids)
         with pytest.raises(UsageError, match="cannot be undone"):
             undo(workspace)
-        run(workspace, [], Options(force=True))
+        run_pipeline(workspace, [], RunOptions(force=True))
         assert not [each for each in workspace.store.log.memories() if "ISO 8601" in each.content]
         assert "ISO 8601" not in memory_file(home).read_text()
         assert b"ISO 8601" not in workspace.store.path.read_bytes()
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
 
 
 def test_a_dry_run_changes_nothing_and_says_what_would_change(desk_at, home, transcripts):
@@ -240,7 +240,7 @@ def test_a_dry_run_changes_nothing_and_says_what_would_change(desk_at, home, tra
         workspace.store.key("redaction")
     before = snapshot(home)
     with desk_at(home) as workspace:
-        report = run(workspace, [], Options(dry=True))
+        report = run_pipeline(workspace, [], RunOptions(dry=True))
     after = {name: state for name, state in snapshot(home).items() if not name.endswith(".lock")}
     assert report.active >= 4
     assert report.body()["outputs"]
@@ -248,15 +248,15 @@ def test_a_dry_run_changes_nothing_and_says_what_would_change(desk_at, home, tra
 
 
 def test_a_second_run_at_the_same_time_is_told_so(desk_at, home, transcripts):
-    with desk_at(home) as workspace, locked(workspace.paths.lock), pytest.raises(BusyError, match="already running"):
-        run(workspace, [], Options())
+    with desk_at(home) as workspace, hold_lock(workspace.paths.lock), pytest.raises(BusyError, match="already running"):
+        run_pipeline(workspace, [], RunOptions())
 
 
 def test_a_file_that_cannot_be_read_is_skipped_counted_and_named(desk_at, home, transcripts):
     bad = next(transcripts.iterdir()) / "wide.jsonl"
     bad.write_bytes('{"type":"user"}\n'.encode("utf-16"))
     with desk_at(home) as workspace:
-        report = run(workspace, [bad, transcripts], Options())
+        report = run_pipeline(workspace, [bad, transcripts], RunOptions())
         assert [path for path, _ in report.reading.skipped] == [str(bad)]
         assert report.partly
         assert report.active >= 4
@@ -264,32 +264,34 @@ def test_a_file_that_cannot_be_read_is_skipped_counted_and_named(desk_at, home, 
 
 def test_only_sessions_of_the_days_asked_for_are_extracted_and_the_others_wait(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options(since=workspace.day("2026-09-20")))
+        run_pipeline(workspace, [], RunOptions(since=workspace.day("2026-09-20")))
         assert all(each.last_seen.day == 21 for each in workspace.store.log.memories())
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert any(each.first_seen.day == 14 for each in workspace.store.log.memories())
 
 
 def test_a_told_memory_is_in_the_file_at_once_and_undo_takes_it_out(desk_at, home):
     with desk_at(home) as workspace:
-        settle(workspace, lambda: person.add(workspace, "Always run the linter before a commit.", "constraint"))
+        apply_person_change(
+            workspace, lambda: person.create_memory(workspace, "Always run the linter before a commit.", "constraint")
+        )
         assert "Always run the linter before a commit." in memory_file(home).read_text()
-        settle(workspace, lambda: undo(workspace))
+        apply_person_change(workspace, lambda: undo(workspace))
         assert not memory_file(home).exists()
 
 
 def test_memories_and_turns_are_found_by_their_words(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert any("Parquet" in hit.text for hit in search(workspace, "how do we store predictions in parquet?"))
-        assert search(workspace, "rsync permission", where=(Kind.TURN,))[0].kind is Kind.TURN
+        assert search(workspace, "rsync permission", where=(UnitKind.TURN,))[0].kind is UnitKind.TURN
         assert search(workspace, '"; -- ( * ^ : {') == ()
 
 
 def test_the_history_lists_what_each_run_did(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        (entry,) = history(workspace)
+        run_pipeline(workspace, [], RunOptions())
+        (entry,) = run_history(workspace)
         assert entry.run.command == "run"
         assert {made.stage for made, _ in entry.passes} == {"extract", "curate"}
         assert entry.run.report["accepted"] >= 4
@@ -297,73 +299,73 @@ def test_the_history_lists_what_each_run_did(desk_at, home, transcripts):
 
 def test_a_line_made_longer_than_a_memory_can_be_stays_as_the_person_wrote_it(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         path = memory_file(home)
         lines = path.read_text().splitlines()
         long = "- " + "a very long explanation of it all " * 100
         lines[next(i for i, line in enumerate(lines) if line.startswith("- "))] = long.rstrip()
         path.write_text("\n".join(lines) + "\n")
         for _ in range(3):
-            run(workspace, [], Options())
+            run_pipeline(workspace, [], RunOptions())
             assert long.rstrip() in path.read_text()
 
 
 def test_an_incident_is_forgotten_by_its_source_and_does_not_come_back(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         path = next(each.evidence[0].path for each in workspace.store.log.memories() if "Parquet" in each.content)
-        chosen = person.derived(workspace, source=path)
+        chosen = person.select_memories(workspace, source=path)
         others = {each.id for each in workspace.store.log.memories()} - {each.id for each in chosen}
         assert chosen
         assert others
-        forget(workspace, request_of(workspace, source=path))
-        run(workspace, [], Options(force=True))
-        assert person.derived(workspace, source=path) == ()
+        forget(workspace, make_erasure_request(workspace, source=path))
+        run_pipeline(workspace, [], RunOptions(force=True))
+        assert person.select_memories(workspace, source=path) == ()
         assert {each.id for each in workspace.store.log.memories() if each.content} >= others
         assert b"duckdb" not in workspace.store.path.read_bytes()
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
 
 
 def test_a_whole_source_is_forgotten_by_its_name(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        chosen = person.derived(workspace, source="claude-code")
+        run_pipeline(workspace, [], RunOptions())
+        chosen = person.select_memories(workspace, source="claude-code")
         assert {each.id for each in chosen} == {each.id for each in workspace.store.log.memories()}
-        assert person.derived(workspace, source="codex") == ()
-        gone = forget(workspace, request_of(workspace, source="claude-code"))
+        assert person.select_memories(workspace, source="codex") == ()
+        gone = forget(workspace, make_erasure_request(workspace, source="claude-code"))
         assert len(gone.sessions) >= 2
-        run(workspace, [], Options(force=True))
+        run_pipeline(workspace, [], RunOptions(force=True))
         assert not [each for each in workspace.store.log.memories() if each.content]
 
 
 def test_what_was_first_seen_since_a_day_can_be_forgotten_together(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        start, _ = workspace.span(workspace.day("2026-09-20"))
-        chosen = person.derived(workspace, since=start)
+        run_pipeline(workspace, [], RunOptions())
+        start, _ = workspace.day_bounds(workspace.day("2026-09-20"))
+        chosen = person.select_memories(workspace, since=start)
         assert {each.first_seen.day for each in chosen} == {21}
         with pytest.raises(UsageError, match="say what"):
-            person.derived(workspace)
+            person.select_memories(workspace)
 
 
 def test_what_a_guard_stopped_is_noted_once_waits_and_is_let_through_by_a_person(desk_at, home, transcripts, monkeypatch):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         before = outcome(workspace)
-        stop = [Stop(category="constraint", active=8, lost=7)]
-        monkeypatch.setattr(curating, "overreach", lambda *_, **__: tuple(stop))
+        stop = [GuardStop(category="constraint", active=8, lost=7)]
+        monkeypatch.setattr(curating, "find_overreach", lambda *_, **__: tuple(stop))
         grown = next(transcripts.rglob("*.jsonl"))
         grown.write_text(
             grown.read_text() + said("from now on we always tag releases as harbor-2026.x in release.yml, never with a v")
         )
-        report = run(workspace, [], Options())
+        report = run_pipeline(workspace, [], RunOptions())
         assert report.partly
         assert report.curated.stopped
         assert outcome(workspace) == before
-        passes = len(list(workspace.store.log.heads()))
-        assert run(workspace, [], Options()).curated.stopped
-        assert len(list(workspace.store.log.heads())) == passes
-        report = run(workspace, [], Options(allow=True))
+        passes = len(list(workspace.store.log.pass_heads()))
+        assert run_pipeline(workspace, [], RunOptions()).curated.stopped
+        assert len(list(workspace.store.log.pass_heads())) == passes
+        report = run_pipeline(workspace, [], RunOptions(allow=True))
         assert report.curated.operations["add"] == 1
         assert any("release.yml" in each.content for each in workspace.store.log.memories())
 

@@ -9,22 +9,22 @@ from datetime import timedelta
 
 import pytest
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.errors import BusyError, DamagedError, StoreError, UsageError
 from kept.core.event import Origin
 from kept.core.memory import Status
-from kept.local.files import locked
+from kept.local.files import hold_lock
 from kept.memories import person
-from kept.memories.backups import KEEP, backup, backups, safeguard
-from kept.memories.browse import exported
+from kept.memories.backups import KEEP, create_backup, find_backups, make_daily_backup
+from kept.memories.browse import to_export
 from kept.memories.history import undo
 from kept.outputs.write import FileState
 from kept.paths import Paths
-from kept.pipeline.run import Options, run
-from kept.pipeline.safety import check, export_archive, import_file, restore
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.safety import check_home, export_archive, import_file, restore_store
 from kept.store.backups import is_intact
 from kept.store.sqlite import SqliteStore
-from kept.workspace import opened
+from kept.workspace import open_workspace
 from talking import forget_ids
 
 
@@ -33,77 +33,77 @@ def memory_file(home):
 
 
 def forms(workspace) -> list[str]:
-    return sorted(json.dumps(exported(workspace, each), sort_keys=True) for each in workspace.store.log.memories())
+    return sorted(json.dumps(to_export(workspace, each), sort_keys=True) for each in workspace.store.log.memories())
 
 
 def export_lines(workspace, path) -> None:
-    path.write_text("".join(f"{json.dumps(exported(workspace, each))}\n" for each in workspace.store.log.memories()))
+    path.write_text("".join(f"{json.dumps(to_export(workspace, each))}\n" for each in workspace.store.log.memories()))
 
 
 def test_a_backup_is_a_store_of_its_owner_and_overwrites_nothing(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        made = backup(workspace, home / "copy.db")
+        run_pipeline(workspace, [], RunOptions())
+        made = create_backup(workspace, home / "copy.db")
         assert made.stat().st_mode & 0o777 == 0o600
         with SqliteStore(made) as copy:
             assert copy.log.memories() == workspace.store.log.memories()
         with pytest.raises(UsageError, match="already"):
-            backup(workspace, made)
+            create_backup(workspace, made)
         assert workspace.store.log.runs(1)[0].report == {"path": str(made)}
 
 
 def test_a_damaged_store_gives_no_backup_and_no_half_written_file(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        workspace.store._database.raw("UPDATE sealed SET words = replace(words, 'content', 'cuntent')")
+        run_pipeline(workspace, [], RunOptions())
+        workspace.store._database.execute_sql("UPDATE sealed SET words = replace(words, 'content', 'cuntent')")
         with pytest.raises(DamagedError, match="damaged"):
-            backup(workspace, home / "copy.db")
+            create_backup(workspace, home / "copy.db")
         with pytest.raises(StoreError):
-            safeguard(workspace)
+            make_daily_backup(workspace)
     assert not (home / "copy.db").exists()
     assert list(workspace.paths.backups.glob("kept-*")) == []
 
 
 def test_the_first_curation_of_a_day_is_preceded_by_a_backup(desk_at, home, transcripts, clock):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert not workspace.paths.backups.exists()  # there was nothing to lose
-        assert safeguard(workspace) is not None
-        assert safeguard(workspace) is None
-        clock.moment += timedelta(days=1)
-        assert safeguard(workspace) is not None
+        assert make_daily_backup(workspace) is not None
+        assert make_daily_backup(workspace) is None
+        clock.parse_moment += timedelta(days=1)
+        assert make_daily_backup(workspace) is not None
         assert len(list(workspace.paths.backups.glob("kept-*.db"))) == 2
 
 
 def test_nothing_is_curated_where_no_backup_can_be_made(desk_at, home, transcripts):
     files = sorted(transcripts.rglob("*.jsonl"))
     with desk_at(home) as workspace:
-        run(workspace, files[:1], Options())
+        run_pipeline(workspace, files[:1], RunOptions())
         before = forms(workspace)
         workspace.paths.backups.write_text("in the way")
-        report = run(workspace, files, Options())
+        report = run_pipeline(workspace, files, RunOptions())
         assert report.partly
         assert any("no backup could be made" in each for each in report.written.problems)
         assert forms(workspace) == before
         workspace.paths.backups.unlink()
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert forms(workspace) != before
 
 
 def test_an_older_good_backup_is_never_pruned_for_a_newer_bad_one(desk_at, home, transcripts, clock):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         made = []
         for _ in range(KEEP):
-            made.append(safeguard(workspace))
-            clock.moment += timedelta(days=1)
+            made.append(make_daily_backup(workspace))
+            clock.parse_moment += timedelta(days=1)
         data = bytearray(made[-1].read_bytes())
         data[len(data) // 2] ^= 1
         made[-1].write_bytes(data)
-        made.append(safeguard(workspace))
+        made.append(make_daily_backup(workspace))
         assert all(each.exists() for each in made)
-        clock.moment += timedelta(days=1)
-        made.append(safeguard(workspace))
+        clock.parse_moment += timedelta(days=1)
+        made.append(make_daily_backup(workspace))
         assert [each for each in made if not each.exists()] == [made[0]]
 
 
@@ -113,17 +113,19 @@ def _undated(text):
 
 def test_restoring_brings_the_day_back_and_puts_the_present_aside(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         before, text = forms(workspace), memory_file(home).read_text()
-        made = backup(workspace, home / "copy.db")
-        settle(workspace, lambda: person.add(workspace, "Always run the linter before a commit.", "constraint"))
+        made = create_backup(workspace, home / "copy.db")
+        apply_person_change(
+            workspace, lambda: person.create_memory(workspace, "Always run the linter before a commit.", "constraint")
+        )
         after = forms(workspace)
     memory_file(home).write_text(memory_file(home).read_text().replace("ISO 8601", "ISO 8601 (the basic form)"))
-    done = restore(workspace.paths, made, lambda: desk_at(home))
+    done = restore_store(workspace.paths, made, lambda: desk_at(home))
     assert done.written.problems == []
     with SqliteStore(done.aside) as old, desk_at(home) as workspace:
         assert len(old.log.memories()) == len(after)
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
         assert len(forms(workspace)) == len(before)
         held = [each for each in workspace.store.log.memories() if each.status is Status.HELD and "linter" in each.content]
         assert held == []  # a line of the store that was put aside is not taken for an addition by hand
@@ -133,21 +135,21 @@ def test_restoring_brings_the_day_back_and_puts_the_present_aside(desk_at, home,
 
 def test_forgetting_reaches_a_backup_that_was_restored_and_those_that_only_the_replaced_store_noted(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        one, two = (backup(workspace, home / f"{name}.db") for name in ("one", "two"))
-    restore(workspace.paths, one, lambda: desk_at(home))
+        run_pipeline(workspace, [], RunOptions())
+        one, two = (create_backup(workspace, home / f"{name}.db") for name in ("one", "two"))
+    restore_store(workspace.paths, one, lambda: desk_at(home))
     with desk_at(home) as workspace:
-        assert {one, two} <= set(backups(workspace))
+        assert {one, two} <= set(find_backups(workspace))
 
 
 def test_restoring_works_where_the_present_store_does_not_open(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         before, text = forms(workspace), memory_file(home).read_text()
-        made = backup(workspace, home / "copy.db")
+        made = create_backup(workspace, home / "copy.db")
     workspace.paths.store.write_bytes(b"\0" * 5000)
     memory_file(home).write_text(f"{text}- A line nobody can tell the author of.\n")
-    done = restore(workspace.paths, made, lambda: desk_at(home))
+    done = restore_store(workspace.paths, made, lambda: desk_at(home))
     assert done.aside.read_bytes() == b"\0" * 5000
     assert any("kept at" in each for each in done.written.problems)
     with desk_at(home) as workspace:
@@ -157,16 +159,16 @@ def test_restoring_works_where_the_present_store_does_not_open(desk_at, home, tr
 
 def test_a_damaged_backup_restores_nothing(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        made = backup(workspace, home / "copy.db")
+        run_pipeline(workspace, [], RunOptions())
+        made = create_backup(workspace, home / "copy.db")
         before = forms(workspace)
     with SqliteStore(made) as copy:
-        copy._database.raw("UPDATE passes SET subject = 'another' WHERE id = 1")
+        copy._database.execute_sql("UPDATE passes SET subject = 'another' WHERE id = 1")
     for wrong in (made, home / "nowhere.db", memory_file(home)):
         with pytest.raises((StoreError, UsageError)):
-            restore(workspace.paths, wrong, lambda: desk_at(home))
-    with locked(workspace.paths.lock), pytest.raises(BusyError):
-        restore(workspace.paths, made, lambda: desk_at(home))
+            restore_store(workspace.paths, wrong, lambda: desk_at(home))
+    with hold_lock(workspace.paths.lock), pytest.raises(BusyError):
+        restore_store(workspace.paths, made, lambda: desk_at(home))
     with desk_at(home) as workspace:
         assert forms(workspace) == before
     assert sorted(each.name for each in workspace.paths.state.iterdir() if "restoring" in each.name) == []
@@ -182,13 +184,13 @@ FOREIGN = {
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_a_backup_with_a_trigger_a_view_or_a_table_that_kept_did_not_make_is_not_restored(desk_at, home, transcripts, kind):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        made = backup(workspace, home / "copy.db")
+        run_pipeline(workspace, [], RunOptions())
+        made = create_backup(workspace, home / "copy.db")
         before = forms(workspace)
     with closing(sqlite3.connect(made)) as copy:
         copy.execute(FOREIGN[kind])
     with pytest.raises(DamagedError, match=f"{kind} "):
-        restore(workspace.paths, made, lambda: desk_at(home))
+        restore_store(workspace.paths, made, lambda: desk_at(home))
     with desk_at(home) as workspace:
         assert forms(workspace) == before
 
@@ -196,7 +198,7 @@ def test_a_backup_with_a_trigger_a_view_or_a_table_that_kept_did_not_make_is_not
 @pytest.mark.parametrize("kind", ["trigger", "view"])
 def test_a_store_with_a_trigger_or_a_view_that_kept_did_not_make_is_not_opened(desk_at, home, transcripts, kind):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     with closing(sqlite3.connect(workspace.paths.store)) as store:
         store.execute(FOREIGN[kind])
     with pytest.raises(DamagedError, match=f"{kind} "), desk_at(home):
@@ -205,18 +207,18 @@ def test_a_store_with_a_trigger_or_a_view_that_kept_did_not_make_is_not_opened(d
 
 def test_a_store_that_was_replaced_takes_no_more_writes_from_those_who_had_it_open(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
-        made = backup(workspace, home / "copy.db")
-        restore(workspace.paths, made, lambda: desk_at(home))
+        run_pipeline(workspace, [], RunOptions())
+        made = create_backup(workspace, home / "copy.db")
+        restore_store(workspace.paths, made, lambda: desk_at(home))
         with pytest.raises(StoreError, match="replaced"):
-            person.add(workspace, "Always run the linter before a commit.", "constraint")
+            person.create_memory(workspace, "Always run the linter before a commit.", "constraint")
 
 
 def test_forgetting_rewrites_the_copies_of_the_store_and_leaves_them_whole(desk_at, home, transcripts, tmp_path):
     with desk_at(home) as workspace:
-        empty = backup(workspace, tmp_path / "empty.db")
-        run(workspace, [], Options())
-        full = backup(workspace, tmp_path / "full.db")
+        empty = create_backup(workspace, tmp_path / "empty.db")
+        run_pipeline(workspace, [], RunOptions())
+        full = create_backup(workspace, tmp_path / "full.db")
         memories = [each for each in workspace.store.log.memories() if "ISO 8601" in each.content]
         before, others = empty.read_bytes(), [each for each in workspace.store.log.memories() if each not in memories]
         gone = forget_ids(workspace, [each.id for each in memories])
@@ -225,32 +227,32 @@ def test_forgetting_rewrites_the_copies_of_the_store_and_leaves_them_whole(desk_
         for copy in (full, *(each for each in workspace.paths.backups.glob("kept-*.db") if is_intact(each))):
             assert b"ISO 8601" not in copy.read_bytes()
             with SqliteStore(copy) as store:
-                assert store.damage() == ()
+                assert store.find_damage() == ()
                 assert [each for each in store.log.memories() if each.content] == others
 
 
 def test_an_archive_gives_an_empty_home_the_same_memories_history_and_evidence(desk_at, home, transcripts, tmp_path):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         ids = [each.id for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
         forget_ids(workspace, ids[:1])
         person.pin(workspace, ids[1])
         path = tmp_path / "kept.jsonl.gz"
-        rows, expected, text = list(workspace.store.rows()), forms(workspace), memory_file(home).read_text()
+        rows, expected, text = list(workspace.store.export_rows()), forms(workspace), memory_file(home).read_text()
         export_archive(workspace, path)
         assert path.stat().st_mode & 0o777 == 0o600
-        after = list(workspace.store.rows())  # that it was exported is noted behind what it holds
+        after = list(workspace.store.export_rows())  # that it was exported is noted behind what it holds
         with pytest.raises(UsageError, match="already"):
             import_file(workspace, path)
-        assert list(workspace.store.rows()) == after
+        assert list(workspace.store.export_rows()) == after
     with desk_at(tmp_path / "new") as workspace:
-        done, _ = settle(workspace, lambda: import_file(workspace, path))
+        done, _ = apply_person_change(workspace, lambda: import_file(workspace, path))
         assert done.whole
-        assert list(workspace.store.rows()) == rows
+        assert list(workspace.store.export_rows()) == rows
         assert forms(workspace) == expected
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
         assert memory_file(tmp_path / "new").read_text().splitlines() == memory_file(home).read_text().splitlines() or text
-        report = run(workspace, [transcripts], Options(force=True))
+        report = run_pipeline(workspace, [transcripts], RunOptions(force=True))
         assert report.body()["operations"] == {}
         assert workspace.store.log.memory(ids[0]).content == ""
 
@@ -258,24 +260,24 @@ def test_an_archive_gives_an_empty_home_the_same_memories_history_and_evidence(d
 @pytest.mark.parametrize("cut", [0.1, 0.5, 0.99])
 def test_an_archive_that_is_cut_short_imports_nothing(desk_at, home, transcripts, tmp_path, cut):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         export_archive(workspace, tmp_path / "kept.gz")
     data = (tmp_path / "kept.gz").read_bytes()
     (tmp_path / "kept.gz").write_bytes(data[: int(len(data) * cut)])
     with desk_at(tmp_path / "new") as workspace:
         with pytest.raises(StoreError, match="nothing was changed"):
             import_file(workspace, tmp_path / "kept.gz")
-        assert list(workspace.store.log.heads()) == []
+        assert list(workspace.store.log.pass_heads()) == []
         assert not [*workspace.store.archive.files()]
 
 
 def test_exported_memories_are_imported_once_and_undo_takes_them_back(desk_at, home, transcripts, tmp_path):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         export_lines(workspace, tmp_path / "m.jsonl")
         active = {each.content: each for each in workspace.store.log.memories() if each.status is Status.ACTIVE}
     with desk_at(tmp_path / "new") as workspace:
-        done, _ = settle(workspace, lambda: import_file(workspace, tmp_path / "m.jsonl"))
+        done, _ = apply_person_change(workspace, lambda: import_file(workspace, tmp_path / "m.jsonl"))
         assert set(done.added) == {"held"}, "the sessions are not in this home's archive"
         assert done.added["held"] >= 4
         for memory in workspace.store.log.memories():
@@ -283,7 +285,7 @@ def test_exported_memories_are_imported_once_and_undo_takes_them_back(desk_at, h
                 source = active[memory.content]
                 assert (memory.origin, memory.first_seen, memory.last_seen) == (source.origin, source.first_seen, source.last_seen)
                 assert [each.event for each in memory.evidence] == [each.event for each in source.evidence]
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
         again = import_file(workspace, tmp_path / "m.jsonl")
         assert not again.added
         assert again.left_out["remembered already"] == sum(done.added.values())
@@ -309,7 +311,7 @@ CHANGES = {
 @pytest.mark.parametrize(("changes", "status"), CHANGES.values(), ids=CHANGES)
 def test_an_imported_memory_is_active_only_where_the_archive_holds_what_it_rests_on(desk_at, home, transcripts, changes, status):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         export_lines(workspace, home / "m.jsonl")
         bodies = [json.loads(each) for each in (home / "m.jsonl").read_text().splitlines()]
         said = [each for each in bodies if each["status"] == "active" and each["origin"] == "user" and each["evidence"]]
@@ -325,7 +327,7 @@ def test_an_imported_memory_is_active_only_where_the_archive_holds_what_it_rests
 
 def test_an_import_brings_back_nothing_that_was_forgotten_and_trusts_nothing_that_was_not_the_users(desk_at, home):
     with desk_at(home) as workspace:
-        known = person.add(workspace, "Always deploy from the release branch.", "constraint")
+        known = person.create_memory(workspace, "Always deploy from the release branch.", "constraint")
         forget_ids(workspace, [known.id])
         (home / "m.jsonl").write_text(
             line()
@@ -355,7 +357,7 @@ def test_a_file_that_is_no_export_imports_nothing_and_names_the_line(desk_at, ho
 
 def test_a_check_tells_edits_by_hand_from_damage(desk_at, home, transcripts):
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         path, text = memory_file(home), memory_file(home).read_text()
         for data, state in (
             (text.encode(), FileState.WRITTEN),
@@ -363,11 +365,11 @@ def test_a_check_tells_edits_by_hand_from_damage(desk_at, home, transcripts):
             (b"\0\0\0", FileState.DAMAGED),
         ):
             path.write_bytes(data)
-            found = check(workspace)
+            found = check_home(workspace)
             assert [each[1] for each in found.outputs] == [state]
             assert bool(found.damage) == (state is FileState.DAMAGED)
         os.unlink(path)  # noqa: PTH108
-        assert [each[1] for each in check(workspace).outputs] == [FileState.MISSING]
+        assert [each[1] for each in check_home(workspace).outputs] == [FileState.MISSING]
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n"])
@@ -379,7 +381,7 @@ def test_an_empty_file_is_no_import(desk_at, home, data):
 
 def test_a_dry_call_without_a_store_works_and_makes_none(home):
     place = Paths(root=home, user=home)
-    with opened(place, zone="UTC", dry=True) as workspace:
+    with open_workspace(place, zone="UTC", dry=True) as workspace:
         assert workspace.store.log.memories() == ()
         scratch = workspace.store.path
     assert not place.store.exists()

@@ -14,8 +14,8 @@ from conftest import Clock
 from kept.core.memory import Status
 from kept.memories.history import undo
 from kept.paths import find_paths
-from kept.pipeline.run import Options, run
-from kept.workspace import opened
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.workspace import open_workspace
 from talking import say
 
 MEMORY = ".claude/rules/memory.md"
@@ -76,7 +76,7 @@ def test_a_journals_author_finds_one_theme_each_ground_decisions_that_stay_and_q
     with desk_at(home, profile="journal") as workspace:
         for week in weeks:
             week()
-            run(workspace, [folder], Options())
+            run_pipeline(workspace, [folder], RunOptions())
         held = {(each.category, each.status) for each in workspace.store.log.memories() if "registry.go" in each.content}
         assert ("decisions", Status.ACTIVE) in held
         assert ("open_questions", Status.RESOLVED) in held
@@ -103,7 +103,7 @@ def test_a_programmers_rules_hold_as_they_were_last_said_or_edited(desk_at, home
     with desk_at(home) as workspace:
         say(home, "one", "Remember that the api listens on port 8080.", "Remember: never commit to main in this repo.")
         say(home, "two", "We decided to run `make lint` before every push.", day="2026-01-06")
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         say(
             home,
             "three",
@@ -111,7 +111,7 @@ def test_a_programmers_rules_hold_as_they_were_last_said_or_edited(desk_at, home
             "Decision: run `make lint` before every push.",
             day="2026-01-13",
         )
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert "the api listens on port 9090 now" in active(workspace)
         edit(home / MEMORY, "never commit to main in this repo", "never commit to main or release in this repo")
         say(
@@ -121,7 +121,7 @@ def test_a_programmers_rules_hold_as_they_were_last_said_or_edited(desk_at, home
             "We decided to run `make lint` before every push.",
             day="2026-01-20",
         )
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         shown = lines(home / MEMORY)
         assert [each for each in shown if "port" in each] == ["the api listens on port 8080 now"]
         assert sum("make lint" in each for each in shown) == 1
@@ -140,16 +140,16 @@ def test_a_vaults_owner_is_known_by_one_line_each_and_what_they_delete_stays_del
         chat(vault, "1001", "I prefer short answers without emojis.")
         chat(vault, "1002", "I live in Bergen.")
         chat(vault, "1003", "my newsletter has 500 subscribers.")
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         chat(vault, "1004", "As you know I prefer short answers without emojis!", day="2026-03-09")
         chat(vault, "1005", "I moved to Oslo, I no longer live in Bergen.", day="2026-03-09")
         chat(vault, "1006", "my newsletter now has 800 subscribers.", day="2026-03-10")
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         drop(home / MEMORY, "subscribers")
         chat(vault, "1007", "I dislike emojis, keep answers short.", day="2026-03-17")
         chat(vault, "1008", "Ich wohne jetzt in Lissabon.", day="2026-03-18")
         chat(vault, "1009", "my newsletter now has 800 subscribers.", day="2026-03-18")
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         shown = lines(home / MEMORY)
         assert sum("emojis" in each for each in shown) == 1
         assert [each for each in shown if "Oslo" in each or "Bergen" in each or "Lissabon" in each] == [
@@ -161,12 +161,12 @@ def test_a_vaults_owner_is_known_by_one_line_each_and_what_they_delete_stays_del
 def test_a_companion_keeps_a_dossier_of_each_person_and_one_home(desk_at, home):
     with desk_at(home, profile="companion") as workspace:
         say(home, "one", "Remember that Ana is my sister and lives in Porto.", "Remember that I live in Berlin.")
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         say(home, "two", "Remember that my brother Rui is a vet.", "Remember that Ana got a puppy.", day="2026-01-12")
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         edit(home / MEMORY, "Ana got a puppy", "Ana got a puppy named Bolt")
         say(home, "three", "Remember that I live in Lisbon now.", "Remember that Ana works as a nurse.", day="2026-01-19")
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         people = [each for each in lines(home / MEMORY) if "Ana" in each or "Rui" in each]
         assert people == [
             "Ana is my sister and lives in Porto",
@@ -187,7 +187,7 @@ def test_an_agents_workspace_has_every_day_its_note_and_the_latest_of_each_value
             ("2026-02-27", "Remember that the launch is now planned for June."),
         ):
             say(home, day, words, day=day)
-            run(workspace, [], Options())
+            run_pipeline(workspace, [], RunOptions())
         assert [each for each in active(workspace) if "launch" in each] == ["the launch is now planned for June"]
         notes = {path.stem for path in home.rglob("2026-02-*.md")}
         assert {"2026-02-06", "2026-02-13", "2026-02-20", "2026-02-27"} <= notes
@@ -217,12 +217,12 @@ def test_in_whatever_order_and_parts_files_are_read_the_same_is_active(tmp_path_
     def read(parts):
         home = tmp_path_factory.mktemp("order")
         env = {"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"}
-        with opened(find_paths(str(home), env), zone="Europe/Berlin", clock=Clock(), env=env) as workspace:
+        with open_workspace(find_paths(str(home), env), zone="Europe/Berlin", clock=Clock(), env=env) as workspace:
             for part in parts:
                 for number in part:
                     day, words = WEEKS[number]
                     say(home, f"s{number}", words, day=day)
-                run(workspace, [], Options())
+                run_pipeline(workspace, [], RunOptions())
             return {
                 (each.content, each.status)
                 for each in workspace.store.log.memories()
@@ -242,7 +242,7 @@ def test_every_pass_of_three_weeks_can_be_taken_back(desk_at, home):
             day, words = WEEKS[number]
             states.append(active(workspace))
             say(home, f"s{number}", words, day=day)
-            run(workspace, [], Options())
+            run_pipeline(workspace, [], RunOptions())
         for before in reversed(states):
             undo(workspace)
             assert active(workspace) == before

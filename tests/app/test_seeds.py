@@ -8,10 +8,10 @@ from test_hearing import NOTHING, Obedient, with_model
 from test_memory_loop import chat
 
 from kept.core.memory import Status
-from kept.core.summary import Part
-from kept.memories.day_view import day
-from kept.pipeline.run import Options, run
-from kept.pipeline.sleep import sleep
+from kept.core.summary import SummaryPart
+from kept.memories.day_view import load_day_view
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.sleep import run_sleep
 from talking import say
 
 
@@ -28,7 +28,7 @@ def test_what_is_said_of_the_agent_and_its_memory_is_not_remembered(desk_at, hom
         "Remember: I live in Lisbon and work as a translator.",
     )
     with desk_at(home, profile="companion") as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert not [each for each in active(workspace) if "memory" in each]
         assert any("Lisbon" in each for each in active(workspace))
 
@@ -55,7 +55,7 @@ def test_a_persons_prompt_with_a_category_of_its_own_is_used_on_the_chats_of_a_v
         return json.dumps(NOTHING | {"memories": made})
 
     with desk_at(home) as workspace:
-        report = run(with_model(workspace, Obedient(follows)), [], Options())
+        report = run_pipeline(with_model(workspace, Obedient(follows)), [], RunOptions())
         assert active(workspace)[words] == "health"
         assert report.heard.prompts["vault"][0].endswith("memory-loop/extraction-prompt.md")
         memory_file = (home / ".claude" / "rules" / "memory.md").read_text()
@@ -83,11 +83,11 @@ def test_decisions_stay_where_themes_fade(desk_at, home):
             f"- Drawing the harbour map number {number} in `map_{number}.py`",
         )
     with desk_at(home, profile="journal") as workspace:
-        run(workspace, [folder], Options())
+        run_pipeline(workspace, [folder], RunOptions())
         before = active(workspace)
         decision = next(each for each, kind in before.items() if kind == "decisions" and "flock" in each)
         theme = next(each for each, kind in before.items() if kind == "themes" and "registry.go" in each)
-        sleep(workspace)
+        run_sleep(workspace)
         assert decision in active(workspace)
         assert theme not in active(workspace)
 
@@ -96,7 +96,7 @@ def test_the_same_said_as_two_kinds_is_one_memory(desk_at, home):
     say(home, "one", "We decided to run `make lint` before every push because CI is slow.")
     say(home, "two", "In this project we always run `make lint` before every push because CI is slow.", day="2026-01-07")
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         found = [each for each in active(workspace) if "make lint" in each]
         assert len(found) == 1
 
@@ -106,9 +106,9 @@ def test_a_message_belongs_to_its_own_day_whatever_the_file_says(desk_at, home):
     say(home, "one", "Now rename the harbour module to port.", day="2026-01-09", start=1)
     os.utime(path, (1_790_000_000, 1_790_000_000))  # in September
     with desk_at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         told = {
-            on: [each.text for each in day(workspace, on).summary.detailed if each.part is Part.WORKED]
+            on: [each.text for each in load_day_view(workspace, on).summary.detailed if each.part is SummaryPart.WORKED]
             for on in (date(2026, 1, 5), date(2026, 1, 9), date(2026, 9, 21))
         }
         assert ["tide" in text for text in told[date(2026, 1, 5)]] == [True]

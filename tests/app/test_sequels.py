@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from kept.core.error_fingerprint import fingerprint
+from kept.core.error_fingerprint import fingerprint_error
 from kept.core.memory import Status
 from kept.memories import person
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.profiles.profile import Occasion
 from talking import converse
 
@@ -40,7 +40,7 @@ def fixes(desk_at, home, *, order=None, **options):
     """The known fixes that are remembered after runs over what is there, file by file in an order or all at once."""
     with desk_at(home) as workspace:
         for each in [[path] for path in order] if order else [[]]:
-            run(workspace, each, Options(model=False, **options))
+            run_pipeline(workspace, each, RunOptions(model=False, **options))
         found = workspace.store.log.memories()
     return [each for each in found if each.category == "known_fix" and each.status is Status.ACTIVE]
 
@@ -50,7 +50,7 @@ def test_a_failure_that_a_later_session_mended_is_a_fix_that_rests_on_both(desk_
     converse(home, "b", *WENT_ON, day="2026-03-04")
     (fix,) = fixes(desk_at, home)
     assert fix.content == FIX
-    assert fix.fingerprint == fingerprint(ERROR)
+    assert fix.fingerprint == fingerprint_error(ERROR)
     assert {(each.session, each.quote) for each in fix.evidence} >= {
         ("a", ERROR),
         ("b", "npm install sharp"),

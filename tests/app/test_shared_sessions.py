@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.memory import Status
-from kept.memories.browse import exported
-from kept.memories.day_view import day, days
+from kept.memories.browse import to_export
+from kept.memories.day_view import list_active_days, load_day_view
 from kept.memories.history import redo, undo
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 
 pytestmark = pytest.mark.shared
 
@@ -35,7 +35,7 @@ def sessions(request, shared: Path, tmp_path: Path) -> Path:
 
 
 def outcome(workspace) -> list[str]:
-    rows = [exported(workspace, each) for each in workspace.store.log.memories()]
+    rows = [to_export(workspace, each) for each in workspace.store.log.memories()]
     for row in rows:
         del (
             row["reason"],
@@ -48,7 +48,7 @@ def outcome(workspace) -> list[str]:
 
 def test_every_active_memory_but_a_fix_has_the_users_own_words(desk_at, home, sessions):
     with desk_at(home) as workspace:
-        report = run(workspace, [sessions], Options())
+        report = run_pipeline(workspace, [sessions], RunOptions())
         assert report.active >= 1
         for memory in workspace.store.log.memories():
             assert memory.evidence
@@ -59,20 +59,20 @@ def test_every_active_memory_but_a_fix_has_the_users_own_words(desk_at, home, se
 def test_running_again_undoing_and_redoing_keep_the_store_whole(desk_at, home, sessions):
     path = home / ".claude/rules/memory.md"
     with desk_at(home) as workspace:
-        run(workspace, [sessions], Options())
+        run_pipeline(workspace, [sessions], RunOptions())
         text, before = path.read_bytes(), outcome(workspace)
-        assert workspace.store.damage() == ()
-        assert run(workspace, [sessions], Options()).body()["operations"] == {}
+        assert workspace.store.find_damage() == ()
+        assert run_pipeline(workspace, [sessions], RunOptions()).body()["operations"] == {}
         assert path.read_bytes() == text
-        settle(workspace, lambda: undo(workspace))
-        assert (outcome(workspace), path.exists(), workspace.store.damage()) == ([], False, ())
-        settle(workspace, lambda: redo(workspace))
-        assert (outcome(workspace), path.read_bytes(), workspace.store.damage()) == (before, text, ())
+        apply_person_change(workspace, lambda: undo(workspace))
+        assert (outcome(workspace), path.exists(), workspace.store.find_damage()) == ([], False, ())
+        apply_person_change(workspace, lambda: redo(workspace))
+        assert (outcome(workspace), path.read_bytes(), workspace.store.find_damage()) == (before, text, ())
 
 
 def test_half_a_session_and_then_the_rest_equals_the_whole(desk_at, tmp_path, sessions):
     with desk_at(tmp_path / "whole") as workspace:
-        run(workspace, [sessions], Options())
+        run_pipeline(workspace, [sessions], RunOptions())
         whole = outcome(workspace)
     growing = tmp_path / "growing"
     shutil.copytree(sessions, growing)
@@ -82,7 +82,7 @@ def test_half_a_session_and_then_the_rest_equals_the_whole(desk_at, tmp_path, se
             for path, data in full.items():
                 path.chmod(0o600)
                 path.write_bytes(data[: int(len(data) * share)])
-            run(workspace, [growing], Options())
+            run_pipeline(workspace, [growing], RunOptions())
         assert outcome(workspace) == whole
 
 
@@ -93,7 +93,7 @@ def test_the_order_of_files_makes_no_difference(desk_at, tmp_path, sessions):
     for number, order in enumerate((files[::-1], files[half:] + files[:half])):
         with desk_at(tmp_path / f"h{number}") as workspace:
             for start in range(0, len(order), 3):
-                run(workspace, order[start : start + 3], Options())
+                run_pipeline(workspace, order[start : start + 3], RunOptions())
             found.append(outcome(workspace))
     assert found[0] == found[1]
 
@@ -101,12 +101,14 @@ def test_the_order_of_files_makes_no_difference(desk_at, tmp_path, sessions):
 def test_sessions_over_several_days_land_on_each_of_them(desk_at, home, shared):
     folder = shared / "transcripts/inputs/claude-code-jsonl/entireio-cli"
     with desk_at(home, zone="UTC") as workspace:
-        run(workspace, [each for each in folder.rglob("*.jsonl") if each.name.startswith(("130d7b7e", "4fec7ea0"))], Options())
+        run_pipeline(
+            workspace, [each for each in folder.rglob("*.jsonl") if each.name.startswith(("130d7b7e", "4fec7ea0"))], RunOptions()
+        )
         spread = {
             start: [
                 each
-                for each in days(workspace)
-                if any(sitting.session.startswith(start) for sitting in day(workspace, each).sittings)
+                for each in list_active_days(workspace)
+                if any(sitting.session.startswith(start) for sitting in load_day_view(workspace, each).sittings)
             ]
             for start in ("130d7b7e", "4fec7ea0")
         }
@@ -118,15 +120,15 @@ def test_sessions_over_several_days_land_on_each_of_them(desk_at, home, shared):
 def test_everything_that_is_shared_read_twice_and_from_its_start_adds_nothing(desk_at, tmp_path, shared):
     paths = [shared / "transcripts", shared / "samples"]
     with desk_at(tmp_path / "home") as workspace:
-        first = run(workspace, paths, Options()).reading
+        first = run_pipeline(workspace, paths, RunOptions()).reading
         assert first.account.records == first.account.kept + sum(first.account.dropped.values())
         assert first.account.events >= first.fresh > 0
         before, held = outcome(workspace), [(each.path, each.account) for each in workspace.store.archive.files()]
-        again = run(workspace, paths, Options())
+        again = run_pipeline(workspace, paths, RunOptions())
         assert (again.reading.fresh, again.body()["operations"]) == (0, {})
-        forced = run(workspace, paths, Options(force=True))
+        forced = run_pipeline(workspace, paths, RunOptions(force=True))
         assert forced.reading.fresh == 0
         assert forced.reading.account.records == first.account.records
         assert forced.body()["operations"] == {}
         assert (outcome(workspace), [(each.path, each.account) for each in workspace.store.archive.files()]) == (before, held)
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()

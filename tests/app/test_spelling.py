@@ -3,13 +3,13 @@
 import pytest
 
 from kept.memories import person
-from kept.recall.spelling import corrected, excerpt
+from kept.recall.spelling import correct_spelling, excerpt
 
 
 @pytest.fixture
 def desk(desk_at, tmp_path):
     with desk_at(tmp_path) as workspace:
-        person.add(workspace, "Store every checkpoint under .saves, never in the repository.", "constraint")
+        person.create_memory(workspace, "Store every checkpoint under .saves, never in the repository.", "constraint")
         yield workspace
 
 
@@ -27,13 +27,13 @@ def desk(desk_at, tmp_path):
     ],
 )
 def test_a_word_that_nothing_has_becomes_the_one_that_is_meant(desk, typed, meant):
-    assert corrected(desk, typed) == meant
+    assert correct_spelling(desk, typed) == meant
 
 
 def test_a_token_too_long_to_be_a_word_stays_as_it_was_typed(desk):
     token = "aGVsbG8gd29ybGQgaG93IGFyZSB5b3U".lower()
-    person.add(desk, f"The badge of the front gate says {token}.", "constraint")
-    assert corrected(desk, token[:-2] + token[-1]) == token[:-2] + token[-1]
+    person.create_memory(desk, f"The badge of the front gate says {token}.", "constraint")
+    assert correct_spelling(desk, token[:-2] + token[-1]) == token[:-2] + token[-1]
 
 
 def test_an_excerpt_has_the_words_in_the_middle_of_a_long_text():

@@ -26,36 +26,36 @@ def workspace(desk_at, home):
 
 @pytest.fixture
 def memory(workspace) -> Memory:
-    return person.add(workspace, "Releases go out on Tuesdays only.", "constraint")
+    return person.create_memory(workspace, "Releases go out on Tuesdays only.", "constraint")
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_of_what_was_changed_meanwhile_is_refused_and_changes_nothing(workspace, memory, name):
-    seen = person.revision(memory)
+    seen = person.memory_revision(memory)
     person.edit(workspace, memory.id, "Releases go out on Fridays only.")
-    before = list(workspace.store.rows())
+    before = list(workspace.store.export_rows())
     with pytest.raises(StaleError, match="says “Releases go out on Fridays only"):
         CHANGES[name](workspace, memory.id, seen)
-    assert list(workspace.store.rows()) == before
+    assert list(workspace.store.export_rows()) == before
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_of_what_is_as_it_was_seen_is_made(workspace, memory, name):
-    CHANGES[name](workspace, memory.id, person.revision(memory))
+    CHANGES[name](workspace, memory.id, person.memory_revision(memory))
     assert workspace.store.log.memory(memory.id) != memory
 
 
 def test_a_held_memory_decided_elsewhere_is_not_decided_again(workspace):
-    held = person.add(workspace, "The CI image pins Node 20.", "constraint", agent=True)
-    seen = person.revision(held)
+    held = person.create_memory(workspace, "The CI image pins Node 20.", "constraint", agent=True)
+    seen = person.memory_revision(held)
     person.reject(workspace, held.id, if_match=seen)
     with pytest.raises(StaleError, match="it is rejected"):
         person.approve(workspace, held.id, if_match=seen)
 
 
 def test_a_revision_is_that_of_what_a_person_sees(workspace, memory):
-    seen = person.revision(memory)
-    assert person.revision(replace(memory, observations=7, reason="confirmed")) == seen
+    seen = person.memory_revision(memory)
+    assert person.memory_revision(replace(memory, observations=7, reason="confirmed")) == seen
     person.edit(workspace, memory.id, "Otherwise.")
     undo(workspace)
-    assert person.revision(person.find(workspace, memory.id)) == seen
+    assert person.memory_revision(person.find_memory(workspace, memory.id)) == seen

@@ -9,10 +9,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "stages"))
 from talk import agent, output, talk, user
 
 from kept.paths import find_paths
-from kept.pipeline.run import Options, run
-from kept.profiles.language import lexicon_of
-from kept.profiles.lexicons import LANGUAGES, spoken
-from kept.workspace import opened
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.profiles.language import choose_lexicon
+from kept.profiles.lexicons import LANGUAGES, detect_languages
+from kept.workspace import open_workspace
 from talking import say
 
 SAID = {
@@ -30,12 +30,12 @@ SAID = {
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_language_is_known_by_one_plain_sentence(language):
-    assert spoken(SAID[language], LANGUAGES)[0] == language
+    assert detect_languages(SAID[language], LANGUAGES)[0] == language
 
 
 def test_where_nothing_tells_the_first_language_of_the_profile_is_read():
-    assert lexicon_of(talk(user("`make -j8 all`")), ("de", "en")).languages == ("de",)
-    assert lexicon_of((), LANGUAGES).languages == ("en",)
+    assert choose_lexicon(talk(user("`make -j8 all`")), ("de", "en")).languages == ("de",)
+    assert choose_lexicon((), LANGUAGES).languages == ("en",)
 
 
 def test_only_the_words_of_the_person_tell_and_neither_the_assistants_nor_what_was_pasted():
@@ -47,15 +47,15 @@ def test_only_the_words_of_the_person_tell_and_neither_the_assistants_nor_what_w
         agent(SAID["en"]),
         output(SAID["en"]),
     )
-    assert lexicon_of(events, LANGUAGES).languages == ("de",)
+    assert choose_lexicon(events, LANGUAGES).languages == ("de",)
 
 
 def test_who_mixes_two_languages_is_read_by_both():
-    assert set(lexicon_of(talk(user(SAID["fr"]), agent("Noted."), user(SAID["en"])), LANGUAGES).languages) == {"en", "fr"}
+    assert set(choose_lexicon(talk(user(SAID["fr"]), agent("Noted."), user(SAID["en"])), LANGUAGES).languages) == {"en", "fr"}
 
 
 def test_a_language_that_the_profile_leaves_out_is_not_read():
-    assert lexicon_of(talk(user(SAID["fr"])), ("en", "de")).languages == ("en",)
+    assert choose_lexicon(talk(user(SAID["fr"])), ("en", "de")).languages == ("en",)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_language_that_the_profile_leaves_out_is_not_read():
 )
 def test_a_rule_told_in_a_language_that_is_not_measured_waits(home, words, part):
     say(home, "s1", words)
-    with opened(find_paths(str(home), {})) as workspace:
-        run(workspace, [], Options())
+    with open_workspace(find_paths(str(home), {})) as workspace:
+        run_pipeline(workspace, [], RunOptions())
         contents = [each.content for each in workspace.store.log.memories() if each.status.value == "held"]
     assert any(part in each for each in contents), contents

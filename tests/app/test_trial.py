@@ -8,11 +8,11 @@ import pytest
 
 from kept.core.errors import UsageError
 from kept.core.memory import Status
-from kept.llm.adapters.scripted import Scripted
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.client import LlmClient
-from kept.llm.replies import Replies
-from kept.local.settings import Llm
-from kept.pipeline.run import Options, run
+from kept.llm.replies import ReplyCache
+from kept.local.settings import LlmSettings
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.trial import is_trusted, try_models
 from obedient import obey
 from talking import say
@@ -28,7 +28,7 @@ def reply(ask, *, of):
 
 
 def tried(workspace, *of):
-    return try_models(replace(workspace, llm=LlmClient(lambda: Scripted(lambda ask: reply(ask, of=of)))))
+    return try_models(replace(workspace, llm=LlmClient(lambda: ScriptedModel(lambda ask: reply(ask, of=of)))))
 
 
 def test_a_model_that_finds_what_is_wanted_and_nothing_else_passes(desk_at, home):
@@ -53,7 +53,7 @@ def test_what_a_model_puts_aside_as_over_with_the_task_is_no_trap_it_took(desk_a
         return body
 
     with desk_at(home) as workspace:
-        (score,) = try_models(replace(workspace, llm=LlmClient(lambda: Scripted(answer))))
+        (score,) = try_models(replace(workspace, llm=LlmClient(lambda: ScriptedModel(answer))))
     assert (score.unwanted, score.passes) == (0, True)
 
 
@@ -81,12 +81,12 @@ def test_what_a_model_proposes_waits_where_it_failed_its_trial_or_is_unknown_and
 
     say(home, "s1", "The harbor map must be drawn without any shadows in `map.py`.", "thanks, go on")
     with desk_at(home) as opened:
-        settings = replace(opened.settings, llm=Llm(adapter=adapter or "scripted", model="small"))
-        asking = LlmClient(lambda: Scripted(answer), replies=Replies(opened.paths.replies), clock=opened.clock)
+        settings = replace(opened.settings, llm=LlmSettings(adapter=adapter or "scripted", model="small"))
+        asking = LlmClient(lambda: ScriptedModel(answer), replies=ReplyCache(opened.paths.replies), clock=opened.clock)
         workspace = replace(opened, settings=settings, llm=asking)
         if of:
             try_models(workspace)
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert [each.status for each in workspace.store.log.memories() if each.trigger == "model"] == [status]
 
 
@@ -103,9 +103,9 @@ def asked_about_hints(workspace, verdict, content=""):
         hints = [{"hint": name, "verdict": verdict, "content": content, "reason": ""} for name in names]
         return {"hints": hints, "memories": [], "notes": NOTES}
 
-    settings = replace(workspace.settings, llm=Llm(adapter="ollama", model="small"))
-    asking = LlmClient(lambda: Scripted(answer), replies=Replies(workspace.paths.replies), clock=workspace.clock)
-    run(replace(workspace, settings=settings, llm=asking), [], Options())
+    settings = replace(workspace.settings, llm=LlmSettings(adapter="ollama", model="small"))
+    asking = LlmClient(lambda: ScriptedModel(answer), replies=ReplyCache(workspace.paths.replies), clock=workspace.clock)
+    run_pipeline(replace(workspace, settings=settings, llm=asking), [], RunOptions())
     return workspace.store.log.memories()
 
 
@@ -138,8 +138,8 @@ def test_a_reply_to_the_trial_that_cannot_be_read_is_one_wrong_answer_wherever_i
         return "no JSON" if any(words in ask.prompt for words in unread) else reply(ask, of=("wanted",))
 
     with desk_at(home) as opened:
-        settings = replace(opened.settings, llm=Llm(adapter=adapter, model="small"))
-        asking = LlmClient(lambda: Scripted(answer), replies=Replies(opened.paths.replies), clock=opened.clock)
+        settings = replace(opened.settings, llm=LlmSettings(adapter=adapter, model="small"))
+        asking = LlmClient(lambda: ScriptedModel(answer), replies=ReplyCache(opened.paths.replies), clock=opened.clock)
         workspace = replace(opened, settings=settings, llm=asking)
         (score,) = try_models(workspace)
         assert (score.passes, is_trusted(workspace)) == (trusted, trusted)

@@ -14,9 +14,9 @@ import pytest
 from kept.core.memory import Status
 from kept.memories import person
 from kept.memories.history import undo
-from kept.pipeline.outdated import outdated
-from kept.pipeline.run import Options, run
-from kept.pipeline.upgrade import preview, upgrade
+from kept.pipeline.outdated import find_outdated_memories
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.upgrade import preview_upgrade, run_upgrade
 
 PIP = "Never use pip in this repo, always use `uv sync` instead."
 BROKER = "the broker is NATS and never RabbitMQ."
@@ -38,7 +38,7 @@ def active(workspace):
 
 def test_a_preview_lists_what_retires_and_what_is_made_and_changes_nothing(workspace):
     before = workspace.store.log.memories()
-    shown = preview(workspace)
+    shown = preview_upgrade(workspace)
     assert BUTTON in [each.content for each in shown.retired]
     assert [each.content for each in shown.made] == [BROKER]
     assert (shown.run, len(shown.retired), shown.active) == (0, 5, 5)
@@ -48,14 +48,14 @@ def test_a_preview_lists_what_retires_and_what_is_made_and_changes_nothing(works
 def test_an_upgrade_retires_what_nobody_told_and_is_undone_as_one(workspace):
     before = active(workspace)
     assert len(before) == 6
-    done = upgrade(workspace)
+    done = run_upgrade(workspace)
     assert done.run
     assert active(workspace) == sorted([PIP, BROKER])
-    assert outdated(workspace) == ()
-    assert preview(workspace).retired == ()
+    assert find_outdated_memories(workspace) == ()
+    assert preview_upgrade(workspace).retired == ()
     undo(workspace)
     assert active(workspace) == before
-    assert workspace.store.damage() == ()
+    assert workspace.store.find_damage() == ()
 
 
 def test_an_upgrade_spares_what_a_person_pinned_edited_or_added(workspace):
@@ -63,12 +63,12 @@ def test_an_upgrade_spares_what_a_person_pinned_edited_or_added(workspace):
     person.pin(workspace, button.id)
     poetry = next(each for each in workspace.store.log.memories() if "poetry" in each.content)
     person.edit(workspace, poetry.id, "We use poetry in `api/`.")
-    person.add(workspace, "Releases leave on Tuesdays.", "decision")
-    upgrade(workspace)
+    person.create_memory(workspace, "Releases leave on Tuesdays.", "decision")
+    run_upgrade(workspace)
     assert active(workspace) == sorted([PIP, BROKER, BUTTON, "We use poetry in `api/`.", "Releases leave on Tuesdays."])
 
 
 def test_a_run_says_how_many_memories_wait_for_an_upgrade(workspace):
-    assert run(workspace, [], Options()).outdated == len(outdated(workspace)) > 0
-    upgrade(workspace)
-    assert run(workspace, [], Options()).outdated == 0
+    assert run_pipeline(workspace, [], RunOptions()).outdated == len(find_outdated_memories(workspace)) > 0
+    run_upgrade(workspace)
+    assert run_pipeline(workspace, [], RunOptions()).outdated == 0

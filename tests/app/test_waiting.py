@@ -9,10 +9,10 @@ from kept.core.errors import MissingError, StaleError
 from kept.core.memory import Status
 from kept.memories import decisions, person
 from kept.memories.history import undo
-from kept.memories.person import revision
-from kept.memories.waiting import BEST, best, count_shown, find_waiting, waiting
-from kept.pipeline.run import Options, run
-from kept.recall.example import example
+from kept.memories.person import memory_revision
+from kept.memories.waiting import BEST, best_of_each_scope, count_pending_proposals, find_pending_wish, list_pending_proposals
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.recall.example import find_search_example
 from talking import say
 
 WISHES = [
@@ -38,55 +38,55 @@ WISHES = [
 def workspace(desk_at, home):
     say(home, "s1", "hello there", *WISHES)
     with desk_at(home) as opened:
-        run(opened, [], Options(model=False))
+        run_pipeline(opened, [], RunOptions(model=False))
         yield opened
 
 
 def test_the_best_of_a_project_are_chosen_and_the_rest_counts(workspace):
-    pool = waiting(workspace)
+    pool = list_pending_proposals(workspace)
     assert {item.memory.content for item in pool} == set(WISHES)
-    assert len(best(pool)) == BEST < len(pool)
-    assert count_shown(workspace) == (len(pool), BEST)
+    assert len(best_of_each_scope(pool)) == BEST < len(pool)
+    assert count_pending_proposals(workspace) == (len(pool), BEST)
     assert [item.score.value for item in pool] == sorted((item.score.value for item in pool), reverse=True)
 
 
 def test_nothing_is_stored_when_what_waits_is_ranked(workspace):
-    before = tuple(workspace.store.log.heads())
-    waiting(workspace)
-    assert tuple(workspace.store.log.heads()) == before
+    before = tuple(workspace.store.log.pass_heads())
+    list_pending_proposals(workspace)
+    assert tuple(workspace.store.log.pass_heads()) == before
     assert workspace.store.log.memories() == ()
 
 
 def test_a_wish_said_once_that_is_approved_is_a_memory_with_its_evidence(workspace):
-    chosen = waiting(workspace)[0].memory
-    memory = person.admit(workspace, chosen.id)
+    chosen = list_pending_proposals(workspace)[0].memory
+    memory = person.accept_refused(workspace, chosen.id)
     assert (memory.status, memory.content) == (Status.ACTIVE, chosen.content)
     assert memory.evidence == chosen.evidence
-    assert chosen.id not in {item.memory.id for item in waiting(workspace)}
+    assert chosen.id not in {item.memory.id for item in list_pending_proposals(workspace)}
 
 
 def test_a_wish_that_is_turned_down_is_not_proposed_again_until_that_is_undone(workspace):
-    chosen = waiting(workspace)[0].memory
-    person.dismiss(workspace, chosen.id)
-    assert chosen.id not in {item.memory.id for item in waiting(workspace)}
+    chosen = list_pending_proposals(workspace)[0].memory
+    person.reject_refused(workspace, chosen.id)
+    assert chosen.id not in {item.memory.id for item in list_pending_proposals(workspace)}
     undo(workspace)
-    assert chosen.id in {item.memory.id for item in waiting(workspace)}
+    assert chosen.id in {item.memory.id for item in list_pending_proposals(workspace)}
 
 
 def test_what_is_turned_down_stays_so_through_the_next_run(workspace, home):
-    chosen = waiting(workspace)[0].memory
-    person.dismiss(workspace, chosen.id)
+    chosen = list_pending_proposals(workspace)[0].memory
+    person.reject_refused(workspace, chosen.id)
     say(home, "s2", "hello again", chosen.content)
-    run(workspace, [], Options(model=False))
-    assert chosen.content not in {item.memory.content for item in waiting(workspace)}
+    run_pipeline(workspace, [], RunOptions(model=False))
+    assert chosen.content not in {item.memory.content for item in list_pending_proposals(workspace)}
     assert [memory.status for memory in workspace.store.log.memories()] == [Status.REJECTED]
 
 
 def test_one_that_waits_is_found_by_the_beginning_of_its_id(workspace):
-    number = waiting(workspace)[0].memory.id
-    assert find_waiting(workspace, number[:8]).id == number
+    number = list_pending_proposals(workspace)[0].memory.id
+    assert find_pending_wish(workspace, number[:8]).id == number
     with pytest.raises(MissingError, match="nothing that waits"):
-        find_waiting(workspace, "zzzz")
+        find_pending_wish(workspace, "zzzz")
 
 
 def test_review_lists_approves_and_rejects_by_id_and_why_shows_the_terms(workspace, home, capsys):
@@ -109,10 +109,10 @@ def test_review_lists_approves_and_rejects_by_id_and_why_shows_the_terms(workspa
 
 
 def test_a_wish_is_decided_by_its_id_like_a_held_memory_and_found_by_it_afterwards(workspace):
-    first, second = (item.memory for item in waiting(workspace)[:2])
+    first, second = (item.memory for item in list_pending_proposals(workspace)[:2])
     with pytest.raises(StaleError):
         decisions.approve(workspace, first.id, if_match="another")
-    approved = decisions.approve(workspace, first.id, content="Reports are never rounded.", if_match=revision(first))
+    approved = decisions.approve(workspace, first.id, content="Reports are never rounded.", if_match=memory_revision(first))
     assert (approved.status, approved.content) == (Status.ACTIVE, "Reports are never rounded.")
     assert decisions.reject(workspace, second.id).status is Status.REJECTED
     assert [decisions.find_decidable(workspace, each.id).status for each in (first, second)] == [Status.ACTIVE, Status.REJECTED]
@@ -130,7 +130,7 @@ def test_a_wish_among_three_different_requests_is_remembered(desk_at, home):
     for number, request in enumerate(requests):
         say(home, f"w{number}", f"{request} {STANDING}", day=f"2026-01-0{number + 1}")
     with desk_at(home) as opened:
-        run(opened, [], Options(model=False))
+        run_pipeline(opened, [], RunOptions(model=False))
         assert active(opened) == [STANDING]
 
 
@@ -138,20 +138,20 @@ def test_one_request_tried_in_three_sessions_waits(desk_at, home):
     for number in range(3):
         say(home, f"w{number}", f"Split the file m{number}.py into smaller files. {STANDING}", day=f"2026-01-0{number + 1}")
     with desk_at(home) as opened:
-        run(opened, [], Options(model=False))
+        run_pipeline(opened, [], RunOptions(model=False))
         assert active(opened) == []
-        assert STANDING in {item.memory.content for item in waiting(opened)}
+        assert STANDING in {item.memory.content for item in list_pending_proposals(opened)}
 
 
 def test_a_wish_of_too_few_words_to_stand_by_itself_does_not_wait(desk_at, home):
     say(home, "s1", "hello there", "no, don't invent a station.", WISHES[0])
     with desk_at(home) as opened:
-        run(opened, [], Options(model=False))
-        assert [item.memory.content for item in waiting(opened)] == [WISHES[0]]
+        run_pipeline(opened, [], RunOptions(model=False))
+        assert [item.memory.content for item in list_pending_proposals(opened)] == [WISHES[0]]
 
 
 def test_the_search_of_the_first_run_is_two_words_that_stand_side_by_side(desk_at, home):
     say(home, "s1", "look at the harbour tides of Bergen", "and plot harbour tides again")
     with desk_at(home) as opened:
-        run(opened, [], Options(model=False))
-        assert example(opened) == "harbour tides"
+        run_pipeline(opened, [], RunOptions(model=False))
+        assert find_search_example(opened) == "harbour tides"

@@ -7,12 +7,12 @@ import pytest
 from kept.core.event import Cursor
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
-from kept.extraction.rules.candidates import extract
+from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.headings import HEADING
-from kept.extraction.rules.prompts import propose
-from kept.profiles import profile
-from kept.profiles.lexicons import lexicon
-from kept.sources.files import Skipped, examine, find_files
+from kept.extraction.rules.prompts import propose_prompt_tellings
+from kept.profiles import load_profile
+from kept.profiles.lexicons import load_lexicon
+from kept.sources.files import SkippedFile, find_files, identify_file
 
 pytestmark = pytest.mark.shared
 
@@ -22,14 +22,14 @@ SOME = pytest.mark.parametrize("every", [20, pytest.param(1, marks=pytest.mark.s
 
 @SOME
 def test_every_memory_of_a_telling_stands_verbatim_in_one_typed_span_of_its_event(shared, every):
-    rules, words, found = profile("coding"), lexicon(("en", "zh")), 0
+    rules, words, found = load_profile("coding"), load_lexicon(("en", "zh")), 0
     for path in islice(find_files(shared / "transcripts" / "inputs"), 0, None, every):
-        source = examine(path)
-        if isinstance(source, Skipped):
+        source = identify_file(path)
+        if isinstance(source, SkippedFile):
             continue
         events = [event for piece in source.read(path, Cursor()) for event in piece.events]
         by_key = {event.key: event for event in events}
-        for candidate in propose(events, 0, len(events), profile=rules, lexicon=words, scope=lambda _: "project:x"):
+        for candidate in propose_prompt_tellings(events, 0, len(events), profile=rules, lexicon=words, scope=lambda _: "project:x"):
             event = by_key[candidate.evidence[0].event]
             spans = [one_line(event.text[span.start : span.end]) for span in typed_spans(event)]
             whole = one_line(event.text) if candidate.trigger == "command" else ""
@@ -40,14 +40,14 @@ def test_every_memory_of_a_telling_stands_verbatim_in_one_typed_span_of_its_even
 
 @SOME
 def test_every_listed_item_stands_verbatim_in_its_note(shared, every):
-    rules = profile("journal")
+    rules = load_profile("journal")
     for path in islice(find_files(shared / "transcripts" / "inputs" / "journal-md"), 0, None, every):
-        source = examine(path)
-        if isinstance(source, Skipped):
+        source = identify_file(path)
+        if isinstance(source, SkippedFile):
             continue
         events = [event for piece in source.read(path, Cursor()) for event in piece.events]
         by_key = {event.key: event for event in events}
-        made = extract(events, 0, len(events), profile=rules, lexicon=lexicon(("en",)), scope=lambda _: "project:x")
+        made = extract_candidates(events, 0, len(events), profile=rules, lexicon=load_lexicon(("en",)), scope=lambda _: "project:x")
         for candidate in made:
             if candidate.trigger == HEADING:
                 assert candidate.content in by_key[candidate.evidence[0].event].text

@@ -5,8 +5,8 @@ import pytest
 import kept
 from kept.core.errors import UsageError
 from kept.paths import find_paths
-from kept.pipeline.run import Options, run
-from kept.workspace import opened as desk_of
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.workspace import open_workspace as desk_of
 from talking import OTHER
 
 
@@ -61,7 +61,7 @@ def test_a_session_that_never_ended_is_read_by_the_next_run(home):
     with opened(home) as memory:
         said(memory, OTHER)
     with desk_of(find_paths(str(home), {})) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         assert any("uv sync" in each.content for each in workspace.store.log.memories())
 
 
@@ -181,7 +181,7 @@ def test_what_closed_episodes_bring_live_is_what_a_run_finds_in_the_transcript_l
         memory.end_session()
     with desk_of(find_paths(str(home), {})) as workspace:
         (number,) = workspace.store.archive.threads(pending=False)
-        batch = [each.judged.candidate for each in workspace.store.log.proposals_from(number.id, 0)]
+        batch = [each.judged.candidate for each in workspace.store.log.thread_proposals(number.id, 0)]
     assert len(closed) >= 2
     assert [(each.id, each.content, each.confidence) for each in closed] == [
         (each.id, each.content, each.confidence) for each in batch[: len(closed)]

@@ -21,10 +21,10 @@ import pytest
 
 from kept.cli import main
 from kept.core.memory import Memory, Status
-from kept.memories.browse import exported
+from kept.memories.browse import to_export
 from kept.paths import find_paths
-from kept.pipeline.run import Options, Report, run
-from kept.workspace import Workspace, opened
+from kept.pipeline.run import RunOptions, RunReport, run_pipeline
+from kept.workspace import Workspace, open_workspace
 
 RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 KEPT_OF_RULE = "ISO 8601"
@@ -84,24 +84,24 @@ class Clock:
     """A clock that moves one second at each look."""
 
     def __init__(self) -> None:
-        self.moment = datetime(2026, 10, 1, 12, tzinfo=UTC)
+        self.parse_moment = datetime(2026, 10, 1, 12, tzinfo=UTC)
 
     def __call__(self) -> datetime:
-        self.moment += timedelta(seconds=1)
-        return self.moment
+        self.parse_moment += timedelta(seconds=1)
+        return self.parse_moment
 
 
 @contextmanager
 def desk_at(home: Path, zone: str = "UTC") -> Iterator[Workspace]:
     env = {"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"}
-    with opened(find_paths(str(home), env), zone=zone, clock=Clock(), env=env) as workspace:
+    with open_workspace(find_paths(str(home), env), zone=zone, clock=Clock(), env=env) as workspace:
         yield workspace
 
 
-def run_at(home: Path, *paths: Path, zone: str = "UTC") -> Report:
+def run_at(home: Path, *paths: Path, zone: str = "UTC") -> RunReport:
     with desk_at(home, zone) as workspace:
-        report = run(workspace, paths, Options())
-        assert workspace.store.damage() == ()
+        report = run_pipeline(workspace, paths, RunOptions())
+        assert workspace.store.find_damage() == ()
     return report
 
 
@@ -134,7 +134,7 @@ def memories(home: Path) -> tuple[Memory, ...]:
 def remembered(home: Path) -> str:
     """All that a model or a person is told as true: the written files, and every memory that is active."""
     with desk_at(home) as workspace:
-        active = [exported(workspace, each) for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
+        active = [to_export(workspace, each) for each in workspace.store.log.memories() if each.status is Status.ACTIVE]
     texts = [path.read_text(encoding="utf-8") for path in home.rglob("*.md")]
     return "\n".join([*texts, *(json.dumps(each, ensure_ascii=False) for each in active)])
 

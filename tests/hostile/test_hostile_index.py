@@ -12,7 +12,7 @@ import pytest
 from hostile_world import answer, archived, desk_at, human, lines, run_at, snapshot, write
 from threats import THREATS
 
-from kept.memories.day_view import days
+from kept.memories.day_view import list_active_days
 
 ROOT = Path(__file__).parents[2]
 ROWS = [
@@ -50,7 +50,7 @@ def ran(shared, tmp_path, name, zone="UTC"):
     home = tmp_path / f"{name}-{zone.replace('/', '-')}"
     report = run_at(home, path, zone=zone)
     with desk_at(home, zone) as workspace:
-        return report, workspace.store.archive.undated(), [each.isoformat() for each in days(workspace)]
+        return report, workspace.store.archive.count_undated_events(), [each.isoformat() for each in list_active_days(workspace)]
 
 
 @pytest.mark.shared

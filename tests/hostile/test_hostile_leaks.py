@@ -12,8 +12,8 @@ import zlib
 from hostile_world import answer, bytes_below, called, desk_at, human, leaked, lines, output, run_at, write
 from test_hostile_secrets import SECRETS, everywhere
 
-from kept.llm.adapters.scripted import Scripted
-from kept.pipeline.run import Options, run
+from kept.llm.adapters.scripted import ScriptedModel
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.archive.turns import SqliteArchive
 from obedient import obey
 
@@ -41,10 +41,10 @@ def leaky(ask):
 
 
 def run_with_model(home, path, monkeypatch):
-    monkeypatch.setattr("kept.llm.models.model", lambda *_: Scripted(leaky))
+    monkeypatch.setattr("kept.llm.models.create_model", lambda *_: ScriptedModel(leaky))
     write(home / ".config" / "kept", b'[llm]\nadapter = "scripted"\n', "config.toml")
     with desk_at(home) as workspace:
-        report = run(workspace, [path], Options())
+        report = run_pipeline(workspace, [path], RunOptions())
     assert report.asked.usage.calls
     assert report.asked.secrets
 

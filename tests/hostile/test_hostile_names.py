@@ -257,4 +257,4 @@ def test_a_project_answers_to_its_folders_name_and_to_its_label(tmp_path):
     home = tmp_path / "home"
     run_at(home, write(tmp_path / "in", lines(human(RULE, cwd="/home/u/My Harbor"), answer("Done."))))
     with desk_at(home) as workspace:
-        assert {workspace.scope_named("My Harbor"), workspace.scope_named("My-Harbor")} == {memories(home)[0].scope}
+        assert {workspace.find_scope("My Harbor"), workspace.find_scope("My-Harbor")} == {memories(home)[0].scope}

@@ -63,5 +63,5 @@ def test_the_shared_notes_do_what_is_told_of_them(tmp_path, shared):
         assert all(each in said for each in entry.get("must_reach", ())), entry["id"]
         assert not [each for each in entry.get("must_not_reach_memory", ()) if each in text], entry["id"]
         with desk_at(home) as workspace:
-            assert workspace.store.damage() == (), entry["id"]
+            assert workspace.store.find_damage() == (), entry["id"]
     assert not Path("/tmp/pwned").exists()

@@ -30,7 +30,7 @@ from hostile_world import (
     write,
 )
 
-from kept.local.files import locked
+from kept.local.files import hold_lock
 from kept.paths import Paths
 
 SEVERAL = lines(
@@ -187,7 +187,7 @@ def test_a_limit_on_the_size_of_files_is_told_and_the_next_run_goes_on(tmp_path,
 
 def test_a_second_run_says_that_one_is_under_way_and_is_no_failure(tmp_path, transcripts):
     home = tmp_path / "home"
-    with locked(Paths(root=home, user=home).lock):
+    with hold_lock(Paths(root=home, user=home).lock):
         done = kept("run", transcripts, "--home", home, home=tmp_path)
     assert done.code == 0
     assert "already running" in one_line(done)

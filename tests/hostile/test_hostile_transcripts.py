@@ -25,7 +25,7 @@ from hostile_world import (
 from threats import THREATS, Threat
 
 from kept.core.memory import Status
-from kept.memories.day_view import days
+from kept.memories.day_view import list_active_days
 
 SEED = "Always run `make lint` before every commit, never skip it."
 
@@ -52,7 +52,7 @@ def suffer(home, path, threat: Threat):
     assert [each for each, _ in report.reading.skipped] == [str(path)] * threat.refused
     assert account.records == account.kept + sum(account.dropped.values())
     assert threat.accept is None or account.kept == threat.accept
-    assert threat.reject is None or account.malformed == len(account.problems) == threat.reject
+    assert threat.count_reject is None or account.malformed == len(account.problems) == threat.count_reject
     assert all(each.line > 0 and each.reason for each in account.problems)
     after = {each.id: each for each in memories(home)}
     assert [after[each.id] for each in before] == list(before)
@@ -67,8 +67,8 @@ def suffer(home, path, threat: Threat):
         assert not banned.search(text)
     assert not re.search(rb"\b(NaN|Infinity)\b", bytes_below(home))
     with desk_at(home) as workspace:
-        assert threat.undated is None or workspace.store.archive.undated() == threat.undated
-        found = {each.isoformat() for each in days(workspace)}
+        assert threat.undated is None or workspace.store.archive.count_undated_events() == threat.undated
+        found = {each.isoformat() for each in list_active_days(workspace)}
     assert not threat.days or found >= set(threat.days)
     assert snapshot(path.parent) == outside
     assert memory_file(home).read_bytes().decode("utf-8").isprintable() or "\n" in memory_file(home).read_text()
@@ -130,7 +130,7 @@ def test_the_time_of_a_file_says_nothing(tmp_path, seeded):
     os.utime(path, (0, 0))
     suffer(seeded, path, threat)
     with desk_at(seeded) as workspace:
-        assert not {"1970-01-01", "2026-10-01"} & {each.isoformat() for each in days(workspace)}
+        assert not {"1970-01-01", "2026-10-01"} & {each.isoformat() for each in list_active_days(workspace)}
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,17 @@ from kept.core.fence import NOTICE, TAG
 from kept.core.memory import Accepted
 from kept.core.redact import redact
 from kept.extraction.gate import judge
-from kept.extraction.rules.candidates import extract
+from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.segment import segment
 from kept.intake.clean import Limits, clean
-from kept.profiles import profile
-from kept.profiles.language import lexicon_of
-from kept.sources.files import examine
+from kept.profiles import load_profile
+from kept.profiles.language import choose_lexicon
+from kept.sources.files import identify_file
 
 OWN = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 THEIRS = "Never deploy `billing-api` on a Friday, always use the staging cluster in `eu-west-1` first."
 BARE = THEIRS.rstrip(".")
-PROFILE = profile("coding")
+PROFILE = load_profile("coding")
 
 # What a user pastes or passes on, behind a line of their own.
 PASTED = {
@@ -162,14 +162,16 @@ RECORDS = {
 def remembered(tmp_path, *records):
     """What is accepted of a transcript without a person, through reader, cleaning, extraction and gate."""
     path = write(tmp_path, lines(human("hello there"), answer("What shall I do?"), *records, answer("Done."), human("go on")))
-    source = examine(path)
+    source = identify_file(path)
     read = [event for piece in source.read(path, Cursor()) for event in piece.events]
     events = [clean(each, redact=partial(redact, key=b"k"), limits=Limits()).event for each in read]
-    words = lexicon_of(events, PROFILE.languages)
+    words = choose_lexicon(events, PROFILE.languages)
     return [
         each.content
         for episode in segment(events, PROFILE.buffer)
-        for each in extract(events, episode.start, episode.stop, profile=PROFILE, lexicon=words, scope=lambda _: "project:x")
+        for each in extract_candidates(
+            events, episode.start, episode.stop, profile=PROFILE, lexicon=words, scope=lambda _: "project:x"
+        )
         if isinstance(judge(each, PROFILE, lexicon=words), Accepted)
     ]
 

@@ -19,7 +19,7 @@ from typer.models import ArgumentInfo
 from kept.cli import main
 from kept.cli.registry import COMMANDS
 from kept.paths import find_paths
-from kept.workspace import opened
+from kept.workspace import open_workspace
 from waiting import run_apart
 
 # Servers never end by themselves, a hook answers in a process of its own, and what is entered with the system is the system's.
@@ -151,7 +151,7 @@ def test_no_argument_of_any_command_leaves_a_secret_anywhere(home, elsewhere):
     assert len(places) > 100
     assert held(home, places) == []
     with desk_at(home) as workspace:
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
 
 
 def filled(schema, place, whole):
@@ -181,7 +181,9 @@ def test_no_operation_of_the_api_keeps_a_secret(home):
     client = pytest.importorskip("starlette.testclient", exc_type=ImportError)
     server, room = import_module("kept.web.server"), import_module("kept.web.room")
     found = find_paths(str(home), os.environ)
-    made = room.Room(open_desk=partial(opened, found), home=found, key="k" * 43, port=80, open_sample=partial(opened, found))
+    made = room.Room(
+        open_desk=partial(open_workspace, found), home=found, key="k" * 43, port=80, open_sample=partial(open_workspace, found)
+    )
     headers = {"Authorization": f"Bearer {'k' * 43}", "Host": "127.0.0.1:80"}
     places, done = [], set()
     with client.TestClient(server.make(made), base_url="http://127.0.0.1:80") as page:
@@ -213,7 +215,7 @@ def test_no_operation_of_the_api_keeps_a_secret(home):
 
 def test_no_tool_of_mcp_keeps_a_secret(home):
     pytest.importorskip("mcp")
-    server = import_module("kept.mcp.server").make(partial(opened, find_paths(str(home), os.environ)))
+    server = import_module("kept.mcp.server").make(partial(open_workspace, find_paths(str(home), os.environ)))
     places = []
 
     async def each_tool():

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from kept.llm.adapters import Said, Silent
+from kept.llm.adapters import AdapterFailure, AdapterReply
 from kept.llm.ask import Ask, Fault, Usage
 from kept.llm.client import LlmClient
-from kept.llm.retry import Pace
+from kept.llm.retry import RetryPolicy
 
 SCHEMA = {
     "type": "object",
@@ -21,12 +21,12 @@ def ask(prompt: str = "What was said?", **changes: Any) -> Ask:
     return Ask(**values | changes)
 
 
-def silence(fault: Fault = Fault.OVERLOADED, **more: Any) -> Silent:
-    return Silent(fault=fault, reason=f"it is {fault.value}", **more)
+def silence(fault: Fault = Fault.OVERLOADED, **more: Any) -> AdapterFailure:
+    return AdapterFailure(fault=fault, reason=f"it is {fault.value}", **more)
 
 
-def paid(text: str, tokens: int = 10, *, cost: float | None = 0.1, **more: Any) -> Said:
-    return Said(text=text, usage=Usage(calls=1, input_tokens=tokens, output_tokens=tokens, cost=cost), **more)
+def paid(text: str, tokens: int = 10, *, cost: float | None = 0.1, **more: Any) -> AdapterReply:
+    return AdapterReply(text=text, usage=Usage(calls=1, input_tokens=tokens, output_tokens=tokens, cost=cost), **more)
 
 
 class Played:
@@ -56,9 +56,9 @@ class Time:
     def __init__(self) -> None:
         self.slept: list[float] = []
 
-    def pace(self, **more: Any) -> Pace:
+    def pace(self, **more: Any) -> RetryPolicy:
         values = {"monotonic": lambda: sum(self.slept), "sleep": self.slept.append, "jitter": lambda: 0.0, "concurrency": 1}
-        return Pace(**values | more)
+        return RetryPolicy(**values | more)
 
 
 def asker(model: Any, **more: Any) -> LlmClient:

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from kept.changes import settle
-from kept.memories.person import add
+from kept.changes import apply_person_change
+from kept.memories.person import create_memory
 from kept.paths import find_paths
-from kept.workspace import opened
+from kept.workspace import open_workspace
 
 KEPT = Path(sys.executable).with_name("kept")
 ROOT = Path(__file__).parents[2]
@@ -220,8 +220,8 @@ def scheduler(folder, monkeypatch):
 
 def remember_much():
     """More facts that hold everywhere than the memory file has room for."""
-    with opened(find_paths(None, os.environ)) as workspace:
-        settle(workspace, lambda: [add(workspace, each, "project_fact", scope="user") for each in FACTS])
+    with open_workspace(find_paths(None, os.environ)) as workspace:
+        apply_person_change(workspace, lambda: [create_memory(workspace, each, "project_fact", scope="user") for each in FACTS])
 
 
 def left_over(text):

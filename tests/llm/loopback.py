@@ -22,7 +22,7 @@ class Loopback:
         self.faults: list[Any] = []
         self.words = "likes figs"
         self.act: dict[str, Any] | None = None  # a tool the model tries to use, and what with
-        self.batches: dict[str, list[dict[str, Any]]] = {}
+        self.pending_batches: dict[str, list[dict[str, Any]]] = {}
         self.done = False  # whether batches have ended
         self.files: dict[str, bytes] = {}
         self.context = 0  # what the server says of its model's context, by every way
@@ -89,7 +89,7 @@ class Handler(BaseHTTPRequestHandler):
             case ["v1", "messages", "batches", batch, "results"]:
                 rows = [
                     {"custom_id": each["custom_id"], "result": {"type": "succeeded", "message": self._message(each["params"])}}
-                    for each in self.loopback.batches[batch]
+                    for each in self.loopback.pending_batches[batch]
                 ]
                 self._send("".join(json.dumps(row) + "\n" for row in rows).encode(), kind="application/x-jsonl")
             case ["v1", "batches", batch]:
@@ -117,12 +117,12 @@ class Handler(BaseHTTPRequestHandler):
             self._send({"input_tokens": len(raw) // 4})
         elif path == "/v1/messages/batches":
             batch = f"msgbatch_{uuid4().hex[:12]}"
-            self.loopback.batches[batch] = body["requests"]
+            self.loopback.pending_batches[batch] = body["requests"]
             self._send(self._batch(batch))
         elif path == "/v1/batches":
             batch = f"batch_{uuid4().hex[:12]}"
             rows = [json.loads(line) for line in self.loopback.files[body["input_file_id"]].splitlines()]
-            self.loopback.batches[batch] = rows
+            self.loopback.pending_batches[batch] = rows
             self._send(self._openai_batch(batch))
         elif path == "/v1/messages":
             self._answer(body, self._message, self._message_events, "message")
@@ -278,7 +278,7 @@ class Handler(BaseHTTPRequestHandler):
         return [(each["type"], each) for each in events]
 
     def _batch(self, batch: str) -> dict[str, Any]:
-        count, done = len(self.loopback.batches[batch]), self.loopback.done
+        count, done = len(self.loopback.pending_batches[batch]), self.loopback.done
         counts = {"processing": 0 if done else count, "succeeded": count if done else 0, "errored": 0, "canceled": 0, "expired": 0}
         return {
             "id": batch,
@@ -302,7 +302,7 @@ class Handler(BaseHTTPRequestHandler):
                     "error": None,
                     "response": {"status_code": 200, "body": self._completion(each["body"])},
                 }
-                for each in self.loopback.batches[batch]
+                for each in self.loopback.pending_batches[batch]
             ]
             self.loopback.files[f"out-{batch}"] = "".join(json.dumps(row) + "\n" for row in rows).encode()
         return {

@@ -12,8 +12,8 @@ import pytest
 from asks import ask
 
 from kept.core.event import OFF_THE_RECORD
-from kept.llm.adapters import Command, Said, Silent
-from kept.llm.adapters.process import Programs
+from kept.llm.adapters import AdapterFailure, AdapterReply, Command
+from kept.llm.adapters.process import RunningPrograms
 from kept.llm.ask import GUARD, Fault
 from waiting import until
 
@@ -37,7 +37,7 @@ def answered(command, env=None, **more):
 
 def test_the_question_with_its_schema_goes_in_and_the_reply_comes_out(program) -> None:
     said = answered(f"{program('sys.stdout.write(sys.stdin.read())')} --plain")
-    assert isinstance(said, Said)
+    assert isinstance(said, AdapterReply)
     assert "You take notes." in said.text
     assert '"additionalProperties": false' in said.text
     assert said.text.index("You take notes.") < said.text.index("What was said?")
@@ -48,7 +48,7 @@ def test_the_question_with_its_schema_goes_in_and_the_reply_comes_out(program) -
 def test_a_program_runs_in_an_empty_folder_with_little_of_the_environment_and_with_the_guard(program) -> None:
     body = "print(json.dumps([os.listdir('.'), dict(os.environ)]))"
     said = answered(f"{program(body)} x", {"MY_SECRET": "s", "WANTED": "w"}, more=("WANTED",))
-    assert isinstance(said, Said)
+    assert isinstance(said, AdapterReply)
     listing, env = json.loads(said.text)
     assert listing == []
     assert "MY_SECRET" not in env
@@ -65,9 +65,9 @@ def test_a_program_that_hangs_is_killed_with_its_children(program, tmp_path: Pat
 
     command = Command(f"{program(body)} x", env=os.environ, timeout=1.0)
     looks = count()  # it begins at nought, though both may run by then; its second is over once they do
-    command._programs = Programs(clock=lambda: float(next(looks) > 0 and len(noted()) == 2))
+    command._programs = RunningPrograms(clock=lambda: float(next(looks) > 0 and len(noted()) == 2))
     said = command.ask(ask())
-    assert isinstance(said, Silent)
+    assert isinstance(said, AdapterFailure)
     assert said.fault is Fault.TIMEOUT
     assert len(noted()) == 2
     for number in noted():
@@ -85,33 +85,33 @@ def is_dead(number: str) -> bool:
 def test_a_program_that_reads_nothing_of_a_large_question_does_not_block(program) -> None:
     command = Command(f"{program('print(1)')} x", env=os.environ, timeout=600.0)
     said = command.ask(ask("word " * 1_000_000))
-    assert isinstance(said, Said)
+    assert isinstance(said, AdapterReply)
     assert said.text == "1\n"
 
 
 def test_what_a_failing_program_prints_is_no_reply(program) -> None:
     said = answered(f"""{program("print('{}'); print('it broke', file=sys.stderr); sys.exit(3)")} x""")
-    assert isinstance(said, Silent)
+    assert isinstance(said, AdapterFailure)
     assert said.reason.endswith("ended with code 3: it broke")
 
 
 def test_a_flood_is_cut_off(program) -> None:
     said = answered(f"{program('while True: sys.stdout.write(chr(120) * 65536)')} x")
-    assert isinstance(said, Silent)
+    assert isinstance(said, AdapterFailure)
     assert "wrote more than" in said.reason
     said = answered(f"{program('sys.stderr.write(chr(120) * 9_000_000); print(2)')} x")
-    assert isinstance(said, Said)
+    assert isinstance(said, AdapterReply)
 
 
 def test_bytes_that_are_no_text_and_colours_do_no_harm(program) -> None:
     said = answered(f"""{program("sys.stdout.buffer.write(bytes([27]) + b'[31mred' + bytes([27]) + b'[0m' + bytes([255]))")} x""")
-    assert isinstance(said, Said)
+    assert isinstance(said, AdapterReply)
     assert said.text == "red\ufffd"
 
 
 def test_a_program_that_is_not_there_is_told_by_its_name() -> None:
     said = answered("/nowhere/claude")
-    assert isinstance(said, Silent)
+    assert isinstance(said, AdapterFailure)
     assert (said.fault, said.reason) == (Fault.SETUP, "there is no program '/nowhere/claude'")
 
 
@@ -121,7 +121,7 @@ def test_claude_has_no_tools_no_transcript_and_no_settings(program) -> None:
         " 'usage': {'input_tokens': 5, 'cache_read_input_tokens': 3, 'output_tokens': 2}}))"
     )
     said = answered(program(body, "claude"), model="some-model")
-    assert isinstance(said, Said)
+    assert isinstance(said, AdapterReply)
     argv = json.loads(json.loads(said.text)["facts"][0])
     for flag in ("--safe-mode", "-p", "--no-session-persistence", "--strict-mcp-config", "--json-schema", "--system-prompt-file"):
         assert flag in argv
@@ -143,20 +143,20 @@ def test_claude_has_no_tools_no_transcript_and_no_settings(program) -> None:
 def test_an_error_of_claude_is_one_whatever_its_subtype_says(program, result: str, fault: Fault) -> None:
     body = f"print(json.dumps({{'subtype': 'success', 'is_error': True, 'result': {result!r}}})); sys.exit(1)"
     said = answered(program(body, "claude"))
-    assert isinstance(said, Silent)
+    assert isinstance(said, AdapterFailure)
     assert said.fault is fault
     assert said.reason == f"claude says: {result}"
 
 
 def test_claude_that_prints_something_else_is_no_reply(program) -> None:
     said = answered(program("print('Welcome!')", "claude"))
-    assert isinstance(said, Silent)
+    assert isinstance(said, AdapterFailure)
 
 
 def test_codex_answers_through_a_file(program) -> None:
     body = "out = sys.argv[sys.argv.index('-o') + 1]\nprint('chatter')\nopen(out, 'w').write(json.dumps({'facts': sys.argv[1:7]}))"
     said = answered(program(body, "codex"))
-    assert isinstance(said, Said)
+    assert isinstance(said, AdapterReply)
     assert "--ephemeral" in said.text
     assert "read-only" in said.text
     assert "chatter" not in said.text
@@ -171,14 +171,14 @@ def test_closing_ends_what_is_running(program, tmp_path: Path) -> None:
     until(mark.exists)
     command.close()
     thread.join()
-    assert isinstance(found[0], Silent)
+    assert isinstance(found[0], AdapterFailure)
 
 
 @pytest.mark.parametrize("words", ["-p", "--print --effort low", "--effort low"])
 def test_a_known_program_with_options_is_still_called_so_that_it_can_only_answer(program, words: str) -> None:
     body = "print(json.dumps({'is_error': False, 'structured_output': {'facts': sys.argv[1:]}}))"
     said = answered(f"{program(body, 'claude')} {words}")
-    assert isinstance(said, Said)
+    assert isinstance(said, AdapterReply)
     argv = json.loads(said.text)["facts"]
     assert argv.count("-p") == 1
     assert "--safe-mode" in argv
@@ -188,7 +188,7 @@ def test_a_known_program_with_options_is_still_called_so_that_it_can_only_answer
 def test_gemini_is_asked_off_the_record_without_extensions_and_its_response_is_the_reply(program) -> None:
     body = "asked = sys.stdin.read()\nprint(json.dumps({'response': json.dumps([sys.argv[1:], asked.splitlines()[0]])}))"
     said = answered(program(body, "gemini"), model="flash")
-    assert isinstance(said, Said)
+    assert isinstance(said, AdapterReply)
     arguments, first = json.loads(said.text)
     assert arguments[arguments.index("--extensions") + 1] == "none"
     assert arguments[-2:] == ["--model", "flash"]
@@ -197,5 +197,5 @@ def test_gemini_is_asked_off_the_record_without_extensions_and_its_response_is_t
 
 def test_an_error_that_gemini_tells_is_no_reply(program) -> None:
     said = answered(program("print(json.dumps({'error': {'message': 'no quota'}}))", "gemini"))
-    assert isinstance(said, Silent)
+    assert isinstance(said, AdapterFailure)
     assert "no quota" in said.reason

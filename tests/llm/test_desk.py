@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 from asks import ask
 
-from kept.llm.ask import GUARD, Answered, Unreachable
+from kept.llm.ask import GUARD, CompleteReply, UnreachableReply
 from kept.llm.client import LlmClient
 from kept.paths import find_paths
-from kept.workspace import Workspace, opened
+from kept.workspace import Workspace, open_workspace
 
 
 def at(home: Path, settings: str, **env: str):
     path = home / ".config" / "kept" / "config.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"[llm]\n{settings}\n", encoding="utf-8")
-    return opened(
+    return open_workspace(
         find_paths(None, {"HOME": str(home)}), env={"HOME": str(home), "PATH": "/usr/bin:/bin", "KEPT_EMBEDDINGS": "hashing"} | env
     )
 
@@ -40,19 +40,19 @@ def test_a_script_answers_and_its_reply_is_remembered_beside_the_store(home: Pat
     script.write_text('{"contains": "figs", "reply": {"facts": ["likes figs"]}}\n', encoding="utf-8")
     with at(home, f'adapter = "scripted"\nscript = "{script}"') as workspace:
         (reply,) = asking(workspace)([ask("I like figs.")])
-        assert isinstance(reply, Answered)
+        assert isinstance(reply, CompleteReply)
         assert workspace.paths.replies.is_file()
     script.write_text("", encoding="utf-8")
     with at(home, f'adapter = "scripted"\nscript = "{script}"') as workspace:
         (reply,) = asking(workspace)([ask("I like figs.")])
-        assert isinstance(reply, Answered)
+        assert isinstance(reply, CompleteReply)
         assert reply.cached
 
 
 def test_any_program_can_answer(home: Path) -> None:
     with at(home, "adapter = \"command\"\ncommand = '''sh -c 'cat > /dev/null; echo {\\\"facts\\\": []}' '''") as workspace:
         (reply,) = asking(workspace)([ask()])
-        assert isinstance(reply, Answered), reply
+        assert isinstance(reply, CompleteReply), reply
         assert reply.body == {"facts": []}
 
 
@@ -68,5 +68,5 @@ def test_secrets_are_taken_out_of_a_question_by_the_rules_of_the_archive(home: P
 def test_a_model_that_is_not_fully_set_is_told_when_it_is_asked(home: Path, settings: str) -> None:
     with at(home, settings) as workspace:
         (reply,) = asking(workspace)([ask()])
-    assert isinstance(reply, Unreachable)
+    assert isinstance(reply, UnreachableReply)
     assert "llm.c" in reply.reason or "script" in reply.reason

@@ -6,46 +6,46 @@ from pathlib import Path
 
 from asks import GOOD, Played, ask, asker
 
-from kept.changes import erase_traces
-from kept.cli.cost import asked_lines, money, unanswered, usage_text
-from kept.intake.reading import Reading
+from kept.changes import erase_opted_out_traces
+from kept.cli.cost import format_cost, question_lines, unanswered_lines, usage_text
+from kept.intake.reading import ReadingReport
 from kept.llm.ask import Usage
 from kept.llm.budget import Tally, usage_body
-from kept.llm.replies import Replies
+from kept.llm.replies import ReplyCache
 from kept.memories import person
 from kept.paths import find_paths
-from kept.pipeline.run import Options, run
-from kept.pipeline.usage import costs
-from kept.workspace import opened
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.usage import load_costs
+from kept.workspace import open_workspace
 from talking import forget_ids
 
 SAID = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 
 
 def at(home: Path):
-    return opened(find_paths(None, {"HOME": str(home)}), env={"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"})
+    return open_workspace(find_paths(None, {"HOME": str(home)}), env={"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"})
 
 
 def asked(home: Path, *bodies: str, about: tuple[str, ...] = ()) -> None:
-    asking = asker(Played(*bodies), replies=Replies(home / ".local/share/kept/replies.db"))
+    asking = asker(Played(*bodies), replies=ReplyCache(home / ".local/share/kept/replies.db"))
     asking([ask(str(number), about=about) for number in range(len(bodies))])
     asking.close()
 
 
 def test_what_was_spent_is_told_also_where_no_run_came_to_its_end(home: Path) -> None:
     with at(home) as workspace:
-        assert costs(workspace).total == Usage()
+        assert load_costs(workspace).total == Usage()
         assert not workspace.paths.replies.exists()
     asked(home, GOOD, GOOD)
     with at(home) as workspace:
-        found = costs(workspace)
+        found = load_costs(workspace)
     assert (found.total.calls, found.total.cost, found.today) == (2, 0.2, found.total)
     assert [(each.purpose, each.model) for each in found.ever] == [("extract", "played:one")]
 
 
 def test_forgetting_a_memory_reaches_what_a_model_said_of_it(home: Path) -> None:
     with at(home) as workspace:
-        memory = person.add(workspace, SAID, "convention")
+        memory = person.create_memory(workspace, SAID, "convention")
     asked(home, json.dumps({"facts": [SAID.lower()]}), '{"facts": ["something else entirely"]}', about=("s1",))
     path = home / ".local/share/kept/replies.db"
     assert b"iso 8601" in path.read_bytes()
@@ -53,7 +53,7 @@ def test_forgetting_a_memory_reaches_what_a_model_said_of_it(home: Path) -> None
         forget_ids(workspace, [memory.id])
         assert b"iso 8601" not in path.read_bytes()
         assert b"something else" in path.read_bytes()
-        erase_traces(workspace, Reading(erased=1, opted_out={"s1"}))
+        erase_opted_out_traces(workspace, ReadingReport(erased=1, opted_out={"s1"}))
     assert b"something else" not in path.read_bytes()
 
 
@@ -68,18 +68,18 @@ def test_a_conversation_that_is_not_to_be_remembered_takes_its_replies_along(hom
 
     place.write_text(line(1, SAID), encoding="utf-8")
     with at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     asked(home, '{"facts": ["dates are written so"]}', about=("s1",))
     place.write_text(line(1, SAID) + line(2, "kept: ignore this conversation"), encoding="utf-8")
     with at(home) as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     assert b"dates are written so" not in (home / ".local/share/kept/replies.db").read_bytes()
 
 
 def test_the_file_of_replies_is_made_by_a_question_and_by_nothing_else(home: Path) -> None:
     with at(home) as workspace:
-        run(workspace, [], Options())
-        memory = person.add(workspace, SAID, "convention")
+        run_pipeline(workspace, [], RunOptions())
+        memory = person.create_memory(workspace, SAID, "convention")
         forget_ids(workspace, [memory.id])
         assert not workspace.paths.replies.exists()
 
@@ -87,7 +87,7 @@ def test_the_file_of_replies_is_made_by_a_question_and_by_nothing_else(home: Pat
 def test_a_run_without_a_model_asks_nobody(home: Path) -> None:
     with at(home) as workspace:
         asking = asker(Played(GOOD))
-        report = run(replace(workspace, llm=asking), [], Options(model=False))
+        report = run_pipeline(replace(workspace, llm=asking), [], RunOptions(model=False))
     assert report.body()["llm"]["questions"] == 0
     assert asking._model is None
 
@@ -97,7 +97,7 @@ def words(lines) -> str:
 
 
 def test_amounts_are_told_as_exactly_as_they_are_small() -> None:
-    assert [money(each) for each in (None, 0.0, 0.00123, 0.25, 12.345)] == [
+    assert [format_cost(each) for each in (None, 0.0, 0.00123, 0.25, 12.345)] == [
         "cost unknown",
         "0.00 USD",
         "0.0012 USD",
@@ -114,13 +114,13 @@ def test_every_kind_of_missing_reply_is_told_apart(home: Path) -> None:
     tally.unreachable.update({"rate_limit": 3})
     tally.note("unreachable", "the server answered 429")
     tally.note("unaffordable", "the budget of 3 calls a run (llm.run_calls) is used up")
-    text = words(unanswered(tally, verbose=False))
+    text = words(unanswered_lines(tally, verbose=False))
     assert "No reply that can be read: 2 questions (2 truncated)" in text
     assert "No reply: 3 questions (3 rate limit): the server answered 429" in text
     assert "Not asked: 1 question: the budget of 3 calls a run (llm.run_calls) is used up" in text
-    assert words(asked_lines(tally)) == ""
+    assert words(question_lines(tally)) == ""
     tally.add("extract", Usage(calls=2))
-    assert "Asked 6 questions" in words(asked_lines(tally))
+    assert "Asked 6 questions" in words(question_lines(tally))
 
 
 def test_the_cost_of_runs_is_in_their_record(home: Path) -> None:

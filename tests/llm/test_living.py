@@ -9,8 +9,8 @@ import pytest
 from living import FACTS, KEPT, as_sent, at_claude, at_codex, client, kept, left_over, remember_much, scheduler, tree, with_codex
 
 from kept.core.fence import TAG
-from kept.install.background_run import under_way
-from kept.local.queue import queued
+from kept.install.background_run import is_run_active
+from kept.local.queue import take_queued_transcripts
 from waiting import until
 
 pytestmark = pytest.mark.needs_cli
@@ -66,7 +66,7 @@ def test_what_claude_code_is_told_in_one_session_the_next_one_knows_and_leaving_
     assert named == {str(each) for each in (home / ".claude" / "projects").rglob("*.jsonl")}
     remember_much()
     night()
-    assert queued(str(state)) == []
+    assert take_queued_transcripts(str(state)) == []
     memory = home / ".claude" / "rules" / "memory.md"
     text = memory.read_text(encoding="utf-8")
     assert len(text) > 11_000
@@ -115,7 +115,7 @@ def test_with_extraction_at_the_sessions_end_the_next_session_knows_without_a_ni
     asked_before = len(server.questions)
     at_claude(server, harbor, RULE)
     until(lambda: RULE in kept("list"))
-    until(lambda: not under_way(str(home)))
+    until(lambda: not is_run_active(str(home)))
     models = [each for each in server.questions[asked_before:] if "You" in json.dumps(each.get("system", ""))]
     assert not any("memories" in json.dumps(each.get("output_config", "")) for each in models)
     assert json.loads(kept("status", "--json"))["llm"]["ever"]["calls"] == 0  # model-free
@@ -130,7 +130,7 @@ def test_where_the_vault_remembers_nothing_at_all_runs_when_a_session_ends(serve
     at_claude(server, harbor, RULE)
     state = home / ".local" / "share" / "kept"
     assert not (state / "hooks" / "run.log").exists()  # no process was started
-    assert not under_way(str(home))
+    assert not is_run_active(str(home))
     assert len((state / "hooks" / "queue").read_text(encoding="utf-8").splitlines()) >= 1  # the night has it
     assert json.loads(kept("list", "--all", "--json")) == []
 
@@ -152,7 +152,7 @@ def test_no_hook_of_kepts_fires_in_its_own_questions_and_none_of_their_transcrip
     transcripts = set(home.rglob("*.jsonl"))
     assert json.loads(kept("run", "--json"))["heard"]["chunks"] == 1
     assert len(server.questions) > before
-    assert queued(str(state)) == []
+    assert take_queued_transcripts(str(state)) == []
     assert not (state / "hooks" / "log").exists()
     assert set(home.rglob("*.jsonl")) == transcripts
     assert json.loads(kept("run", "--json", "--no-llm"))["sessions"] == 0
@@ -167,5 +167,5 @@ def test_a_kept_that_is_gone_never_disturbs_a_session(server, home, harbor, monk
         place.write_text(text.replace(str(KEPT), "/nowhere/bin/kept"), encoding="utf-8")
     at_claude(server, harbor, RULE)
     assert RULE in at_codex(server, harbor, RULE)
-    assert queued(str(home / ".local" / "share" / "kept")) == []
+    assert take_queued_transcripts(str(home / ".local" / "share" / "kept")) == []
     assert "/nowhere/bin/kept, which is not there" in kept("doctor", code=1)

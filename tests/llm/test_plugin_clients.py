@@ -25,7 +25,7 @@ from living import (
 )
 
 from kept.core.fence import TAG
-from kept.install.background_run import under_way
+from kept.install.background_run import is_run_active
 from talking import RULE
 from waiting import until
 
@@ -158,7 +158,7 @@ def installed(monkeypatch):
 def learnt(home):
     """Wait until the rule is remembered and nothing is under way."""
     until((home / ".local" / "share" / "kept" / "kept.db").exists)
-    until(lambda: not under_way(str(home)) and RULE in kept("list"))
+    until(lambda: not is_run_active(str(home)) and RULE in kept("list"))
 
 
 def test_with_the_plugin_alone_claude_code_learns_in_one_session_what_the_next_one_knows(server, home, installed):

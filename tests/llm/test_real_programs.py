@@ -13,8 +13,8 @@ import pytest
 from asks import Time, ask, asker
 from loopback import Loopback
 
-from kept.llm.adapters import Command, Said, Silent
-from kept.llm.ask import Answered, Fault, Unreachable
+from kept.llm.adapters import AdapterFailure, AdapterReply, Command
+from kept.llm.ask import CompleteReply, Fault, UnreachableReply
 
 pytestmark = pytest.mark.needs_cli
 
@@ -71,7 +71,7 @@ both = pytest.mark.parametrize("name", ["claude", "codex"])
 @both
 def test_it_answers_and_leaves_no_transcript_and_runs_no_hook(server: Loopback, lived_in: Path, name: str) -> None:
     said = command(name, server, lived_in).ask(ask(WORDS))
-    assert isinstance(said, Said), said
+    assert isinstance(said, AdapterReply), said
     assert json.loads(said.text) == {"facts": ["likes figs"]}
     assert not (lived_in / "mark").exists()
     told = [path for path in lived_in.rglob("*") if path.is_file() and WORDS.encode() in path.read_bytes()]
@@ -132,7 +132,7 @@ def _filled(value: Any, target: str) -> Any:
 def test_a_server_that_refuses_is_told_within_the_time(server: Loopback, lived_in: Path, name: str) -> None:
     server.faults = [401] * 20
     replies = asker(command(name, server, lived_in), pace=Time().pace(attempts=1))([ask(WORDS)])
-    assert isinstance(replies[0], Unreachable), replies
+    assert isinstance(replies[0], UnreachableReply), replies
 
 
 def test_a_dead_server_is_no_success(lived_in: Path) -> None:
@@ -140,14 +140,14 @@ def test_a_dead_server_is_no_success(lived_in: Path) -> None:
     made = command("claude", gone, lived_in)
     gone.close()
     said = made.ask(ask(WORDS))
-    assert isinstance(said, Silent)
+    assert isinstance(said, AdapterFailure)
     assert said.fault in (Fault.CONNECTION, Fault.FAILED)
 
 
 def test_a_program_that_waits_for_a_dead_server_is_ended_in_time(server: Loopback, lived_in: Path) -> None:
     server.faults = ["slow"] * 50
     said = command("codex", server, lived_in, timeout=1.0).ask(ask(WORDS))
-    assert isinstance(said, Silent)
+    assert isinstance(said, AdapterFailure)
     assert said.fault is Fault.TIMEOUT
 
 
@@ -156,7 +156,7 @@ def test_two_runs_over_the_same_question_cost_one(server: Loopback, lived_in: Pa
     made = command(name, server, lived_in)
     asking = asker(made)
     first, second = asking([ask(WORDS)])[0], asking([ask(WORDS)])[0]
-    assert isinstance(first, Answered)
-    assert isinstance(second, Answered)
+    assert isinstance(first, CompleteReply)
+    assert isinstance(second, CompleteReply)
     assert second.cached
     assert len(server.questions) == 1

@@ -6,17 +6,17 @@ import pytest
 from asks import GOOD, Played, ask, asker, paid
 
 from kept.core.errors import ConfigError
-from kept.llm.adapters import Recorded, Recording, Said, script
-from kept.llm.ask import Answered, Unreachable, Unreadable
+from kept.llm.adapters import AdapterReply, RecordingModel, ReplayModel, load_script
+from kept.llm.ask import CompleteReply, UnreachableReply, UnreadableReply
 
 
 def test_what_a_model_said_is_replayed_word_for_word_without_it(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     said = [paid(GOOD, tokens=3), paid("half a {", cut=True, cost=None), paid("", refused=True)]
-    model = Recording(Played(*said), path)
+    model = RecordingModel(Played(*said), path)
     asks = [ask(str(number)) for number in range(3)]
     assert [model.ask(each) for each in asks] == said
-    replay = Recorded(path)
+    replay = ReplayModel(path)
     assert [replay.ask(each) for each in asks] == said
     assert path.stat().st_mode & 0o777 == 0o600
     assert "What" not in path.read_text(encoding="utf-8")
@@ -25,10 +25,10 @@ def test_what_a_model_said_is_replayed_word_for_word_without_it(tmp_path: Path) 
 def test_a_recorded_run_can_be_played_without_a_model(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     asks = [ask("one"), ask("two")]
-    bad = asker(Recording(Played(GOOD, "?", "?"), path))(asks)
-    again = asker(Recorded(path))([*asks, ask("three")])
-    assert [type(each) for each in bad] == [Answered, Unreadable]
-    assert [type(each) for each in again] == [Answered, Unreadable, Unreachable]
+    bad = asker(RecordingModel(Played(GOOD, "?", "?"), path))(asks)
+    again = asker(ReplayModel(path))([*asks, ask("three")])
+    assert [type(each) for each in bad] == [CompleteReply, UnreadableReply]
+    assert [type(each) for each in again] == [CompleteReply, UnreadableReply, UnreachableReply]
 
 
 def test_a_recording_that_is_none_is_told(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_a_recording_that_is_none_is_told(tmp_path: Path) -> None:
         if text:
             path.write_text(text, encoding="utf-8")
         with pytest.raises(ConfigError):
-            Recorded(path)
+            ReplayModel(path)
 
 
 def test_a_script_answers_by_purpose_and_words(tmp_path: Path) -> None:
@@ -48,9 +48,9 @@ def test_a_script_answers_by_purpose_and_words(tmp_path: Path) -> None:
         '{"reply": {"facts": []}}',
     )
     path.write_text("\n".join(lines), encoding="utf-8")
-    model = script(path)
+    model = load_script(path)
     said = [model.ask(each) for each in (ask("figs"), ask("plums"), ask("figs", purpose="summary"))]
-    assert [each.text for each in said if isinstance(each, Said)] == ['{"facts": ["figs"]}', '{"facts": []}', "a day"]
+    assert [each.text for each in said if isinstance(each, AdapterReply)] == ['{"facts": ["figs"]}', '{"facts": []}', "a day"]
     path.write_text('{"contains": "x"}', encoding="utf-8")
     with pytest.raises(ConfigError, match="no line of a script"):
-        script(path)
+        load_script(path)

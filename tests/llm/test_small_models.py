@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from loopback import Loopback
 
-from kept.llm.adapters.base import estimate
-from kept.llm.models import asker, context_of
-from kept.local.settings import Llm
+from kept.llm.adapters.base import estimate_tokens
+from kept.llm.models import context_of, create_llm_client
+from kept.local.settings import LlmSettings
 from kept.paths import find_paths
-from kept.pipeline.run import Options, run
-from kept.workspace import now, opened
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.workspace import open_workspace, utc_now
 from talking import say
 
 CONTEXT = 4_096
 WAYS = {
-    "ollama": lambda url: Llm(adapter="ollama", model="small", base_url=url),
-    "openai": lambda url: Llm(adapter="openai", model="small", base_url=f"{url}/v1"),
+    "ollama": lambda url: LlmSettings(adapter="ollama", model="small", base_url=url),
+    "openai": lambda url: LlmSettings(adapter="openai", model="small", base_url=f"{url}/v1"),
 }
 ways = pytest.mark.parametrize("way", WAYS)
 
@@ -47,17 +47,19 @@ def test_every_question_and_its_reply_fit_into_the_context_of_a_small_model(serv
             day=f"2026-01-0{number + 1}",
         )
     home = find_paths(str(tmp_path), {"HOME": str(tmp_path)})
-    with opened(home, zone="UTC", env={"HOME": str(tmp_path)}) as workspace:
-        asking = asker(WAYS[way](server.url), replies=home.replies, env={}, clock=now, day_start=now, redact=lambda text: (text, 0))
+    with open_workspace(home, zone="UTC", env={"HOME": str(tmp_path)}) as workspace:
+        asking = create_llm_client(
+            WAYS[way](server.url), replies=home.replies, env={}, clock=utc_now, day_start=utc_now, redact=lambda text: (text, 0)
+        )
         assert asking is not None
-        report = run(replace(workspace, llm=asking), [], Options())
+        report = run_pipeline(replace(workspace, llm=asking), [], RunOptions())
         asking.close()
     assert len(server.questions) > 3
     assert report.heard.left == 0
     assert not report.asked.partly
     for body in server.questions:
         reply = body["options"]["num_predict"] if way == "ollama" else body["max_tokens"]
-        assert estimate("".join(message["content"] for message in body["messages"])) + reply <= CONTEXT
+        assert estimate_tokens("".join(message["content"] for message in body["messages"])) + reply <= CONTEXT
         schema = body["format"] if way == "ollama" else body["response_format"]["json_schema"]["schema"]
         assert schema["required"]
         assert way != "ollama" or body["options"]["num_ctx"] == CONTEXT

@@ -7,9 +7,9 @@ import pytest
 from asks import Time, ask, asker
 from loopback import Handler, Loopback
 
-from kept.llm.adapters import Anthropic, OpenAI, Said, Silent
-from kept.llm.ask import Answered, Awaited, Fault, Unreachable, Unreadable
-from kept.llm.replies import Replies
+from kept.llm.adapters import AdapterFailure, AdapterReply, Anthropic, OpenAI
+from kept.llm.ask import CompleteReply, Fault, PendingReply, UnreachableReply, UnreadableReply
+from kept.llm.replies import ReplyCache
 
 OPEN = []
 
@@ -39,7 +39,7 @@ both = pytest.mark.parametrize("vendor", MADE)
 def test_a_question_is_answered_in_the_form_it_asks_for(server: Loopback, vendor: str) -> None:
     asking = asker(MADE[vendor](server.url))
     (reply,) = asking([ask()])
-    assert isinstance(reply, Answered)
+    assert isinstance(reply, CompleteReply)
     assert reply.body == {"facts": ["likes figs"]}
     assert reply.usage.calls == 1
     assert reply.usage.cached_tokens in (4, 5)
@@ -63,7 +63,7 @@ def test_a_busy_server_is_asked_again_after_the_pause_it_names(server: Loopback,
     time = Time()
     server.faults = [429, 529, 500, None]
     (reply,) = asker(MADE[vendor](server.url), pace=time.pace())([ask()])
-    assert isinstance(reply, Answered)
+    assert isinstance(reply, CompleteReply)
     assert time.slept[0] == 7.0
     assert len(server.questions) == 4
 
@@ -84,7 +84,7 @@ def test_a_busy_server_is_asked_again_after_the_pause_it_names(server: Loopback,
 def test_a_server_that_does_not_answer_is_unreachable_and_told(server: Loopback, vendor: str, fault, kind: Fault) -> None:
     server.faults = [fault] * 10
     (reply,) = asker(MADE[vendor](server.url))([ask()])
-    assert isinstance(reply, Unreachable)
+    assert isinstance(reply, UnreachableReply)
     assert reply.fault is kind
 
 
@@ -93,7 +93,7 @@ def test_a_server_that_does_not_answer_is_unreachable_and_told(server: Loopback,
 def test_a_wrong_key_or_model_is_tried_once(server: Loopback, vendor: str, status: int) -> None:
     server.faults = [status] * 10
     replies = asker(MADE[vendor](server.url))([ask(str(number)) for number in range(5)])
-    assert {type(each) for each in replies} == {Unreachable}
+    assert {type(each) for each in replies} == {UnreachableReply}
     assert str(status) in replies[4].reason
     assert len(server.questions) == 1
 
@@ -102,14 +102,14 @@ def test_a_wrong_key_or_model_is_tried_once(server: Loopback, vendor: str, statu
 def test_a_slow_server_is_given_up_on(server: Loopback, vendor: str) -> None:
     server.faults = ["slow"]
     said = MADE[vendor](server.url, timeout=0.3).ask(ask())
-    assert isinstance(said, Silent)
+    assert isinstance(said, AdapterFailure)
     assert said.fault is Fault.TIMEOUT
 
 
 @both
 def test_a_server_that_is_not_there_is_unreachable(vendor: str) -> None:
     said = MADE[vendor]("http://127.0.0.1:9").ask(ask())
-    assert isinstance(said, Silent)
+    assert isinstance(said, AdapterFailure)
     assert said.fault is Fault.CONNECTION
 
 
@@ -130,7 +130,7 @@ def test_a_server_that_is_not_there_is_unreachable(vendor: str) -> None:
 def test_a_reply_that_is_not_whole_is_unreadable(server: Loopback, vendor: str, fault: dict[str, str], kind: Fault) -> None:
     server.faults = [fault] * 3
     (reply,) = asker(MADE[vendor](server.url))([ask()])
-    assert isinstance(reply, Unreadable)
+    assert isinstance(reply, UnreadableReply)
     assert reply.fault is kind
 
 
@@ -148,7 +148,7 @@ def test_a_server_without_schemas_is_asked_more_plainly(server: Loopback, monkey
     server.words = '{"facts": ["likes figs"]}'
     model = MADE["openai"](server.url)
     replies = asker(model)([ask("one"), ask("two")])
-    assert all(isinstance(each, Answered) for each in replies)
+    assert all(isinstance(each, CompleteReply) for each in replies)
     forms = [(each.get("response_format") or {}).get("type") for each in server.questions]
     assert forms == ["json_schema", "json_object", None, None]
     assert '"additionalProperties"' in server.questions[3]["messages"][0]["content"]
@@ -166,33 +166,33 @@ def test_what_can_wait_is_handed_in_as_a_batch_and_collected_by_a_later_run(serv
     asks = [ask(str(number), waits=True) for number in range(3)] + [ask("now")]
 
     def run():
-        asking = asker(MADE[vendor](server.url), replies=Replies(path), batch=True)
+        asking = asker(MADE[vendor](server.url), replies=ReplyCache(path), batch=True)
         return asking, asking(asks)
 
     _, replies = run()
-    assert [type(each) for each in replies] == [Awaited] * 3 + [Answered]
+    assert [type(each) for each in replies] == [PendingReply] * 3 + [CompleteReply]
     _, replies = run()
-    assert [type(each) for each in replies] == [Awaited] * 3 + [Answered]
-    assert len(server.batches) == 1
+    assert [type(each) for each in replies] == [PendingReply] * 3 + [CompleteReply]
+    assert len(server.pending_batches) == 1
     server.done = True
     asking, replies = run()
-    assert [type(each) for each in replies] == [Answered] * 4
+    assert [type(each) for each in replies] == [CompleteReply] * 4
     assert len(server.questions) == 1
     assert asking.tally.usage.calls == 3
     half = asking.tally.usage.cost
     assert half is not None
     _, replies = run()
-    assert all(isinstance(each, Answered) and each.cached for each in replies)
-    assert len(server.batches) == 1
+    assert all(isinstance(each, CompleteReply) and each.cached for each in replies)
+    assert len(server.pending_batches) == 1
 
 
 def test_a_batch_that_never_ends_is_asked_for_again(server: Loopback, tmp_path: Path) -> None:
     path, moment = tmp_path / "replies.db", datetime(2026, 11, 1, tzinfo=UTC)
     asks = [ask(waits=True)]
-    (reply,) = asker(MADE["anthropic"](server.url), replies=Replies(path), batch=True, clock=lambda: moment)(asks)
-    assert isinstance(reply, Awaited)
-    (reply,) = asker(MADE["anthropic"](server.url), replies=Replies(path), clock=lambda: moment + timedelta(days=2))(asks)
-    assert isinstance(reply, Answered)
+    (reply,) = asker(MADE["anthropic"](server.url), replies=ReplyCache(path), batch=True, clock=lambda: moment)(asks)
+    assert isinstance(reply, PendingReply)
+    (reply,) = asker(MADE["anthropic"](server.url), replies=ReplyCache(path), clock=lambda: moment + timedelta(days=2))(asks)
+    assert isinstance(reply, CompleteReply)
 
 
 def test_a_batch_costs_half(server: Loopback, tmp_path: Path) -> None:
@@ -200,10 +200,10 @@ def test_a_batch_costs_half(server: Loopback, tmp_path: Path) -> None:
     for batch in (False, True):
         path = tmp_path / f"{batch}.db"
         server.done = False
-        asker(MADE["anthropic"](server.url), replies=Replies(path), batch=batch)([ask(waits=True)])
+        asker(MADE["anthropic"](server.url), replies=ReplyCache(path), batch=batch)([ask(waits=True)])
         server.done = True
-        asker(MADE["anthropic"](server.url), replies=Replies(path), batch=batch)([ask(waits=True)])
-        (spent,) = Replies(path).spent(datetime(2000, 1, 1, tzinfo=UTC))
+        asker(MADE["anthropic"](server.url), replies=ReplyCache(path), batch=batch)([ask(waits=True)])
+        (spent,) = ReplyCache(path).usage_between(datetime(2000, 1, 1, tzinfo=UTC))
         costs.append(spent.usage.cost)
     assert costs[1] == pytest.approx(costs[0] / 2)
 
@@ -211,4 +211,4 @@ def test_a_batch_costs_half(server: Loopback, tmp_path: Path) -> None:
 @both
 def test_a_name_of_a_model_tells_its_server(server: Loopback, vendor: str) -> None:
     assert MADE[vendor](server.url).name != MADE[vendor]("http://127.0.0.1:1").name
-    assert isinstance(MADE[vendor](server.url).ask(ask()), Said)
+    assert isinstance(MADE[vendor](server.url).ask(ask()), AdapterReply)

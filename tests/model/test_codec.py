@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.core.codec import canonical, digest, dump, dump_member, load
-from kept.core.event import Author, Event, Kind, Origin, Pointer, Precision, Tool
-from kept.core.memory import Accepted, Candidate, Evidence, Held, Judged, Memory, Refused, Status
+from kept.core.codec import digest, dump, dump_member, load, to_canonical_json
+from kept.core.event import Author, Event, EventKind, Origin, Pointer, Precision, ToolUse
+from kept.core.memory import Accepted, Candidate, CandidateVerdict, Evidence, Held, Memory, Refused, Status
 from kept.core.operation import Operation, Retire
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
@@ -37,7 +37,7 @@ candidates = st.builds(
     valid_until=times,
 )
 judged = st.builds(
-    Judged,
+    CandidateVerdict,
     candidate=candidates,
     verdict=st.just(Accepted()) | st.builds(Held, reason=texts) | st.builds(Refused, reason=texts, detail=texts),
 )
@@ -45,10 +45,10 @@ judged = st.builds(
 
 @given(judged)
 def test_a_judged_candidate_survives_the_way_through_json(value):
-    assert load(Judged, json.loads(canonical(dump_judged(value)))) == value
+    assert load(CandidateVerdict, json.loads(to_canonical_json(dump_judged(value)))) == value
 
 
-def dump_judged(value: Judged) -> dict:
+def dump_judged(value: CandidateVerdict) -> dict:
     return {"candidate": dump(value.candidate), "verdict": dump_member(value.verdict)}
 
 
@@ -60,7 +60,7 @@ def test_an_event_with_a_tool_survives_the_way_through_json():
         record="r",
         parent="",
         turn="",
-        kind=Kind.TOOL_CALL,
+        kind=EventKind.TOOL_CALL,
         author=Author.ASSISTANT,
         label_reason="",
         text="",
@@ -68,10 +68,10 @@ def test_an_event_with_a_tool_survives_the_way_through_json():
         precision=Precision.MESSAGE,
         project="/p",
         branch="",
-        tool=Tool(name="Bash", ok=False),
+        tool=ToolUse(name="Bash", ok=False),
         pointer=Pointer(path="f", line=1, start=0, end=9),
     )
-    assert load(Event, json.loads(canonical(dump(event)))) == event
+    assert load(Event, json.loads(to_canonical_json(dump(event)))) == event
 
 
 def test_a_member_of_a_union_is_found_by_its_name():

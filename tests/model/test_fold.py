@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.event import Origin
-from kept.core.fold import apply, fold, undone
+from kept.core.fold import apply_operation, find_undone_passes, fold
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add, Approve, Facts, Forget, Merge, Operation, Pass, Pin, Reject, Resolve, Retire, Revise, Supersede
 
@@ -103,9 +103,9 @@ def test_a_resolved_question_says_what_answered_it():
 
 
 def test_what_a_person_edits_is_theirs_but_an_approval_or_a_pin_is_not_an_edit():
-    edited = apply({"a": memory()}, Revise(memory="a", at=AT, reason="x", facts=facts("mine")), Actor.PERSON)
-    pinned = apply({"a": memory()}, Pin(memory="a", at=AT, reason="x"), Actor.PERSON)
-    approved = apply({"a": memory(status=Status.HELD)}, Approve(memory="a", at=AT, reason="x"), Actor.PERSON)
+    edited = apply_operation({"a": memory()}, Revise(memory="a", at=AT, reason="x", facts=facts("mine")), Actor.PERSON)
+    pinned = apply_operation({"a": memory()}, Pin(memory="a", at=AT, reason="x"), Actor.PERSON)
+    approved = apply_operation({"a": memory(status=Status.HELD)}, Approve(memory="a", at=AT, reason="x"), Actor.PERSON)
     assert edited["a"].owned
     assert not pinned["a"].owned
     assert not approved["a"].owned
@@ -113,13 +113,16 @@ def test_what_a_person_edits_is_theirs_but_an_approval_or_a_pin_is_not_an_edit()
 
 
 def test_a_forgotten_memory_keeps_no_words():
-    after = apply({"a": memory(artifacts=("x.py",))}, Forget(memory="a", at=AT, reason="x", fingerprints=("f",)), Actor.PERSON)
+    after = apply_operation(
+        {"a": memory(artifacts=("x.py",))}, Forget(memory="a", at=AT, reason="x", fingerprints=("f",)), Actor.PERSON
+    )
     assert (after["a"].content, after["a"].artifacts, after["a"].evidence) == ("", (), ())
 
 
 def test_a_rejected_memory_is_not_active():
     assert (
-        apply({"a": memory(status=Status.HELD)}, Reject(memory="a", at=AT, reason="x"), Actor.PERSON)["a"].status is Status.REJECTED
+        apply_operation({"a": memory(status=Status.HELD)}, Reject(memory="a", at=AT, reason="x"), Actor.PERSON)["a"].status
+        is Status.REJECTED
     )
 
 
@@ -127,7 +130,7 @@ def test_a_rejected_memory_is_not_active():
 def test_a_pass_is_off_exactly_when_its_last_switch_turned_it_off(switches):
     passes = [switch(10 + i, **({"undoes": (n,)} if off else {"redoes": (n,)})) for i, (off, n) in enumerate(switches)]
     last = {number: off for off, number in switches}
-    assert undone(passes) == {number for number, off in last.items() if off}
+    assert find_undone_passes(passes) == {number for number, off in last.items() if off}
 
 
 def test_expiry_is_read_off_the_moment_and_never_stored():

@@ -14,12 +14,12 @@ from kept.core.markup import (
     fact_line,
     heading_line,
     ids_line,
-    read_fact,
-    read_heading,
-    read_ids,
+    parse_fact,
+    parse_heading,
+    parse_ids_line,
     scope_mark,
-    sentence,
     split_lines,
+    to_fact_text,
 )
 
 MARKDOWN = MarkdownIt("commonmark")
@@ -75,13 +75,13 @@ ANY = SOUP | st.text(max_size=60)
 @example("[a]: /url", None, LONGEST)
 @example("done (2026-01-01)", None, LONGEST)
 def test_a_fact_is_one_item_of_plain_words_and_reads_back_the_same(text, day, most):
-    said = sentence(text, most)
-    assert sentence(said, most) == said
+    said = to_fact_text(text, most)
+    assert to_fact_text(said, most) == said
     assert len(said) <= most
     if not said:
         return
     line = fact_line(said, day)
-    assert read_fact(line)[0] == said
+    assert parse_fact(line)[0] == said
     assert "<!--" not in line
     items = MARKDOWN.parse(f"{line}\n<!-- kept: x -->\n")
     assert [each.type for each in items] == [
@@ -101,10 +101,10 @@ def test_a_fact_is_one_item_of_plain_words_and_reads_back_the_same(text, day, mo
 
 @given(ANY)
 def test_a_heading_is_a_heading_and_reads_back_the_same(text):
-    said = sentence(text, 80)
+    said = to_fact_text(text, 80)
     if said:
         line = heading_line(2, said)
-        assert read_heading(line) == (2, said)
+        assert parse_heading(line) == (2, said)
         assert [each.type for each in MARKDOWN.parse(line)] == ["heading_open", "inline", "heading_close"]
 
 
@@ -112,7 +112,7 @@ def test_a_heading_is_a_heading_and_reads_back_the_same(text):
     "char", ["\u200b", "\u202e", "\U000e0041", "\u3164", "\uffa0", "\u115f", "\u034f", "\ufe0f", "\ud800", "\x07", "\ufeff"]
 )
 def test_what_nobody_sees_is_gone(char):
-    assert sentence(f"prefer {char}small PRs") == "prefer small PRs"
+    assert to_fact_text(f"prefer {char}small PRs") == "prefer small PRs"
 
 
 @pytest.mark.parametrize(
@@ -126,19 +126,19 @@ def test_what_nobody_sees_is_gone(char):
     ],
 )
 def test_an_import_stands_in_a_code_span(text, shown):
-    assert sentence(text) == shown
+    assert to_fact_text(text) == shown
 
 
 def test_a_plain_sentence_stays_as_it_is():
     words = "Use `uv run -- pytest -q`, *never* `pip`; see C:\\new #12, <3 and a < b (really)."
-    assert fact_line(sentence(words), date(2026, 2, 13)) == f"- {words} (2026-02-13)"
+    assert fact_line(to_fact_text(words), date(2026, 2, 13)) == f"- {words} (2026-02-13)"
 
 
 @given(st.lists(st.text(min_size=1, max_size=12), min_size=2, max_size=6))
 def test_the_comment_of_ids_reads_back_and_stays_a_comment(words):
     scope, category, *ids = (word.encode(errors="replace").decode() for word in words)
     line = ids_line(scope, category, ids)
-    assert read_ids(line) == (scope_mark(scope), category, tuple(ids))
+    assert parse_ids_line(line) == (scope_mark(scope), category, tuple(ids))
     assert [each.type for each in MARKDOWN.parse(f"{line}\n- x")][:2] == ["html_block", "bullet_list_open"]
 
 
@@ -151,10 +151,10 @@ def test_only_lf_crlf_and_cr_end_a_line_and_nothing_is_lost(text):
 
 @pytest.mark.parametrize("text", ["see ![x](https://a.example/b.png)", "![", "a !\\[b", "!\\\\[ and `![c](d)`", "![[wiki]]"])
 def test_no_line_is_an_image_and_every_one_reads_back(text):
-    line = fact_line(sentence(text), None)
+    line = fact_line(to_fact_text(text), None)
     outside = line.split("`")[::2]
     assert not any("![" in each for each in outside)
-    assert read_fact(line)[0] == sentence(text)
+    assert parse_fact(line)[0] == to_fact_text(text)
 
 
 @pytest.mark.parametrize(
@@ -166,12 +166,12 @@ def test_no_line_is_an_image_and_every_one_reads_back(text):
     ],
 )
 def test_an_edit_of_a_shown_line_keeps_the_unescaped_words_that_the_person_left_alone(content, about):
-    line = markup.memory_line(content, about)
-    assert markup.restored(line, content, about) == (content, about)
+    line = markup.format_memory_line(content, about)
+    assert markup.parse_memory_line(line, content, about) == (content, about)
     changed = line.replace("Never", "Do not ever").replace("lone", "single").replace("CLI", "tool")
     expected = content.replace("Never", "Do not ever").replace("lone", "single").replace("CLI", "tool")
-    assert markup.restored(changed, content, about) == (expected, about)
+    assert markup.parse_memory_line(changed, content, about) == (expected, about)
 
 
 def test_taking_the_note_off_a_line_takes_it_off_the_memory():
-    assert markup.restored("Never do that again.", "Never do that again.", "lex.py") == ("Never do that again.", "")
+    assert markup.parse_memory_line("Never do that again.", "Never do that again.", "lex.py") == ("Never do that again.", "")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.extraction.polarity import distortion
+from kept.extraction.polarity import find_distortion
 
 TURNED = [
     ("never squash, only merge", "we only squash"),
@@ -55,14 +55,14 @@ KEPT = [
 
 @pytest.mark.parametrize(("claim", "cited"), TURNED)
 def test_a_claim_that_turns_around_what_it_cites_is_told(claim: str, cited: str) -> None:
-    assert distortion(claim, [cited])
+    assert find_distortion(claim, [cited])
 
 
 @pytest.mark.parametrize(("claim", "cited"), KEPT)
 def test_the_same_in_other_words_is_none(claim: str, cited: str) -> None:
-    assert distortion(claim, [cited]) == ""
+    assert find_distortion(claim, [cited]) == ""
 
 
 @pytest.mark.parametrize(("claim", "cited"), KEPT)
 def test_nothing_turns_its_own_words_around(claim: str, cited: str) -> None:
-    assert distortion(claim, [claim]) == distortion(cited, [cited]) == ""
+    assert find_distortion(claim, [claim]) == find_distortion(cited, [cited]) == ""

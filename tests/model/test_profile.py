@@ -1,6 +1,6 @@
 """Which profile remembers what, and what a category is called among several profiles."""
 
-from kept.profiles.profile import Category, Profile, Use, choose, kind_of, read_kind, title_of
+from kept.profiles.profile import Category, Profile, ProfileRule, category_title, choose_profile, format_kind, parse_kind
 
 
 def profile(name: str, *categories: str) -> Profile:
@@ -14,30 +14,30 @@ ALL = (CODING, VAULT, OWN)
 
 def test_the_first_rule_that_fits_source_and_project_decides_which_profile_remembers():
     uses = [
-        Use(profile="own", sources=("claude-code",), projects=("/home/me/diary*",)),
-        Use(profile="vault", projects=("/home/me/diary",)),
+        ProfileRule(profile="own", sources=("claude-code",), projects=("/home/me/diary*",)),
+        ProfileRule(profile="vault", projects=("/home/me/diary",)),
     ]
-    assert choose(uses, ALL, "claude-code", "/home/me/diary") is OWN
-    assert choose(uses, ALL, "codex", "/home/me/diary/inner") is VAULT
-    assert choose(uses, ALL, "codex", "/home/me/other") is CODING
+    assert choose_profile(uses, ALL, "claude-code", "/home/me/diary") is OWN
+    assert choose_profile(uses, ALL, "codex", "/home/me/diary/inner") is VAULT
+    assert choose_profile(uses, ALL, "codex", "/home/me/other") is CODING
 
 
 def test_without_a_rule_the_usual_profile_of_a_source_remembers_where_it_is_at_work():
-    assert choose([], ALL, "vault", "/v", usual="vault") is VAULT
-    assert choose([], (CODING, OWN), "vault", "/v", usual="vault") is CODING
-    assert choose([Use(profile="coding", sources=("vault",))], ALL, "vault", "/v", usual="vault") is CODING
+    assert choose_profile([], ALL, "vault", "/v", usual="vault") is VAULT
+    assert choose_profile([], (CODING, OWN), "vault", "/v", usual="vault") is CODING
+    assert choose_profile([ProfileRule(profile="coding", sources=("vault",))], ALL, "vault", "/v", usual="vault") is CODING
 
 
 def test_a_rule_for_a_profile_that_is_not_at_work_is_passed_over():
-    assert choose([Use(profile="gone")], ALL, "codex", "/x") is CODING
+    assert choose_profile([ProfileRule(profile="gone")], ALL, "codex", "/x") is CODING
 
 
 def test_a_category_is_named_with_its_profile():
-    assert read_kind(kind_of("coding", "goal")) == ("coding", "goal")
-    assert read_kind("goal") == ("", "goal")
+    assert parse_kind(format_kind("coding", "goal")) == ("coding", "goal")
+    assert parse_kind("goal") == ("", "goal")
 
 
 def test_of_two_categories_with_one_title_the_second_names_its_profile():
-    assert title_of(ALL, "coding", "goal") == "Goal"
-    assert title_of(ALL, "vault", "goal") == "Goal (VAULT)"
-    assert title_of(ALL, "own", "new_thing") == "New thing"
+    assert category_title(ALL, "coding", "goal") == "Goal"
+    assert category_title(ALL, "vault", "goal") == "Goal (VAULT)"
+    assert category_title(ALL, "own", "new_thing") == "New thing"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.core.project import corrected, directory_name, folder_of, root_of, scope_of, short_names
+from kept.core.project import correct_directory, directory_name, fallback_project_folder, project_root, project_scope, short_names
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from kept.core.project import corrected, directory_name, folder_of, root_of, sco
     ],
 )
 def test_a_conversation_without_a_directory_belongs_to_the_folder_that_means_something(path, folder):
-    assert folder_of(path) == folder
+    assert fallback_project_folder(path) == folder
 
 
 def test_names_are_short_and_get_a_parent_only_where_two_are_the_same():
@@ -48,18 +48,18 @@ def test_no_two_projects_have_the_same_name(identities):
 
 def test_a_correction_holds_below_its_folder_and_for_worktrees_and_follows_others():
     said = {"/old/app": "/new/app", "/new/app": "/newest/app/"}
-    assert corrected("/old/app/src", said) == "/newest/app"
-    assert corrected("/old/app/.worktrees/fix", said) == "/newest/app"
-    assert corrected("/old/application", said) is None
-    assert corrected("/a", {"/a": "/b", "/b": "/a"}) in ("/a", "/b")
+    assert correct_directory("/old/app/src", said) == "/newest/app"
+    assert correct_directory("/old/app/.worktrees/fix", said) == "/newest/app"
+    assert correct_directory("/old/application", said) is None
+    assert correct_directory("/a", {"/a": "/b", "/b": "/a"}) in ("/a", "/b")
 
 
 def test_a_scope_is_a_slug_and_a_hash_and_never_a_path():
-    assert scope_of("git:example.org/me/My App!").startswith("project:my-app-")
-    assert scope_of("dir:/a/app") != scope_of("dir:/b/app")
-    assert PurePosixPath(scope_of("dir:/../../etc")).name.startswith("project:etc-")
+    assert project_scope("git:example.org/me/My App!").startswith("project:my-app-")
+    assert project_scope("dir:/a/app") != project_scope("dir:/b/app")
+    assert PurePosixPath(project_scope("dir:/../../etc")).name.startswith("project:etc-")
 
 
 def test_a_worktree_is_known_by_its_checkout():
-    assert root_of("/x/app/.claude/worktrees/fix-1/src") == "/x/app"
-    assert directory_name(root_of("/x/app/.worktrees/y")) == "app"
+    assert project_root("/x/app/.claude/worktrees/fix-1/src") == "/x/app"
+    assert directory_name(project_root("/x/app/.worktrees/y")) == "app"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kept.llm.ask import Fault
-from kept.llm.reply import Wrong, understand
+from kept.llm.reply import InvalidReply, parse_reply
 
 FACTS = {
     "type": "object",
@@ -31,7 +31,7 @@ FACTS = {
     ],
 )
 def test_the_one_object_is_found_whatever_stands_around_it(text: str) -> None:
-    assert understand(text, FACTS) == {"facts": ["a"]}
+    assert parse_reply(text, FACTS) == {"facts": ["a"]}
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,14 @@ def test_the_one_object_is_found_whatever_stands_around_it(text: str) -> None:
     ],
 )
 def test_what_is_no_complete_reply_of_the_schema_is_nothing(text: str, fault: Fault) -> None:
-    found = understand(text, FACTS)
-    assert isinstance(found, Wrong)
+    found = parse_reply(text, FACTS)
+    assert isinstance(found, InvalidReply)
     assert found.fault is fault
 
 
 def test_the_reason_holds_no_words_of_the_reply() -> None:
-    found = understand('{"facts": {"swordfish": 1}}', FACTS)
-    assert isinstance(found, Wrong)
+    found = parse_reply('{"facts": {"swordfish": 1}}', FACTS)
+    assert isinstance(found, InvalidReply)
     assert found.reason == "reply.facts[0]: expected string, found object"
 
 
@@ -113,22 +113,22 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_replies_are_told_for_what_they_are(shared: Path, name: str) -> None:
     text = (shared / "hostile" / "llm" / f"{name}.txt").read_text(encoding="utf-8")
-    found = understand(text, OPS if '"ops":[' in text else _object(facts=_list(FACT)))
-    assert isinstance(found, Wrong)
+    found = parse_reply(text, OPS if '"ops":[' in text else _object(facts=_list(FACT)))
+    assert isinstance(found, InvalidReply)
     assert found.fault is HOSTILE[name]
 
 
 @pytest.mark.shared
 def test_thinking_is_no_answer_and_prose_hides_none(shared: Path) -> None:
     folder = shared / "hostile" / "llm"
-    assert understand((folder / "l23_think_block.txt").read_text(encoding="utf-8"), OPS) == {"ops": []}
+    assert parse_reply((folder / "l23_think_block.txt").read_text(encoding="utf-8"), OPS) == {"ops": []}
     prose = (folder / "l04_prose_with_braces.txt").read_text(encoding="utf-8")
-    found = understand(prose, _object(facts=_list(FACT)))
-    assert not isinstance(found, Wrong)
+    found = parse_reply(prose, _object(facts=_list(FACT)))
+    assert not isinstance(found, InvalidReply)
     assert [each["text"] for each in found["facts"]] == ["likes travel"]
 
 
 def test_a_large_reply_of_braces_is_read_in_one_pass() -> None:
-    found = understand("{x" * 500_000, FACTS)
-    assert isinstance(found, Wrong)
-    assert understand(json.dumps({"facts": ["{" * 200_000]}), FACTS) == {"facts": ["{" * 200_000]}
+    found = parse_reply("{x" * 500_000, FACTS)
+    assert isinstance(found, InvalidReply)
+    assert parse_reply(json.dumps({"facts": ["{" * 200_000]}), FACTS) == {"facts": ["{" * 200_000]}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.intake.results import unwrapped
+from kept.intake.results import unwrap_result
 
 RESULT = "error: cannot find module 'x'\n    at a.js:1:2"
 
@@ -29,8 +29,8 @@ RESULT = "error: cannot find module 'x'\n    at a.js:1:2"
     ],
 )
 def test_the_same_result_through_every_client_is_one(text):
-    assert unwrapped(text) == RESULT
-    assert unwrapped(unwrapped(text)) == RESULT
+    assert unwrap_result(text) == RESULT
+    assert unwrap_result(unwrap_result(text)) == RESULT
 
 
 @pytest.mark.parametrize(
@@ -38,8 +38,8 @@ def test_the_same_result_through_every_client_is_one(text):
     ["<html>\n<p>x</p>\n</html>", "a\nOutput: b", "Status: 200\nok", "<output>\nx", "Error: x", "3 passed", "", "<div>x</div>"],
 )
 def test_what_is_part_of_a_result_stays(text):
-    assert unwrapped(text) == text
+    assert unwrap_result(text) == text
 
 
 def test_an_empty_result_is_empty():
-    assert unwrapped("Command: x\nDirectory: (root)\nOutput: (empty)\nError: (none)\nExit Code: 0") == ""
+    assert unwrap_result("Command: x\nDirectory: (root)\nOutput: (empty)\nError: (none)\nExit Code: 0") == ""

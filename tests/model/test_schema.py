@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kept.llm.schema import read_fitted, schema_of
+from kept.llm.schema import parse_as, schema_of
 
 
 class Mood(StrEnum):
@@ -57,7 +57,7 @@ def test_every_field_is_required_and_no_other_allowed() -> None:
 
 
 def test_a_fitting_reply_is_read_into_values() -> None:
-    said = read_fitted(Said, body() | {"steps": [{"is": "merge", "numbers": ["1", "2"]}, {"is": "keep", "number": "3"}]})
+    said = parse_as(Said, body() | {"steps": [{"is": "merge", "numbers": ["1", "2"]}, {"is": "keep", "number": "3"}]})
     assert said.facts[0].mood is Mood.CROSS
     assert said.steps == (Merge(numbers=("1", "2")), Keep(number="3"))
 
@@ -76,13 +76,13 @@ def test_a_fitting_reply_is_read_into_values() -> None:
 )
 def test_what_does_not_fit_is_named_with_its_place(changes: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=r".+") as caught:
-        read_fitted(Said, body(**changes), category=("decision",))
+        parse_as(Said, body(**changes), category=("decision",))
     assert told in str(caught.value)
 
 
 def test_an_item_that_does_not_fit_is_lost_alone() -> None:
     good, bad = body()["facts"][0], body(weight="high")["facts"][0]
-    assert len(read_fitted(Said, {"facts": [bad, good, "x"]}).facts) == 1
+    assert len(parse_as(Said, {"facts": [bad, good, "x"]}).facts) == 1
 
 
 def test_a_text_alone_is_the_object_that_begins_with_it() -> None:
@@ -95,11 +95,11 @@ def test_a_text_alone_is_the_object_that_begins_with_it() -> None:
     class Notes:
         open: tuple[Point, ...]
 
-    assert read_fitted(Notes, {"open": ["Who deploys?"]}).open == (Point("Who deploys?"),)
+    assert parse_as(Notes, {"open": ["Who deploys?"]}).open == (Point("Who deploys?"),)
 
 
 def test_missing_values_are_empty_and_further_keys_are_left() -> None:
-    said = read_fitted(Said, {"facts": {"text": "t", "mood": "calm", "events": "e1", "count": "2", "more": 1}})
+    said = parse_as(Said, {"facts": {"text": "t", "mood": "calm", "events": "e1", "count": "2", "more": 1}})
     (fact,) = said.facts
     assert (fact.category, fact.events, fact.weight, fact.count, fact.until) == ("", ("e1",), 0, 2, None)
 
@@ -107,7 +107,7 @@ def test_missing_values_are_empty_and_further_keys_are_left() -> None:
 @pytest.mark.parametrize("reply", [{}, {"more": []}, [], "facts", None])
 def test_a_reply_without_a_key_that_was_asked_for_does_not_fit(reply: Any) -> None:
     with pytest.raises(ValueError, match="reply"):
-        read_fitted(Said, reply)
+        parse_as(Said, reply)
 
 
 def test_a_kind_that_json_cannot_tell_has_no_schema() -> None:

@@ -5,16 +5,16 @@ from itertools import pairwise
 
 import pytest
 
-from kept.core.event import Author, Event, Kind, Origin, Pointer, Precision
-from kept.core.spans import SpanKind, labelled, origin_of_quote, passages_of, spans, typed_text
+from kept.core.event import Author, Event, EventKind, Origin, Pointer, Precision
+from kept.core.spans import SpanKind, event_passages, find_spans, label_event_text, quote_origin, typed_text
 
 
 def typed(text: str) -> str:
-    return "|".join(text[span.start : span.end].strip() for span in spans(text) if span.is_typed)
+    return "|".join(text[span.start : span.end].strip() for span in find_spans(text) if span.is_typed)
 
 
 def kinds(text: str) -> set[SpanKind]:
-    return {span.kind for span in spans(text) if not span.is_typed}
+    return {span.kind for span in find_spans(text) if not span.is_typed}
 
 
 PROMPTS = [
@@ -30,7 +30,7 @@ PROMPTS = [
 
 @pytest.mark.parametrize("text", PROMPTS)
 def test_spans_cover_the_text_in_order(text):
-    found = spans(text)
+    found = find_spans(text)
     assert "".join(text[span.start : span.end] for span in found) == text
     assert all(left.end == right.start for left, right in pairwise(found))
 
@@ -352,7 +352,7 @@ def prompt(text: str, author: Author = Author.HUMAN, reason: str = "typed") -> E
         record="",
         parent="",
         turn="",
-        kind=Kind.PROMPT,
+        kind=EventKind.PROMPT,
         author=author,
         label_reason=reason,
         text=text,
@@ -367,9 +367,9 @@ def prompt(text: str, author: Author = Author.HUMAN, reason: str = "typed") -> E
 
 def test_a_quote_is_the_persons_only_where_they_typed_it():
     event = prompt("We never squash.\n\n> We always squash.")
-    assert origin_of_quote(event, "we never  squash") is Origin.USER
-    assert origin_of_quote(event, "We always squash.") is Origin.TOOL
-    assert origin_of_quote(prompt("We never squash.", Author.INJECTED), "never squash") is Origin.TOOL
+    assert quote_origin(event, "we never  squash") is Origin.USER
+    assert quote_origin(event, "We always squash.") is Origin.TOOL
+    assert quote_origin(prompt("We never squash.", Author.INJECTED), "never squash") is Origin.TOOL
 
 
 def test_only_a_persons_prompt_holds_typed_words():
@@ -384,7 +384,7 @@ def test_a_persons_journal_is_theirs_but_for_what_is_set_apart_in_it():
 
 
 def test_foreign_words_are_shown_as_such():
-    assert labelled(prompt("why?\n> We squash.")) == "why?\n[quoted: > We squash.]"
+    assert label_event_text(prompt("why?\n> We squash.")) == "why?\n[quoted: > We squash.]"
 
 
 def test_a_long_passage_that_came_in_another_session_is_repeated_and_the_words_around_it_are_typed():
@@ -394,7 +394,7 @@ def test_a_long_passage_that_came_in_another_session_is_repeated_and_the_words_a
         "shows nothing else to anybody."
     )
     text = f"what do you say to this?\n\n{passage}\n\nI like it."
-    event = replace(prompt(text), repeated=tuple(each.hash for each in passages_of(prompt(passage))))
+    event = replace(prompt(text), repeated=tuple(each.hash for each in event_passages(prompt(passage))))
     assert typed_text(event) == "what do you say to this?\n\nI like it."
     assert passage in typed_text(prompt(text))
 

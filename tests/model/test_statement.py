@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.core.artifact import artifacts
-from kept.core.statement import Statement, handles, replaces, same, statement
+from kept.core.artifact import find_artifacts
+from kept.core.statement import Statement, is_replacement, is_same_statement, parse_statement, statement_keys
 
 
 def says(text: str) -> Statement:
-    return statement(text, artifacts(text))
+    return parse_statement(text, find_artifacts(text))
 
 
 def fix(text: str) -> Statement:
-    return statement(text, artifacts(text), "one error")
+    return parse_statement(text, find_artifacts(text), "one error")
 
 
 ALIKE = [
@@ -88,30 +88,30 @@ BOTH_STAND = [
 
 @pytest.mark.parametrize(("left", "right"), ALIKE)
 def test_reworded_sentences_say_the_same(left: str, right: str) -> None:
-    assert same(says(left), says(right))
+    assert is_same_statement(says(left), says(right))
 
 
 @pytest.mark.parametrize(("left", "right"), APART + REPLACED + [pair for pair in BOTH_STAND if pair[0] != pair[1]])
 def test_sentences_that_differ_in_matter_stay_apart(left: str, right: str) -> None:
-    assert not same(says(left), says(right))
+    assert not is_same_statement(says(left), says(right))
 
 
 @pytest.mark.parametrize(("earlier", "later"), REPLACED)
 def test_another_value_or_the_reverse_replaces_what_was_said_earlier(earlier: str, later: str) -> None:
-    assert replaces(says(later), says(earlier))
+    assert is_replacement(says(later), says(earlier))
 
 
 @pytest.mark.parametrize(("earlier", "later"), BOTH_STAND + ALIKE)
 def test_what_leaves_room_for_both_replaces_nothing(earlier: str, later: str) -> None:
-    assert not replaces(says(later), says(earlier))
+    assert not is_replacement(says(later), says(earlier))
 
 
 def test_a_fix_is_the_same_where_error_and_remedy_are_whatever_it_was_run_on() -> None:
     one = "`grep: invalid option -- P` when running `grep -oP 'a' f`: use `grep -oE 'a' f` instead."
     other = "`grep: invalid option -- P` when running `grep -oP '[0-9]' g.txt`: use `grep -oE '[0-9]' g.txt` instead."
     third = "`grep: invalid option -- P` when running `grep -oP 'a' f`: use `rg -o 'a' f` instead."
-    assert same(fix(one), fix(other))
-    assert not same(fix(one), fix(third))
+    assert is_same_statement(fix(one), fix(other))
+    assert not is_same_statement(fix(one), fix(third))
 
 
 SENTENCES = st.sampled_from([text for pair in ALIKE + APART + REPLACED + BOTH_STAND for text in pair])
@@ -119,17 +119,17 @@ SENTENCES = st.sampled_from([text for pair in ALIKE + APART + REPLACED + BOTH_ST
 
 @given(SENTENCES, SENTENCES)
 def test_saying_the_same_is_symmetric_and_excludes_replacing(left: str, right: str) -> None:
-    assert same(says(left), says(right)) == same(says(right), says(left))
-    assert not (same(says(left), says(right)) and replaces(says(left), says(right)))
+    assert is_same_statement(says(left), says(right)) == is_same_statement(says(right), says(left))
+    assert not (is_same_statement(says(left), says(right)) and is_replacement(says(left), says(right)))
 
 
 @given(SENTENCES, SENTENCES)
 def test_what_replaces_shares_a_handle_with_what_it_replaces(left: str, right: str) -> None:
-    if replaces(says(left), says(right)):
-        assert set(handles(says(left))) & set(handles(says(right)))
+    if is_replacement(says(left), says(right)):
+        assert set(statement_keys(says(left))) & set(statement_keys(says(right)))
 
 
 @given(st.text(max_size=300))
 def test_any_text_is_the_same_as_itself_and_replaces_nothing_of_its_own(text: str) -> None:
-    assert same(says(text), says(text))
-    assert not replaces(says(text), says(text))
+    assert is_same_statement(says(text), says(text))
+    assert not is_replacement(says(text), says(text))

@@ -4,20 +4,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.store.threads import Tree, abandoned, link
+from kept.store.threads import Tree, find_abandoned, hash_native_id
 
 
 def tree(*rows):
     """A tree in file order out of (record, parent, kind, turn); kind: h human, a assistant, t tool output."""
     made = Tree()
     for record, parent, kind, *turn in rows:
-        made.append(link(record), link(parent), link("".join(turn)), human=kind == "h", output=kind == "t")
+        made.append(
+            hash_native_id(record), hash_native_id(parent), hash_native_id("".join(turn)), human=kind == "h", output=kind == "t"
+        )
     return made
 
 
 def given_up(*rows):
     """The records given up of such rows."""
-    return {row[0] for row, gone in zip(rows, abandoned(tree(*rows)), strict=True) if gone}
+    return {row[0] for row, gone in zip(rows, find_abandoned(tree(*rows)), strict=True) if gone}
 
 
 @pytest.mark.parametrize(
@@ -89,16 +91,16 @@ def test_a_branch_is_abandoned_where_the_user_went_back_behind_it(rows, expected
 
 def test_all_events_of_a_record_share_its_fate():
     rows = (("p1", "", "h"), ("a1", "p1", "a", "m1"), ("a1", "p1", "a", "m1"), ("p2", "p1", "h"))
-    assert list(abandoned(tree(*rows))) == [0, 1, 1, 0]
+    assert list(find_abandoned(tree(*rows))) == [0, 1, 1, 0]
 
 
 def test_an_event_without_a_record_is_never_abandoned():
-    assert list(abandoned(tree(("p1", "", "h"), ("", "p1", "h"), ("a1", "p1", "a", "m1"), ("p2", "p1", "h")))) == [0, 0, 1, 0]
+    assert list(find_abandoned(tree(("p1", "", "h"), ("", "p1", "h"), ("a1", "p1", "a", "m1"), ("p2", "p1", "h")))) == [0, 0, 1, 0]
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from(["", *"abcdefg"]), st.sampled_from("hat")), max_size=12))
 def test_any_links_end_and_the_last_event_is_never_abandoned(rows):
-    marked = abandoned(tree(*rows))
+    marked = find_abandoned(tree(*rows))
     assert len(marked) == len(rows)
     assert not rows or not marked[-1]
 
@@ -107,4 +109,4 @@ def test_a_long_thread_with_many_forks_takes_linear_time():
     rows = [("r0", "", "h")]
     for i in range(1, 30_000):
         rows += [(f"x{i}", f"r{i - 1}", "h"), (f"r{i}", f"r{i - 1}", "h")]
-    assert sum(abandoned(tree(*rows))) == 29_999
+    assert sum(find_abandoned(tree(*rows))) == 29_999

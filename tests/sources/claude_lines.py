@@ -2,7 +2,7 @@
 
 import json
 
-from kept.core.event import Account, Cursor
+from kept.core.event import Cursor, RecordAccount
 from kept.sources.formats.claude_code.reader import ClaudeCode
 
 READER = ClaudeCode()
@@ -48,7 +48,7 @@ def result(content, call="t1", **fields):
 
 def read(path, cursor=None):
     slices = list(READER.read(path, cursor or Cursor()))
-    account = sum((piece.account for piece in slices), Account())
+    account = sum((piece.account for piece in slices), RecordAccount())
     assert account.records == account.kept + sum(account.dropped.values())
     assert account.malformed >= len(account.problems)
     return [event for piece in slices for event in piece.events], account, slices[-1].cursor if slices else cursor

@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from kept.core.event import Account, Author, Cursor, Kind
-from kept.store.threads import Tree, abandoned, link
+from kept.core.event import Author, Cursor, EventKind, RecordAccount
+from kept.store.threads import Tree, find_abandoned, hash_native_id
 
 
 def lines(*records):
@@ -15,7 +15,7 @@ def lines(*records):
 
 def read(reader, path, cursor=None):
     """The events, the account and the cursor of all slices; the account adds up."""
-    cursor, events, account = cursor or Cursor(), [], Account()
+    cursor, events, account = cursor or Cursor(), [], RecordAccount()
     for part in reader.read(path, cursor):
         events += part.events
         account += part.account
@@ -34,7 +34,7 @@ def read_bytes(reader, path, data):
 
 def read_in_pieces(reader, path, data, ends):
     """The file as it grows, read at each length."""
-    events, account, cursor = [], Account(), Cursor()
+    events, account, cursor = [], RecordAccount(), Cursor()
     for end in [*ends, len(data)]:
         path.write_bytes(data[:end])
         more, part, cursor = read(reader, path, cursor)
@@ -68,6 +68,12 @@ def abandoned_texts(events):
     """The texts of the events that lie on a branch the user went back behind."""
     tree = Tree()
     for event in events:
-        human = event.kind is Kind.PROMPT and event.author in (Author.HUMAN, Author.ABANDONED)
-        tree.append(link(event.record), link(event.parent), link(event.turn), human=human, output=event.kind is Kind.TOOL_OUTPUT)
-    return [event.text for event, gone in zip(events, abandoned(tree), strict=True) if gone]
+        human = event.kind is EventKind.PROMPT and event.author in (Author.HUMAN, Author.ABANDONED)
+        tree.append(
+            hash_native_id(event.record),
+            hash_native_id(event.parent),
+            hash_native_id(event.turn),
+            human=human,
+            output=event.kind is EventKind.TOOL_OUTPUT,
+        )
+    return [event.text for event, gone in zip(events, find_abandoned(tree), strict=True) if gone]

@@ -6,7 +6,7 @@ import pytest
 from reading import human, read, read_bytes, said
 
 from kept.core.event import Precision
-from kept.core.times import to_text
+from kept.core.times import format_instant
 from kept.sources.formats.aider import Aider
 
 READER = Aider(zone=ZoneInfo("Europe/Berlin"))
@@ -59,7 +59,7 @@ def test_only_typed_lines_are_the_persons(tmp_path):
 def test_sessions_are_told_apart_and_dated_by_their_start(tmp_path):
     events = read_bytes(READER, tmp_path / ".aider.chat.history.md", HISTORY.encode())
     assert len({event.session for event in events}) == 2
-    assert sorted({to_text(event.at) for event in events}) == ["2026-01-05T10:00:00.000Z", "2026-01-06T10:00:00.000Z"]
+    assert sorted({format_instant(event.at) for event in events}) == ["2026-01-05T10:00:00.000Z", "2026-01-06T10:00:00.000Z"]
     assert {(event.precision, event.twin) for event in events} == {(Precision.SESSION, "")}
 
 

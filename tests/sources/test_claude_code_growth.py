@@ -7,7 +7,7 @@ from claude_lines import READER, assistant, line, read, result, use, user
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kept.core.event import Account, Cursor
+from kept.core.event import Cursor, RecordAccount
 
 
 def a_session() -> bytes:
@@ -29,7 +29,7 @@ def a_session() -> bytes:
 
 
 def in_pieces(path, data, ends):
-    events, account, cursor = [], Account(), Cursor()
+    events, account, cursor = [], RecordAccount(), Cursor()
     for end in [*ends, len(data)]:
         path.write_bytes(data[:end])
         more, part, cursor = read(path, cursor)
@@ -66,7 +66,7 @@ def test_a_whole_last_record_is_read_without_its_newline_and_only_once(tmp_path)
     assert ([event.text for event in events], account.pending) == (["a", "b"], 0)
     assert list(READER.read(path, cursor)) == []
     path.write_bytes(data)
-    assert read(path, cursor)[:2] == ([], Account())
+    assert read(path, cursor)[:2] == ([], RecordAccount())
     path.write_bytes(data + line(user("c", "u3")))
     (event,), account, _ = read(path, cursor)
     assert (event.text, event.pointer.line, account.noted) == ("c", 3, {})

@@ -7,16 +7,16 @@ import pytest
 from claude_lines import read
 
 from kept.core.errors import SourceError
-from kept.core.event import Account, Author
-from kept.sources.files import Skipped, examine, find_files
+from kept.core.event import Author, RecordAccount
+from kept.sources.files import SkippedFile, find_files, identify_file
 from kept.sources.formats.claude_code.reader import ClaudeCode
 
 
 def read_all(folder):
-    accounts, events = Account(), []
+    accounts, events = RecordAccount(), []
     for path in find_files(folder):
-        source = examine(path)
-        if isinstance(source, Skipped):
+        source = identify_file(path)
+        if isinstance(source, SkippedFile):
             continue
         found, account, _ = read(path)
         accounts += account
@@ -76,7 +76,7 @@ def test_hostile_files_are_read_as_their_index_says(shared):
     assert files
     for entry in files:
         path = shared / "hostile" / entry["file"]
-        assert isinstance(examine(path), ClaudeCode), entry["id"]
+        assert isinstance(identify_file(path), ClaudeCode), entry["id"]
         if entry.get("file_error"):
             with pytest.raises(SourceError):
                 read(path)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reading import abandoned_texts, at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, Kind, Precision
+from kept.core.event import Author, Cursor, EventKind, Precision
 from kept.sources.formats.codex.reader import Codex
 
 CODEX = Codex()
@@ -129,7 +129,7 @@ def test_a_heading_in_what_the_editor_shows_does_not_begin_the_request(tmp_path)
 
 
 def test_the_status_above_an_output_counts_and_not_what_the_command_printed(tmp_path):
-    found = [each for each in read_bytes(CODEX, tmp_path / "r.jsonl", a_session()) if each.kind is Kind.TOOL_OUTPUT]
+    found = [each for each in read_bytes(CODEX, tmp_path / "r.jsonl", a_session()) if each.kind is EventKind.TOOL_OUTPUT]
     assert [(each.tool.name, each.tool.target, each.tool.ok, each.tool.exit_code) for each in found] == [
         ("exec_command", "npm test", False, 1)
     ]

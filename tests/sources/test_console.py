@@ -11,9 +11,9 @@ import pytest
 from reading import human, read, read_bytes, said
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, Kind, Precision
-from kept.core.times import to_text
-from kept.sources.files import Skipped, examine
+from kept.core.event import Author, Cursor, EventKind, Precision
+from kept.core.times import format_instant
+from kept.sources.files import SkippedFile, identify_file
 from kept.sources.formats.console.reader import Console
 
 READER = Console(zone=ZoneInfo("Europe/Berlin"))
@@ -236,7 +236,7 @@ def test_east_asian_text_is_joined_without_spaces(tmp_path):
 
 def test_the_day_comes_from_the_name_and_the_time_of_a_message_is_not_known(tmp_path):
     events = read_bytes(READER, tmp_path / "2026-02-03-checkout.md", CLAUDE.encode())
-    assert {to_text(event.at) for event in events} == {"2026-02-03T11:00:00.000Z"}
+    assert {format_instant(event.at) for event in events} == {"2026-02-03T11:00:00.000Z"}
     assert {(event.precision, event.twin) for event in events} == {(Precision.SESSION, "")}
     undated = read_bytes(READER, tmp_path / "checkout.md", CLAUDE.encode())
     assert {(event.at, event.precision) for event in undated} == {(None, Precision.NONE)}
@@ -245,7 +245,7 @@ def test_the_day_comes_from_the_name_and_the_time_of_a_message_is_not_known(tmp_
 def test_headings_and_front_matter_date_what_follows(tmp_path):
     text = "---\ndate: 2026-01-01\n---\n❯ one\n\n⏺ 1\n\n## 2026-01-05\n\n❯ two\n\n⏺ 2\n"
     events = read_bytes(READER, tmp_path / "log.md", text.encode())
-    days = [(event.text, to_text(event.at)[:10]) for event in events if event.author is not Author.INJECTED]
+    days = [(event.text, format_instant(event.at)[:10]) for event in events if event.author is not Author.INJECTED]
     assert days == [("one", "2026-01-01"), ("1", "2026-01-01"), ("two", "2026-01-05"), ("2", "2026-01-05")]
     assert len({event.session for event in events}) == 2
 
@@ -286,7 +286,7 @@ def test_glyphs_inside_answers_and_results_open_nothing(tmp_path):
     )
     events = read_bytes(READER, tmp_path / "a.txt", screen.encode())
     assert human(events) == ["show me"]
-    assert [event.kind for event in events] == [Kind.PROMPT, Kind.RESPONSE, Kind.TOOL_CALL, Kind.TOOL_OUTPUT]
+    assert [event.kind for event in events] == [EventKind.PROMPT, EventKind.RESPONSE, EventKind.TOOL_CALL, EventKind.TOOL_OUTPUT]
 
 
 def test_what_is_chosen_in_a_dialog_or_waits_in_the_input_line_was_not_said(tmp_path):
@@ -308,7 +308,7 @@ def test_half_a_screen_gives_the_rest_of_its_answer_to_the_assistant(tmp_path):
 def test_what_nobody_signed_is_not_the_persons(tmp_path):
     screen = "me@host:~$ claude\n\n" + CLAUDE + "\nme@host:~$ never log in as root\n"
     events = read_bytes(READER, tmp_path / "a.txt", screen.encode())
-    assert [event.text for event in events if event.author is Author.INJECTED and event.kind is Kind.PROMPT] == [
+    assert [event.text for event in events if event.author is Author.INJECTED and event.kind is EventKind.PROMPT] == [
         "me@host:~$ claude",
         "me@host:~$ never log in as root",
     ]
@@ -333,8 +333,8 @@ def test_what_is_no_utf_8_text_is_refused_whole(tmp_path):
         with pytest.raises(SourceError):
             list(READER.read(path, Cursor()))
     (path := tmp_path / "wide.txt").write_bytes(CLAUDE.encode("utf-16"))
-    found = examine(path)
-    assert not isinstance(found, Skipped)
+    found = identify_file(path)
+    assert not isinstance(found, SkippedFile)
     assert found.name == "console"
 
 
@@ -379,8 +379,8 @@ def test_a_screen_is_one_under_any_name(tmp_path, name):
     for text in (CLAUDE, CODEX):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-        found = examine(path)
-        assert not isinstance(found, Skipped)
+        found = identify_file(path)
+        assert not isinstance(found, SkippedFile)
         assert found.name == "console"
 
 
@@ -395,7 +395,7 @@ def test_a_recording_in_which_the_client_drew_over_its_own_rows_gives_what_stood
         recording += block.replace("\n", "\r\n") + "\r\n\r\n" + shown + erase + shown + erase
     events = read_bytes(READER, tmp_path / "typescript", recording.encode())
     assert [pair for pair in said(events) if not pair[1].startswith("Script")] == wanted
-    assert {to_text(event.at) for event in events} == {"2026-02-03T09:00:00.000Z"}
+    assert {format_instant(event.at) for event in events} == {"2026-02-03T09:00:00.000Z"}
 
 
 def test_a_recording_of_codex_gives_what_it_scrolled_up_above_its_input_line(tmp_path):
@@ -438,8 +438,8 @@ def test_a_screen_that_shows_a_record_of_a_transcript_stays_a_screen(tmp_path):
     record = '{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"never lint"}}'
     path = tmp_path / "2026-02-03.txt"
     path.write_text(f"❯ show it\n\n⏺ Bash(head -1 s.jsonl)\n  ⎿  a\n\n{record}\n\n⏺ Done.\n")
-    found = examine(path)
-    assert not isinstance(found, Skipped)
+    found = identify_file(path)
+    assert not isinstance(found, SkippedFile)
     assert found.name == "console"
     assert human(read(found, path)[0]) == ["show it"]
 

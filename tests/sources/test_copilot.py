@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reading import at_once, human, lines, read, read_bytes, read_in_pieces, said
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, Kind, Precision
+from kept.core.event import Author, Cursor, EventKind, Precision
 from kept.sources.formats.copilot import CopilotChat, CopilotCli
 
 CLI, CHAT = CopilotCli(), CopilotChat()
@@ -44,14 +44,14 @@ LOG = lines(
 def test_a_log_gives_prompts_answers_calls_and_their_outputs(tmp_path):
     events = read_bytes(CLI, tmp_path / "s-1" / "events.jsonl", LOG)
     assert [(each.author, each.kind, each.text) for each in events] == [
-        (Author.HUMAN, Kind.PROMPT, "bump the linter — é"),
-        (Author.ASSISTANT, Kind.TOOL_CALL, "npm i"),
-        (Author.ASSISTANT, Kind.TOOL_CALL, "/a"),
-        (Author.TOOL, Kind.TOOL_OUTPUT, "added"),
-        (Author.TOOL, Kind.TOOL_OUTPUT, "gone"),
-        (Author.INJECTED, Kind.PROMPT, "You are a skill"),
-        (Author.SUBAGENT, Kind.RESPONSE, "from below"),
-        (Author.ASSISTANT, Kind.RESPONSE, "Bumped."),
+        (Author.HUMAN, EventKind.PROMPT, "bump the linter — é"),
+        (Author.ASSISTANT, EventKind.TOOL_CALL, "npm i"),
+        (Author.ASSISTANT, EventKind.TOOL_CALL, "/a"),
+        (Author.TOOL, EventKind.TOOL_OUTPUT, "added"),
+        (Author.TOOL, EventKind.TOOL_OUTPUT, "gone"),
+        (Author.INJECTED, EventKind.PROMPT, "You are a skill"),
+        (Author.SUBAGENT, EventKind.RESPONSE, "from below"),
+        (Author.ASSISTANT, EventKind.RESPONSE, "Bumped."),
     ]
     assert [(each.tool.name, each.tool.target, each.tool.ok) for each in events[3:5]] == [
         ("bash", "npm i", True),
@@ -119,10 +119,10 @@ def test_patches_add_up_to_requests_and_their_answers(tmp_path):
     )
     events = read_bytes(CHAT, tmp_path / "s.jsonl", data)
     assert [(each.author, each.kind, each.text) for each in events] == [
-        (Author.HUMAN, Kind.PROMPT, "build it"),
-        (Author.ASSISTANT, Kind.RESPONSE, "Building now."),
-        (Author.ASSISTANT, Kind.TOOL_CALL, "make"),
-        (Author.ASSISTANT, Kind.RESPONSE, "It failed."),
+        (Author.HUMAN, EventKind.PROMPT, "build it"),
+        (Author.ASSISTANT, EventKind.RESPONSE, "Building now."),
+        (Author.ASSISTANT, EventKind.TOOL_CALL, "make"),
+        (Author.ASSISTANT, EventKind.RESPONSE, "It failed."),
     ]
     assert (events[2].tool.exit_code, events[2].tool.ok) == (2, False)
     assert [each.precision for each in events] == [Precision.MESSAGE, *[Precision.INFERRED] * 3]

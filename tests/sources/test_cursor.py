@@ -7,7 +7,7 @@ import pytest
 from reading import at_once, human, lines, read, read_bytes, read_in_pieces, said
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, Kind, Precision
+from kept.core.event import Author, Cursor, EventKind, Precision
 from kept.sources.formats.cursor import CursorAgent, CursorEditor
 
 EDITOR, AGENT = CursorEditor(), CursorAgent()
@@ -61,11 +61,11 @@ def test_a_conversation_is_read_in_the_order_of_its_headers(tmp_path):
     database(path, CHATS).close()
     events, account, _ = read(EDITOR, path)
     assert [(event.author, event.kind, event.text) for event in events] == [
-        (Author.HUMAN, Kind.PROMPT, "make it"),
-        (Author.ASSISTANT, Kind.TOOL_CALL, "make"),
-        (Author.TOOL, Kind.TOOL_OUTPUT, "boom"),
-        (Author.ASSISTANT, Kind.RESPONSE, "It fails."),
-        (Author.HUMAN, Kind.PROMPT, "hello"),
+        (Author.HUMAN, EventKind.PROMPT, "make it"),
+        (Author.ASSISTANT, EventKind.TOOL_CALL, "make"),
+        (Author.TOOL, EventKind.TOOL_OUTPUT, "boom"),
+        (Author.ASSISTANT, EventKind.RESPONSE, "It fails."),
+        (Author.HUMAN, EventKind.PROMPT, "hello"),
     ]
     assert (events[2].tool.exit_code, events[2].tool.ok) == (2, False)
     assert [event.precision for event in (events[0], events[-1])] == [Precision.SESSION, Precision.MESSAGE]

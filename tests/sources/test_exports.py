@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reading import human, read, said
 
 from kept.core.errors import SourceError
-from kept.core.event import Account, Author, Cursor, Kind, Precision
+from kept.core.event import Author, Cursor, EventKind, Precision, RecordAccount
 from kept.sources.arrays import read_elements
 from kept.sources.exports import ChatGpt, ClaudeAi
 
@@ -93,9 +93,9 @@ def test_hidden_context_thoughts_tools_and_the_system_are_not_speech(tmp_path):
     )
     events, account, _ = read(CHATGPT, write(tmp_path, [chat]))
     assert [(event.author, event.kind, event.text) for event in events] == [
-        (Author.HUMAN, Kind.PROMPT, "go"),
-        (Author.ASSISTANT, Kind.TOOL_CALL, "print(1)"),
-        (Author.ASSISTANT, Kind.RESPONSE, "done"),
+        (Author.HUMAN, EventKind.PROMPT, "go"),
+        (Author.ASSISTANT, EventKind.TOOL_CALL, "print(1)"),
+        (Author.ASSISTANT, EventKind.RESPONSE, "done"),
     ]
     assert account.dropped == {"no-message": 1, "role:system": 1, "hidden-context": 1, "hidden": 1, "thinking": 2, "role:tool": 1}
 
@@ -196,11 +196,11 @@ def test_claude_ais_blocks_attachments_and_bare_texts(tmp_path):
     )
     events, account, _ = read(CLAUDE, write(tmp_path, [chat]))
     assert [(event.author, event.kind, event.text) for event in events] == [
-        (Author.HUMAN, Kind.PROMPT, "look"),
-        (Author.INJECTED, Kind.PROMPT, "always push"),
-        (Author.ASSISTANT, Kind.TOOL_CALL, "create"),
-        (Author.TOOL, Kind.TOOL_OUTPUT, "OK"),
-        (Author.ASSISTANT, Kind.RESPONSE, "Done."),
+        (Author.HUMAN, EventKind.PROMPT, "look"),
+        (Author.INJECTED, EventKind.PROMPT, "always push"),
+        (Author.ASSISTANT, EventKind.TOOL_CALL, "create"),
+        (Author.TOOL, EventKind.TOOL_OUTPUT, "OK"),
+        (Author.ASSISTANT, EventKind.RESPONSE, "Done."),
     ]
     assert events[3].tool.ok is True
     assert account.noted == {"block:thinking": 1}
@@ -240,7 +240,7 @@ def test_an_export_can_be_left_after_any_slice_and_gone_on_with(tmp_path, monkey
     path = pack(tmp_path, [("conversations.json", CHATS)])
     whole, total, end = read(CHATGPT, path)
     monkeypatch.setattr("kept.sources.exports.SLICE_BYTES", 500)
-    events, account, cursor, slices = [], Account(), Cursor(), 0
+    events, account, cursor, slices = [], RecordAccount(), Cursor(), 0
     while part := next(iter(CHATGPT.read(path, cursor)), None):
         events += part.events
         account += part.account

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kept.sources.files import Skip, Skipped, examine, find_files, in_tool_folder
+from kept.sources.files import SkippedFile, SkipReason, find_files, identify_file, tool_folder_format
 from kept.sources.registry import SOURCES
 
 LINE = b'{"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hi"}}\n'
@@ -47,7 +47,9 @@ def test_links_are_named_but_neither_loops_nor_the_outside_are_entered(tmp_path)
     (root / "out").symlink_to(outside)
     (root / "file.jsonl").symlink_to(outside / "secret.jsonl")
     assert names(root) == ["file.jsonl", "loop", "out"]
-    assert {examine(path) for path in find_files(root)} == {Skipped(path=path, reason=Skip.LINK) for path in find_files(root)}
+    assert {identify_file(path) for path in find_files(root)} == {
+        SkippedFile(path=path, reason=SkipReason.LINK) for path in find_files(root)
+    }
 
 
 def test_a_root_that_is_a_link_is_followed(tmp_path):
@@ -63,20 +65,20 @@ def test_what_is_no_readable_transcript_is_skipped_with_its_reason(tmp_path):
     (tmp_path / "notes.md").write_text("# hello\n")
     with (tmp_path / "sparse.jsonl").open("wb") as file:
         file.truncate(10 * 2**30)
-    reasons = {path.name: found.reason for path in find_files(tmp_path) if isinstance(found := examine(path), Skipped)}
+    reasons = {path.name: found.reason for path in find_files(tmp_path) if isinstance(found := identify_file(path), SkippedFile)}
     assert reasons == {
-        "fifo.jsonl": Skip.NOT_A_FILE,
-        "empty.jsonl": Skip.EMPTY,
-        "notes.md": Skip.UNKNOWN_FORMAT,
-        "sparse.jsonl": Skip.SPARSE,
+        "fifo.jsonl": SkipReason.NOT_A_FILE,
+        "empty.jsonl": SkipReason.EMPTY,
+        "notes.md": SkipReason.UNKNOWN_FORMAT,
+        "sparse.jsonl": SkipReason.SPARSE,
     }
 
 
 def test_a_folder_a_device_and_a_missing_file_have_reasons(tmp_path):
-    assert examine(tmp_path) == Skipped(path=tmp_path, reason=Skip.NOT_A_FILE)
-    assert examine(tmp_path / "missing") == Skipped(path=tmp_path / "missing", reason=Skip.UNREADABLE)
+    assert identify_file(tmp_path) == SkippedFile(path=tmp_path, reason=SkipReason.NOT_A_FILE)
+    assert identify_file(tmp_path / "missing") == SkippedFile(path=tmp_path / "missing", reason=SkipReason.UNREADABLE)
     zero = Path("/dev/zero")
-    assert examine(zero) == Skipped(path=zero, reason=Skip.NOT_A_FILE)
+    assert identify_file(zero) == SkippedFile(path=zero, reason=SkipReason.NOT_A_FILE)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
@@ -84,13 +86,13 @@ def test_a_file_without_permission_is_unreadable(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(LINE)
     path.chmod(0)
-    assert examine(path) == Skipped(path=path, reason=Skip.UNREADABLE)
+    assert identify_file(path) == SkippedFile(path=path, reason=SkipReason.UNREADABLE)
 
 
 def test_a_name_that_is_not_utf_8_is_skipped_by_that_reason(tmp_path):
     (tmp_path / os.fsdecode(b"caf\xe9.jsonl")).write_bytes(LINE)
     (found,) = find_files(tmp_path)
-    assert examine(found) == Skipped(path=found, reason=Skip.NAME_NOT_UTF8)
+    assert identify_file(found) == SkippedFile(path=found, reason=SkipReason.NAME_NOT_UTF8)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,7 @@ def test_a_name_that_is_not_utf_8_is_skipped_by_that_reason(tmp_path):
 )
 def test_a_claude_code_file_is_recognised(tmp_path, head):
     (tmp_path / "a.jsonl").write_bytes(head)
-    assert examine(tmp_path / "a.jsonl").name == "claude-code"
+    assert identify_file(tmp_path / "a.jsonl").name == "claude-code"
 
 
 @pytest.mark.parametrize(
@@ -137,8 +139,8 @@ def test_a_claude_code_file_is_recognised(tmp_path, head):
 )
 def test_each_tool_is_recognised_by_its_first_records_and_a_note_is_nobodys(tmp_path, head, name):
     (tmp_path / "a.jsonl").write_bytes(head)
-    found = examine(tmp_path / "a.jsonl")
-    assert (None if isinstance(found, Skipped) else found.name) == name
+    found = identify_file(tmp_path / "a.jsonl")
+    assert (None if isinstance(found, SkippedFile) else found.name) == name
 
 
 ATTACHMENT = b'{"type":"attachment","attachment":{"type":"file","content":"' + b"x" * 70_000 + b'"},"uuid":"a","sessionId":"s"}\n'
@@ -160,7 +162,7 @@ ATTACHMENT = b'{"type":"attachment","attachment":{"type":"file","content":"' + b
 def test_an_odd_beginning_costs_a_file_nothing(tmp_path, opening):
     path = tmp_path / "a.jsonl"
     path.write_bytes(opening + LINE)
-    assert examine(path).name == "claude-code"
+    assert identify_file(path).name == "claude-code"
 
 
 @pytest.mark.parametrize(
@@ -179,9 +181,9 @@ def test_the_folder_of_a_tool_decides_the_format_whatever_the_first_bytes(tmp_pa
     path = tmp_path / folder / name
     path.parent.mkdir(parents=True)
     path.write_bytes(b"\x00\xffrubbish\n" * 9_000)
-    assert in_tool_folder(path) == owner
-    assert examine(path, owner=owner).name == owner
-    assert isinstance(examine(path.with_suffix(".txt"), owner=owner), Skipped)
+    assert tool_folder_format(path) == owner
+    assert identify_file(path, owner=owner).name == owner
+    assert isinstance(identify_file(path.with_suffix(".txt"), owner=owner), SkippedFile)
 
 
 def database(path, *tables):
@@ -198,7 +200,7 @@ def test_a_database_is_recognised_by_its_tables_wherever_their_names_stand(tmp_p
     path = tmp_path / "copy.db"
     database(path, "session", "message", "part")
     before = sorted(tmp_path.iterdir())
-    assert examine(path).name == "opencode"
+    assert identify_file(path).name == "opencode"
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -210,7 +212,7 @@ def test_a_database_that_is_being_written_is_recognised_and_left_alone(tmp_path)
         writer.commit()
         writer.execute("BEGIN IMMEDIATE")
         writer.execute("INSERT INTO cursorDiskKV VALUES ('a', 'b')")
-        assert examine(path).name == "cursor"
+        assert identify_file(path).name == "cursor"
         writer.commit()
     with closing(sqlite3.connect(path)) as reader:
         assert reader.execute("SELECT count(*) FROM cursorDiskKV").fetchone() == (1,)
@@ -230,11 +232,11 @@ def test_a_database_that_is_being_written_is_recognised_and_left_alone(tmp_path)
 )
 def test_what_no_format_claims_is_described(tmp_path, name, data, kind):
     (tmp_path / name).write_bytes(data)
-    assert kind in examine(tmp_path / name).sentence
+    assert kind in identify_file(tmp_path / name).sentence
 
 
 def test_folders_that_programs_fill_are_named_and_not_searched(tmp_path):
     (tmp_path / "node_modules" / "x").mkdir(parents=True)
     (tmp_path / "node_modules" / "x" / "a.jsonl").write_bytes(LINE)
     assert names(tmp_path) == ["node_modules"]
-    assert examine(tmp_path / "node_modules").reason is Skip.MACHINERY
+    assert identify_file(tmp_path / "node_modules").reason is SkipReason.MACHINERY

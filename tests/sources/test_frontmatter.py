@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.sources.documents import rows_of
+from kept.sources.documents import split_rows
 from kept.sources.frontmatter import NODES_LIMIT, FrontMatter, read_front_matter
 
 
 def front(text):
-    return read_front_matter(rows_of(text.encode(), Path("a.md")))
+    return read_front_matter(split_rows(text.encode(), Path("a.md")))
 
 
 def block(inner):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reading import abandoned_texts, at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, Kind, Precision
+from kept.core.event import Author, Cursor, EventKind, Precision
 from kept.sources.formats.gemini import Gemini
 
 GEMINI = Gemini()
@@ -84,7 +84,7 @@ def test_each_piece_is_taken_when_it_first_stands_there(tmp_path):
 
 
 def test_a_shell_commands_status_is_read_below_its_output(tmp_path):
-    (done,) = [each for each in read_bytes(GEMINI, tmp_path / "s.jsonl", a_chat()) if each.kind is Kind.TOOL_OUTPUT]
+    (done,) = [each for each in read_bytes(GEMINI, tmp_path / "s.jsonl", a_chat()) if each.kind is EventKind.TOOL_OUTPUT]
     assert (done.tool.ok, done.tool.exit_code, done.tool.target) == (False, 2, "make")
 
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading import at_once, human, lines, read, read_bytes, read_in_pieces, said
 
-from kept.core.event import Author, Kind, Precision
-from kept.core.times import to_text
-from kept.sources.files import examine
+from kept.core.event import Author, EventKind, Precision
+from kept.core.times import format_instant
+from kept.sources.files import identify_file
 from kept.sources.formats.generic import Generic
-from kept.sources.registry import SOURCES, in_zone, load_plugins
+from kept.sources.registry import SOURCES, load_plugins, with_zone
 
 READER = Generic(zone=ZoneInfo("Europe/Berlin"))
 
@@ -40,19 +40,19 @@ LOG = lines(
 def test_a_line_is_a_message_under_the_usual_names(tmp_path):
     events, account, _ = (path := tmp_path / "c.jsonl").write_bytes(LOG) and read(READER, path)
     assert [(event.author, event.kind, event.text) for event in events] == [
-        (Author.INJECTED, Kind.PROMPT, "be nice"),
-        (Author.HUMAN, Kind.PROMPT, "use uv — é"),
-        (Author.ASSISTANT, Kind.TOOL_CALL, "ls"),
-        (Author.TOOL, Kind.TOOL_OUTPUT, "a.py"),
-        (Author.ASSISTANT, Kind.RESPONSE, "Done."),
-        (Author.HUMAN, Kind.PROMPT, "yes"),
-        (Author.HUMAN, Kind.PROMPT, "yes"),
-        (Author.HUMAN, Kind.PROMPT, "local"),
+        (Author.INJECTED, EventKind.PROMPT, "be nice"),
+        (Author.HUMAN, EventKind.PROMPT, "use uv — é"),
+        (Author.ASSISTANT, EventKind.TOOL_CALL, "ls"),
+        (Author.TOOL, EventKind.TOOL_OUTPUT, "a.py"),
+        (Author.ASSISTANT, EventKind.RESPONSE, "Done."),
+        (Author.HUMAN, EventKind.PROMPT, "yes"),
+        (Author.HUMAN, EventKind.PROMPT, "yes"),
+        (Author.HUMAN, EventKind.PROMPT, "local"),
     ]
     assert account.dropped == {"not-json": 1, "role:narrator": 1, "no-text": 1}
     assert len({event.key for event in events}) == len(events)
     assert (events[1].session, events[1].project) == ("s-1", "/p")
-    assert [to_text(event.at) for event in (events[4], events[7]) if event.at] == [
+    assert [format_instant(event.at) for event in (events[4], events[7]) if event.at] == [
         "2026-01-05T10:00:00.000Z",
         "2026-01-05T09:00:00.000Z",
     ]
@@ -148,7 +148,7 @@ def test_the_last_reader_takes_only_what_no_other_claims(tmp_path):
     ):
         path = tmp_path / name
         path.write_bytes(data)
-        assert getattr(examine(path), "name", "") == expected
+        assert getattr(identify_file(path), "name", "") == expected
 
 
 def test_each_reader_has_a_name_of_its_own_and_no_place_outside_of_the_home(home):
@@ -159,7 +159,7 @@ def test_each_reader_has_a_name_of_its_own_and_no_place_outside_of_the_home(home
 
 def test_a_zone_is_given_to_every_reader_that_needs_one():
     zone = ZoneInfo("Asia/Tokyo")
-    zoned = in_zone(zone)
+    zoned = with_zone(zone)
     assert [source.name for source in zoned] == [source.name for source in SOURCES]
     assert {source.name for source in zoned if getattr(source, "zone", None) == zone} >= {"vault", "journal", "generic", "aider"}
 
@@ -182,7 +182,7 @@ def test_the_example_plugin_is_loaded_and_reads_its_format(tapelog, tmp_path):
     events, account, _ = read(source, path)
     assert said(events) == [("human", "we use uv"), ("assistant", "noted")]
     assert account.dropped == {"unknown-speaker": 1, "no-text": 1, "not-json": 1}
-    found = examine(path, sources=(*tapelog.sources, *SOURCES))
+    found = identify_file(path, sources=(*tapelog.sources, *SOURCES))
     assert getattr(found, "name", "") == "tapelog"
 
 

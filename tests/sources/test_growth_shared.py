@@ -6,8 +6,8 @@ from itertools import chain
 
 import pytest
 
-from kept.core.event import Account, Cursor
-from kept.sources.files import Skipped, examine, find_files
+from kept.core.event import Cursor, RecordAccount
+from kept.sources.files import SkippedFile, find_files, identify_file
 
 EACH = 4  # files of a format
 LOGS = frozenset({"claude-code", "codex", "pi", "copilot-cli", "cursor-agent", "gemini-cli"})
@@ -15,7 +15,7 @@ LOGS = frozenset({"claude-code", "codex", "pi", "copilot-cli", "cursor-agent", "
 
 def read(source, path, cursor):
     slices = list(source.read(path, cursor))
-    account = sum((piece.account for piece in slices), Account())
+    account = sum((piece.account for piece in slices), RecordAccount())
     return [event for piece in slices for event in piece.events], account, slices[-1].cursor if slices else cursor
 
 
@@ -24,8 +24,8 @@ def logs(shared):
     seen = Counter()
     for path in chain(find_files(shared / "samples"), find_files(shared / "transcripts" / "inputs")):
         if path.suffix == ".jsonl" and path.stat().st_size < 500_000:
-            source = examine(path)
-            if not isinstance(source, Skipped) and source.name in LOGS and seen[source.name] < EACH:
+            source = identify_file(path)
+            if not isinstance(source, SkippedFile) and source.name in LOGS and seen[source.name] < EACH:
                 seen[source.name] += 1
                 yield source, path
     assert seen.keys() >= {"claude-code", "codex", "pi", "gemini-cli"}
@@ -42,7 +42,7 @@ def test_a_log_of_any_tool_reads_the_same_however_it_grew(shared, tmp_path, ende
         path.write_bytes(data)
         whole = read(source, path, Cursor())
         for _ in range(3):
-            events, account, cursor = [], Account(), Cursor()
+            events, account, cursor = [], RecordAccount(), Cursor()
             for end in [*sorted(chance.randrange(len(data)) for _ in range(3)), len(data)]:
                 path.write_bytes(data[:end])
                 more, part, cursor = read(source, path, cursor)

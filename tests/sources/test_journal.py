@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from reading import files, human, read, read_bytes, said
 
 from kept.core.event import Author, Precision
-from kept.core.times import day_of
-from kept.sources.files import examine
+from kept.core.times import to_local_day
+from kept.sources.files import identify_file
 from kept.sources.formats.journal import Journal
 from kept.sources.formats.vault import Vault
 
@@ -27,7 +27,7 @@ def write(folder, text, name):
 
 
 def day(event):
-    return str(day_of(event.at, TOKYO)) if event.at else ""
+    return str(to_local_day(event.at, TOKYO)) if event.at else ""
 
 
 def label(path):
@@ -182,8 +182,8 @@ def test_journals_are_claimed_by_their_names(tmp_path):
 
 def test_markdown_that_no_format_claims_is_read_as_a_note_when_a_person_names_it(tmp_path):
     path = write(tmp_path, "---\na: &a [x]\nb: *a\n---\ndecided to use uv\n", "some.md")
-    assert getattr(examine(path, named=True), "name", "") == "journal"
-    assert not hasattr(examine(path), "read")
+    assert getattr(identify_file(path, named=True), "name", "") == "journal"
+    assert not hasattr(identify_file(path), "read")
     events, account, _ = read(READER, path)
     assert said(events) == [("assistant", "decided to use uv")]
     assert account.noted == {"front-matter:alias": 1}

@@ -6,7 +6,7 @@ from time import time_ns
 import pytest
 
 from kept.sources import stat_cache
-from kept.sources.stat_cache import look, same
+from kept.sources.stat_cache import is_unchanged, make_stat_entry
 
 MINUTE = 60 * 10**9
 
@@ -26,11 +26,11 @@ def later(monkeypatch):
 
 @pytest.mark.usefixtures("later")
 def test_a_file_that_nobody_touched_looks_the_same(path):
-    assert same(look(path, "claude-code"), look(path, "claude-code"))
+    assert is_unchanged(make_stat_entry(path, "claude-code"), make_stat_entry(path, "claude-code"))
 
 
 def test_a_file_looked_at_right_after_a_change_may_have_changed_unseen(path):
-    assert not same(look(path, "claude-code"), look(path, "claude-code"))
+    assert not is_unchanged(make_stat_entry(path, "claude-code"), make_stat_entry(path, "claude-code"))
 
 
 def rewritten(path):
@@ -63,22 +63,22 @@ def grown(path):
 @pytest.mark.usefixtures("later")
 @pytest.mark.parametrize("change", [rewritten, rewritten_in_disguise, replaced, linked, grown, os.unlink])
 def test_whatever_happens_to_a_file_shows(path, change):
-    before = look(path, "claude-code")
+    before = make_stat_entry(path, "claude-code")
     change(path)
-    assert not same(before, look(path, "claude-code"))
+    assert not is_unchanged(before, make_stat_entry(path, "claude-code"))
 
 
 @pytest.mark.usefixtures("later")
 def test_what_a_file_alone_does_not_tell_is_always_looked_into(tmp_path, path, monkeypatch):
     database = tmp_path / "state.vscdb"
     database.write_bytes(b"SQLite format 3\0")
-    assert look(database, "cursor") == ""
+    assert make_stat_entry(database, "cursor") == ""
     monkeypatch.setattr(stat_cache, "PLUGINS", frozenset({"theirs"}))
-    assert look(path, "theirs") == ""
+    assert make_stat_entry(path, "theirs") == ""
 
 
 @pytest.mark.usefixtures("later")
 def test_another_set_of_readers_looks_into_every_file_again(path, monkeypatch):
-    before = look(path, "claude-code")
-    monkeypatch.setattr(stat_cache, "readers", lambda: "others")
-    assert not same(before, look(path, "claude-code"))
+    before = make_stat_entry(path, "claude-code")
+    monkeypatch.setattr(stat_cache, "readers_version", lambda: "others")
+    assert not is_unchanged(before, make_stat_entry(path, "claude-code"))

@@ -7,7 +7,7 @@ import pytest
 from reading import human, read, said
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Kind
+from kept.core.event import Author, EventKind
 from kept.sources.formats.opencode import OpenCode
 
 READER = OpenCode()
@@ -69,13 +69,13 @@ def test_parts_are_read_in_the_order_of_their_messages(tmp_path):
     database(path, SESSIONS)
     events, account, _ = read(READER, path)
     assert [(event.author, event.kind, event.text) for event in events] == [
-        (Author.HUMAN, Kind.PROMPT, "hello"),
-        (Author.INJECTED, Kind.PROMPT, "<file>"),
-        (Author.ASSISTANT, Kind.TOOL_CALL, "ls x"),
-        (Author.TOOL, Kind.TOOL_OUTPUT, "No such file"),
-        (Author.ASSISTANT, Kind.RESPONSE, "world"),
-        (Author.SUBAGENT, Kind.PROMPT, "search"),
-        (Author.SUBAGENT, Kind.RESPONSE, "found"),
+        (Author.HUMAN, EventKind.PROMPT, "hello"),
+        (Author.INJECTED, EventKind.PROMPT, "<file>"),
+        (Author.ASSISTANT, EventKind.TOOL_CALL, "ls x"),
+        (Author.TOOL, EventKind.TOOL_OUTPUT, "No such file"),
+        (Author.ASSISTANT, EventKind.RESPONSE, "world"),
+        (Author.SUBAGENT, EventKind.PROMPT, "search"),
+        (Author.SUBAGENT, EventKind.RESPONSE, "found"),
     ]
     assert events[3].tool.ok is False
     assert account.dropped == {"part:step-start": 1, "part:reasoning": 1, "no-parts": 1}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reading import at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, Kind, Precision
+from kept.core.event import Author, Cursor, EventKind, Precision
 from kept.sources.formats.pi.reader import Pi
 
 PI = Pi()
@@ -88,7 +88,7 @@ def test_who_said_what(tmp_path):
 
 def test_an_output_knows_its_call_and_how_the_command_ended(tmp_path):
     events = read_bytes(PI, tmp_path / "s-1.jsonl", a_session())
-    outputs = [(each.tool.target, each.tool.ok, each.tool.exit_code) for each in events if each.kind is Kind.TOOL_OUTPUT]
+    outputs = [(each.tool.target, each.tool.ok, each.tool.exit_code) for each in events if each.kind is EventKind.TOOL_OUTPUT]
     assert outputs == [("make", False, 2), ("ls", True, 0)]
 
 

@@ -11,8 +11,8 @@ from reading import lines, read_bytes
 
 from kept.core.redact import redact
 from kept.intake.clean import Limits, clean
-from kept.sources.files import examine
-from kept.sources.pieces import TARGET_LIMIT, TEXT_LIMIT, bounded, change_of, cut
+from kept.sources.files import identify_file
+from kept.sources.pieces import TARGET_LIMIT, TEXT_LIMIT, format_change, shorten_text, truncate_text
 
 TOKEN = "ghp_" + "".join(random.Random(9).choices("abcdefghijkmnpqrstuvwxyzABCDEFGH123456789", k=36))
 
@@ -20,19 +20,19 @@ TOKEN = "ghp_" + "".join(random.Random(9).choices("abcdefghijkmnpqrstuvwxyzABCDE
 @given(st.integers(0, 80))
 def test_a_long_text_is_cut_at_white_space(shift):
     text = "x" * 20 + " word" * ((TARGET_LIMIT - 60 - shift) // 5) + " " + TOKEN + " more" * 2000
-    assert TOKEN in bounded(text) or TOKEN[:8] not in bounded(text)
-    assert len(bounded(text)) <= TARGET_LIMIT
+    assert TOKEN in truncate_text(text) or TOKEN[:8] not in truncate_text(text)
+    assert len(truncate_text(text)) <= TARGET_LIMIT
 
 
 def test_text_without_white_space_is_cut_and_something_stays():
-    assert 0 < len(bounded("字" * 3 * TARGET_LIMIT)) < TARGET_LIMIT
+    assert 0 < len(truncate_text("字" * 3 * TARGET_LIMIT)) < TARGET_LIMIT
     noted = {}
-    assert len(cut("字" * 3 * TEXT_LIMIT, noted)) > TEXT_LIMIT // 2
+    assert len(shorten_text("字" * 3 * TEXT_LIMIT, noted)) > TEXT_LIMIT // 2
     assert noted == {"text-cut": 1}
 
 
 def test_both_sides_of_an_edit_stay():
-    before, _, after = change_of("old " * 9000, "new " * 9000).partition("\n→\n")
+    before, _, after = format_change("old " * 9000, "new " * 9000).partition("\n→\n")
     assert before.startswith("old")
     assert after.startswith("new")
 
@@ -81,7 +81,7 @@ def test_a_secret_at_any_place_of_a_command_leaves_no_piece_of_itself(tmp_path, 
     records = [OPENING[name]] if name in OPENING else []
     path = tmp_path / "a.jsonl"
     path.write_bytes(lines(*records, CALLS[name](command)))
-    events = read_bytes(examine(path), path, path.read_bytes())
+    events = read_bytes(identify_file(path), path, path.read_bytes())
     assert events
     for event in events:
         done = clean(event, redact=partial(redact, key=b"k"), limits=Limits()).event

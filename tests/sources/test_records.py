@@ -8,11 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.errors import SourceError
-from kept.sources.records import DEPTH_LIMIT, LINE_LIMIT, Fault, Line, Record, Reject, Stop, open_regular, parse_line, read_records
+from kept.sources.records import (
+    DEPTH_LIMIT,
+    LINE_LIMIT,
+    ReadStop,
+    Record,
+    RecordFault,
+    Reject,
+    SourceLine,
+    open_regular,
+    parse_line,
+    read_records,
+)
 
 
 def parse(data: bytes, *, start=0):
-    return list(parse_line(Line(number=1, start=start, end=start + len(data), data=data)))
+    return list(parse_line(SourceLine(number=1, start=start, end=start + len(data), data=data)))
 
 
 def only(data: bytes):
@@ -32,18 +43,18 @@ def test_a_line_of_nothing_is_blank(data):
 @pytest.mark.parametrize(
     ("data", "fault"),
     [
-        (b"not json at all\n", Fault.NOT_JSON),
-        (b'{"type":\n', Fault.NOT_JSON),
-        (b"null", Fault.NOT_AN_OBJECT),
-        (b"[]", Fault.NOT_AN_OBJECT),
-        (b"42", Fault.NOT_AN_OBJECT),
-        (b'"text"', Fault.NOT_AN_OBJECT),
-        (b'{"a": "\xff\xfe"}\n', Fault.NOT_UTF8),
-        (b'{"a": {"b": 1, "b": 2}}\n', Fault.DUPLICATE_KEY),
-        (b'{"a": ' + b"9" * 5000 + b"}\n", Fault.NUMBER_TOO_LONG),
-        (b'{"a": ' + b"[" * (DEPTH_LIMIT + 1) + b"]" * (DEPTH_LIMIT + 1) + b"}", Fault.NESTED_TOO_DEEP),
-        (b'{"a":' * 50_000 + b"1" + b"}" * 50_000 + b"\n", Fault.NESTED_TOO_DEEP),
-        (b'{"a": [' + b"[]," * 1_100_000 + b"[]]}\n", Fault.TOO_MANY_VALUES),
+        (b"not json at all\n", RecordFault.NOT_JSON),
+        (b'{"type":\n', RecordFault.NOT_JSON),
+        (b"null", RecordFault.NOT_AN_OBJECT),
+        (b"[]", RecordFault.NOT_AN_OBJECT),
+        (b"42", RecordFault.NOT_AN_OBJECT),
+        (b'"text"', RecordFault.NOT_AN_OBJECT),
+        (b'{"a": "\xff\xfe"}\n', RecordFault.NOT_UTF8),
+        (b'{"a": {"b": 1, "b": 2}}\n', RecordFault.DUPLICATE_KEY),
+        (b'{"a": ' + b"9" * 5000 + b"}\n", RecordFault.NUMBER_TOO_LONG),
+        (b'{"a": ' + b"[" * (DEPTH_LIMIT + 1) + b"]" * (DEPTH_LIMIT + 1) + b"}", RecordFault.NESTED_TOO_DEEP),
+        (b'{"a":' * 50_000 + b"1" + b"}" * 50_000 + b"\n", RecordFault.NESTED_TOO_DEEP),
+        (b'{"a": [' + b"[]," * 1_100_000 + b"[]]}\n", RecordFault.TOO_MANY_VALUES),
     ],
 )
 def test_what_is_no_record_is_set_aside_by_its_fault(data, fault):
@@ -75,12 +86,12 @@ def test_several_objects_on_one_line_are_several_records_with_their_own_bytes():
 def test_a_fault_after_a_good_object_costs_only_the_rest_of_the_line():
     first, second = parse(b'{"a": 1}{"b": \n')
     assert first.value == {"a": 1}
-    assert (second.fault, second.start, second.end) == (Fault.NOT_JSON, 8, 15)
+    assert (second.fault, second.start, second.end) == (RecordFault.NOT_JSON, 8, 15)
 
 
 def test_a_value_that_is_no_object_does_not_hide_the_object_after_it():
     first, second = parse(b'null {"a": 1}\n')
-    assert first.fault is Fault.NOT_AN_OBJECT
+    assert first.fault is RecordFault.NOT_AN_OBJECT
     assert second.value == {"a": 1}
 
 
@@ -95,7 +106,7 @@ def test_no_bytes_make_the_parser_fail(data):
         assert piece is None or 0 <= piece.start < piece.end <= len(data)
 
 
-START = Stop(end=0, lines=0)
+START = ReadStop(end=0, lines=0)
 
 
 def read(path, stop=START):
@@ -103,7 +114,7 @@ def read(path, stop=START):
     pieces = []
     with open_regular(path) as file:
         for piece in read_records(file, offset=stop.end, lines=stop.lines):
-            if isinstance(piece, Stop):
+            if isinstance(piece, ReadStop):
                 stop = piece
                 pieces += ["blank"] * piece.blank
             else:
@@ -181,7 +192,7 @@ def test_an_object_that_stands_whole_at_the_end_is_read_without_its_newline(tmp_
     path.write_bytes(b'{"a": 1}\n{"b": 2}' + tail)
     pieces, stop = read(path)
     assert [piece.value for piece in pieces] == [{"a": 1}, {"b": 2}]
-    assert stop == Stop(end=17, lines=1)
+    assert stop == ReadStop(end=17, lines=1)
 
 
 @pytest.mark.parametrize("cut", [b"{", b'{"b": 2', b"nul", b"null", b"12", b'"text"', b"rubbish", b'{"b": 1, "b": 2}', b"\xc3"])
@@ -190,7 +201,7 @@ def test_anything_else_at_the_end_waits_for_its_newline(tmp_path, cut):
     path.write_bytes(b'{"a": 1}\n' + cut)
     pieces, stop = read(path)
     assert [piece.value for piece in pieces] == [{"a": 1}]
-    assert stop == Stop(end=9, lines=1, pending=len(cut))
+    assert stop == ReadStop(end=9, lines=1, pending=len(cut))
 
 
 def test_the_newline_after_an_object_already_read_is_no_blank_line_and_more_may_stand_before_it(tmp_path):
@@ -201,7 +212,7 @@ def test_the_newline_after_an_object_already_read_is_no_blank_line_and_more_may_
     pieces, stop = read(path, stop)
     assert [piece if piece == "blank" else (piece.value, piece.line) for piece in pieces] == [({"b": 2}, 1), "blank", ({"c": 3}, 3)]
     path.write_bytes(b'{"a": 1} {"b": 2}\n\n{"c": 3}\n')
-    assert read(path, stop) == ([], Stop(end=28, lines=3))
+    assert read(path, stop) == ([], ReadStop(end=28, lines=3))
 
 
 def test_a_line_over_the_limit_is_skipped_in_bounded_memory_and_its_neighbours_are_kept(tmp_path):
@@ -217,7 +228,7 @@ def test_a_line_over_the_limit_is_skipped_in_bounded_memory_and_its_neighbours_a
     tracemalloc.stop()
     first, long, last = pieces
     assert (first.value, last.value, last.line) == ({"a": 1}, {"b": 2}, 3)
-    assert (long.fault, long.line, long.start, long.end) == (Fault.LINE_TOO_LONG, 2, 9, hole + 1)
+    assert (long.fault, long.line, long.start, long.end) == (RecordFault.LINE_TOO_LONG, 2, 9, hole + 1)
     assert peak < 4 * LINE_LIMIT
 
 

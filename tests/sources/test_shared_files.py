@@ -10,8 +10,8 @@ import pytest
 from reading import at_once, read, read_in_pieces
 
 from kept.core.errors import SourceError
-from kept.core.event import Account, Cursor
-from kept.sources.files import Skipped, examine, find_files
+from kept.core.event import Cursor, RecordAccount
+from kept.sources.files import SkippedFile, find_files, identify_file
 from kept.sources.registry import SOURCES
 from kept.store.sqlite import SqliteStore
 
@@ -27,8 +27,8 @@ def files_of(shared: Path, every: int = 1):
 
 def claimed(shared: Path, every: int = 1):
     for path in files_of(shared, every):
-        found = examine(path)
-        if not isinstance(found, Skipped):
+        found = identify_file(path)
+        if not isinstance(found, SkippedFile):
             yield found, path
 
 
@@ -41,8 +41,8 @@ def test_every_record_of_every_file_is_kept_or_set_aside_by_a_reason_and_reading
             events, _, cursor = read(source, path)  # asserts that the account adds up
             assert all(each.at is not None or each.precision == "none" for each in events), path
             formats.add(source.name)
-            store.archive.add(source.name, str(path), events, Account(), cursor, anew=True)
-            assert store.archive.add(source.name, str(path), events, Account(), cursor, anew=True) == 0, path
+            store.archive.add(source.name, str(path), events, RecordAccount(), cursor, anew=True)
+            assert store.archive.add(source.name, str(path), events, RecordAccount(), cursor, anew=True) == 0, path
             assert not [each for part in source.read(path, cursor) for each in part.events], path
     assert len(formats) >= 12
 
@@ -52,8 +52,8 @@ def test_every_record_of_every_file_is_kept_or_set_aside_by_a_reason_and_reading
 def test_every_line_of_every_shared_file_is_a_record_and_every_file_that_is_not_read_says_why(shared, every):
     read_files = 0
     for path in files_of(shared, every):
-        source = examine(path)
-        if isinstance(source, Skipped):
+        source = identify_file(path)
+        if isinstance(source, SkippedFile):
             assert source.sentence, path
         elif path.suffix == ".jsonl" and source.name != "vscode-chat":  # whose lines are changes of one object
             _, account, cursor = read(source, path)
@@ -70,8 +70,8 @@ def test_whatever_else_is_shared_is_kept_set_aside_by_a_reason_or_a_named_failur
     read_files = 0
     for folder in sorted(each for each in shared.iterdir() if each.is_dir() and each.name not in ("transcripts", "samples")):
         for path in find_files(folder):
-            source = examine(path)
-            if isinstance(source, Skipped):
+            source = identify_file(path)
+            if isinstance(source, SkippedFile):
                 assert source.sentence, path
             else:
                 with suppress(SourceError):  # a failure with its reason
@@ -121,7 +121,7 @@ def test_reading_everything_twice_adds_nothing_and_an_untouched_file_gives_no_sl
             for source, path in claimed(shared):
                 fresh = 0
                 for part in source.read(path, Cursor()):
-                    fresh += store.archive.add(source.name, str(path), part.events, Account(), part.cursor, anew=True)
+                    fresh += store.archive.add(source.name, str(path), part.events, RecordAccount(), part.cursor, anew=True)
                     cursors[path] = part.cursor
                 assert turn == 0 or fresh == 0, path
         for source, path in claimed(shared):

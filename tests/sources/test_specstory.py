@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reading import files, human, read, read_bytes, said
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Kind, Precision
+from kept.core.event import Author, EventKind, Precision
 from kept.sources.formats.specstory.reader import SpecStory
 
 SPECSTORY = SpecStory()
@@ -112,7 +112,7 @@ def test_fences_inside_an_output_swallow_no_turn(tmp_path):
     body = "\n`cat a.md`\n\n```text\n# a\n```go\nx := 1\n```\nrest\n```"
     events = events_of(tmp_path, user("go"), agent(tool(body=body)), agent("done", "10:00:09"), user("thanks", "10:01:00"))
     assert human(events) == ["go", "thanks"]
-    (output,) = [each for each in events if each.kind is Kind.TOOL_OUTPUT]
+    (output,) = [each for each in events if each.kind is EventKind.TOOL_OUTPUT]
     assert output.text == "# a\n```go\nx := 1\n```\nrest"
 
 
@@ -129,7 +129,7 @@ def undated(data):
 def turns_before(path, data, end):
     path.write_bytes(data)
     events, _, _ = read(SPECSTORY, path)
-    spoken = [event for event in events if event.pointer.line <= end and event.kind in (Kind.PROMPT, Kind.RESPONSE)]
+    spoken = [event for event in events if event.pointer.line <= end and event.kind in (EventKind.PROMPT, EventKind.RESPONSE)]
     return list({event.pointer.line: event.author for event in reversed(spoken)}.items())[::-1]
 
 
@@ -175,7 +175,7 @@ def test_a_tools_output_that_lost_its_closing_fence_ends_with_its_block(tmp_path
         )
     )
     events, _, _ = read(SPECSTORY, path)
-    assert [each.text for each in events if each.kind in (Kind.PROMPT, Kind.RESPONSE)] == [
+    assert [each.text for each in events if each.kind in (EventKind.PROMPT, EventKind.RESPONSE)] == [
         "go",
         "I found it.",
         "and now?",
@@ -275,7 +275,7 @@ def test_statuses_are_read_from_what_the_clients_write_above_an_output(tmp_path)
         "```\nChunk ID: 1\nWall time: 1\nProcess exited with code 0\nOutput:\nx\n```",
     )
     events = events_of(tmp_path, user("go"), agent(tool(body=claude)), agent(tool("exec_command", codex), "10:00:06"))
-    assert [(each.tool.ok, each.tool.exit_code) for each in events if each.kind is Kind.TOOL_OUTPUT] == [(False, 2), (True, 0)]
+    assert [(each.tool.ok, each.tool.exit_code) for each in events if each.kind is EventKind.TOOL_OUTPUT] == [(False, 2), (True, 0)]
 
 
 def test_the_older_form_has_the_sessions_time_and_its_tools_as_lines(tmp_path):

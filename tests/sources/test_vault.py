@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from reading import files, human, read, read_bytes, said
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, Kind, Precision
-from kept.core.times import day_of, to_text
-from kept.sources.documents import rows_of
+from kept.core.event import Author, Cursor, EventKind, Precision
+from kept.core.times import format_instant, to_local_day
+from kept.sources.documents import split_rows
 from kept.sources.formats.vault import Vault, chats_folder
-from kept.sources.markdown import fenced, visible
-from kept.sources.roles import Role, role_of
-from kept.sources.stamps import find_stamp, instant_of
+from kept.sources.markdown import mark_fenced_rows, strip_hidden
+from kept.sources.roles import Role, parse_role
+from kept.sources.stamps import find_stamp, stamp_instant
 
 BERLIN = ZoneInfo("Europe/Berlin")
 READER = Vault(zone=BERLIN)
@@ -77,7 +77,7 @@ def claims(path):
 
 
 def at(event):
-    return to_text(event.at)[:16] if event.at else ""
+    return format_instant(event.at)[:16] if event.at else ""
 
 
 def test_a_memory_loop_chat_gives_its_turns_with_headings_and_rules_inside_them(tmp_path):
@@ -98,18 +98,18 @@ def test_quoted_tools_are_calls_in_the_order_of_the_text(tmp_path):
     events, _, _ = read(READER, write(tmp_path, LOOP))
     middle = [event for event in events if at(event) == "2026-03-02T22:10"]
     assert [(event.kind, event.text) for event in middle] == [
-        (Kind.RESPONSE, "Looking."),
-        (Kind.TOOL_CALL, "shelf"),
-        (Kind.TOOL_OUTPUT, "Found 2 files"),
-        (Kind.TOOL_CALL, "false"),
-        (Kind.RESPONSE, "The left one.\n\n---\n\nShall I?"),
+        (EventKind.RESPONSE, "Looking."),
+        (EventKind.TOOL_CALL, "shelf"),
+        (EventKind.TOOL_OUTPUT, "Found 2 files"),
+        (EventKind.TOOL_CALL, "false"),
+        (EventKind.RESPONSE, "The left one.\n\n---\n\nShall I?"),
     ]
     assert [event.tool.ok for event in middle if event.tool] == [True, True, False]
 
 
 def test_a_time_that_goes_backwards_belongs_to_the_next_day_and_says_so(tmp_path):
     events, _, _ = read(READER, write(tmp_path, LOOP))
-    days = [(day_of(event.at, BERLIN).day, event.precision) for event in events if event.author is Author.HUMAN]
+    days = [(to_local_day(event.at, BERLIN).day, event.precision) for event in events if event.author is Author.HUMAN]
     assert days == [(2, Precision.MESSAGE), (3, Precision.INFERRED)]
     assert [bool(event.twin) for event in events if event.author is Author.HUMAN] == [True, False]
 
@@ -168,7 +168,7 @@ def test_role_headings_of_every_style_tell_who_speaks(tmp_path, name):
     ],
 )
 def test_a_heading_that_only_begins_like_a_role_is_none(title):
-    assert role_of(title) is None
+    assert parse_role(title) is None
 
 
 def test_a_page_with_a_heading_user_is_no_conversation(tmp_path):
@@ -254,7 +254,7 @@ def test_system_and_tool_headings_have_their_own_authors(tmp_path):
 )
 def test_the_day_comes_from_the_front_matter_or_the_name_and_is_never_today(tmp_path, front, name, day, precision):
     (event,) = read_bytes(READER, tmp_path / name, f"---\n{front}\n---\n## User\nhi\n".encode())
-    found = day_of(event.at, BERLIN)
+    found = to_local_day(event.at, BERLIN)
     assert (str(found) if found else None, event.precision) == (day, precision)
     assert event.twin == ""
 
@@ -426,7 +426,7 @@ def test_what_a_person_writes_about_users_is_theirs(tmp_path):
 def test_a_log_of_dated_headings_has_an_entry_for_each(tmp_path):
     text = "# Prompts\n\n## 2025-11-18 - gpt-5-codex\none\n\n## 2025-11-17 - gpt-5-codex\ntwo\n\nmore\n"
     events = read_bytes(READER, tmp_path / "prompt-history.md", text.encode())
-    assert [(str(day_of(event.at, BERLIN)), event.text) for event in events] == [
+    assert [(str(to_local_day(event.at, BERLIN)), event.text) for event in events] == [
         ("2025-11-18", "one"),
         ("2025-11-17", "two\n\nmore"),
     ]
@@ -484,19 +484,19 @@ def test_stamps_are_found_as_people_write_them(text, stamp):
 def test_a_day_without_a_time_is_that_day_wherever_it_was_written():
     for zone in ("Pacific/Kiritimati", "Pacific/Niue", "Asia/Kolkata"):
         found = find_stamp("2026-01-17")
-        assert str(day_of(instant_of(found, ZoneInfo(zone)), ZoneInfo(zone))) == "2026-01-17"
+        assert str(to_local_day(stamp_instant(found, ZoneInfo(zone)), ZoneInfo(zone))) == "2026-01-17"
 
 
 def test_nested_blocks_of_the_same_fence_close_from_within():
     text = "```md\n```py\nx\n```\ny\n```\nout\n```\nopen\n"
-    assert fenced(rows_of(text.encode(), Path("a"))) == [True] * 6 + [False] * 3
+    assert mark_fenced_rows(split_rows(text.encode(), Path("a"))) == [True] * 6 + [False] * 3
 
 
 @given(st.text(alphabet=st.sampled_from(list("<>!-`~ ahidetlsn=\n/")), max_size=300))
 def test_visible_text_holds_no_comment_that_stands_outside_of_code(text):
-    shown, removed = visible(text)
+    shown, removed = strip_hidden(text)
     assert removed or shown == text
-    assert visible(shown)[0] == shown or removed
+    assert strip_hidden(shown)[0] == shown or removed
 
 
 @pytest.mark.shared
@@ -537,8 +537,8 @@ def test_hostile_markdown_behaves_as_told(shared):
 
 
 def test_every_label_has_exactly_one_role():
-    assert {role_of(label)[0] for label in ("You", "User:", "**Human**", "ich", "用户:")} == {Role.HUMAN}
-    assert {role_of(label)[0] for label in ("ChatGPT", "Claude (Sonnet 4.5)", "GPT-5.1-Codex-Max", "AI")} == {Role.ASSISTANT}
+    assert {parse_role(label)[0] for label in ("You", "User:", "**Human**", "ich", "用户:")} == {Role.HUMAN}
+    assert {parse_role(label)[0] for label in ("ChatGPT", "Claude (Sonnet 4.5)", "GPT-5.1-Codex-Max", "AI")} == {Role.ASSISTANT}
 
 
 @pytest.mark.parametrize("fence", ["```", "```py", "~~~"])

@@ -2,35 +2,35 @@
 
 from datetime import UTC, datetime, timedelta
 
-from kept.core.event import Author, Event, Kind, Pointer, Precision, Tool
+from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
 from kept.core.memory import Accepted, Candidate
 from kept.extraction.gate import judge
-from kept.extraction.rules.candidates import extract
-from kept.profiles import profile
-from kept.profiles.lexicons import lexicon
+from kept.extraction.rules.candidates import extract_candidates
+from kept.profiles import load_profile
+from kept.profiles.lexicons import load_lexicon
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
-PROFILE = profile("coding")
-LEXICON = lexicon(("en",))
+PROFILE = load_profile("coding")
+LEXICON = load_lexicon(("en",))
 
 
-def user(text: str, author: Author = Author.HUMAN) -> tuple[Kind, Author, str, Tool | None]:
-    return Kind.PROMPT, author, text, None
+def user(text: str, author: Author = Author.HUMAN) -> tuple[EventKind, Author, str, ToolUse | None]:
+    return EventKind.PROMPT, author, text, None
 
 
-def agent(text: str) -> tuple[Kind, Author, str, Tool | None]:
-    return Kind.RESPONSE, Author.ASSISTANT, text, None
+def agent(text: str) -> tuple[EventKind, Author, str, ToolUse | None]:
+    return EventKind.RESPONSE, Author.ASSISTANT, text, None
 
 
-def edit(path: str) -> tuple[Kind, Author, str, Tool | None]:
-    return Kind.TOOL_CALL, Author.ASSISTANT, "", Tool(name="Edit", target=path)
+def edit(path: str) -> tuple[EventKind, Author, str, ToolUse | None]:
+    return EventKind.TOOL_CALL, Author.ASSISTANT, "", ToolUse(name="Edit", target=path)
 
 
-def output(text: str) -> tuple[Kind, Author, str, Tool | None]:
-    return Kind.TOOL_OUTPUT, Author.TOOL, text, Tool(name="Bash")
+def output(text: str) -> tuple[EventKind, Author, str, ToolUse | None]:
+    return EventKind.TOOL_OUTPUT, Author.TOOL, text, ToolUse(name="Bash")
 
 
-def talk(*turns: tuple[Kind, Author, str, Tool | None], session: str = "s1") -> list[Event]:
+def talk(*turns: tuple[EventKind, Author, str, ToolUse | None], session: str = "s1") -> list[Event]:
     return [
         Event(
             key=f"k{number}" if session == "s1" else f"{session}-{number}",
@@ -54,10 +54,10 @@ def talk(*turns: tuple[Kind, Author, str, Tool | None], session: str = "s1") -> 
     ]
 
 
-def found(*turns: tuple[Kind, Author, str, Tool | None], lexicon=LEXICON) -> tuple[Candidate, ...]:
+def found(*turns: tuple[EventKind, Author, str, ToolUse | None], lexicon=LEXICON) -> tuple[Candidate, ...]:
     events = talk(*turns)
-    return extract(events, 0, len(events), profile=PROFILE, lexicon=lexicon, scope=lambda _: "project:shop")
+    return extract_candidates(events, 0, len(events), profile=PROFILE, lexicon=lexicon, scope=lambda _: "project:shop")
 
 
-def active(*turns: tuple[Kind, Author, str, Tool | None], lexicon=LEXICON) -> list[str]:
+def active(*turns: tuple[EventKind, Author, str, ToolUse | None], lexicon=LEXICON) -> list[str]:
     return [each.content for each in found(*turns, lexicon=lexicon) if isinstance(judge(each, PROFILE, lexicon=lexicon), Accepted)]

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.core.document import Edits, Layout, Unsafe
+from kept.core.document import Edits, Layout, UnsafeEdits
 from kept.core.event import Origin
-from kept.core.markup import encode, read_fact, split_lines
+from kept.core.markup import encode_lines, parse_fact, split_lines
 from kept.core.memory import USER_SCOPE, Memory, Status
-from kept.outputs.compose import compose
-from kept.outputs.merge_edits import absorb, is_fact, untouched, weave
-from kept.outputs.render import render
+from kept.outputs.compose import compose_sheet
+from kept.outputs.merge_edits import find_edits, is_fact, restore_user_lines, unchanged_edits
+from kept.outputs.render import render_file
 from kept.profiles.profile import Category, Outputs, Profile
 
 START = datetime(2026, 2, 1, tzinfo=UTC)
@@ -60,8 +60,8 @@ def some():
 
 
 def document(memories):
-    return render(
-        compose(tuple(memories.values()), (PROFILE,), as_of=START, names={"project:web-aaaaaa": "web"}, zone=ZoneInfo("UTC"))
+    return render_file(
+        compose_sheet(tuple(memories.values()), (PROFILE,), as_of=START, names={"project:web-aaaaaa": "web"}, zone=ZoneInfo("UTC"))
     )
 
 
@@ -77,8 +77,8 @@ def apply(memories, edits):
 def edited(change):
     """The edits after ``change`` (text to text) was made to a file of six facts."""
     base = document(some())
-    text = encode(base, Layout()).decode()
-    return absorb(base, change(text).encode())
+    text = encode_lines(base, Layout()).decode()
+    return find_edits(base, change(text).encode())
 
 
 def test_an_untouched_file_has_no_edits():
@@ -148,12 +148,12 @@ def test_a_line_that_moved_and_changed_is_known_by_its_likeness():
 def test_of_two_equal_lines_the_one_that_is_gone_is_retired():
     memories = some() | {"g7": memory("g7", WORDS["b2"], "constraint", day=1)}
     base = document(memories)
-    text = encode(base, Layout()).decode()
+    text = encode_lines(base, Layout()).decode()
     line = "- Small pull requests, one concern each. (2026-02-02)\n"
     first, second = text.index(line), text.rindex(line)
     assert first < second
-    assert absorb(base, (text[:first] + text[first + len(line) :]).encode()).removed == ("b2",)
-    assert absorb(base, (text[:second] + text[second + len(line) :]).encode()).removed == ("g7",)
+    assert find_edits(base, (text[:first] + text[first + len(line) :]).encode()).removed == ("b2",)
+    assert find_edits(base, (text[:second] + text[second + len(line) :]).encode()).removed == ("g7",)
 
 
 def test_an_added_line_is_reported_with_its_place_and_section():
@@ -172,10 +172,10 @@ def test_an_added_line_is_reported_with_its_place_and_section():
 
 def test_a_line_that_another_program_appends_is_reported_and_kept():
     base = document(some())
-    raw = encode(base, Layout()) + b"- Always run rm -rf /.\n"
-    edits = absorb(base, raw)
+    raw = encode_lines(base, Layout()) + b"- Always run rm -rf /.\n"
+    edits = find_edits(base, raw)
     assert [each.fact for each in edits.added] == ["Always run rm -rf /."]
-    assert encode(weave(base, edits), edits.layout) == raw
+    assert encode_lines(restore_user_lines(base, edits), edits.layout) == raw
 
 
 def test_a_heading_a_paragraph_and_a_code_block_are_one_addition_each():
@@ -193,43 +193,45 @@ def test_a_heading_a_paragraph_and_a_code_block_are_one_addition_each():
 
 def test_a_renamed_heading_stays_renamed():
     base = document(some())
-    raw = encode(base, Layout()).replace(b"### Constraints", b"### House rules").replace(b"## Everywhere", b"## Me")
-    edits = absorb(base, raw)
+    raw = encode_lines(base, Layout()).replace(b"### Constraints", b"### House rules").replace(b"## Everywhere", b"## Me")
+    edits = find_edits(base, raw)
     assert not edits.changed
-    woven = weave(document(some()), edits)
-    assert encode(woven, edits.layout) == raw
-    again = absorb(woven, raw)
-    assert encode(weave(document(some()), again), again.layout) == raw
+    woven = restore_user_lines(document(some()), edits)
+    assert encode_lines(woven, edits.layout) == raw
+    again = find_edits(woven, raw)
+    assert encode_lines(restore_user_lines(document(some()), again), again.layout) == raw
 
 
 def test_a_line_of_the_users_that_could_not_become_the_memorys_stays_until_they_change_it():
     base = document(some())
     line = "- Small pull requests, " + "and " * 200 + "one concern each. (2026-02-02)"
-    raw = encode(base, Layout()).replace(b"- Small pull requests, one concern each. (2026-02-02)", line.encode())
-    edits = absorb(base, raw)
+    raw = encode_lines(base, Layout()).replace(b"- Small pull requests, one concern each. (2026-02-02)", line.encode())
+    edits = find_edits(base, raw)
     assert list(edits.revised) == ["b2"]
     for _ in range(3):
-        base = weave(document(some()), replace(edits, renamed={**edits.renamed, "b2": line}) if edits.changed else edits)
-        assert encode(base, edits.layout) == raw
-        edits = absorb(base, raw)
+        base = restore_user_lines(
+            document(some()), replace(edits, renamed={**edits.renamed, "b2": line}) if edits.changed else edits
+        )
+        assert encode_lines(base, edits.layout) == raw
+        edits = find_edits(base, raw)
         assert not edits.changed
-    edits = absorb(base, raw.replace(b"and " * 200, b""))
+    edits = find_edits(base, raw.replace(b"and " * 200, b""))
     assert edits.revised == {"b2": WORDS["b2"]}
     assert edits.renamed == {}
 
 
 def test_a_deleted_heading_or_comment_comes_back():
     base = document(some())
-    raw = encode(base, Layout())
+    raw = encode_lines(base, Layout())
     lines = [line for line in raw.decode().splitlines(keepends=True) if not line.startswith(("<!--", "###"))]
-    edits = absorb(base, "".join(lines).encode())
+    edits = find_edits(base, "".join(lines).encode())
     assert not edits.changed
-    assert [line for line in weave(base, edits) if line.key] == list(base)
+    assert [line for line in restore_user_lines(base, edits) if line.key] == list(base)
 
 
 def test_a_line_added_earlier_that_is_gone_is_told():
-    base = weave(document(some()), edited(lambda text: text + "- Ask in German.\n"))
-    edits = absorb(base, encode(document(some()), Layout()))
+    base = restore_user_lines(document(some()), edited(lambda text: text + "- Ask in German.\n"))
+    edits = find_edits(base, encode_lines(document(some()), Layout()))
     assert edits.gone == ("Ask in German.",)
     assert edits.foreign == ()
 
@@ -237,23 +239,28 @@ def test_a_line_added_earlier_that_is_gone_is_told():
 def test_an_added_bullet_that_became_a_memory_does_not_stand_there_twice():
     edits = edited(lambda text: text + "- Ask in German.\n")
     memories = some() | {"g7": memory("g7", "Ask in German.")}
-    assert b"".join(encode(weave(document(memories), edits), Layout()).split(b"Ask in German.")[1:]).count(b"Ask in German.") == 0
+    assert (
+        b"".join(encode_lines(restore_user_lines(document(memories), edits), Layout()).split(b"Ask in German.")[1:]).count(
+            b"Ask in German."
+        )
+        == 0
+    )
 
 
 def test_a_missing_file_removes_nothing_and_keeps_the_users_lines():
-    base = weave(document(some()), edited(lambda text: text + "- Ask in German.\n"))
-    edits = absorb(base, None)
+    base = restore_user_lines(document(some()), edited(lambda text: text + "- Ask in German.\n"))
+    edits = find_edits(base, None)
     assert not edits.changed
-    assert weave(document(some()), edits) == base
+    assert restore_user_lines(document(some()), edits) == base
 
 
 @pytest.mark.parametrize("raw", [b"", b"\n\n  \n", b"\0" * 900, b"# Memory\n\0", b"\xff\xfe#\0", b"\xc3\x28", b"x" * 500_001])
 def test_an_emptied_or_corrupt_file_is_not_absorbed(raw):
     base = document(some())
-    match absorb(base, raw):
-        case Unsafe(reason=reason, kept=kept):
+    match find_edits(base, raw):
+        case UnsafeEdits(reason=reason, kept=kept):
             assert reason
-            assert weave(base, kept) == base
+            assert restore_user_lines(base, kept) == base
         case other:
             pytest.fail(f"absorbed: {other}")
 
@@ -263,17 +270,17 @@ def test_any_number_of_lines_and_all_of_them_may_be_deleted_from_a_whole_file():
     facts = [line.key for line in base if is_fact(line)]
     for gone in (facts[:1], facts[:-1], facts[1:], facts):
         left = [line for line in base if line.key not in gone]
-        assert list(absorb(base, encode(left, Layout())).removed) == gone
+        assert list(find_edits(base, encode_lines(left, Layout())).removed) == gone
     frame = [line for line in base if line.key == "end" or line.key.startswith("header:")]
-    assert list(absorb(base, encode(frame, Layout())).removed) == facts
+    assert list(find_edits(base, encode_lines(frame, Layout())).removed) == facts
 
 
 def test_a_file_cut_off_at_any_byte_retires_nothing_and_rewords_nothing():
     base = document(some())
-    raw = encode(base, Layout())
+    raw = encode_lines(base, Layout())
     for size in range(len(raw)):
-        edits = absorb(base, raw[:size])
-        if not isinstance(edits, Unsafe):
+        edits = find_edits(base, raw[:size])
+        if not isinstance(edits, UnsafeEdits):
             assert (edits.removed, edits.revised) == ((), {})
 
 
@@ -281,27 +288,27 @@ def test_a_file_cut_off_at_any_byte_retires_nothing_and_rewords_nothing():
 def test_a_file_that_lost_its_first_lines_or_its_end_with_facts_is_not_absorbed_unless_it_is_meant(part):
     base = document(some())
     left = [line for line in base if not line.key.startswith(part) and line.key not in ("a1", "b2")]
-    unsafe = absorb(base, encode(left, Layout()))
-    assert isinstance(unsafe, Unsafe)
+    unsafe = find_edits(base, encode_lines(left, Layout()))
+    assert isinstance(unsafe, UnsafeEdits)
     assert unsafe.edits.removed == ("a1", "b2")
     whole = [line for line in base if not line.key.startswith(part)]
-    assert not absorb(base, encode(whole, Layout())).changed
+    assert not find_edits(base, encode_lines(whole, Layout())).changed
 
 
 def test_an_earlier_version_of_the_file_retires_nothing_that_came_later():
     base = document(some())
     earlier = document({number: each for number, each in some().items() if number not in ("a1", "b2")})
-    assert isinstance(absorb(base, encode(earlier, Layout())), Unsafe)
+    assert isinstance(find_edits(base, encode_lines(earlier, Layout())), UnsafeEdits)
 
 
 def test_between_two_comments_that_were_found_everything_may_be_deleted():
     base = document(some())
-    assert set(absorb(base, b"", bounded=True).removed) == {line.key for line in base if is_fact(line)}
+    assert set(find_edits(base, b"", bounded=True).removed) == {line.key for line in base if is_fact(line)}
 
 
 def test_a_file_that_was_there_before_stays_whole_above_ours():
-    edits = absorb((), b"---\npaths: src/**\n---\n# Mine\n- my rule\n")
-    raw = encode(weave(document(some()), edits), edits.layout)
+    edits = find_edits((), b"---\npaths: src/**\n---\n# Mine\n- my rule\n")
+    raw = encode_lines(restore_user_lines(document(some()), edits), edits.layout)
     assert raw.startswith(b"---\npaths: src/**\n---\n# Mine\n- my rule\n# Memory\n")
 
 
@@ -317,17 +324,17 @@ def test_a_file_that_was_there_before_stays_whole_above_ours():
 )
 def test_line_endings_byte_order_mark_and_last_line_stay_as_the_user_has_them(layout):
     base = document(some())
-    raw = encode(base, layout)
-    edits = absorb(base, raw)
+    raw = encode_lines(base, layout)
+    edits = find_edits(base, raw)
     assert not edits.changed
-    assert encode(weave(base, edits), edits.layout) == raw
+    assert encode_lines(restore_user_lines(base, edits), edits.layout) == raw
 
 
 def test_a_single_line_with_another_ending_keeps_it():
     base = document(some())
-    raw = encode(base, Layout()) + b"- from Windows\r\n- and here\n"
-    edits = absorb(base, raw)
-    assert encode(weave(base, edits), edits.layout) == raw
+    raw = encode_lines(base, Layout()) + b"- from Windows\r\n- and here\n"
+    edits = find_edits(base, raw)
+    assert encode_lines(restore_user_lines(base, edits), edits.layout) == raw
 
 
 def test_the_users_line_stays_near_when_the_line_above_it_leaves_the_file():
@@ -335,14 +342,14 @@ def test_the_users_line_stays_near_when_the_line_above_it_leaves_the_file():
         lambda text: text.replace("one concern each. (2026-02-02)\n", "one concern each. (2026-02-02)\n- Ask in German.\n")
     )
     left = {number: each for number, each in some().items() if number != "b2"}
-    lines = [line.text for line in weave(document(left), edits)]
+    lines = [line.text for line in restore_user_lines(document(left), edits)]
     assert lines[lines.index("- Ask in German.") - 1].startswith("- Explain the options")
 
 
 def test_a_hostile_file_takes_bounded_work():
     base = document(some())
-    raw = encode(base, Layout()) + b"- Small pull requests, one concern each. (2026-02-02)\n\n" * 7_000
-    assert isinstance(absorb(base, raw), Edits)
+    raw = encode_lines(base, Layout()) + b"- Small pull requests, one concern each. (2026-02-02)\n\n" * 7_000
+    assert isinstance(find_edits(base, raw), Edits)
 
 
 TYPED = (
@@ -395,24 +402,24 @@ def scribble(raw, steps):
 @given(st.lists(st.lists(STEP, max_size=8), min_size=1, max_size=2))
 def test_ten_rounds_after_any_edits_write_the_same_bytes_and_lose_no_line_of_the_users(bouts):
     memories, base = some(), document(some())
-    raw = encode(base, Layout())
+    raw = encode_lines(base, Layout())
     for steps in bouts:
         raw = scribble(raw, steps)
-        edits = absorb(base, raw)
-        if isinstance(edits, Unsafe):
+        edits = find_edits(base, raw)
+        if isinstance(edits, UnsafeEdits):
             return
         memories = apply(memories, edits)
-        base = weave(document(memories), edits)
-        written = encode(base, edits.layout)
+        base = restore_user_lines(document(memories), edits)
+        written = encode_lines(base, edits.layout)
         lines = {text for text, _ in split_lines(written.decode())}
         told = {each.content for each in memories.values()}
         for text, _ in split_lines(raw.decode()):
-            assert text not in TYPED or text in lines or any(read_fact(text)[0] in words for words in told)
+            assert text not in TYPED or text in lines or any(parse_fact(text)[0] in words for words in told)
         raw = written
         for _ in range(10):
-            again = absorb(base, raw)
+            again = find_edits(base, raw)
             assert isinstance(again, Edits)
             assert not again.changed
-            assert again == untouched(base, raw)
-            base = weave(document(memories), again)
-            assert encode(base, again.layout) == written
+            assert again == unchanged_edits(base, raw)
+            base = restore_user_lines(document(memories), again)
+            assert encode_lines(base, again.layout) == written

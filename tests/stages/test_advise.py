@@ -9,13 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kept import profiles
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.event import Origin
-from kept.core.fold import apply
+from kept.core.fold import apply_operation
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import ADVISED, Merge, Resolve, Retire, Supersede
-from kept.curation.advice import SCHEMA, Table, advice, advising, applicable, prompt_for, tables
-from kept.curation.guard import overreach
+from kept.curation.advice import (
+    SCHEMA,
+    MemoryTable,
+    build_curation_ask,
+    build_tables,
+    fill_curation_prompt,
+    read_curation_reply,
+    select_applicable,
+)
+from kept.curation.guard import find_overreach
 from kept.profiles.profile import Category
 from kept.profiles.prompts import question_text
 
@@ -36,7 +44,7 @@ def memory(number, content, *, days=0, **changes):
         origin=Origin.ASSISTANT,
         first_seen=at,
         last_seen=at,
-        artifacts=artifacts(content),
+        artifacts=find_artifacts(content),
         candidates=(f"c-{number}",),
     )
     return replace(made, **changes)
@@ -52,7 +60,7 @@ def change(number, op, into=0, reason="because"):
 
 
 def said(*changes, of=(SHORT, NAMES), named=()):
-    return advice({"operations": list(changes)}, Table(category=CATEGORY, entries=of, named=named))
+    return read_curation_reply({"operations": list(changes)}, MemoryTable(category=CATEGORY, entries=of, named=named))
 
 
 def test_what_says_the_same_in_other_words_becomes_evidence_of_the_sentence_that_stays():
@@ -64,7 +72,7 @@ def test_what_says_the_same_in_other_words_becomes_evidence_of_the_sentence_that
     assert (merge.facts.first_seen, merge.facts.last_seen) == (SHORT.first_seen, BRIEF.last_seen)
     assert merge.reason.startswith(ADVISED)
     after = {"a": SHORT, "b": BRIEF}
-    after |= apply(after, merge, Actor.MACHINE)
+    after |= apply_operation(after, merge, Actor.MACHINE)
     assert (after["b"].status, after["b"].superseded_by) == (Status.SUPERSEDED, "a")
 
 
@@ -151,7 +159,7 @@ def test_nothing_gives_way_to_what_ends_itself():
 @pytest.mark.parametrize("body", [{}, {"operations": "none"}, {"operations": [3]}, {"operations": [{"number": 1}]}, {"ops": []}])
 def test_a_reply_of_another_form_is_told(body):
     with pytest.raises(ValueError, match="reply"):
-        advice(body, Table(category=CATEGORY, entries=(SHORT, NAMES)))
+        read_curation_reply(body, MemoryTable(category=CATEGORY, entries=(SHORT, NAMES)))
 
 
 OPS = st.sampled_from(["merge", "supersede", "resolve", "retire", "wipe"])
@@ -164,12 +172,12 @@ MANY = tuple(
 
 @given(st.lists(CHANGES, max_size=12))
 def test_whatever_a_model_says_a_persons_own_stays_and_no_memory_is_changed_twice(changes):
-    found = applicable(said(*changes, of=MANY).operations, MANY)
+    found = select_applicable(said(*changes, of=MANY).operations, MANY)
     touched = [number for each in found for number in (each.memory, *getattr(each, "losers", ()))]
     assert len(touched) == len(set(touched))
     after = {each.id: each for each in MANY}
     for each in found:
-        after.update(apply(after, each, Actor.MACHINE))
+        after.update(apply_operation(after, each, Actor.MACHINE))
     assert all(
         after[each.id].content == each.content and after[each.id].status is each.status
         for each in MANY
@@ -182,27 +190,27 @@ def test_whatever_a_model_says_a_persons_own_stays_and_no_memory_is_changed_twic
 
 def test_a_pass_that_retires_most_of_a_category_is_the_guards_to_stop():
     every = [change(n, "retire") for n in range(1, 7)]
-    assert overreach(MANY, said(*every, of=MANY).operations)
+    assert find_overreach(MANY, said(*every, of=MANY).operations)
 
 
 def test_new_entries_are_shown_with_what_is_related_and_nothing_else():
     far = memory("z", "The dentist is at Praça Velha.")
-    (table,) = tables(CATEGORY, [SHORT, NAMES, far], frozenset({"b"}))
+    (table,) = build_tables(CATEGORY, [SHORT, NAMES, far], frozenset({"b"}))
     assert [each.id for each in table.entries] == ["a", "b"]
-    assert list(tables(CATEGORY, [SHORT, NAMES, far], frozenset())) == []
+    assert list(build_tables(CATEGORY, [SHORT, NAMES, far], frozenset())) == []
 
 
 def test_a_question_is_asked_about_again_when_something_that_may_answer_it_was_learnt():
     asked = memory("q", "Does discovery in `registry.go` hold with four workflows?", category="open_questions")
     answer = memory("d", "Discovery in `registry.go` holds since it locks.", days=3, category="insights")
     questions = replace(CATEGORY, id="open_questions")
-    (table,) = tables(questions, [asked, answer], frozenset({"d"}))
+    (table,) = build_tables(questions, [asked, answer], frozenset({"d"}))
     assert ([each.id for each in table.entries], [each.id for each in table.named]) == (["q"], ["d"])
 
 
 def test_many_new_entries_are_asked_about_in_parts_and_none_is_left_out():
     several = [memory(f"m{n:03}", f"The {n} harbour likes boats of kind {n}.", days=n) for n in range(90)]
-    found = list(tables(CATEGORY, several, frozenset(each.id for each in several)))
+    found = list(build_tables(CATEGORY, several, frozenset(each.id for each in several)))
     assert {each.id for table in found for each in table.entries} == {each.id for each in several}
     assert all(len(table.entries) + len(table.named) <= 40 for table in found)
 
@@ -210,9 +218,9 @@ def test_many_new_entries_are_asked_about_in_parts_and_none_is_left_out():
 def test_each_category_of_each_profile_has_a_prompt_of_its_own_and_the_stack_is_the_users():
     text, _ = question_text("curation")
     made = {
-        (each.id, one.id): prompt_for(text, one)
-        for name in profiles.built_in()
-        for each in [profiles.profile(name)]
+        (each.id, one.id): fill_curation_prompt(text, one)
+        for name in profiles.list_built_in_profiles()
+        for each in [profiles.load_profile(name)]
         for one in each.categories
     }
     assert len(set(made.values())) == len(made)
@@ -223,8 +231,8 @@ def test_each_category_of_each_profile_has_a_prompt_of_its_own_and_the_stack_is_
 
 
 def test_a_question_names_entries_by_short_numbers_and_says_what_may_not_be_touched():
-    table = Table(category=CATEGORY, entries=(SHORT, replace(NAMES, owned=True)), fresh=frozenset({"a"}))
-    ask = advising(table, system="s", version="v")
+    table = MemoryTable(category=CATEGORY, entries=(SHORT, replace(NAMES, owned=True)), fresh=frozenset({"a"}))
+    ask = build_curation_ask(table, system="s", version="v")
     assert ask.prompt.splitlines() == [f"1 (2026-01-05, new): {SHORT.content}", f"2 (2026-01-06, theirs): {NAMES.content}"]
     assert ask.schema is SCHEMA
     assert set(SCHEMA["properties"]["operations"]["items"]["required"]) == {"id", "op", "with", "reason"}

@@ -101,4 +101,4 @@ def test_a_passage_keeps_the_mark_of_the_code_that_ends_it():
     ],
 )
 def test_the_next_prompt_takes_a_telling_back_by_a_clause_of_its_own(prompt, takes_back):
-    assert assertion.retracts(prompt) is takes_back
+    assert assertion.is_retraction(prompt) is takes_back

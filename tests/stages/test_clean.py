@@ -9,16 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.core.event import Author, Event, Kind, Pointer, Precision, Tool
-from kept.core.handover import OPEN, REMINDER, START, fenced
+from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
+from kept.core.handover import OPEN, REMINDER, START, fence_text
 from kept.core.redact import redact
-from kept.intake.clean import Cleaned, Limits, clean
+from kept.intake.clean import CleanedEvent, Limits, clean
 
 LIMITS = Limits()
 TOKEN = "ghp_" + "".join(random.Random(4).choices("abcdefghijkmnpqrstuvwxyzABCDEFGH123456789", k=36))
 
 
-def event(text: str, *, kind: Kind = Kind.TOOL_OUTPUT, author: Author = Author.TOOL, tool: Tool | None = None) -> Event:
+def event(
+    text: str, *, kind: EventKind = EventKind.TOOL_OUTPUT, author: Author = Author.TOOL, tool: ToolUse | None = None
+) -> Event:
     return Event(
         key="k",
         twin="",
@@ -40,15 +42,15 @@ def event(text: str, *, kind: Kind = Kind.TOOL_OUTPUT, author: Author = Author.T
 
 
 def prompt(text: str) -> Event:
-    return event(text, kind=Kind.PROMPT, author=Author.HUMAN)
+    return event(text, kind=EventKind.PROMPT, author=Author.HUMAN)
 
 
-def cleaned(one: Event) -> Cleaned:
+def cleaned(one: Event) -> CleanedEvent:
     return clean(one, redact=partial(redact, key=b"key"), limits=LIMITS)
 
 
 def output(text: str, name: str = "Bash", target: str = "make test", *, ok: bool | None = None) -> str:
-    return cleaned(event(text, tool=Tool(name=name, target=target, ok=ok))).event.text
+    return cleaned(event(text, tool=ToolUse(name=name, target=target, ok=ok))).event.text
 
 
 def size(one: Event) -> int:
@@ -63,8 +65,8 @@ def log(lines: int, *, inside: str = "") -> str:
 
 
 def test_a_short_event_without_anything_to_remove_stays_as_it_is() -> None:
-    one = event("3 passed", tool=Tool(name="Bash", target="pytest"))
-    assert cleaned(one) == Cleaned(event=one, removed={}, secrets=0)
+    one = event("3 passed", tool=ToolUse(name="Bash", target="pytest"))
+    assert cleaned(one) == CleanedEvent(event=one, removed={}, secrets=0)
 
 
 def test_what_a_person_said_stays_whole() -> None:
@@ -73,7 +75,7 @@ def test_what_a_person_said_stays_whole() -> None:
 
 
 def test_injected_text_is_cut_though_it_stands_where_a_prompt_stands() -> None:
-    done = cleaned(event(log(200), kind=Kind.PROMPT, author=Author.INJECTED))
+    done = cleaned(event(log(200), kind=EventKind.PROMPT, author=Author.INJECTED))
     assert len(done.event.text) <= LIMITS.injected
     assert done.removed["injected"] > 0
 
@@ -163,7 +165,7 @@ def test_a_secret_is_gone_from_every_field_even_where_a_cut_would_halve_it() -> 
         one = replace(
             event(
                 filler + TOKEN + " tail " * 900,
-                tool=Tool(name="Bash", target=f"export A={TOKEN}", detail=filler + TOKEN + " x" * 2000),
+                tool=ToolUse(name="Bash", target=f"export A={TOKEN}", detail=filler + TOKEN + " x" * 2000),
             ),
             project=f"/tmp/{TOKEN}",
             branch=TOKEN,
@@ -213,10 +215,12 @@ HOSTILE = st.lists(
 
 
 @given(
-    HOSTILE, st.sampled_from(list(Kind)), st.sampled_from([None, Tool(name="Read", target="a"), Tool(name="Bash", target="make")])
+    HOSTILE,
+    st.sampled_from(list(EventKind)),
+    st.sampled_from([None, ToolUse(name="Read", target="a"), ToolUse(name="Bash", target="make")]),
 )
 def test_every_byte_removed_has_a_reason_and_cleaning_again_changes_nothing(
-    parts: list[str], kind: Kind, tool: Tool | None
+    parts: list[str], kind: EventKind, tool: ToolUse | None
 ) -> None:
     one = event("".join(parts), kind=kind, tool=tool)
     done = cleaned(one)
@@ -226,7 +230,7 @@ def test_every_byte_removed_has_a_reason_and_cleaning_again_changes_nothing(
 
 def test_of_a_long_edit_both_sides_stay_in_equal_parts():
     detail = f"{'before ' * 500}\n→\n{'after ' * 500}"
-    short = cleaned(event("x", tool=Tool(name="Edit", target="f.py", detail=detail))).event.tool.detail
+    short = cleaned(event("x", tool=ToolUse(name="Edit", target="f.py", detail=detail))).event.tool.detail
     before, _, after = short.partition("\n→\n")
     assert before.startswith("before")
     assert after.startswith("after")
@@ -235,6 +239,6 @@ def test_of_a_long_edit_both_sides_stay_in_equal_parts():
 
 
 def test_what_hooks_say_about_handing_over_is_no_word_of_the_person() -> None:
-    listed = fenced(f"{OPEN}\n" + "- never say <b> or </kept> here\n" * 60)
-    said = prompt(f"{fenced(START)}\nfix the lock\n{fenced(REMINDER)}{listed}")
+    listed = fence_text(f"{OPEN}\n" + "- never say <b> or </kept> here\n" * 60)
+    said = prompt(f"{fence_text(START)}\nfix the lock\n{fence_text(REMINDER)}{listed}")
     assert cleaned(said).event.text.strip() == "fix the lock"

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from kept.core.document import Layout
 from kept.core.event import Origin
-from kept.core.markup import encode
+from kept.core.markup import encode_lines
 from kept.core.memory import USER_SCOPE, Memory, Status
-from kept.outputs.compose import HARD_CAP, compose, relevance
-from kept.outputs.render import render
+from kept.outputs.compose import HARD_CAP, compose_sheet, relevance_score
+from kept.outputs.render import render_file
 from kept.profiles.profile import Category, Outputs, Profile
 
 START = datetime(2026, 2, 1, tzinfo=UTC)
@@ -48,7 +48,7 @@ def memory(number, *, category="rule", scope=USER_SCOPE, day=0, content="", **mo
 
 
 def shown(memories, *, profile=PROFILE, as_of=START, names=NAMES, **more):
-    return compose(memories, (profile,), as_of=as_of, names=names, zone=ZoneInfo("Europe/Berlin"), **more)
+    return compose_sheet(memories, (profile,), as_of=as_of, names=names, zone=ZoneInfo("Europe/Berlin"), **more)
 
 
 def ids(document):
@@ -56,7 +56,7 @@ def ids(document):
 
 
 def size(document):
-    return len(encode(render(document), Layout()))
+    return len(encode_lines(render_file(document), Layout()))
 
 
 def limited(**outputs):
@@ -108,10 +108,10 @@ def test_a_fact_carries_the_day_it_was_last_seen_in_the_users_zone():
 def test_relevance_grows_with_weight_confidence_and_observations_and_halves_with_the_half_life():
     newest = START + timedelta(days=30)
     fix = memory("a", category="fix")
-    assert relevance(fix, PROFILE, START) == 2 * relevance(fix, PROFILE, newest) == 0.8
-    assert relevance(replace(fix, observations=3), PROFILE, START) == 1.6
-    assert relevance(memory("b"), PROFILE, newest) == 1.12
-    assert relevance(replace(fix, last_seen=None), PROFILE, START) == 0.4
+    assert relevance_score(fix, PROFILE, START) == 2 * relevance_score(fix, PROFILE, newest) == 0.8
+    assert relevance_score(replace(fix, observations=3), PROFILE, START) == 1.6
+    assert relevance_score(memory("b"), PROFILE, newest) == 1.12
+    assert relevance_score(replace(fix, last_seen=None), PROFILE, START) == 0.4
 
 
 def test_over_budget_the_least_relevant_are_left_out_and_pinned_ones_stay():
@@ -167,7 +167,7 @@ def test_no_setting_and_no_pin_lets_the_file_reach_50_kb():
     memories = [memory(f"{n}", content=f"{n} " + "words " * 70, pinned=n % 2 == 0) for n in range(400)]
     document = shown(memories, profile=limited(memory_bytes=10**9, memory_lines=10**6))
     assert HARD_CAP - 600 < size(document) <= HARD_CAP
-    assert len(encode(render(document), Layout(newline="\r\n"))) < 50_000
+    assert len(encode_lines(render_file(document), Layout(newline="\r\n"))) < 50_000
     assert size(shown(memories, profile=limited(memory_bytes=10**9, memory_lines=10**6), reserved=20_000)) <= HARD_CAP - 20_000
 
 
@@ -188,7 +188,7 @@ def test_projects_of_one_name_are_told_apart():
 
 def test_a_hostile_project_name_is_only_a_name():
     document = shown([memory("a", scope=WEB)], names={WEB: "a\n# b <!-- @~/.ssh"})
-    assert [line.text for line in render(document)][3] == "## a # b <\\!-- `@~/.ssh`"
+    assert [line.text for line in render_file(document)][3] == "## a # b <\\!-- `@~/.ssh`"
     assert shown([memory("a", scope=WEB)], names={WEB: ""}).sections[0].name == "web-aaaaaa"
 
 

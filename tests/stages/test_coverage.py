@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.core.event import Author, Event, Kind, Origin, Pointer, Precision
+from kept.core.event import Author, Event, EventKind, Origin, Pointer, Precision
 from kept.core.memory import Evidence, Memory, Status
-from kept.extraction.coverage import Coverage, known, marked, topics
-from kept.profiles.lexicons import lexicon
+from kept.extraction.coverage import Coverage, collect_coverage, mark_topics, topics
+from kept.profiles.lexicons import load_lexicon
 
-ENGLISH = lexicon(("en",))
+ENGLISH = load_lexicon(("en",))
 DAWN = datetime(2026, 5, 1, tzinfo=UTC)
 CACHE = "The image cache in `cache.py` never drops old pictures, look at the eviction of entries"
 CACHED = "The eviction in `cache.py` keeps every picture; the image cache grows without bound."
@@ -29,7 +29,7 @@ def said(*texts: str) -> tuple[Event, ...]:
             record="",
             parent="",
             turn="",
-            kind=Kind.RESPONSE if number % 2 else Kind.PROMPT,
+            kind=EventKind.RESPONSE if number % 2 else EventKind.PROMPT,
             author=Author.ASSISTANT if number % 2 else Author.HUMAN,
             label_reason="",
             text=text,
@@ -66,38 +66,45 @@ TALK = said(CACHE, CACHED, "ok, fix that", "Done, the image cache drops pictures
 
 
 def test_a_prompt_about_something_else_begins_a_topic_and_a_short_one_goes_on() -> None:
-    first, *rest = marked(topics(TALK, lexicon=ENGLISH), known(()))
+    first, *rest = mark_topics(topics(TALK, lexicon=ENGLISH), collect_coverage(()))
     assert (first.start, first.stop) == (0, 4)
     assert "cache.py" in first.names
     assert rest[-1].stop == len(TALK)
 
 
 def test_a_topic_with_the_evidence_of_a_memory_is_covered() -> None:
-    first, *_ = marked(topics(TALK, lexicon=ENGLISH), known((memory("e2"),)))
+    first, *_ = mark_topics(topics(TALK, lexicon=ENGLISH), collect_coverage((memory("e2"),)))
     assert first.state is Coverage.COVERED
-    first, *_ = marked(topics(TALK, lexicon=ENGLISH), known((memory("elsewhere", "cache.py"),)))
+    first, *_ = mark_topics(topics(TALK, lexicon=ENGLISH), collect_coverage((memory("elsewhere", "cache.py"),)))
     assert first.state is Coverage.COVERED
 
 
 def test_a_rule_that_left_nothing_is_missed_with_the_users_sentence() -> None:
-    missed = [each for each in marked(topics(TALK, lexicon=ENGLISH), known(())) if each.state is Coverage.MISSED]
+    missed = [each for each in mark_topics(topics(TALK, lexicon=ENGLISH), collect_coverage(())) if each.state is Coverage.MISSED]
     assert [each.told for each in missed] == [RULE]
-    assert not [each for each in marked(topics(TALK, lexicon=ENGLISH), known((memory("e6"),))) if each.state is Coverage.MISSED]
+    assert not [
+        each
+        for each in mark_topics(topics(TALK, lexicon=ENGLISH), collect_coverage((memory("e6"),)))
+        if each.state is Coverage.MISSED
+    ]
 
 
 def test_what_was_retired_covers_nothing() -> None:
-    assert marked(topics(TALK, lexicon=ENGLISH), known((memory("e2", status=Status.RETIRED),)))[0].state is Coverage.NOTHING
+    assert (
+        mark_topics(topics(TALK, lexicon=ENGLISH), collect_coverage((memory("e2", status=Status.RETIRED),)))[0].state
+        is Coverage.NOTHING
+    )
 
 
 def test_words_that_are_not_a_persons_open_no_topic() -> None:
     injected = tuple(replace(each, author=Author.INJECTED) for each in TALK)
-    assert marked(topics(injected, lexicon=ENGLISH), known(())) == ()
+    assert mark_topics(topics(injected, lexicon=ENGLISH), collect_coverage(())) == ()
 
 
 @given(st.lists(st.sampled_from((CACHE, CACHED, LOGIN, RULE, "yes", "", "好的，请修改缓存的大小限制")), max_size=12))
 def test_topics_follow_each_other_without_gaps_and_cover_the_session(texts: list[str]) -> None:
     events = said(*texts)
-    found = marked(topics(events, lexicon=ENGLISH), known(()))
+    found = mark_topics(topics(events, lexicon=ENGLISH), collect_coverage(()))
     assert [each.start for each in found[1:]] == [each.stop for each in found[:-1]]
     assert not events or (found[0].start, found[-1].stop) == (0, len(events))
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.event import Origin
-from kept.core.fold import apply
+from kept.core.fold import apply_operation
 from kept.core.handover import CAUSE
 from kept.core.memory import (
     CLIENT_MEMORY,
@@ -18,9 +18,9 @@ from kept.core.memory import (
     Accepted,
     Actor,
     Candidate,
+    CandidateVerdict,
     Evidence,
     Held,
-    Judged,
     Memory,
     Refused,
     Status,
@@ -38,14 +38,14 @@ from kept.core.operation import (
     Revise,
     Supersede,
 )
-from kept.core.statement import replaces, statement
-from kept.curation.categories import Rules, rules_of
+from kept.core.statement import is_replacement, parse_statement
+from kept.curation.categories import CurationRules, rules_of
 from kept.curation.curate import OFTEN
 from kept.curation.curate import curate as plainly_curate
-from kept.curation.guard import trespasses
-from kept.profiles import profile
+from kept.curation.guard import find_protected_changes
+from kept.profiles import load_profile
 
-RULES = rules_of(profile("coding"))
+RULES = rules_of(load_profile("coding"))
 DAWN = datetime(2026, 1, 1, tzinfo=UTC)
 ACCEPTED = Accepted()
 BUN = "Use bun instead of npm for every script in the web folder."
@@ -72,7 +72,7 @@ def proposal(
     at = DAWN + timedelta(days=day)
     session = session or f"s{day}"
     quote = Evidence(quote=text, event=f"e-{session}-{text}", session=session, path="f", at=at, author="human", origin=origin)
-    return Judged(
+    return CandidateVerdict(
         candidate=Candidate(
             id=f"{session}-{day}-{text}",
             profile="coding",
@@ -96,7 +96,7 @@ def proposal(
 def after(judged, memories: dict[str, Memory] | None = None, actor: Actor = Actor.MACHINE, **more) -> dict[str, Memory]:
     state = dict(memories or {})
     for operation in curate(judged, tuple(state.values()), **more):
-        state.update(apply(state, operation, actor))
+        state.update(apply_operation(state, operation, actor))
     return state
 
 
@@ -224,7 +224,7 @@ def test_a_decision_made_in_three_sessions_becomes_a_convention_with_the_reason_
 
 def test_a_profile_without_conventions_keeps_its_decisions() -> None:
     judged = [proposal(DECIDED, day, category="decision") for day in range(4)]
-    assert not [each for each in curate(judged, (), rules=Rules()) if isinstance(each, Promote)]
+    assert not [each for each in curate(judged, (), rules=CurationRules()) if isinstance(each, Promote)]
 
 
 def test_a_convention_whose_evidence_shrinks_is_a_decision_again() -> None:
@@ -254,7 +254,7 @@ def test_repetition_within_a_session_or_by_an_assistant_counts_once() -> None:
 
 
 def test_an_event_that_two_sessions_tell_counts_once() -> None:
-    def copied(day: int) -> Judged:
+    def copied(day: int) -> CandidateVerdict:
         made = proposal(BUN, 0, session=f"copy{day}", verdict=Held(reason="unsure"))
         evidence = replace(made.candidate.evidence[0], event="one event")
         return replace(made, candidate=replace(made.candidate, evidence=(evidence,)))
@@ -324,7 +324,7 @@ def test_without_its_contradiction_a_memory_holds_again() -> None:
     ],
     ids=["held", "less-trusted", "same-time"],
 )
-def test_what_is_unsure_less_trusted_or_not_later_takes_nothings_place(newer: Judged) -> None:
+def test_what_is_unsure_less_trusted_or_not_later_takes_nothings_place(newer: CandidateVerdict) -> None:
     assert not contents(after([proposal(NPM, 1), newer]), Status.SUPERSEDED)
 
 
@@ -341,7 +341,7 @@ def test_a_persons_own_memory_gives_way_to_their_typed_words_that_say_it_changed
     judged = [proposal(NPM, 1), proposal(NOT_NPM, 4)]
     state = after(judged, {mine.id: mine})
     assert (contents(state), contents(state, Status.SUPERSEDED)) == ([NOT_NPM], [NPM])
-    assert trespasses([mine], curate(judged, [mine])) == ()
+    assert find_protected_changes([mine], curate(judged, [mine])) == ()
     again = "We switched from bun back to npm for the scripts of the web folder."
     judged.append(proposal(NPM, 8))
     judged.append(proposal(again, 9))
@@ -353,7 +353,7 @@ def test_what_a_person_wrote_themselves_holds_again_once_what_it_gave_way_to_is_
     mine = replace(only(after([proposal(NPM, 1)])), owned=True, candidates=(), evidence=())
     state = after([proposal(NOT_NPM, 4)], {mine.id: mine})
     assert (contents(state), contents(state, Status.SUPERSEDED)) == ([NOT_NPM], [NPM])
-    assert trespasses(state.values(), curate([], list(state.values()))) == ()
+    assert find_protected_changes(state.values(), curate([], list(state.values()))) == ()
     state = after([], state)
     assert contents(state) == [NPM]
     assert curate([], list(state.values())) == ()
@@ -407,7 +407,7 @@ def test_of_two_that_may_contradict_both_hold_once_a_person_says_so() -> None:
     judged = [proposal(text, day) for day, text in enumerate(PAIR)]
     state = after(judged)
     (held,) = [each for each in state.values() if each.status is Status.HELD]
-    state = state | apply(state, Approve(memory=held.id, at=held.last_seen, reason=APPROVED), Actor.PERSON)
+    state = state | apply_operation(state, Approve(memory=held.id, at=held.last_seen, reason=APPROVED), Actor.PERSON)
     assert contents(after(judged, state)) == sorted(PAIR)
 
 
@@ -415,7 +415,7 @@ def test_the_earlier_of_two_that_may_contradict_holds_again_when_the_later_is_re
     judged = [proposal(text, day) for day, text in enumerate(PAIR)]
     state = after(judged)
     (new,) = [each for each in state.values() if each.status is Status.ACTIVE]
-    state = state | apply(state, Retire(memory=new.id, at=new.last_seen, reason="by hand"), Actor.PERSON)
+    state = state | apply_operation(state, Retire(memory=new.id, at=new.last_seen, reason="by hand"), Actor.PERSON)
     assert contents(after(judged, state)) == [PAIR[0]]
 
 
@@ -482,7 +482,7 @@ def test_nothing_active_contradicts_what_is_active_and_later(judged, random):
     for older in left:
         for newer in left:
             if older.last_seen < newer.last_seen:
-                assert not replaces(statement(newer.content), statement(older.content))
+                assert not is_replacement(parse_statement(newer.content), parse_statement(older.content))
 
 
 def test_a_clearer_wording_revises_the_memory():
@@ -504,7 +504,7 @@ def wish(text, day, *, session=""):
 def active_of(judged, **options):
     state = {}
     for operation in curate(judged, (), **options):
-        state.update(apply(state, operation, Actor.MACHINE))
+        state.update(apply_operation(state, operation, Actor.MACHINE))
     return [each.content for each in state.values() if each.status is Status.ACTIVE]
 
 
@@ -627,6 +627,6 @@ def test_the_earlier_value_does_not_come_back_when_a_person_retires_the_later_on
     judged = [proposal(NPM, 1), proposal(NOT_NPM, 4)]
     state = after(judged)
     (new,) = [each for each in state.values() if each.status is Status.ACTIVE]
-    state |= apply(state, Retire(memory=new.id, at=new.last_seen, reason="its line was deleted by hand"), Actor.PERSON)
+    state |= apply_operation(state, Retire(memory=new.id, at=new.last_seen, reason="its line was deleted by hand"), Actor.PERSON)
     assert contents(after(judged, state)) == []
     assert contents(after([*judged, proposal(NPM, 9)], state)) == [NPM]

@@ -4,21 +4,21 @@ from datetime import UTC, datetime, timedelta
 from itertools import permutations
 
 from kept.core.event import Origin
-from kept.core.fold import apply
-from kept.core.memory import Accepted, Actor, Candidate, Evidence, Judged, Status
+from kept.core.fold import apply_operation
+from kept.core.memory import Accepted, Actor, Candidate, CandidateVerdict, Evidence, Status
 from kept.core.operation import Supersede
 from kept.curation.categories import rules_of
 from kept.curation.curate import curate
-from kept.profiles import profile
+from kept.profiles import load_profile
 
-COMPANION, JOURNAL = rules_of(profile("companion")), rules_of(profile("journal"))
+COMPANION, JOURNAL = rules_of(load_profile("companion")), rules_of(load_profile("journal"))
 DAWN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def said(text, day, category, subject="", *, artifacts=(), way="companion"):
     at = DAWN + timedelta(days=day)
     quote = Evidence(quote=text, event=f"e{day}", session=f"s{day}", path="f", at=at, author="human", origin=Origin.USER)
-    return Judged(
+    return CandidateVerdict(
         candidate=Candidate(
             id=f"{day}-{text}",
             profile=way,
@@ -41,7 +41,7 @@ def said(text, day, category, subject="", *, artifacts=(), way="companion"):
 def after(judged, rules):
     state = {}
     for operation in curate(judged, (), rules=rules):
-        state.update(apply(state, operation, Actor.MACHINE))
+        state.update(apply_operation(state, operation, Actor.MACHINE))
     return state
 
 
@@ -150,7 +150,7 @@ def test_a_question_opens_again_when_it_is_asked_again_or_its_answer_is_gone():
         again = dict(state)
         for _ in range(2):  # what goes and what comes back for it are two nights
             for operation in curate(judged, tuple(again.values()), rules=JOURNAL):
-                again.update(apply(again, operation, Actor.MACHINE))
+                again.update(apply_operation(again, operation, Actor.MACHINE))
         assert QUESTION in active(again)
 
 

@@ -6,16 +6,16 @@ from dataclasses import replace
 import pytest
 from talk import LEXICON, PROFILE, agent, found, output, talk, user
 
-from kept.core.event import Author, Kind, Origin, Tool
+from kept.core.event import Author, EventKind, Origin, ToolUse
 from kept.core.memory import DISMISSED, DOUBTED, HELPFUL, LED, PASSING, Accepted, Held, Refused
 from kept.extraction.gate import judge
-from kept.extraction.questions import Excerpt, Reading, answer, chunks, divided, hints, question
-from kept.extraction.questions.support import verbatim
-from kept.extraction.rules.clipped import introduced
-from kept.profiles.prompts import BUILT_IN, composed, default
+from kept.extraction.questions import ChunkReading, Excerpt, build_question_ask, chunks, hints, read_answer, split_reply
+from kept.extraction.questions.support import find_verbatim
+from kept.extraction.rules.clipped import lead_in_reason
+from kept.profiles.prompts import BUILT_IN, compose_prompt, default_prompt_text
 from obedient import obey
 
-PROMPT = composed(PROFILE, default(), BUILT_IN)
+PROMPT = compose_prompt(PROFILE, default_prompt_text(), BUILT_IN)
 NOTHING = {"hints": [], "memories": [], "notes": {"problems": [], "solutions": [], "decisions": [], "questions": []}}
 TALK = (
     user("Please add the export of invoices."),
@@ -30,7 +30,7 @@ TALK = (
 def reading(turns=TALK, rules=()):
     events = talk(*turns)
     (chunk,) = chunks(events, offset=0, start=0, limit=12_000)
-    return Reading(
+    return ChunkReading(
         chunk=chunk, events=dict(enumerate(events)), hints=hints(rules), profile=PROFILE, lexicon=LEXICON, scope="project:shop"
     )
 
@@ -43,7 +43,7 @@ def claim(content, *evidence, category="constraint"):
 
 
 def one(body, where=None):
-    (made,) = answer(body, where or reading()).claims
+    (made,) = read_answer(body, where or reading()).claims
     return made
 
 
@@ -60,7 +60,7 @@ def test_a_claim_that_the_persons_words_carry_is_theirs_and_passes_the_gate():
 
 
 def test_nothing_found_is_an_answer_without_claims():
-    assert answer(NOTHING, reading()).claims == ()
+    assert read_answer(NOTHING, reading()).claims == ()
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_false_citation_among_good_ones_is_left():
 )
 def test_a_quote_may_differ_in_what_tells_nothing(quote):
     event = reading().events[2]
-    assert verbatim(quote, event) == "we always write dates as ISO 8601"
+    assert find_verbatim(quote, event) == "we always write dates as ISO 8601"
 
 
 def test_a_passage_is_widened_to_its_sentence_where_the_rest_of_it_restricts_or_asks():
@@ -119,9 +119,9 @@ def test_one_item_of_a_list_is_remembered_without_its_mark():
 
 
 def test_a_line_that_leads_to_a_list_denies_by_whole_words():
-    assert introduced("We need the following:\n- names go first", 23) == ""
-    assert introduced("New rules of the main network:\n- names go first", 31) == ""
-    assert introduced("No:\n- names go first", 4) == LED
+    assert lead_in_reason("We need the following:\n- names go first", 23) == ""
+    assert lead_in_reason("New rules of the main network:\n- names go first", 31) == ""
+    assert lead_in_reason("No:\n- names go first", 4) == LED
 
 
 def test_a_question_beside_a_statement_makes_no_question_of_it():
@@ -234,17 +234,17 @@ def test_a_claim_about_what_was_read_before_is_refused():
     _, second, *_ = chunks(events, offset=0, start=0, limit=1_000)
     place = second.lead[-2].ordinal
     assert place < second.start
-    where = Reading(chunk=second, events=dict(enumerate(events)), hints=(), profile=PROFILE, lexicon=LEXICON, scope="user")
+    where = ChunkReading(chunk=second, events=dict(enumerate(events)), hints=(), profile=PROFILE, lexicon=LEXICON, scope="user")
     body = claim(events[place].text, (f"e{place}", events[place].text[:-1]))
     assert one(body, where).refusal == "belongs to another part"
 
 
 def test_a_known_fix_carries_the_mark_of_its_error():
-    first = Tool(name="Bash", call="a", target="grep -P 'a+' notes.txt")
-    failed = (Kind.TOOL_OUTPUT, Author.TOOL, "grep: invalid option -- P", replace(first, ok=False, exit_code=2))
-    second = Tool(name="Bash", call="b", target="grep -E 'a+' notes.txt")
-    worked = (Kind.TOOL_CALL, Author.ASSISTANT, "", second)
-    where = reading((user("count them"), failed, worked, (Kind.TOOL_OUTPUT, Author.TOOL, "12", replace(second, ok=True))))
+    first = ToolUse(name="Bash", call="a", target="grep -P 'a+' notes.txt")
+    failed = (EventKind.TOOL_OUTPUT, Author.TOOL, "grep: invalid option -- P", replace(first, ok=False, exit_code=2))
+    second = ToolUse(name="Bash", call="b", target="grep -E 'a+' notes.txt")
+    worked = (EventKind.TOOL_CALL, Author.ASSISTANT, "", second)
+    where = reading((user("count them"), failed, worked, (EventKind.TOOL_OUTPUT, Author.TOOL, "12", replace(second, ok=True))))
     body = claim(
         "`grep: invalid option -- P`: use `grep -E` instead.",
         ("e1", "grep: invalid option -- P"),
@@ -291,7 +291,7 @@ def test_a_reworded_hint_keeps_its_evidence_and_must_be_carried_by_it():
 
 def test_a_hint_turned_down_is_refused_or_where_rules_are_sure_held():
     where = hinted()
-    (each,) = answer(verdict("refuse", reason="only about today"), where).overruled
+    (each,) = read_answer(verdict("refuse", reason="only about today"), where).overruled
     sure = where.hints[0].candidate.confidence >= 0.85
     assert each[1].verdict == (Held if sure else Refused)(reason=DOUBTED if sure else DISMISSED, detail="only about today")
 
@@ -305,22 +305,22 @@ def test_a_memory_that_says_what_a_hint_says_is_a_rewording_of_it():
 def test_a_hint_turned_down_and_claimed_again_is_not_turned_down():
     where = hinted()
     body = verdict("refuse", reason="no") | {"memories": claim(RULE, ("e2", QUOTE))["memories"]}
-    assert answer(body, where).overruled == ()
+    assert read_answer(body, where).overruled == ()
 
 
 def test_verdicts_on_hints_that_were_not_given_are_counted():
-    assert answer(verdict("confirm"), reading()).dropped == {"verdict on a hint that was not given": 1}
-    assert answer(verdict("perhaps"), hinted()).dropped == {"no verdict on a hint": 1}
+    assert read_answer(verdict("confirm"), reading()).dropped == {"verdict on a hint that was not given": 1}
+    assert read_answer(verdict("perhaps"), hinted()).dropped == {"no verdict on a hint": 1}
 
 
 def test_the_same_said_twice_is_one_claim():
     both = claim(RULE, ("e2", QUOTE))["memories"] * 2
-    assert [each.refusal for each in answer(NOTHING | {"memories": both}, reading()).claims] == ["", "duplicate"]
+    assert [each.refusal for each in read_answer(NOTHING | {"memories": both}, reading()).claims] == ["", "duplicate"]
 
 
 def test_a_flood_of_claims_is_cut_and_counted():
     many = [claim(f"Rule number {n} is about dates.", ("e2", QUOTE))["memories"][0] for n in range(50)]
-    read = answer(NOTHING | {"memories": many}, reading())
+    read = read_answer(NOTHING | {"memories": many}, reading())
     assert len(read.claims) == 20
     assert read.dropped["more than a reply may claim"] == 30
 
@@ -337,7 +337,7 @@ def test_points_need_events_that_say_them():
             {"text": "Dates are written as ISO 8601.", "events": []},
         ]
     }
-    read = answer(NOTHING | {"notes": notes}, reading())
+    read = read_answer(NOTHING | {"notes": notes}, reading())
     assert [(each.kind, each.text, each.events) for each in read.points] == [
         ("decisions", "Dates are written as ISO 8601 in UTC.", ("k2",))
     ]
@@ -358,7 +358,7 @@ def test_points_need_events_that_say_them():
 )
 def test_a_reply_of_another_form_is_no_reply(body):
     with pytest.raises(ValueError, match="reply"):
-        answer(body, reading())
+        read_answer(body, reading())
 
 
 def test_no_hostile_reply_is_taken_for_one(shared):
@@ -368,7 +368,7 @@ def test_no_hostile_reply_is_taken_for_one(shared):
         except ValueError:
             continue
         with pytest.raises(ValueError, match="reply"):
-            answer(got, reading())
+            read_answer(got, reading())
 
 
 def test_hostile_facts_in_the_form_asked_for_yield_nothing_that_is_accepted(shared):
@@ -385,21 +385,21 @@ def test_hostile_facts_in_the_form_asked_for_yield_nothing_that_is_accepted(shar
             ]
         except (ValueError, KeyError, TypeError):
             continue
-        for made in answer(NOTHING | {"memories": memories}, reading()).claims:
+        for made in read_answer(NOTHING | {"memories": memories}, reading()).claims:
             assert made.refusal or not isinstance(judge(made.candidate, PROFILE, lexicon=LEXICON), Accepted), path.name
 
 
 def test_a_model_that_only_reads_the_prompt_finds_what_the_person_ruled():
     where = hinted()
-    ask = question([Excerpt(chunk=where.chunk, hints=where.hints)], PROMPT)
-    read = answer(obey(ask), where)
+    ask = build_question_ask([Excerpt(chunk=where.chunk, hints=where.hints)], PROMPT)
+    read = read_answer(obey(ask), where)
     good = [each for each in read.claims if not each.refusal]
     assert [each.candidate.content for each in good] == [where.hints[0].candidate.content]
     assert all(each.refusal == "duplicate" for each in read.claims if each not in good)
 
 
 def test_the_stable_part_of_a_question_comes_first_and_holds_no_word_of_the_conversation():
-    ask = question([Excerpt(chunk=reading().chunk)], PROMPT)
+    ask = build_question_ask([Excerpt(chunk=reading().chunk)], PROMPT)
     assert "ISO 8601" not in ask.system
     assert "ISO 8601" in ask.prompt
     assert ask.prompt.endswith(PROMPT.reminder)
@@ -408,7 +408,7 @@ def test_the_stable_part_of_a_question_comes_first_and_holds_no_word_of_the_conv
 def test_small_conversations_travel_together_and_each_gets_its_own_part_of_the_reply():
     first, second = reading(), hinted()
     excerpts = [Excerpt(chunk=each.chunk, hints=each.hints) for each in (first, second)]
-    ask = question(excerpts, PROMPT, about=("one", "two"))
+    ask = build_question_ask(excerpts, PROMPT, about=("one", "two"))
     rows = [line for line in ask.prompt.splitlines() if line.startswith("[e")]
     assert [row.split("]")[0] for row in rows] == [f"[e{number}" for number in range(len(rows))]
     shift = first.chunk.stop
@@ -427,7 +427,7 @@ def test_small_conversations_travel_together_and_each_gets_its_own_part_of_the_r
             {"category": "constraint", "event": "e999", "passage": QUOTE, "about": "", "rewording": "", "quotes": []},
         ],
     }
-    one, two = divided(body, excerpts)
+    one, two = split_reply(body, excerpts)
     assert [claim["event"] for claim in one["memories"]] == ["e2", ""]
     assert one["memories"][0]["quotes"][0]["event"] == ""
     assert [claim["event"] for claim in two["memories"]] == ["e2"]
@@ -452,7 +452,7 @@ def test_what_a_model_calls_over_with_the_task_is_refused_or_waits_and_what_may_
 
 def test_only_a_question_with_hints_asks_for_verdicts_on_them():
     where = hinted()
-    without, having = (question([Excerpt(chunk=where.chunk, hints=each)], PROMPT) for each in ((), where.hints))
+    without, having = (build_question_ask([Excerpt(chunk=where.chunk, hints=each)], PROMPT) for each in ((), where.hints))
     assert ("hints" in without.schema["properties"], "hints" in having.schema["properties"]) == (False, True)
     assert ('"hints"' in without.system + without.prompt, '"hints"' in having.prompt) == (False, True)
 

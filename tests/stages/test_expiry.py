@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from kept.extraction.expiry import ends
+from kept.extraction.expiry import find_end
 
 ZONE = ZoneInfo("Europe/Berlin")
 SAID = datetime(2026, 2, 11, 22, 30, tzinfo=UTC)  # a Wednesday, 23:30 in Berlin
@@ -30,7 +30,7 @@ SAID = datetime(2026, 2, 11, 22, 30, tzinfo=UTC)  # a Wednesday, 23:30 in Berlin
     ],
 )
 def test_an_end_in_plain_words_is_that_day_in_the_persons_zone(text, last):
-    end = ends(text, SAID, ZONE)
+    end = find_end(text, SAID, ZONE)
     assert end is not None
     assert (end.astimezone(ZONE).strftime("%Y-%m-%d"), end.astimezone(ZONE).hour) == (_after(last), 0)
 
@@ -56,11 +56,11 @@ def test_an_end_in_plain_words_is_that_day_in_the_persons_zone(text, last):
     ],
 )
 def test_what_repeats_is_past_or_names_no_day_ends_nothing(text):
-    assert ends(text, SAID, ZONE) is None
+    assert find_end(text, SAID, ZONE) is None
 
 
 def test_without_a_time_nothing_ends():
-    assert ends("Deploys are frozen until Friday.", None, ZONE) is None
+    assert find_end("Deploys are frozen until Friday.", None, ZONE) is None
 
 
 def _after(day: str) -> str:

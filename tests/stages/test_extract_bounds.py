@@ -9,8 +9,8 @@ from talk import LEXICON, agent, edit, output, talk, user
 
 from kept.core.spans import LONGEST
 from kept.extraction.rules import patterns, prompts, tellings
-from kept.extraction.rules.candidates import extract
-from kept.profiles import profile
+from kept.extraction.rules.candidates import extract_candidates
+from kept.profiles import load_profile
 
 # How often cues may be asked about two prompts or sections, whatever stands in them.
 QUESTIONS = 60_000
@@ -37,10 +37,10 @@ class Counting:
 def test_cues_are_asked_about_bounded_text_and_a_bounded_number_of_times(monkeypatch, seed, way):
     lengths = []
     for module in (patterns, prompts, tellings):
-        monkeypatch.setattr(module, "compiled", lambda source: Counting(source, lengths))
+        monkeypatch.setattr(module, "compile_pattern", lambda source: Counting(source, lengths))
     vast = seed * (60_000 // len(seed))
     events = talk(user(vast), agent(vast), edit("src/a.py"), output(vast), user("yes"))
     events = [replace(each, label_reason="memory-folder") for each in events] if way == "journal" else events
-    extract(events, 0, len(events), profile=profile(way), lexicon=LEXICON, scope=lambda _: "project:x")
+    extract_candidates(events, 0, len(events), profile=load_profile(way), lexicon=LEXICON, scope=lambda _: "project:x")
     assert max(lengths, default=0) <= 2 * LONGEST
     assert len(lengths) <= QUESTIONS, len(lengths)

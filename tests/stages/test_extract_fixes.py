@@ -9,21 +9,21 @@ from failing_sessions import DECOYS, FIXES, Turn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kept.core.error_fingerprint import fingerprint
-from kept.core.event import Author, Cursor, Event, Kind, Origin, Pointer, Precision, Tool
+from kept.core.error_fingerprint import fingerprint_error
+from kept.core.event import Author, Cursor, Event, EventKind, Origin, Pointer, Precision, ToolUse
 from kept.core.memory import LASTING, Accepted, Candidate, Held
 from kept.extraction.gate import judge
 from kept.extraction.rules.commands import steps_of
-from kept.extraction.rules.fixes import AHEAD, REACH, propose, propose_across
-from kept.profiles import profile
-from kept.profiles.lexicons import lexicon
+from kept.extraction.rules.fixes import AHEAD, REACH, propose_fixes, propose_fixes_across
+from kept.profiles import load_profile
+from kept.profiles.lexicons import load_lexicon
 from kept.profiles.profile import Category, Profile
-from kept.sources.files import Skipped, examine, find_files
+from kept.sources.files import SkippedFile, find_files, identify_file
 
 DAWN = datetime(2026, 3, 1, tzinfo=UTC)
 PROFILE = Profile(id="coding", title="", summary="", categories=(Category(id="known_fix", title="", belongs="", excludes=""),))
-CODING = profile("coding")
-LEXICON = lexicon(("en",))
+CODING = load_profile("coding")
+LEXICON = load_lexicon(("en",))
 # How clients name the tool that runs a command line, and what their transcripts say of its end.
 CLIENTS = ("Bash", "shell", "run_shell_command", "exec_command", "execute_command")
 
@@ -34,17 +34,17 @@ def events_of(*turns: Turn, shell: str = "Bash", exits: bool = False, session: s
     for turn in turns:
         match turn:
             case ("user", words):
-                said = [(Kind.PROMPT, Author.HUMAN, words, None)]
+                said = [(EventKind.PROMPT, Author.HUMAN, words, None)]
             case ("agent", words):
-                said = [(Kind.RESPONSE, Author.ASSISTANT, words, None)]
+                said = [(EventKind.RESPONSE, Author.ASSISTANT, words, None)]
             case ("run", command, output, int(status)):
-                tool = Tool(name=shell, target=command)
+                tool = ToolUse(name=shell, target=command)
                 ended = replace(tool, exit_code=status) if exits else replace(tool, ok=status == 0)
-                said = [(Kind.TOOL_CALL, Author.ASSISTANT, command, tool), (Kind.TOOL_OUTPUT, Author.TOOL, output, ended)]
+                said = [(EventKind.TOOL_CALL, Author.ASSISTANT, command, tool), (EventKind.TOOL_OUTPUT, Author.TOOL, output, ended)]
             case (_, path, str(old), str(new)):
-                tool = Tool(name="Edit", target=path, detail=f"{old}\n→\n{new}")
+                tool = ToolUse(name="Edit", target=path, detail=f"{old}\n→\n{new}")
                 ended = replace(tool, ok=True, detail="")
-                said = [(Kind.TOOL_CALL, Author.ASSISTANT, path, tool), (Kind.TOOL_OUTPUT, Author.TOOL, "updated", ended)]
+                said = [(EventKind.TOOL_CALL, Author.ASSISTANT, path, tool), (EventKind.TOOL_OUTPUT, Author.TOOL, "updated", ended)]
             case _:
                 raise ValueError(turn)
         call = f"{session}-c{len(events)}"
@@ -74,7 +74,7 @@ def events_of(*turns: Turn, shell: str = "Bash", exits: bool = False, session: s
 
 
 def proposed(events: tuple[Event, ...], start: int = 0) -> list[Candidate]:
-    return [found for _, found in propose(events, profile=PROFILE, scope=lambda _: "project:shop", start=start)]
+    return [found for _, found in propose_fixes(events, profile=PROFILE, scope=lambda _: "project:shop", start=start)]
 
 
 def around(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
@@ -255,7 +255,7 @@ def test_the_slots_of_the_line_are_verbatim(name: str) -> None:
     slots = found.content.replace("“", "`").replace("”", "`").split("`")[1::2]
     assert all(slot.removesuffix(" …") in whole or slot.endswith((".json", ".py")) for slot in slots)
     assert all(evidence.quote in texts[evidence.event] for evidence in found.evidence)
-    assert found.fingerprint == fingerprint(found.evidence[0].quote)
+    assert found.fingerprint == fingerprint_error(found.evidence[0].quote)
     assert found.origin is Origin.TOOL
 
 
@@ -276,7 +276,7 @@ def test_another_session_of_the_project_counts_where_what_helped_names_what_was_
     failed = events_of(("run", "npm start", "Error: Cannot find module 'sharp'", 1), session="a")
     for command, count in (("npm install sharp", 1), ("npm install", 0)):
         later = events_of(("run", command, "added", 0), ("run", "npm start", "ok", 0), session="b")
-        found = propose_across(failed, later, profile=PROFILE, scope=lambda _: "project:shop")
+        found = propose_fixes_across(failed, later, profile=PROFILE, scope=lambda _: "project:shop")
         assert len(found) == count
 
 
@@ -288,7 +288,7 @@ def test_nothing_follows_from_a_failure_of_another_session_read_as_one() -> None
 
 def test_a_profile_without_the_category_gets_nothing() -> None:
     bare = Profile(id="notes", title="", summary="", categories=(Category(id="idea", title="", belongs="", excludes=""),))
-    assert propose(events_of(*FIXES["service"][1]), profile=bare, scope=lambda _: "user") == ()
+    assert propose_fixes(events_of(*FIXES["service"][1]), profile=bare, scope=lambda _: "user") == ()
 
 
 def test_a_failure_repeated_before_its_success_gives_one_fix() -> None:
@@ -303,12 +303,12 @@ STORIES = st.lists(st.sampled_from([turns for _, turns in FIXES.values()] + list
 @given(STORIES, st.integers(1, 30))
 def test_pieces_that_overlap_give_what_the_whole_gives(stories: list[tuple[Turn, ...]], size: int) -> None:
     events = events_of(*(turn for turns in stories for turn in turns))
-    whole = [(place, found.id) for place, found in propose(events, profile=PROFILE, scope=lambda _: "p")]
+    whole = [(place, found.id) for place, found in propose_fixes(events, profile=PROFILE, scope=lambda _: "p")]
     pieces = []
     for start in range(0, len(events), size):
         base = max(0, start - REACH - 1)
         part = events[base : start + size + AHEAD]
-        found = propose(part, profile=PROFILE, scope=lambda _: "p", start=start - base)
+        found = propose_fixes(part, profile=PROFILE, scope=lambda _: "p", start=start - base)
         pieces += [(base + place, one.id) for place, one in found if base + place < start + size]
     assert pieces == whole
 
@@ -326,8 +326,8 @@ def test_many_huge_outputs_are_read_in_bounded_pieces(output: str) -> None:
 
 def test_real_sessions_give_only_lines_that_rest_on_verbatim_words(shared: Path) -> None:
     for path in find_files(shared / "transcripts" / "inputs" / "claude-code-jsonl"):
-        source = examine(path)
-        assert not isinstance(source, Skipped)
+        source = identify_file(path)
+        assert not isinstance(source, SkippedFile)
         events = tuple(event for piece in source.read(path, Cursor()) for event in piece.events)
         texts = {
             event.key: "\n".join((event.text, *((event.tool.target, event.tool.detail) if event.tool else ()))) for event in events

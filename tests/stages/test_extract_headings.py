@@ -6,15 +6,15 @@ import pytest
 from talk import talk, user
 
 from kept.core.event import Author
-from kept.extraction.rules.candidates import extract
-from kept.profiles import profile
-from kept.profiles.lexicons import lexicon
+from kept.extraction.rules.candidates import extract_candidates
+from kept.profiles import load_profile
+from kept.profiles.lexicons import load_lexicon
 
 
 def listed(text, name="journal", author=Author.HUMAN):
     events = [replace(talk(user(text, author))[0], label_reason="daily-note")]
-    rules = profile(name)
-    candidates = extract(events, 0, 1, profile=rules, lexicon=lexicon(("en",)), scope=lambda _: "project:log")
+    rules = load_profile(name)
+    candidates = extract_candidates(events, 0, 1, profile=rules, lexicon=load_lexicon(("en",)), scope=lambda _: "project:log")
     return [(each.category, each.content) for each in candidates if each.trigger == "heading"]
 
 
@@ -53,9 +53,9 @@ def test_code_tables_quotes_tasks_and_empty_lists_are_no_items():
 
 
 def test_a_profile_names_its_own_headings():
-    rules = profile("journal")
+    rules = load_profile("journal")
     category = replace(rules.categories[0], headings=("Surprises",))
     events = [replace(talk(user("## Surprises\n- `make -j` was slower than `make`\n"))[0], label_reason="daily-note")]
     mine = replace(rules, categories=(category, *rules.categories[1:]))
-    candidates = extract(events, 0, 1, profile=mine, lexicon=lexicon(("en",)), scope=lambda _: "project:log")
+    candidates = extract_candidates(events, 0, 1, profile=mine, lexicon=load_lexicon(("en",)), scope=lambda _: "project:log")
     assert [each.content for each in candidates if each.trigger == "heading"] == ["`make -j` was slower than `make`"]

@@ -10,10 +10,10 @@ from kept.core.memory import SAID_ONCE, USER_SCOPE, Accepted, Held, Refused
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
 from kept.extraction.gate import judge
-from kept.extraction.rules.candidates import extract
+from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.tellings import ERRAND
-from kept.profiles import profile
-from kept.profiles.lexicons import lexicon
+from kept.profiles import load_profile
+from kept.profiles.lexicons import load_lexicon
 
 ROWS = [line.split("\t") for line in (Path(__file__).parent / "tellings.tsv").read_text(encoding="utf-8").splitlines()[1:]]
 NAMES = {Accepted: "active", Held: "waiting", Refused: "none"}
@@ -21,9 +21,9 @@ NAMES = {Accepted: "active", Held: "waiting", Refused: "none"}
 
 def told(text, language="en", name="coding"):
     """The tellings of one prompt: verdict and passage."""
-    words, rules = lexicon((language,)), profile(name)
+    words, rules = load_lexicon((language,)), load_profile(name)
     events = talk(user(text))
-    candidates = extract(events, 0, len(events), profile=rules, lexicon=words, scope=lambda _: "project:shop")
+    candidates = extract_candidates(events, 0, len(events), profile=rules, lexicon=words, scope=lambda _: "project:shop")
     verdicts = ((NAMES[type(judge(each, rules, lexicon=words))], each.content) for each in candidates)
     return [each for each in verdicts if each[0] != "none"]
 
@@ -48,8 +48,8 @@ def test_no_pattern_of_a_telling_runs_out_of_memory(capfd):
 @pytest.mark.parametrize(("language", "sentence", "expected", "passage"), [row for row in ROWS if row[3]][:12])
 def test_no_profile_loses_a_telling(name, language, sentence, expected, passage):
     events = talk(user(sentence))
-    rules = profile(name)
-    candidates = extract(events, 0, 1, profile=rules, lexicon=lexicon((language,)), scope=lambda _: "project:shop")
+    rules = load_profile(name)
+    candidates = extract_candidates(events, 0, 1, profile=rules, lexicon=load_lexicon((language,)), scope=lambda _: "project:shop")
     assert passage in [each.content for each in candidates]
 
 
@@ -102,7 +102,7 @@ def test_what_a_telling_points_at_stands_beside_its_unchanged_words():
 
 def test_a_telling_that_points_at_nothing_waits():
     candidates = found(user("Never do that again."))
-    assert [judge(each, PROFILE, lexicon=lexicon(("en",))).reason for each in candidates] == [
+    assert [judge(each, PROFILE, lexicon=load_lexicon(("en",))).reason for each in candidates] == [
         "points at something outside of its words"
     ]
 
@@ -118,7 +118,7 @@ def test_a_telling_that_points_at_nothing_waits():
 )
 def test_a_memory_of_a_telling_is_one_contiguous_passage_of_the_typed_words(text):
     events = talk(user(text))
-    candidates = extract(events, 0, 1, profile=PROFILE, lexicon=lexicon(("en",)), scope=lambda _: "project:shop")
+    candidates = extract_candidates(events, 0, 1, profile=PROFILE, lexicon=load_lexicon(("en",)), scope=lambda _: "project:shop")
     assert candidates
     typed = [one_line(text[span.start : span.end]) for span in typed_spans(events[0])]
     assert all(any(one_line(each.content) in words for words in typed) for each in candidates)
@@ -126,7 +126,7 @@ def test_a_memory_of_a_telling_is_one_contiguous_passage_of_the_typed_words(text
 
 def test_a_standing_wish_said_once_is_refused_and_says_why():
     candidates = found(user("Tests should not depend on the network."))
-    assert [judge(each, PROFILE, lexicon=lexicon(("en",))) for each in candidates] == [Refused(reason=SAID_ONCE)]
+    assert [judge(each, PROFILE, lexicon=load_lexicon(("en",))) for each in candidates] == [Refused(reason=SAID_ONCE)]
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_a_standing_wish_said_once_is_refused_and_says_why():
 )
 def test_an_order_for_a_note_without_words_to_keep_is_refused_and_says_why(text):
     events = talk(user(text))
-    (candidate,) = extract(events, 0, 1, profile=PROFILE, lexicon=lexicon(("en",)), scope=lambda _: "project:shop")
-    assert judge(candidate, PROFILE, lexicon=lexicon(("en",))) == Refused(reason=ERRAND)
+    (candidate,) = extract_candidates(events, 0, 1, profile=PROFILE, lexicon=load_lexicon(("en",)), scope=lambda _: "project:shop")
+    assert judge(candidate, PROFILE, lexicon=load_lexicon(("en",))) == Refused(reason=ERRAND)
 
 
 def test_a_telling_that_may_go_on_in_the_next_line_waits_where_words_are_written_together():
@@ -287,8 +287,8 @@ def test_a_telling_that_is_quoted_struck_out_or_asked_about_is_not_active(said):
 
 def test_a_telling_that_the_agent_worded_as_an_option_is_not_active():
     events = [replace(event, label_reason="answer") for event in talk(user("From now on, always run the harbor script."))]
-    (made,) = extract(events, 0, 1, profile=PROFILE, lexicon=lexicon(("en",)), scope=lambda _: "project:shop")
-    assert isinstance(judge(made, PROFILE, lexicon=lexicon(("en",))), Held)
+    (made,) = extract_candidates(events, 0, 1, profile=PROFILE, lexicon=load_lexicon(("en",)), scope=lambda _: "project:shop")
+    assert isinstance(judge(made, PROFILE, lexicon=load_lexicon(("en",))), Held)
 
 
 @pytest.mark.parametrize(
@@ -303,9 +303,9 @@ def test_a_telling_that_the_agent_worded_as_an_option_is_not_active():
     ],
 )
 def test_a_pronoun_or_a_program_is_filed_as_nobody_in_the_speakers_life(text, people):
-    rules = profile("companion")
+    rules = load_profile("companion")
     events = talk(user(text))
-    found = extract(events, 0, 1, profile=rules, lexicon=lexicon(rules.languages), scope=lambda _: "project:shop")
+    found = extract_candidates(events, 0, 1, profile=rules, lexicon=load_lexicon(rules.languages), scope=lambda _: "project:shop")
     assert [each.category == "people" for each in found] == [people]
 
 

@@ -9,8 +9,8 @@ from talk import LEXICON, PROFILE, START
 
 from kept.core.event import Origin
 from kept.core.memory import Accepted, Candidate, Evidence, Held, Refused
-from kept.extraction.gate import grounded, judge
-from kept.profiles import profile
+from kept.extraction.gate import is_grounded, judge
+from kept.profiles import load_profile
 
 QUOTE = Evidence(
     quote="we never write to `orders.sql` from the worker",
@@ -89,7 +89,7 @@ def test_a_persons_decision_about_software_that_remembers_is_kept_in_every_profi
 
 
 def test_a_journals_category_takes_only_what_names_something():
-    journal = profile("journal")
+    journal = load_profile("journal")
     vague = replace(GOOD, profile="journal", category="insights", content="Be careful and always do good work.", artifacts=())
     assert judge(vague, journal, lexicon=LEXICON) == Refused(reason="unspecific")
     assert judge(replace(vague, content="Be careful with `orders.sql`."), journal, lexicon=LEXICON) == Accepted()
@@ -148,15 +148,15 @@ def test_a_preference_needs_no_artifact():
 
 
 def test_a_quote_must_stand_in_its_event_white_space_apart():
-    assert grounded(GOOD, {"k1": "well, we never\n  write to `orders.sql` from the worker"})
-    assert not grounded(GOOD, {"k1": "we never write to `items.sql` from the worker"})
-    assert not grounded(GOOD, {"k2": QUOTE.quote})
+    assert is_grounded(GOOD, {"k1": "well, we never\n  write to `orders.sql` from the worker"})
+    assert not is_grounded(GOOD, {"k1": "we never write to `items.sql` from the worker"})
+    assert not is_grounded(GOOD, {"k2": QUOTE.quote})
 
 
 def test_every_artifact_of_the_content_must_occur_in_a_cited_or_neighbouring_text():
     named = replace(GOOD, content="We never write to `orders.sql` from the worker (about `queue.py`).")
-    assert not grounded(named, {"k1": QUOTE.quote})
-    assert grounded(named, {"k1": QUOTE.quote, "k0": "edit src/queue.py"})
+    assert not is_grounded(named, {"k1": QUOTE.quote})
+    assert is_grounded(named, {"k1": QUOTE.quote, "k0": "edit src/queue.py"})
 
 
 @given(st.text(max_size=400))

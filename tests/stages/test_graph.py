@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.event import Origin
 from kept.core.memory import Memory, Status
-from kept.outputs.compose import graph
+from kept.outputs.compose import build_graph
 from kept.outputs.graph import EdgeKind, NodeKind
-from kept.profiles import profile
+from kept.profiles import load_profile
 
 NOW = datetime(2026, 10, 1, tzinfo=UTC)
 NAMES = {"project:harbor-1": "harbor", "project:quay-2": "quay"}
@@ -28,13 +28,13 @@ def memory(number, content, scope="project:harbor-1", category="decision", profi
         origin=Origin.USER,
         first_seen=NOW,
         last_seen=NOW,
-        artifacts=artifacts(content),
+        artifacts=find_artifacts(content),
     )
     return replace(value, **facts)
 
 
 def drawn(*memories, profiles=("coding",), **options):
-    return graph(memories, [profile(each) for each in profiles], as_of=NOW, names=NAMES, **options)
+    return build_graph(memories, [load_profile(each) for each in profiles], as_of=NOW, names=NAMES, **options)
 
 
 def ends(found, kind):

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from kept.core.event import Origin
-from kept.core.fold import apply
+from kept.core.fold import apply_operation
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import FADED, WITHDRAWN, Facts, Merge, Resolve, Retire, Revise, Supersede
-from kept.curation.guard import overreach, trespasses
+from kept.curation.guard import find_overreach, find_protected_changes
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -64,19 +64,19 @@ ENDINGS = {
 def test_half_of_a_category_may_go_in_one_pass_and_one_more_stops_it(kind):
     everything = memories(100)
     half = [ENDINGS[kind](f"decision{i}") for i in range(50)]
-    assert overreach(everything, half) == ()
-    (stop,) = overreach(everything, [*half, ENDINGS[kind]("decision50")])
+    assert find_overreach(everything, half) == ()
+    (stop,) = find_overreach(everything, [*half, ENDINGS[kind]("decision50")])
     assert (stop.category, stop.active, stop.lost) == ("decision", 100, 51)
 
 
 def test_a_category_with_fewer_than_four_memories_is_not_guarded():
-    assert overreach(memories(3), [ENDINGS["retire"](f"decision{i}") for i in range(3)]) == ()
-    assert overreach(memories(4), [ENDINGS["retire"](f"decision{i}") for i in range(3)]) != ()
+    assert find_overreach(memories(3), [ENDINGS["retire"](f"decision{i}") for i in range(3)]) == ()
+    assert find_overreach(memories(4), [ENDINGS["retire"](f"decision{i}") for i in range(3)]) != ()
 
 
 def test_categories_are_counted_apart():
     everything = [*memories(10), *memories(4, "goal")]
-    (stop,) = overreach(everything, [ENDINGS["retire"](f"goal{i}") for i in range(3)])
+    (stop,) = find_overreach(everything, [ENDINGS["retire"](f"goal{i}") for i in range(3)])
     assert stop.category == "goal"
 
 
@@ -88,11 +88,11 @@ def nights(share: float, count: int) -> tuple[int, int]:
         at = AT + timedelta(days=night)
         active = [each.id for each in state.values() if each.status is Status.ACTIVE]
         wanted = [Retire(memory=each, at=at, reason="outdated") for each in active[: max(1, round(len(active) * share))]]
-        if overreach(state.values(), wanted):
+        if find_overreach(state.values(), wanted):
             stopped += 1
             continue
         for operation in wanted:
-            state.update(apply(state, operation, Actor.MACHINE))
+            state.update(apply_operation(state, operation, Actor.MACHINE))
     return sum(each.status is Status.ACTIVE for each in state.values()), stopped
 
 
@@ -105,16 +105,16 @@ def test_slow_erosion_is_stopped_at_half_within_thirty_days():
 def test_a_memory_that_was_only_proposed_anew_does_not_spend_the_budget():
     everything = [replace(each, status=Status.RETIRED, reason=WITHDRAWN, ended_at=AT) for each in memories(10)]
     everything += [replace(each, id=f"new{i}") for i, each in enumerate(memories(6))]
-    assert overreach(everything, [Retire(memory="new0", at=AT, reason="x")]) == ()
+    assert find_overreach(everything, [Retire(memory="new0", at=AT, reason="x")]) == ()
 
 
 def test_losses_of_more_than_thirty_days_ago_are_no_longer_counted():
     old = [replace(each, status=Status.RETIRED, reason="x", ended_at=AT - timedelta(days=31)) for each in memories(10)]
     now = [replace(each, id=f"now{i}") for i, each in enumerate(memories(10))]
     some = [Retire(memory=f"now{i}", at=AT, reason="x") for i in range(5)]
-    assert overreach([*old, *now], some) == ()
+    assert find_overreach([*old, *now], some) == ()
     recent = [replace(each, ended_at=AT - timedelta(days=29)) for each in old]
-    assert overreach([*recent, *now], some) != ()
+    assert find_overreach([*recent, *now], some) != ()
 
 
 @pytest.mark.parametrize("status", [Status.SUPERSEDED, Status.RESOLVED])
@@ -124,7 +124,7 @@ def test_what_an_active_memory_replaced_or_resolved_is_no_loss_of_the_thirty_day
     old = [replace(each, id=f"old{i}", status=status, ended_at=AT, reason="x", **by) for i, each in enumerate(memories(10))]
     heir = replace(memories(1)[0], id="heir", status=ends, reason="x", ended_at=None if ends is Status.ACTIVE else AT)
     some = [Retire(memory=f"decision{i}", at=AT, reason="x") for i in range(3)]
-    assert bool(overreach([*old, heir, *memories(10)], some)) is is_loss
+    assert bool(find_overreach([*old, heir, *memories(10)], some)) is is_loss
 
 
 def test_what_faded_and_what_ended_otherwise_have_budgets_of_their_own_and_no_pass_fades_more_than_half():
@@ -132,10 +132,10 @@ def test_what_faded_and_what_ended_otherwise_have_budgets_of_their_own_and_no_pa
     faded = [replace(each, id=f"faded{each.id}", reason=f"{FADED} 9 sessions") for each in retired]
     fade = [Retire(memory=f"decision{i}", at=AT, reason=f"{FADED} 9 sessions") for i in range(6)]
     retire = [replace(each, reason="x") for each in fade]
-    assert overreach([*retired, *memories(10)], fade[:3]) == ()
-    assert overreach([*faded, *memories(10)], retire[:3]) == ()
-    assert overreach([*faded, *memories(10)], fade[:3]) != ()
-    assert overreach(memories(10), fade) != ()
+    assert find_overreach([*retired, *memories(10)], fade[:3]) == ()
+    assert find_overreach([*faded, *memories(10)], retire[:3]) == ()
+    assert find_overreach([*faded, *memories(10)], fade[:3]) != ()
+    assert find_overreach(memories(10), fade) != ()
 
 
 @pytest.mark.parametrize("mark", ["owned", "pinned"])
@@ -146,5 +146,5 @@ def test_a_machine_may_not_touch_what_is_pinned_or_the_users_own(mark):
         Supersede(memory=theirs.id, at=AT, reason="x", by=other.id),
         emptied(theirs.id),
     ):
-        assert trespasses([theirs, other], [operation]) == (theirs.id,)
-    assert trespasses([theirs, other], [Retire(memory=other.id, at=AT, reason="x")]) == ()
+        assert find_protected_changes([theirs, other], [operation]) == (theirs.id,)
+    assert find_protected_changes([theirs, other], [Retire(memory=other.id, at=AT, reason="x")]) == ()

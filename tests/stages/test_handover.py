@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from talk import LEXICON, PROFILE, agent, judge, output, talk, user
 
-from kept.core.event import Author, Kind, Tool
+from kept.core.event import Author, EventKind, ToolUse
 from kept.core.handover import CAUSE, REWORDED, is_suggestion_tool
 from kept.core.memory import Accepted
-from kept.extraction.rules.handover import propose
-from kept.extraction.rules.passages import content_words
+from kept.extraction.rules.handover import propose_handed_over
+from kept.extraction.rules.passages import count_content_words
 from kept.extraction.rules.suggestions import reply_lines
 
 RULE = "Never deploy the billing service on a Friday afternoon"
@@ -18,16 +18,16 @@ RULE = "Never deploy the billing service on a Friday afternoon"
 
 def suggest(text, *, name="mcp__kept__save_what_user_said", author=Author.ASSISTANT, **fields):
     target = json.dumps({"text": text, **fields}, ensure_ascii=False)
-    return Kind.TOOL_CALL, author, target, Tool(name=name, call="c1", target=target)
+    return EventKind.TOOL_CALL, author, target, ToolUse(name=name, call="c1", target=target)
 
 
 def shell(command):
-    return Kind.TOOL_CALL, Author.ASSISTANT, command, Tool(name="Bash", call="c1", target=command)
+    return EventKind.TOOL_CALL, Author.ASSISTANT, command, ToolUse(name="Bash", call="c1", target=command)
 
 
 def handed(*turns):
     events = talk(*turns)
-    return propose(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
+    return propose_handed_over(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
 
 
 def only(*turns):
@@ -115,8 +115,8 @@ def test_no_denial_is_cut_off_by_an_answer_before_the_passage():
 
 def test_a_passage_of_fewer_than_four_words_with_matter_waits():
     assert waits(only(user("use the old parser"), suggest("use the old parser")))
-    assert content_words("use the old parser") == 3
-    assert content_words("总是使用中文注释") == 4
+    assert count_content_words("use the old parser") == 3
+    assert count_content_words("总是使用中文注释") == 4
 
 
 @pytest.mark.parametrize(
@@ -148,16 +148,16 @@ def test_words_that_nobody_typed_support_nothing(turn):
 
 def test_words_of_another_session_support_nothing():
     events = [*talk(user(RULE), session="s2"), *talk(user("go on"), suggest(RULE))]
-    (made,) = propose(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
+    (made,) = propose_handed_over(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
     assert made.trigger == REWORDED
 
 
 def test_a_call_that_the_person_turned_down_hands_nothing_over():
     refused = (
-        Kind.TOOL_OUTPUT,
+        EventKind.TOOL_OUTPUT,
         Author.TOOL,
         "The user doesn't want to take this action right now.",
-        Tool(name="mcp__kept__save_what_user_said", call="c1"),
+        ToolUse(name="mcp__kept__save_what_user_said", call="c1"),
     )
     assert handed(user(RULE), suggest(RULE), refused) == ()
 
@@ -216,8 +216,8 @@ def test_the_category_that_the_agent_names_counts_where_the_profile_has_it():
 
 def test_what_is_read_in_parts_is_what_is_read_at_once():
     events = talk(user(RULE), agent("ok"), suggest(RULE), user("go on"), agent(f'fine\nkept: "{RULE}"'))
-    whole = propose(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
-    parts = [propose(events, a, b, profile=PROFILE, scope=lambda _: "project:shop") for a, b in ((0, 3), (3, 5))]
+    whole = propose_handed_over(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
+    parts = [propose_handed_over(events, a, b, profile=PROFILE, scope=lambda _: "project:shop") for a, b in ((0, 3), (3, 5))]
     assert (*parts[0], *parts[1]) == whole
 
 
@@ -284,9 +284,10 @@ def test_filler_a_clause_of_its_own_and_a_plain_line_above_take_nothing_from_a_p
 
 def test_an_option_that_the_agent_worded_waits():
     events = [
-        replace(event, label_reason="answer") if event.kind is Kind.PROMPT else event for event in talk(user(RULE), suggest(RULE))
+        replace(event, label_reason="answer") if event.kind is EventKind.PROMPT else event
+        for event in talk(user(RULE), suggest(RULE))
     ]
-    (made,) = propose(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
+    (made,) = propose_handed_over(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
     assert waits(made)
 
 

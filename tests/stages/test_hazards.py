@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.extraction.rules.hazards import harms
+from kept.extraction.rules.hazards import is_harmful_command
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ from kept.extraction.rules.hazards import harms
     ],
 )
 def test_a_command_that_destroys_opens_or_loads_is_harmful_in_whatever_way_it_is_wrapped(command: str) -> None:
-    assert harms(command)
+    assert is_harmful_command(command)
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_a_command_that_destroys_opens_or_loads_is_harmful_in_whatever_way_it_is
     ],
 )
 def test_a_command_of_daily_work_is_not_harmful(command: str) -> None:
-    assert not harms(command)
+    assert not is_harmful_command(command)

@@ -8,12 +8,12 @@ import re2
 
 from kept.core.errors import ConfigError
 from kept.core.lexicon import Lexicon, TellingPatterns
-from kept.profiles.lexicons import LANGUAGES, lexicon
+from kept.profiles.lexicons import LANGUAGES, load_lexicon
 
 
 @pytest.mark.parametrize("languages", [(each,) for each in LANGUAGES] + list(combinations(LANGUAGES[:4], 2)) + [LANGUAGES])
 def test_every_cue_of_every_language_is_a_pattern(languages):
-    words = lexicon(languages)
+    words = load_lexicon(languages)
     values = [getattr(words, field.name) for field in fields(Lexicon)]
     values += [getattr(each, field.name) for each in words.spoken for field in fields(TellingPatterns) if field.name != "language"]
     for source in values:
@@ -23,24 +23,24 @@ def test_every_cue_of_every_language_is_a_pattern(languages):
 
 
 def test_english_has_every_cue():
-    words = lexicon(("en",))
+    words = load_lexicon(("en",))
     assert [field.name for field in fields(Lexicon) if not getattr(words, field.name)] == []
 
 
 @pytest.mark.parametrize("name", ["xx", "../en", ""])
 def test_a_language_without_a_lexicon_is_an_error_that_names_it(name):
     with pytest.raises(ConfigError, match="lexicon"):
-        lexicon((name,))
+        load_lexicon((name,))
 
 
 def test_words_match_between_word_borders_only_also_beside_accents():
-    french = lexicon(("fr",)).spoken[0]
+    french = load_lexicon(("fr",)).spoken[0]
     assert re2.compile(french.lead).match("non, pas ça")
     assert not re2.compile(french.lead).match("nonante fichiers")
 
 
 def test_every_language_tells_in_the_same_ways():
-    assert tuple(each.language for each in lexicon(("ja",)).tellings) == LANGUAGES
-    for each in lexicon(("en",)).tellings:
+    assert tuple(each.language for each in load_lexicon(("ja",)).tellings) == LANGUAGES
+    for each in load_lexicon(("en",)).tellings:
         empty = {field.name for field in fields(TellingPatterns) if not getattr(each, field.name)}
         assert empty <= {"spaced", "measured", "request", "no_ban", "contrast", "goes_on"}, each.language

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from kept.core.event import Origin
 from kept.core.memory import Memory, Status
-from kept.curation.lifecycle import Presence, faded, fading, lingers
+from kept.curation.lifecycle import NameActivity, fading_share, is_lingering, retire_faded
 from kept.profiles.profile import Category
 
 AT = datetime(2026, 1, 5, 10, tzinfo=UTC)
@@ -25,37 +25,37 @@ MEMORY = Memory(
 )
 
 
-def presence(days: int, *, named: datetime | None = None, sessions: int = 9) -> Presence:
-    return Presence(named=named, sessions=sessions, newest=AT + timedelta(days=days))
+def presence(days: int, *, named: datetime | None = None, sessions: int = 9) -> NameActivity:
+    return NameActivity(named=named, sessions=sessions, newest=AT + timedelta(days=days))
 
 
 def test_a_theme_whose_names_stopped_occurring_fades_and_then_is_due():
-    assert fading(MEMORY, THEME, presence(15)) == 0.5
-    assert fading(MEMORY, THEME, presence(31)) == 1.0
-    (retire,) = faded([(MEMORY, THEME, presence(45))])
+    assert fading_share(MEMORY, THEME, presence(15)) == 0.5
+    assert fading_share(MEMORY, THEME, presence(31)) == 1.0
+    (retire,) = retire_faded([(MEMORY, THEME, presence(45))])
     assert retire.at == AT + timedelta(days=30)
 
 
 def test_a_name_that_occurs_again_starts_the_count_anew():
-    assert fading(MEMORY, THEME, presence(40, named=AT + timedelta(days=38))) < 0.1
+    assert fading_share(MEMORY, THEME, presence(40, named=AT + timedelta(days=38))) < 0.1
 
 
 def test_where_hardly_anything_happened_nothing_fades():
-    assert fading(MEMORY, THEME, presence(400, sessions=4)) == 0.0
+    assert fading_share(MEMORY, THEME, presence(400, sessions=4)) == 0.0
 
 
 def test_what_a_person_owns_or_pinned_what_names_nothing_and_what_never_fades_stays():
     long = presence(400)
     for each in (replace(MEMORY, owned=True), replace(MEMORY, pinned=True), replace(MEMORY, artifacts=())):
-        assert fading(each, THEME, long) == 0.0
-    assert fading(MEMORY, replace(THEME, fades=0), long) == 0.0
-    assert faded([(MEMORY, None, long)]) == ()
+        assert fading_share(each, THEME, long) == 0.0
+    assert fading_share(MEMORY, replace(THEME, fades=0), long) == 0.0
+    assert retire_faded([(MEMORY, None, long)]) == ()
 
 
 def test_what_is_old_unconfirmed_and_never_of_use_lingers():
     late = AT + timedelta(days=200)
-    assert lingers(MEMORY, late, 0)
-    assert not lingers(MEMORY, late, 3)
-    assert not lingers(MEMORY, AT + timedelta(days=20), 0)
-    assert not lingers(replace(MEMORY, observations=2), late, 0)
-    assert not lingers(replace(MEMORY, owned=True), late, 0)
+    assert is_lingering(MEMORY, late, 0)
+    assert not is_lingering(MEMORY, late, 3)
+    assert not is_lingering(MEMORY, AT + timedelta(days=20), 0)
+    assert not is_lingering(replace(MEMORY, observations=2), late, 0)
+    assert not is_lingering(replace(MEMORY, owned=True), late, 0)

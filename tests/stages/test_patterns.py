@@ -14,7 +14,7 @@ import pytest
 import re2
 
 import kept
-from kept.profiles.lexicons import LANGUAGES, lexicon
+from kept.profiles.lexicons import LANGUAGES, load_lexicon
 
 PROGRAM = 24_000  # instructions of an RE2 pattern; well above it the memory of its automaton runs out and each search starts anew
 CHARS, LIMIT = 20_000, 0.1  # characters of a string; seconds of processor time
@@ -99,7 +99,7 @@ def is_compiled_late(value):
 
 def cues_of(language):
     """Every pattern of a language's lexicon, compiled, with its name."""
-    words = lexicon((language,))
+    words = load_lexicon((language,))
     holders = (words, *words.spoken)
     named = [(each.name, value) for held in holders for each in fields(held) if isinstance(value := getattr(held, each.name), str)]
     return [(name, re2.compile(source)) for name, source in named]

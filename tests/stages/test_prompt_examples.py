@@ -4,7 +4,7 @@ import json
 import re
 
 from kept.curation.advice import SCHEMA as CHANGES
-from kept.llm.reply import understand
+from kept.llm.reply import parse_reply
 from kept.profiles.prompts import question_text
 
 
@@ -15,7 +15,7 @@ def example(text):
 
 def test_the_example_of_curation_does_one_thing_to_each_number_it_names():
     before, body = example(question_text("curation")[0])
-    assert understand(json.dumps(body), CHANGES) == body
+    assert parse_reply(json.dumps(body), CHANGES) == body
     numbers = {int(number) for number in re.findall(r"(?m)^(\d) \(", before)}
     done = [each["id"] for each in body["operations"]]
     assert len(done) == len(set(done))

@@ -6,21 +6,21 @@ import pytest
 
 from kept.core.errors import ConfigError
 from kept.extraction.questions.form import SCHEMA
-from kept.llm.reply import understand
-from kept.profiles import names, profile
-from kept.profiles.prompts import BUILT_IN, composed, default, overlaid, prompt
+from kept.llm.reply import parse_reply
+from kept.profiles import list_profiles, load_profile
+from kept.profiles.prompts import BUILT_IN, compose_prompt, default_prompt_text, load_prompt, with_declared_categories
 
-CODING = profile("coding")
+CODING = load_profile("coding")
 
 
 def made(text):
-    return composed(CODING, text, "mine.md")
+    return compose_prompt(CODING, text, "mine.md")
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", list_profiles())
 def test_every_profile_has_its_categories_in_its_prompt_and_that_is_short(name):
-    by = profile(name)
-    prompt = composed(by, default(), BUILT_IN)
+    by = load_profile(name)
+    prompt = compose_prompt(by, default_prompt_text(), BUILT_IN)
     text = prompt.system
     for each in by.categories:
         assert f"- {each.id}: {each.belongs}" in text
@@ -30,14 +30,14 @@ def test_every_profile_has_its_categories_in_its_prompt_and_that_is_short(name):
 
 def test_a_changed_prompt_or_profile_is_another_version():
     assert made("One.").version != made("Two.").version
-    assert composed(replace(CODING, categories=CODING.categories[:3]), "One.", "").version != made("One.").version
+    assert compose_prompt(replace(CODING, categories=CODING.categories[:3]), "One.", "").version != made("One.").version
     assert made("One.").version == made("One.").version
 
 
 def test_the_worked_example_of_the_prompt_is_a_reply_that_is_understood_whole():
-    text = composed(CODING, default(), BUILT_IN).system
+    text = compose_prompt(CODING, default_prompt_text(), BUILT_IN).system
     conversation, reply = text.rpartition("\nanswer\n")[::2]
-    body = understand(reply, SCHEMA)
+    body = parse_reply(reply, SCHEMA)
     kept = [(claim["passage"], claim["worth"]) for claim in body["memories"] if claim["category"] != "task"]
     assert kept == [("never edit schema.sql by hand.", 3), ("the queue, cron lost runs.", 3), ("staging has no GPU btw", 2)]
     assert all(claim["passage"] in conversation for claim in body["memories"])
@@ -53,7 +53,7 @@ def test_categories_of_the_front_matter_join_the_profile():
         "kingfisher.]\n---\nLook.\n"
     )
     declared = made(text).declared
-    by = overlaid(CODING, declared)
+    by = with_declared_categories(CODING, declared)
     assert by.category("birds").title == "Birds"
     assert not by.category("birds").specific
     assert (by.category("goal").floor, by.category("goal").examples) == (0.9, ("See a kingfisher.",))
@@ -88,7 +88,7 @@ def test_front_matter_that_cannot_be_followed_is_an_error_that_names_the_file(he
 
 
 def at(home, name="coding"):
-    return prompt(profile(name), root=home, config=home / ".config/kept", default_profile="coding")
+    return load_prompt(load_profile(name), root=home, config=home / ".config/kept", default_profile="coding")
 
 
 def write(path, text):
@@ -108,7 +108,7 @@ def test_a_profile_that_is_not_the_default_has_a_prompt_of_its_own(home):
     other = replace(CODING, id="work")
     write(home / ".config/kept/extraction-prompt.md", "Default.")
     write(home / ".config/kept/extraction-prompt.work.md", "Work.")
-    assert prompt(other, root=home, config=home / ".config/kept", default_profile="coding").text == "Work."
+    assert load_prompt(other, root=home, config=home / ".config/kept", default_profile="coding").text == "Work."
     assert at(home).text == "Default."
 
 

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kept.local.recall_settings import Recall
-from kept.recall.ranking.pieces import LONGEST, MOST, pieces
+from kept.local.recall_settings import RecallSettings
+from kept.recall.ranking.pieces import LONGEST, MOST, split_pieces
 from kept.recall.ranking.question import MOST_WORDS, telling_words
-from kept.recall.ranking.rank import conversations, fused, in_conversation, with_surroundings
-from kept.recall.relevance import fact_score, standing_out
+from kept.recall.ranking.rank import add_conversation_score, add_surroundings, conversation_scores, fuse_scores
+from kept.recall.relevance import fact_score, outstanding_cosine
 
 
 def test_words_of_grammar_are_not_looked_for_unless_there_are_no_others():
@@ -45,52 +45,52 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 )
 def test_a_fact_scores_by_likeness_recency_and_use_weighted_by_confidence(likeness, days, uses, confidence, expected):
     seen = NOW - timedelta(days=days)
-    score = fact_score(likeness, last_seen=seen, now=NOW, uses=uses, confidence=confidence, weights=Recall())
+    score = fact_score(likeness, last_seen=seen, now=NOW, uses=uses, confidence=confidence, weights=RecallSettings())
     assert score == pytest.approx(expected)
 
 
 def test_an_undated_fact_gets_no_boost_and_every_weight_is_a_setting():
-    assert fact_score(0.5, last_seen=None, now=NOW, uses=0, confidence=1, weights=Recall()) == 0.5
-    flat = Recall(recent_boost=0, use_boost=0)
+    assert fact_score(0.5, last_seen=None, now=NOW, uses=0, confidence=1, weights=RecallSettings()) == 0.5
+    flat = RecallSettings(recent_boost=0, use_boost=0)
     assert fact_score(0.5, last_seen=NOW, now=NOW, uses=9, confidence=1, weights=flat) == 0.5
 
 
 def test_words_and_meaning_add_up_and_what_an_assistant_said_counts_less():
-    scores = fused({1: 8.0, 2: 4.0, 3: 8.0}, {2: 0.6, 4: 0.35}, frozenset({3}))
+    scores = fuse_scores({1: 8.0, 2: 4.0, 3: 8.0}, {2: 0.6, 4: 0.35}, frozenset({3}))
     assert sorted(scores, key=scores.get, reverse=True) == [2, 1, 3, 4]
     assert scores[2] == pytest.approx(0.75)
-    assert fused({}, {}) == {}
-    assert fused({3: 5.0}, {}, frozenset({3})) == {3: pytest.approx(0.3)}
+    assert fuse_scores({}, {}) == {}
+    assert fuse_scores({3: 5.0}, {}, frozenset({3})) == {3: pytest.approx(0.3)}
 
 
 def test_what_was_said_beside_an_answer_comes_in_by_it_but_a_reply_does_not():
-    scores = with_surroundings({5: 1.0, 6: 0.4}, {5: (4, 6), 6: (5, 7)}, frozenset({7}))
+    scores = add_surroundings({5: 1.0, 6: 0.4}, {5: (4, 6), 6: (5, 7)}, frozenset({7}))
     assert scores == {5: pytest.approx(1.08), 6: pytest.approx(0.6), 4: pytest.approx(0.2)}
 
 
 def test_a_conversation_that_tells_more_of_a_question_in_fewer_words_is_worth_more():
     rare, common = {1: (1, 20)}, {1: (1, 20), 2: (1, 20), 3: (1, 200)}
-    worth = conversations([rare, common], 40, 800)
+    worth = conversation_scores([rare, common], 40, 800)
     assert worth[1] == 1.0 > worth[2] > worth[3] > 0
-    assert conversations([], 0, 0) == conversations([{}], 3, 30) == {}
-    assert in_conversation(0.6, worth[1]) > in_conversation(0.6, worth[2]) > in_conversation(0.6, 0.0)
-    assert in_conversation(1.0, 1.0) == 1.0
+    assert conversation_scores([], 0, 0) == conversation_scores([{}], 3, 30) == {}
+    assert add_conversation_score(0.6, worth[1]) > add_conversation_score(0.6, worth[2]) > add_conversation_score(0.6, 0.0)
+    assert add_conversation_score(1.0, 1.0) == 1.0
 
 
 def test_a_long_text_is_cut_into_pieces_a_model_can_read():
-    assert pieces("  short  ") == ("short",)
-    assert pieces(" \n ") == ()
+    assert split_pieces("  short  ") == ("short",)
+    assert split_pieces(" \n ") == ()
     text = "\n\n".join(f"Paragraph {n}. " + "words " * 60 for n in range(12))
-    found = pieces(text)
+    found = split_pieces(text)
     assert 1 < len(found) <= MOST
     assert all(len(each) <= LONGEST for each in found)
     assert found[0].startswith("Paragraph 0.")
     assert found[-1].endswith("words")
-    assert all(len(each) <= LONGEST for each in pieces("x" * 100_000))
+    assert all(len(each) <= LONGEST for each in split_pieces("x" * 100_000))
 
 
 def test_a_memory_stands_out_by_more_where_a_message_is_near_to_all_of_its_project():
-    assert standing_out([]) == pytest.approx(0.08 + 2.75 * 0.1)
-    assert standing_out([0.0, 0.1, 0.16, 0.08]) == pytest.approx(0.34, abs=0.01)
-    assert standing_out([0.3, 0.35, 0.4, 0.45, 0.25] * 20) > 0.6
-    assert standing_out([0.0] * 500) == 0.32
+    assert outstanding_cosine([]) == pytest.approx(0.08 + 2.75 * 0.1)
+    assert outstanding_cosine([0.0, 0.1, 0.16, 0.08]) == pytest.approx(0.34, abs=0.01)
+    assert outstanding_cosine([0.3, 0.35, 0.4, 0.45, 0.25] * 20) > 0.6
+    assert outstanding_cosine([0.0] * 500) == 0.32

@@ -17,7 +17,7 @@ from secret_lookalikes import negatives
 
 from kept.core.invisible import strip_invisible
 from kept.core.redact import Rule, redact
-from kept.core.redact.book import book
+from kept.core.redact.book import load_rule_book
 
 KEY = b"a key for tests"
 SIGNS_OF_A_KEY = "-----BEGIN RSA OPENSSH EC PGP PRIVATE KEY BLOCK-----END "
@@ -317,7 +317,7 @@ def test_a_secret_is_found_whatever_plain_text_stands_around_it(noise: str) -> N
     assert gone(f"{noise} {token()} {noise}", token())
 
 
-@pytest.mark.parametrize("rule", book().rules, ids=lambda rule: rule.kind)
+@pytest.mark.parametrize("rule", load_rule_book().rules, ids=lambda rule: rule.kind)
 def test_every_rule_compiles_on_re2_and_has_anchors(rule: Rule) -> None:
     assert re2.compile(rule.pattern)
     assert rule.anchors
@@ -344,7 +344,9 @@ def test_a_hundred_kilobytes_of_one_hostile_unit_come_back(unit: str) -> None:
 
 
 def test_every_anchor_is_seen_in_one_large_text() -> None:
-    lines = "\n".join(f"{anchor.decode()} {number}" for number, rule in enumerate(book().rules) for anchor in rule.anchors)
+    lines = "\n".join(
+        f"{anchor.decode()} {number}" for number, rule in enumerate(load_rule_book().rules) for anchor in rule.anchors
+    )
     text = f"{lines * 20}\n{token()}"
     assert gone(text, token())
 

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kept.core.document import Document, Fact, Layout, Section
-from kept.core.markup import encode, read_fact, read_heading, read_ids, scope_mark, sentence, split_lines
-from kept.outputs.render import render, render_section
+from kept.core.markup import encode_lines, parse_fact, parse_heading, parse_ids_line, scope_mark, split_lines, to_fact_text
+from kept.outputs.render import render_file, render_section
 
 
 def written(document):
-    return encode(render(document), Layout()).decode()
+    return encode_lines(render_file(document), Layout()).decode()
 
 
 FACTS = (
@@ -53,7 +53,7 @@ def test_the_section_holds_no_ids_for_its_readers_do_not_strip_comments():
 
 
 def test_every_line_is_tagged_with_what_it_is():
-    lines = render(Document(sections=(ONE,)))
+    lines = render_file(Document(sections=(ONE,)))
     assert [line.key for line in lines] == [
         "header:0",
         "header:1",
@@ -74,7 +74,7 @@ def test_a_comment_holds_nothing_of_a_folders_name():
     assert "scrip" not in written(Document(sections=(replace(section, scope="project:runthisscriptnow"),)))
 
 
-WORDS = st.text(min_size=1, max_size=80).map(sentence).filter(bool)
+WORDS = st.text(min_size=1, max_size=80).map(to_fact_text).filter(bool)
 DAYS = st.none() | st.dates(min_value=date(2000, 1, 1), max_value=date(2099, 1, 1))
 
 
@@ -96,8 +96,8 @@ def parse(text):
     name = title = ""
     facts = []
     for line, _ in split_lines(text):
-        level, words = read_heading(line)
-        ids = read_ids(line)
+        level, words = parse_heading(line)
+        ids = parse_ids_line(line)
         if level == 2:
             name, facts = words, []
         elif level == 3:
@@ -109,7 +109,7 @@ def parse(text):
                 sections.append(Section(scope=scope, category=category, name=name, title=title, facts=said))
             facts = []
         elif line.startswith("- "):
-            said_words, shown = read_fact(line)
+            said_words, shown = parse_fact(line)
             facts.append((said_words, date.fromisoformat(shown) if shown not in ("", "undated") else None))
     return Document(sections=tuple(sections))
 

@@ -1,9 +1,9 @@
 """The score that ranks what waits."""
 
 from kept.core.memory import WISH
-from kept.extraction.score import Model, features, score, trained
+from kept.extraction.score import ScoreModel, features, load_trained_model, score
 
-MODEL = Model(bias=-2.0, weights=dict.fromkeys(features("", trigger=WISH, after_reply=False, patterns=()), 0.5))
+MODEL = ScoreModel(bias=-2.0, weights=dict.fromkeys(features("", trigger=WISH, after_reply=False, patterns=()), 0.5))
 
 
 def values(words, trigger=WISH):
@@ -21,7 +21,7 @@ def test_only_features_that_hold_are_terms_and_the_largest_stands_first():
 
 
 def test_the_trained_weights_are_those_of_the_features():
-    assert set(trained().weights) == set(values("x"))
+    assert set(load_trained_model().weights) == set(values("x"))
 
 
 def test_an_explicit_telling_ranks_above_the_same_words_as_a_wish():

@@ -5,7 +5,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from kept.core.errors import ChangedError
-from kept.outputs.section import find_section, place_section, remove
+from kept.outputs.section import find_section, place_section, remove_section
 
 TITLE = "Memory Loop Insights"
 INSIDE = ["### Decisions", "- Releases are cut from main only. (2026-02-13)"]
@@ -52,7 +52,7 @@ def test_where_there_is_no_section_it_is_appended(original, before):
     assert data.startswith(before + b"## Memory Loop Insights" + newline + b"<!-- kept:begin ")
     assert data.endswith(b"<!-- kept:end -->" + newline)
     assert place_section(data, TITLE, INSIDE) == data
-    assert remove(data) == original
+    assert remove_section(data) == original
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_text_in_a_section_of_that_name_stays_under_the_block(original):
     newline = b"\r\n" if b"\r\n" in original else b"\n"
     lines = data.split(newline)
     assert lines[block.first - 1].lstrip(b"\xef\xbb\xbf").rstrip() == b"## Memory Loop Insights"
-    assert remove(data) == original
+    assert remove_section(data) == original
 
 
 def test_new_lines_replace_the_old_ones_and_nothing_else():
@@ -101,7 +101,7 @@ def test_an_edited_block_is_replaced_only_by_who_has_read_the_edit():
     with pytest.raises(ChangedError):
         place_section(data, TITLE, ["- x"], absorbed=b"something else")
     with pytest.raises(ChangedError):
-        remove(data)
+        remove_section(data)
     assert blocks(place_section(data, TITLE, ["- x"], absorbed=block.inside)) == 1
 
 
@@ -146,7 +146,7 @@ def test_lines_that_would_break_out_are_refused(line):
 def test_markers_in_code_and_quotes_are_text():
     original = b"```\n<!-- kept:begin 0 own 0 -->\n```\n> <!-- kept:end -->\n\n    <!-- kept:end -->\n"
     assert find_section(original) is None
-    assert remove(place_section(original, TITLE, INSIDE)) == original
+    assert remove_section(place_section(original, TITLE, INSIDE)) == original
 
 
 PIECES = (
@@ -192,7 +192,7 @@ def test_whatever_the_file_removing_the_section_gives_back_its_bytes(pieces, bom
     assert block.inside.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode() == OURS + "\n"
     other = place_section(data, TITLE, [])
     assert place_section(other, TITLE, INSIDE) == data
-    assert remove(data) == remove(other) == original
+    assert remove_section(data) == remove_section(other) == original
 
 
 @pytest.mark.shared
@@ -200,7 +200,7 @@ def test_no_byte_of_the_shared_shapes_changes(shared):
     for path in sorted((shared / "hostile" / "claude_md").glob("*.md")):
         original = path.read_bytes()
         data = place_section(original, TITLE, INSIDE)
-        assert remove(data) == original, path.name
+        assert remove_section(data) == original, path.name
         assert blocks(data) == 1
         if not path.name.startswith(("c04", "c05")):
             assert data.startswith(original), path.name

@@ -3,7 +3,7 @@
 import pytest
 
 from kept.recall.relevance import SURE, Likeness, topic_nearness
-from kept.recall.topics import LONGEST, belongs, intent_of, phrases_of
+from kept.recall.topics import LONGEST, count_topic_words, detect_intent, topic_phrases
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from kept.recall.topics import LONGEST, belongs, intent_of, phrases_of
     ],
 )
 def test_a_prompt_of_few_words_asks_for_its_topic_in_every_language(message, topic):
-    intent = intent_of(message)
+    intent = detect_intent(message)
     assert [each.name for each in intent.topics] == [topic]
     assert intent.bare
 
@@ -33,13 +33,13 @@ def test_a_prompt_of_few_words_asks_for_its_topic_in_every_language(message, top
     "message", ["thanks, that works", "好的谢谢", "write a haiku about autumn", "continue", "ja, mach weiter", ""]
 )
 def test_a_prompt_that_names_no_topic_asks_for_none(message):
-    assert not intent_of(message).topics
-    assert not intent_of(message).recent
+    assert not detect_intent(message).topics
+    assert not detect_intent(message).recent
 
 
 def test_a_prompt_that_asks_for_more_than_its_topic_is_not_bare():
-    assert not intent_of("write a Playwright test that fills the basket and pays with an expired card").bare
-    assert intent_of("release " * LONGEST).topics == ()
+    assert not detect_intent("write a Playwright test that fills the basket and pays with an expired card").bare
+    assert detect_intent("release " * LONGEST).topics == ()
 
 
 @pytest.mark.parametrize(
@@ -53,19 +53,19 @@ def test_a_prompt_that_asks_for_more_than_its_topic_is_not_bare():
     ],
 )
 def test_a_question_for_the_last_days_is_recognised(message):
-    assert intent_of(message).recent
+    assert detect_intent(message).recent
 
 
 def test_what_a_fix_of_yesterday_needs_is_no_question_for_the_last_days():
-    assert not intent_of("the parser we wrote yesterday drops the last line of a file without a newline").recent
+    assert not detect_intent("the parser we wrote yesterday drops the last line of a file without a newline").recent
 
 
 def test_a_memory_belongs_to_a_topic_by_its_own_words_in_any_language():
-    release = intent_of("release").topics
-    assert belongs("Bump the version and move the changelog before tagging.", release) > 1
-    assert belongs("发布之前先打标签", release)
-    assert not belongs("The oldest supported version of Rust is 1.74.", release)
-    assert "new version" in phrases_of(release)
+    release = detect_intent("release").topics
+    assert count_topic_words("Bump the version and move the changelog before tagging.", release) > 1
+    assert count_topic_words("发布之前先打标签", release)
+    assert not count_topic_words("The oldest supported version of Rust is 1.74.", release)
+    assert "new version" in topic_phrases(release)
 
 
 def test_a_topic_counts_where_little_else_is_asked_or_more_is_shared():
@@ -76,8 +76,8 @@ def test_a_topic_counts_where_little_else_is_asked_or_more_is_shared():
 
 def test_few_shared_words_need_a_meaning_that_is_not_far_where_meanings_were_compared():
     few = Likeness(words=0.48, topic=0.0, meaning=0.0, compared=False, shares=True)
-    assert few.together() == 0.48
-    assert few._replace(compared=True).together() == 0.0
-    assert few._replace(compared=True, meaning=0.35).together() == 0.48
-    assert Likeness(words=0.0, topic=0.0, meaning=SURE - 0.1, compared=True, shares=False).together() == 0.0
-    assert Likeness(words=0.0, topic=0.0, meaning=SURE - 0.1, compared=True, shares=True).together() == SURE - 0.1
+    assert few.best_part() == 0.48
+    assert few._replace(compared=True).best_part() == 0.0
+    assert few._replace(compared=True, meaning=0.35).best_part() == 0.48
+    assert Likeness(words=0.0, topic=0.0, meaning=SURE - 0.1, compared=True, shares=False).best_part() == 0.0
+    assert Likeness(words=0.0, topic=0.0, meaning=SURE - 0.1, compared=True, shares=True).best_part() == SURE - 0.1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.intake.triggers import fires
+from kept.intake.triggers import has_trigger
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from kept.intake.triggers import fires
     ],
 )
 def test_what_may_be_a_rule_a_decision_a_correction_or_a_cause_fires_in_every_language(prompt):
-    assert fires(prompt)
+    assert has_trigger(prompt)
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def test_what_may_be_a_rule_a_decision_a_correction_or_a_cause_fires_in_every_la
     ],
 )
 def test_a_plain_request_a_quoted_rule_and_a_few_words_do_not_fire(prompt):
-    assert not fires(prompt)
+    assert not has_trigger(prompt)
 
 
 def test_one_denial_alone_is_a_report_and_two_weak_words_may_be_a_rule():
-    assert not fires("the button of the form is not blue")
-    assert fires("the button is not red, only the border")
+    assert not has_trigger("the button of the form is not blue")
+    assert has_trigger("the button is not red, only the border")
 
 
 def test_a_rule_at_the_end_of_a_long_prompt_fires():
-    assert fires("word " * 5_000 + "never touch the lock file by hand")
+    assert has_trigger("word " * 5_000 + "never touch the lock file by hand")

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.event import Origin
-from kept.core.fold import apply
-from kept.core.memory import Accepted, Actor, Candidate, Evidence, Judged, Status
-from kept.core.statement import statement
+from kept.core.fold import apply_operation
+from kept.core.memory import Accepted, Actor, Candidate, CandidateVerdict, Evidence, Status
+from kept.core.statement import parse_statement
 from kept.curation.categories import rules_of
 from kept.curation.curate import curate
-from kept.curation.curate.values import saying, supersessions
-from kept.profiles import profile
+from kept.curation.curate.values import find_supersessions, parse_value_statement
+from kept.profiles import load_profile
 
 GOLD = Path(__file__).parents[3] / "shared" / "gold"
 
@@ -95,7 +95,7 @@ BOTH_STAND = [
 
 
 def pairs(*texts: str) -> list[tuple[int, int]]:
-    return list(supersessions([saying(each, statement(each, artifacts(each))) for each in texts]))
+    return list(find_supersessions([parse_value_statement(each, parse_statement(each, find_artifacts(each))) for each in texts]))
 
 
 @pytest.mark.parametrize(("earlier", "later"), REPLACED)
@@ -113,12 +113,12 @@ def test_of_annotated_memories_those_that_gave_way_give_way_and_no_other():
     rows = [json.loads(line) for path in sorted(GOLD.glob("*/gold.jsonl")) for line in path.read_text().splitlines()]
     texts = {each["id"]: each["text"] for each in rows}
     gone = {texts[each["id"]] for each in rows if each["final"] != "active"}
-    rules, superseded = rules_of(profile("coding")), []
+    rules, superseded = rules_of(load_profile("coding")), []
     for scope in sorted({each["scope"] for each in rows}):
         judged = [_annotated(each) for each in rows if each["scope"] == scope]
         memories = {}
         for operation in curate(judged, (), rules=rules):
-            memories.update(apply(memories, operation, Actor.MACHINE))
+            memories.update(apply_operation(memories, operation, Actor.MACHINE))
         superseded += [each.content for each in memories.values() if each.status is Status.SUPERSEDED]
     assert len(gone) == 25
     assert set(superseded) <= gone
@@ -130,7 +130,7 @@ def _annotated(row):
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     quote = Evidence(quote=row["text"], event=row["id"], session=row["id"], path="f", at=at, author="x", origin=origin)
     category = row["category"] if row["category"] != "known_issue" else "project_fact"
-    return Judged(
+    return CandidateVerdict(
         candidate=Candidate(
             id=row["id"],
             profile="coding",
@@ -141,7 +141,7 @@ def _annotated(row):
             trigger="gold",
             at=at,
             origin=origin,
-            artifacts=artifacts(row["text"]),
+            artifacts=find_artifacts(row["text"]),
             evidence=(quote,),
             reasoning="annotated",
         ),

@@ -5,15 +5,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from kept.core.dates.when import named_days, when, writes_month_first
-from kept.recall.ranking.event_time import bounded_by_event
+from kept.core.dates.when import is_month_first_locale, parse_day_range, parse_time_span
+from kept.recall.ranking.event_time import parse_event_bound
 
 ZONE = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 11, 22, 30, tzinfo=UTC)  # a Wednesday, 23:30 in Berlin
 
 
 def days(question):
-    found = when(question, NOW, ZONE)
+    found = parse_time_span(question, NOW, ZONE)
     if found is None:
         return None
     edges = [each.astimezone(ZONE).strftime("%Y-%m-%d") if each else "" for each in (found.since, found.until)]
@@ -133,9 +133,9 @@ def test_what_only_looks_like_a_time_is_none(question):
 
 
 def test_what_bounds_a_span_may_be_something_that_happened():
-    found = bounded_by_event("what broke before the big release")
+    found = parse_event_bound("what broke before the big release")
     assert (found.event, found.side, found.rest) == (("big", "release"), "until", "what broke")
-    assert bounded_by_event("since the migration").side == "since"
+    assert parse_event_bound("since the migration").side == "since"
 
 
 @pytest.mark.parametrize(
@@ -149,26 +149,31 @@ def test_what_bounds_a_span_may_be_something_that_happened():
     ],
 )
 def test_a_date_on_the_command_line_is_written_as_people_say_it(text, first, last):
-    assert [each.isoformat() for each in named_days(text, date(2026, 3, 10))] == [first, last]
+    assert [each.isoformat() for each in parse_day_range(text, date(2026, 3, 10))] == [first, last]
 
 
 @pytest.mark.parametrize("text", ["soon", "", "before monday", "monday and tuesday", "2026-02-30"])
 def test_what_is_more_or_less_than_a_date_is_none(text):
-    assert named_days(text, date(2026, 3, 10)) is None
+    assert parse_day_range(text, date(2026, 3, 10)) is None
 
 
 def test_the_rest_of_the_question_stays():
-    assert when("what did we decide last Tuesday about Parquet", NOW, ZONE).rest == "what did we decide about Parquet"
+    assert parse_time_span("what did we decide last Tuesday about Parquet", NOW, ZONE).rest == "what did we decide about Parquet"
 
 
 def test_a_long_or_strange_text_is_read_without_harm():
     for text in ("last " * 100_000, "-" * 5000, "mid-", "the end of", "0 days ago", "99999 weeks ago", "\x00 last \ud800 tuesday"):
-        when(text, NOW, ZONE)
+        parse_time_span(text, NOW, ZONE)
 
 
 def test_the_locale_decides_which_of_two_numbers_is_the_month_where_both_may_be():
     def first_day(question, locale):
-        return when(question, NOW, ZONE, month_first=writes_month_first({"LANG": locale})).since.astimezone(ZONE).date().isoformat()
+        return (
+            parse_time_span(question, NOW, ZONE, month_first=is_month_first_locale({"LANG": locale}))
+            .since.astimezone(ZONE)
+            .date()
+            .isoformat()
+        )
 
     assert first_day("10/01/2024", "de_DE.UTF-8") == "2024-01-10"
     assert first_day("10/01/2024", "en_US.UTF-8") == "2024-10-01"
@@ -190,7 +195,7 @@ def test_the_locale_decides_which_of_two_numbers_is_the_month_where_both_may_be(
     ],
 )
 def test_an_everyday_word_or_a_part_of_a_day_is_no_time(question):
-    found = when(question, NOW, ZONE)
+    found = parse_time_span(question, NOW, ZONE)
     assert found is None or (found.since < found.until and found.label in ("march 5", "5 march", "of 5 march"))
 
 

@@ -22,9 +22,9 @@ from pathlib import Path
 import pytest
 
 from kept.paths import Paths
-from kept.pipeline.run import Options, run
-from kept.pipeline.safety import check
-from kept.workspace import Workspace, opened
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.safety import check_home
+from kept.workspace import Workspace, open_workspace
 
 SAMPLE = Path(str(files("kept.sample") / "projects"))
 WRITES = (
@@ -235,7 +235,9 @@ def fill(folder: Path, files: Tree) -> Path:
 @contextmanager
 def desk_at(home: Path) -> Iterator[Workspace]:
     """A workspace inside this process."""
-    with opened(Paths(root=home, user=home), zone="UTC", env={"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"}) as workspace:
+    with open_workspace(
+        Paths(root=home, user=home), zone="UTC", env={"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"}
+    ) as workspace:
         yield workspace
 
 
@@ -260,14 +262,14 @@ def remembered(workspace: Workspace) -> list[tuple[str, str, str, bool]]:
 def state(home: Path) -> list[tuple[str, str, str, bool]]:
     """What is remembered in a home that is whole; fails where ``kept check`` would find damage."""
     with desk_at(home) as workspace:
-        assert check(workspace).damage == ()
+        assert check_home(workspace).damage == ()
         return remembered(workspace)
 
 
 def ran(home: Path, *paths: Path) -> list[tuple[str, str, str, bool]]:
     """Run over transcripts (the sample where none is named) in this process, and return what is remembered then."""
     with desk_at(home) as workspace:
-        run(workspace, list(paths) or [SAMPLE], Options())
+        run_pipeline(workspace, list(paths) or [SAMPLE], RunOptions())
         return remembered(workspace)
 
 

@@ -11,8 +11,8 @@ from faults import SAMPLE, desk_at, environment, kept, memory_file, ran, remembe
 
 from kept.core.errors import StoreError
 from kept.memories import person
-from kept.memories.backups import safeguard
-from kept.store.backups import add_copy, is_intact, kept_copies, rotate
+from kept.memories.backups import make_daily_backup
+from kept.store.backups import add_backup, is_intact, list_backups, rotate
 from kept.store.sqlite import SqliteStore
 
 WRITER = Path(__file__).parent / "writer.py"
@@ -42,7 +42,7 @@ def backups_under_writers(folder: Path, count: int) -> None:
                 copy = folder / f"copy{number}.db"
                 workspace.store.copy_to(copy)
                 with SqliteStore(copy) as store:
-                    assert store.damage() == ()
+                    assert store.find_damage() == ()
                     texts = {each.content for each in store.log.memories()}
                     sizes.append(len(texts))
                 for writer in range(2):  # each writer's sentences are there from the first to some last one: one moment
@@ -119,18 +119,18 @@ def test_a_newer_damaged_copy_never_pushes_out_an_older_good_one(tmp_path):
     folder.mkdir()
     with desk_at(home) as workspace:
         for day in range(1, 7):
-            made = add_copy(workspace.store, folder, f"2026-01-0{day}")
+            made = add_backup(workspace.store, folder, f"2026-01-0{day}")
             if day > 2:
                 data = bytearray(made.read_bytes())
                 data[len(data) // 2] ^= 1
                 made.write_bytes(data)
-            person.add(workspace, f"Rule {day} holds for crate c{day}.", "constraint")
+            person.create_memory(workspace, f"Rule {day} holds for crate c{day}.", "constraint")
         rotate(folder, 2)
-        intact = [each for each in kept_copies(folder) if is_intact(each)]
+        intact = [each for each in list_backups(folder) if is_intact(each)]
         assert len(intact) == 2
         for each in intact:
             with SqliteStore(each) as store:
-                assert store.damage() == ()
+                assert store.find_damage() == ()
         assert len(remembered(workspace)) > 6
 
 
@@ -151,10 +151,10 @@ def test_a_daily_backup_onto_a_full_disk_is_told_and_leaves_the_old_ones(tmp_pat
     before = ran(home)
     folder = store_of(home).parent / "backups"
     with tmpfs(folder, "size=1m,mode=700") as disk, desk_at(home) as workspace:
-        old = add_copy(workspace.store, disk, "2020-01-01")
+        old = add_backup(workspace.store, disk, "2020-01-01")
         stuffed(disk, spare=65_536)
         with pytest.raises(StoreError, match=r"full|space"):
-            safeguard(workspace)
+            make_daily_backup(workspace)
         assert is_intact(old)
         assert sorted(each.name for each in disk.iterdir()) == sorted([old.name, "ballast"])
         assert remembered(workspace) == before

@@ -25,7 +25,7 @@ from faults import (
 )
 
 from kept.core.errors import DamagedError, KeptError
-from kept.pipeline.safety import check
+from kept.pipeline.safety import check_home
 from kept.store.sqlite import SqliteStore
 
 PAGE = 4096
@@ -66,7 +66,7 @@ def found(home: Path) -> tuple[str, ...]:
     """What ``check`` names; the refusal to open or read the store counts as naming it."""
     try:
         with desk_at(home) as workspace:
-            return check(workspace).damage
+            return check_home(workspace).damage
     except KeptError as error:
         return (str(error),)
 
@@ -75,7 +75,7 @@ def amiss(home: Path) -> bool:
     """Whether the store by itself finds damage: what `found` asks as well, in half the time."""
     try:
         with SqliteStore(store_of(home)) as store:
-            return bool(store.damage())
+            return bool(store.find_damage())
     except KeptError:
         return True
 

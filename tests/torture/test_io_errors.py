@@ -25,7 +25,7 @@ from faults import (
 )
 
 from kept.core.errors import KeptError
-from kept.pipeline.safety import check
+from kept.pipeline.safety import check_home
 
 ERRORS = ("EIO", "ENOSPC", "EDQUOT")
 FIFTIETH = 50
@@ -78,8 +78,8 @@ def test_a_failing_call_here_and_there_is_told_and_tears_nothing(worlds, error, 
 def test_what_a_failed_write_could_not_delete_is_gone_after_the_next_run_though_the_file_is_right(tmp_path):
     ran(tmp_path)
     with desk_at(tmp_path) as workspace:
-        (now,) = workspace.store.output(str(memory_file(tmp_path)))
-        workspace.store.intend(str(memory_file(tmp_path)), now)
+        (now,) = workspace.store.output_states(str(memory_file(tmp_path)))
+        workspace.store.save_pending_output(str(memory_file(tmp_path)), now)
     memory_file(tmp_path).with_name(".kept-0123456789abcdef.tmp").write_bytes(b"")
     ran(tmp_path)
     assert not leftovers(tmp_path)
@@ -153,7 +153,7 @@ def lied_to(made: World, number: int) -> bool:
     assert "Traceback" not in done.err, done.err
     try:
         with desk_at(home) as workspace:
-            named, there = check(workspace).damage, remembered(workspace)
+            named, there = check_home(workspace).damage, remembered(workspace)
     except KeptError as error:
         named, there = (str(error),), []
     assert done.code or named or there == made.new, "it told of a success that is not there, and nothing names the damage"

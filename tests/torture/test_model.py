@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.errors import UsageError
-from kept.core.markup import sentence
+from kept.core.markup import to_fact_text
 from kept.memories import history, person
-from kept.pipeline.run import Options, run
-from kept.pipeline.safety import check, rebuild
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.safety import check_home, rebuild_store
 from talking import forget_ids
 
 CATEGORIES = ("constraint", "decision", "preference")
@@ -71,7 +71,7 @@ class Remembering(RuleBasedStateMachine):
     @initialize(sample=st.booleans())
     def begin(self, sample) -> None:
         if sample:
-            run(self.workspace, [SAMPLE], Options())
+            run_pipeline(self.workspace, [SAMPLE], RunOptions())
             self.model.steps.append(Step([(number, _changes(row)) for number, row in self.stored().items()]))
 
     def stored(self) -> dict[str, Row]:
@@ -85,7 +85,7 @@ class Remembering(RuleBasedStateMachine):
         return found[pick % len(found)] if found else None
 
     def do(self, change, *changes: tuple[str, dict], forgets: bool = False) -> None:
-        settle(self.workspace, change)
+        apply_person_change(self.workspace, change)
         self.model.steps.append(Step(list(changes), forgets=forgets))
 
     def words(self) -> str:
@@ -95,64 +95,64 @@ class Remembering(RuleBasedStateMachine):
     @rule(category=st.sampled_from(CATEGORIES), agent=st.booleans())
     def add(self, category, agent) -> None:
         words = self.words()
-        made, _ = settle(self.workspace, lambda: person.add(self.workspace, words, category, agent=agent))
+        made, _ = apply_person_change(self.workspace, lambda: person.create_memory(self.workspace, words, category, agent=agent))
         status = "held" if agent else "active"
         self.model.steps.append(Step([(made.id, {"category": category, "content": words, "status": status, "pinned": False})]))
 
     @rule(category=st.sampled_from(CATEGORIES))
     def add_and_be_cut_short_before_the_file_is_written(self, category) -> None:
         words = self.words()
-        made = person.add(self.workspace, words, category)
+        made = person.create_memory(self.workspace, words, category)
         self.model.steps.append(Step([(made.id, {"category": category, "content": words, "status": "active", "pinned": False})]))
         self.reopen()
-        settle(self.workspace, lambda: None)
+        apply_person_change(self.workspace, lambda: None)
 
     @rule(pick=PICK)
     def add_what_is_there(self, pick) -> None:
-        number = self.among(pick, "active", "held")
+        number = self.items_within(pick, "active", "held")
         if number:
             memory = self.workspace.store.log.memory(number)
             if memory.scope == "user":
                 with pytest.raises(UsageError, match="already"):
-                    person.add(self.workspace, memory.content.upper(), "constraint")
+                    person.create_memory(self.workspace, memory.content.upper(), "constraint")
 
     @rule()
     def be_cut_short_inside_a_change(self) -> None:
         with suppress(KeyboardInterrupt), self.workspace.store.transaction():
-            person.add(self.workspace, self.words(), "constraint")
+            person.create_memory(self.workspace, self.words(), "constraint")
             raise KeyboardInterrupt
 
     @rule(pick=PICK, category=st.sampled_from([None, *CATEGORIES]))
     def edit(self, pick, category) -> None:
-        number, words = self.among(pick), self.words()
+        number, words = self.items_within(pick), self.words()
         if number:
             change = {"content": words} | ({"category": category} if category else {})
             self.do(lambda: person.edit(self.workspace, number, words, category=category), (number, change))
 
     @rule(pick=PICK)
     def retire(self, pick) -> None:
-        if number := self.among(pick, "active", "held"):
+        if number := self.items_within(pick, "active", "held"):
             self.do(lambda: person.retire(self.workspace, number), (number, {"status": "retired"}))
 
     @rule(pick=PICK)
     def approve(self, pick) -> None:
-        if number := self.among(pick, "held", "retired", "rejected"):
+        if number := self.items_within(pick, "held", "retired", "rejected"):
             self.do(lambda: person.approve(self.workspace, number), (number, {"status": "active"}))
 
     @rule(pick=PICK)
     def reject(self, pick) -> None:
-        if number := self.among(pick, "held"):
+        if number := self.items_within(pick, "held"):
             self.do(lambda: person.reject(self.workspace, number), (number, {"status": "rejected"}))
 
     @rule(pick=PICK, on=st.booleans())
     def pin(self, pick, on) -> None:
-        number = self.among(pick, "active")
+        number = self.items_within(pick, "active")
         if number and self.model.rows()[number][3] != on:  # else nothing happens that could be undone
             self.do(lambda: person.pin(self.workspace, number, on=on), (number, {"pinned": on}))
 
     @rule(pick=PICK)
     def forget(self, pick) -> None:
-        if number := self.among(pick):
+        if number := self.items_within(pick):
             change = {"content": "", "status": "retired", "pinned": False}
             self.do(lambda: forget_ids(self.workspace, [number]), (number, change), forgets=True)
 
@@ -163,7 +163,7 @@ class Remembering(RuleBasedStateMachine):
             with pytest.raises(UsageError):
                 history.undo(self.workspace)
             return
-        settle(self.workspace, lambda: history.undo(self.workspace))
+        apply_person_change(self.workspace, lambda: history.undo(self.workspace))
         last.off = True
         self.model.undos.append([last])
 
@@ -174,7 +174,7 @@ class Remembering(RuleBasedStateMachine):
             with pytest.raises(UsageError):
                 history.redo(self.workspace)
             return
-        settle(self.workspace, lambda: history.redo(self.workspace))
+        apply_person_change(self.workspace, lambda: history.redo(self.workspace))
         for step in last:
             step.off = False
 
@@ -182,7 +182,7 @@ class Remembering(RuleBasedStateMachine):
         """The memories that stand in the file, each with its line."""
         path = memory_file(self.home)
         lines = path.read_text().splitlines() if path.exists() else []
-        shown = {sentence(row[1]): number for number, row in self.model.rows().items() if row[1] and row[2] == "active"}
+        shown = {to_fact_text(row[1]): number for number, row in self.model.rows().items() if row[1] and row[2] == "active"}
         found = []
         for place, line in enumerate(lines):
             for words, number in shown.items():
@@ -219,12 +219,12 @@ class Remembering(RuleBasedStateMachine):
         path = memory_file(self.home)
         text = path.read_bytes()
         (lambda: path.write_bytes(b""), lambda: path.write_bytes(bytes(1000)), path.unlink)[pick % 3]()
-        settle(self.workspace, lambda: None)
+        apply_person_change(self.workspace, lambda: None)
         assert path.read_bytes() == text
 
     @rule()
     def run_again(self) -> None:
-        run(self.workspace, [SAMPLE] if any(self.workspace.store.archive.files()) else [], Options())
+        run_pipeline(self.workspace, [SAMPLE] if any(self.workspace.store.archive.files()) else [], RunOptions())
 
     @rule()
     def read_all_again(self) -> None:
@@ -232,16 +232,16 @@ class Remembering(RuleBasedStateMachine):
         if not self.workspace.store.archive.files() or any(step.off for step in self.model.steps):
             return
         before = self.stored()
-        run(self.workspace, [SAMPLE], Options(force=True))
+        run_pipeline(self.workspace, [SAMPLE], RunOptions(force=True))
         gone = [(number, {"status": row[2]}) for number, row in self.stored().items() if row != before[number]]
         if gone:
-            assert self.workspace.store.log.forgotten()
+            assert self.workspace.store.log.forgotten_fingerprints()
             assert {change["status"] for _, change in gone} == {"retired"}
             self.model.steps.append(Step(gone))
 
     @rule()
     def rebuild(self) -> None:
-        rebuild(self.workspace)
+        rebuild_store(self.workspace)
 
     @rule()
     def reopen(self) -> None:
@@ -254,7 +254,7 @@ class Remembering(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_damaged(self) -> None:
-        assert check(self.workspace).damage == ()
+        assert check_home(self.workspace).damage == ()
 
     @invariant()
     def the_file_shows_active_memories_and_no_others(self) -> None:
@@ -263,11 +263,11 @@ class Remembering(RuleBasedStateMachine):
         if len(text) < 10_000:
             for _, content, status, _ in rows:
                 if status == "active":
-                    assert sentence(content) in text
-        active = {sentence(content) for _, content, status, _ in rows if status == "active"}
+                    assert to_fact_text(content) in text
+        active = {to_fact_text(content) for _, content, status, _ in rows if status == "active"}
         for _, content, status, _ in rows:
-            if content and status in ("retired", "rejected") and not any(sentence(content) in each for each in active):
-                assert f"- {sentence(content)}" not in text
+            if content and status in ("retired", "rejected") and not any(to_fact_text(content) in each for each in active):
+                assert f"- {to_fact_text(content)}" not in text
 
 
 def _changes(row: Row) -> dict:

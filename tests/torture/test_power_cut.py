@@ -104,7 +104,7 @@ def test_a_power_cut_during_an_export_leaves_the_old_file_or_the_new(disk, tmp_p
     versions = {b""}
     for number in range(CUTS):
         with desk_at(home) as workspace:
-            person.add(workspace, f"Rule number {number} is for crate {number}.", "constraint")
+            person.create_memory(workspace, f"Rule number {number} is for crate {number}.", "constraint")
         versions.add(kept(home, "export").out.encode())
         command = [sys.executable, "-m", "kept", "export", "--output", str(out), "--home", str(home)]
         old = set(disk.place.iterdir())

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from faults import SAMPLE, desk_at, environment, kept, memory_file, need, ran, remembered, state, store_of, traced
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.errors import StoreError
 from kept.local import files
 from kept.memories import person
 from kept.outputs import write as writing
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store import database
 from waiting import until
 
@@ -63,7 +63,7 @@ def all_there(home: Path, folder: Path, how: str, processes: int, count: int) ->
     if how == "files":
         with desk_at(home) as workspace:
             text = memory_file(home).read_bytes()
-            settle(workspace, lambda: None)
+            apply_person_change(workspace, lambda: None)
             assert memory_file(home).read_bytes() == text, "the file was behind the store"
 
 
@@ -93,10 +93,10 @@ def test_a_change_that_takes_long_holds_no_lock(tmp_path):
 
     def slowly():
         assert kept(tmp_path, "add", RULE, "--type", "constraint").code == 0
-        return person.add(workspace, "Kiwis pack crate 9 first.", "constraint")
+        return person.create_memory(workspace, "Kiwis pack crate 9 first.", "constraint")
 
     with desk_at(tmp_path) as workspace:
-        settle(workspace, slowly)
+        apply_person_change(workspace, slowly)
         contents = {content for _, content, _, _ in remembered(workspace)}
     assert {RULE, "Kiwis pack crate 9 first."} <= contents
     assert RULE in memory_file(tmp_path).read_text()
@@ -105,7 +105,7 @@ def test_a_change_that_takes_long_holds_no_lock(tmp_path):
 
 def test_an_edit_between_our_read_and_our_write_is_kept_beside_ours(tmp_path, monkeypatch):
     ran(tmp_path)
-    path, real, edits = memory_file(tmp_path), files.write, []
+    path, real, edits = memory_file(tmp_path), files.write_if_unchanged, []
 
     def write(target, data, *, expect, root, links=None):
         if target == path and not edits:
@@ -118,7 +118,7 @@ def test_an_edit_between_our_read_and_our_write_is_kept_beside_ours(tmp_path, mo
     monkeypatch.setattr(writing.files, "write", write)
     assert edits == []
     with desk_at(tmp_path) as workspace:
-        settle(workspace, lambda: person.add(workspace, RULE, "constraint"))
+        apply_person_change(workspace, lambda: person.create_memory(workspace, RULE, "constraint"))
     text = path.read_text()
     assert edits
     assert RULE in text
@@ -128,7 +128,7 @@ def test_an_edit_between_our_read_and_our_write_is_kept_beside_ours(tmp_path, mo
 
 def test_an_edit_at_every_try_is_never_written_over(tmp_path, monkeypatch):
     ran(tmp_path)
-    path, real, count = memory_file(tmp_path), files.write, []
+    path, real, count = memory_file(tmp_path), files.write_if_unchanged, []
 
     def write(target, data, *, expect, root, links=None):
         count.append(1)
@@ -137,7 +137,7 @@ def test_an_edit_at_every_try_is_never_written_over(tmp_path, monkeypatch):
 
     monkeypatch.setattr(writing.files, "write", write)
     with desk_at(tmp_path) as workspace:
-        _, told = settle(workspace, lambda: person.add(workspace, RULE, "constraint"))
+        _, told = apply_person_change(workspace, lambda: person.create_memory(workspace, RULE, "constraint"))
     assert any("changed since it was read" in each for each in told.problems)
     for number in range(1, len(count) + 1):
         assert f"Edit number {number} of mine." in path.read_text()
@@ -182,7 +182,7 @@ def test_a_forked_process_is_refused_the_connection_and_the_parent_keeps_it(tmp_
         answers.close()
         answers.join_thread()
         assert "forked" in answer
-        person.add(workspace, RULE, "constraint")
+        person.create_memory(workspace, RULE, "constraint")
     state(tmp_path)
 
 
@@ -250,7 +250,7 @@ def test_a_reader_that_never_ends_is_named_after_a_while_and_nothing_is_lost(tmp
     reader.execute("BEGIN")
     reader.execute("SELECT * FROM memories").fetchall()
     with desk_at(tmp_path) as workspace, pytest.raises(StoreError, match="locked"):
-        person.add(workspace, RULE, "constraint")
+        person.create_memory(workspace, RULE, "constraint")
     reader.close()
     assert state(tmp_path) == before
     assert kept(tmp_path, "add", RULE, "--type", "constraint").code == 0
@@ -261,14 +261,14 @@ def test_a_command_whose_output_nobody_reads_blocks_no_writer(tmp_path):
     ran(tmp_path)
     with desk_at(tmp_path) as workspace, workspace.store.transaction():
         for number in range(200):
-            person.add(workspace, f"Rule {number} holds for crate c{number}. " + "x" * 400, "constraint")
+            person.create_memory(workspace, f"Rule {number} holds for crate c{number}. " + "x" * 400, "constraint")
     command = [sys.executable, "-m", "kept", "export", "--home", str(tmp_path)]
     stuck = subprocess.Popen(command, env=environment(tmp_path), stdout=subprocess.PIPE)
     assert stuck.stdout is not None
     assert stuck.stdout.read(1) == b"{"
     assert stuck.poll() is None
     with desk_at(tmp_path) as workspace:
-        person.add(workspace, RULE, "constraint")
+        person.create_memory(workspace, RULE, "constraint")
     stuck.kill()
     stuck.stdout.close()
     stuck.wait()
@@ -284,7 +284,7 @@ def test_a_run_and_a_person_at_once_both_get_their_way(tmp_path):
             if stage == "curating" and not told:
                 told.append(kept(tmp_path, "add", RULE, "--type", "constraint"))
 
-        run(workspace, [SAMPLE], Options(), progress=progress)
+        run_pipeline(workspace, [SAMPLE], RunOptions(), progress=progress)
     assert [each.code for each in told] == [0]
     assert RULE in memory_file(tmp_path).read_text()
     assert any(content == RULE for _, content, _, _ in state(tmp_path))

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from faults import SAMPLE, desk_at, kept, memory_file, need, ran, remembered, state, store_of, tmpfs, written
 
-from kept.memories.browse import exported
+from kept.memories.browse import to_export
 
 
 @pytest.fixture
@@ -129,5 +129,5 @@ def test_a_clock_that_jumps_expires_and_reorders_nothing_for_good(tmp_path, jump
     assert kept(tmp_path, "undo").code == 0, "the order of passes is that of their numbers, not of the clock"
     with desk_at(tmp_path) as workspace:
         assert ALSO not in {content for _, content, status, _ in remembered(workspace) if status == "active"}
-        assert all(exported(workspace, each) for each in workspace.store.log.memories())
+        assert all(to_export(workspace, each) for each in workspace.store.log.memories())
     assert memory_file(tmp_path).exists()

@@ -39,7 +39,7 @@ class Warm:
         environment = {**environment, **({"LD_PRELOAD": str(library)} if library else {})}
         command = [sys.executable, __file__, str(folder / "scratch")]
         self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(environment), bufsize=0)
-        self._heard = b""
+        self._read_result = b""
 
     def run(
         self,
@@ -55,9 +55,9 @@ class Warm:
         A ``fault`` (which writing call, from 1; the error number; whether all later ones fail as well) needs the library. Call 0 is
         none; ``trail`` holds the names of all calls then.
         """
-        number = self._begin(home, arguments, held=bool(prefix), limits=limits, fault=fault)
+        number = self._begin_write(home, arguments, held=bool(prefix), limits=limits, fault=fault)
         tracer = _held(number, prefix) if prefix else None
-        return self._end(tracer)
+        return self._last_events(tracer)
 
     def step(
         self, home: Path, arguments: Sequence[object], strace: str, calls: str, at: Callable[[], None]
@@ -66,7 +66,7 @@ class Warm:
         then.
         """
         self._log.write_bytes(b"")
-        number = self._begin(home, arguments, held=True)
+        number = self._begin_write(home, arguments, held=True)
         names = ",".join(f"?{each}" for each in calls.split(","))
         how = ["-e", f"trace={names}", "-e", f"inject={names}:signal=SIGSTOP"]
         tracer = _held(number, [strace, "-f", "-qq", "-o", str(self._log), *how])
@@ -78,7 +78,7 @@ class Warm:
                     told += found.end()
                     at(found[1].decode())
                     os.kill(number, signal.SIGCONT)
-        return self._end(tracer)
+        return self._last_events(tracer)
 
     def _begin(
         self,
@@ -106,17 +106,17 @@ class Warm:
     def _answer(self) -> int:
         while not self._ended(1):
             pass
-        line, _, self._heard = self._heard.partition(b"\n")
+        line, _, self._read_result = self._read_result.partition(b"\n")
         return int(line)
 
     def _ended(self, wait: float) -> bool:
         """Whether the process that forks has told another number."""
         assert self._server.stdout is not None
-        if b"\n" not in self._heard and select.select([self._server.stdout], [], [], wait)[0]:
+        if b"\n" not in self._read_result and select.select([self._server.stdout], [], [], wait)[0]:
             told = os.read(self._server.stdout.fileno(), 100)
             assert told, "the process that forks has ended"
-            self._heard += told
-        return b"\n" in self._heard
+            self._read_result += told
+        return b"\n" in self._read_result
 
     def close(self) -> None:
         """End the process."""
@@ -203,8 +203,8 @@ def _do(main: Callable[[Sequence[str]], NoReturn], asked: Mapping[str, Any]) -> 
 def _leave_trail(place: Path) -> None:
     library = ctypes.CDLL(None)
     library.disarm()
-    library.called.restype = ctypes.c_char_p
-    place.write_bytes(b"\n".join(library.called(number) for number in range(library.made())))
+    library.match_anchors.restype = ctypes.c_char_p
+    place.write_bytes(b"\n".join(library.match_anchors(number) for number in range(library.made())))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from time import monotonic
 
 from faults import desk_at, ran
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.memories import person
 
 
@@ -26,9 +26,9 @@ def main(home: str, acked: str, name: str, count: str, how: str) -> None:
         for number in range(int(count)):
             text = f"Rule {number} of {name} holds for crate {name}{number}."
             if how == "files":
-                settle(workspace, lambda text=text: person.add(workspace, text, "constraint"))
+                apply_person_change(workspace, lambda text=text: person.create_memory(workspace, text, "constraint"))
             else:
-                person.add(workspace, text, "constraint")
+                person.create_memory(workspace, text, "constraint")
             os.write(handle, f"{text}\n".encode())
     sys.stdout.write(f"{int(count) / (monotonic() - started):.1f} operations/s\n")
 

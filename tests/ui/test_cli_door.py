@@ -9,7 +9,7 @@ import sys
 import pytest
 from cli_world import RULE, command, kept, told, transcript
 
-from kept.cli.call import hoist
+from kept.cli.call import split_global_options
 from kept.cli.hook import EVENTS
 from kept.cli.registry import COMMANDS, EVERYDAY
 from kept.memories import browse
@@ -119,7 +119,7 @@ def test_global_options_stand_before_or_after_the_command(capsys, home, tmp_path
 
 
 def test_nothing_after_a_double_dash_is_a_global_option():
-    call, rest = hoist(["add", "--type", "goal", "--", "--home", "x"])
+    call, rest = split_global_options(["add", "--type", "goal", "--", "--home", "x"])
     assert call.home is None
     assert rest == ["add", "--type", "goal", "--", "--home", "x"]
 
@@ -170,8 +170,8 @@ def test_an_unexpected_error_shows_its_place_and_none_of_its_words(capsys, home,
     def broken(workspace):
         raise ValueError("words of a transcript")
 
-    monkeypatch.setattr(browse, "names", broken, raising=False)
-    monkeypatch.setattr("kept.cli.commands.status.state", broken)
+    monkeypatch.setattr(browse, "list_profiles", broken, raising=False)
+    monkeypatch.setattr("kept.cli.commands.status.load_status", broken)
     code, out, err = kept(capsys, "status")
     assert (code, out) == (2, "")
     assert err.startswith("kept: something unexpected went wrong: ValueError (")
@@ -188,7 +188,7 @@ def test_an_error_of_the_system_is_one_line_with_its_trace_in_the_log(capsys, ho
     def broken(_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("kept.cli.commands.status.state", broken)
+    monkeypatch.setattr("kept.cli.commands.status.load_status", broken)
     code, out, err = kept(capsys, "status")
     log = home / ".local" / "share" / "kept" / "errors.log"
     assert (code, out, err) == (2, "", f"kept: the system said: No space left on device; the trace is in {log}\n")

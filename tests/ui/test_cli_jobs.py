@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from cli_world import RULE, kept, told, transcript
 
-from kept.pipeline.jobs import folder
+from kept.pipeline.jobs import jobs_folder
 from obedient import obey
 from prepared import Prepared, do
 
@@ -183,7 +183,7 @@ def test_a_wrong_call_is_an_error_of_usage(capsys, home, arguments):
 
 
 def test_the_folder_of_jobs_lies_in_kepts_own_state():
-    assert folder(SimpleNamespace(paths=SimpleNamespace(state=Path("/s")))) == Path("/s/jobs")
+    assert jobs_folder(SimpleNamespace(paths=SimpleNamespace(state=Path("/s")))) == Path("/s/jobs")
 
 
 def test_a_claim_that_is_not_clear_alone_is_a_job_of_its_own_before_it_is_remembered(capsys, home):

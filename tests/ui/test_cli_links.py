@@ -6,7 +6,7 @@ import json
 import pytest
 from cli_world import RULE, kept, told
 
-from kept.cli.hook import answer
+from kept.cli.hook import answer_event
 
 
 def test_a_link_anywhere_in_the_state_folder_stops_every_command_before_it_writes(capsys, home, tmp_path_factory):
@@ -55,7 +55,7 @@ def test_a_hook_writes_nothing_where_the_state_folder_is_a_link_to_another_place
     payload = {"session_id": "s", "transcript_path": str(home / "s.jsonl"), "prompt": "hello"}
     for event in ("session-start", "prompt", "session-end", "nonsense"):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(payload).encode())))
-        assert answer([event, "--home", str(home)]) == 0
+        assert answer_event([event, "--home", str(home)]) == 0
     assert [*outside.rglob("*")] == []
 
 

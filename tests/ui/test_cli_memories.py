@@ -5,7 +5,7 @@ import json
 import pytest
 from cli_world import OTHER, RULE, kept, memory_file, told, transcript
 
-from kept.llm.adapters import Scripted
+from kept.llm.adapters import ScriptedModel
 from kept.llm.client import LlmClient
 
 
@@ -267,7 +267,7 @@ def test_a_trial_of_the_model_is_sent_only_after_a_yes_and_tells_nothing_of_what
     kept(capsys, "config", "set", "llm.adapter", "command")
     kept(capsys, "config", "set", "llm.command", "walnut --json")
     kept(capsys, "add", "The walnut harvest is on Tuesday.", "--type", "decision")
-    monkeypatch.setattr("kept.llm.models.asker", lambda *_, **__: LlmClient(lambda: Scripted(answer)))
+    monkeypatch.setattr("kept.llm.models.create_llm_client", lambda *_, **__: LlmClient(lambda: ScriptedModel(answer)))
     code, _, err = kept(capsys, "config", "try")
     assert (code, asked) == (2, [])
     assert "--yes" in err

@@ -23,9 +23,9 @@ def test_showing_a_profile_says_everything_about_each_category(capsys, home):
 
 
 def test_every_built_in_profile_is_whole_and_documented():
-    for name in profiles.names():
-        assert profiles.check(profiles.source(name)[0]) == ()
-        made = profiles.profile(name)
+    for name in profiles.list_profiles():
+        assert profiles.check_profile(profiles.read_profile_text(name)[0]) == ()
+        made = profiles.load_profile(name)
         for each in made.categories:
             assert each.belongs
             assert each.excludes
@@ -36,7 +36,7 @@ def test_every_built_in_profile_is_whole_and_documented():
 def test_a_profile_of_ones_own_is_a_copy_that_works_at_once(capsys, home):
     assert kept(capsys, "profiles", "new", "mine", "--like", "companion")[0] == 0
     assert kept(capsys, "profiles", "check", "mine")[0] == 0
-    assert profiles.profile("mine", home / ".config" / "kept" / "profiles").id == "mine"
+    assert profiles.load_profile("mine", home / ".config" / "kept" / "profiles").id == "mine"
     assert kept(capsys, "profiles", "new", "mine")[0] == 2
     assert kept(capsys, "status", "--profile", "mine")[0] == 0
 
@@ -59,7 +59,7 @@ def test_every_mistake_in_a_profile_is_told_with_its_setting_and_what_is_allowed
 
 
 def test_what_is_of_the_right_kind_and_still_cannot_be_is_told_too():
-    text = profiles.source("vault")[0]
+    text = profiles.read_profile_text("vault")[0]
     for before, after, setting in (
         ('identity = "identity"', 'idendity = "identity"', "intents.idendity"),
         ('goal = "goals"', 'goal = "dreams"', "intents.goal"),
@@ -69,7 +69,7 @@ def test_what_is_of_the_right_kind_and_still_cannot_be_is_told_too():
         ("memory_bytes = 24000", "memory_bytes = 60000", "outputs.memory_bytes"),
         ('id = "goals"', 'id = "identity"', "categories"),
     ):
-        assert setting in [each.setting for each in profiles.check(text.replace(before, after))]
+        assert setting in [each.setting for each in profiles.check_profile(text.replace(before, after))]
 
 
 def test_a_broken_profile_of_ones_own_hides_no_other(capsys, home):

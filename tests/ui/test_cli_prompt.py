@@ -79,7 +79,7 @@ def test_declared_categories_can_be_used_by_a_person_too(capsys, home):
 
 def test_an_editor_of_the_users_choice_is_started_on_the_file(capsys, home, monkeypatch):
     monkeypatch.setenv("EDITOR", "sed -i s/dozen/score/")
-    monkeypatch.setattr("kept.cli.commands.prompt.on_terminal", lambda: True)
+    monkeypatch.setattr("kept.cli.commands.prompt.is_interactive", lambda: True)
     assert kept(capsys, "prompt", "edit")[0] == 0
     assert "some a score" in (home / OWN).read_text()
 

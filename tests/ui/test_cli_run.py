@@ -6,7 +6,7 @@ import re
 import pytest
 from cli_world import OTHER, RULE, contents, kept, memory_file, told, transcript
 
-from kept.local.files import locked
+from kept.local.files import hold_lock
 
 KEYS = [
     "sources",
@@ -99,7 +99,7 @@ def test_what_cannot_be_read_is_named_with_its_reason_and_exits_1(capsys, home, 
 
 def test_a_second_run_at_the_same_time_says_so_and_exits_0(capsys, home):
     (home / ".local/share/kept").mkdir(parents=True)
-    with locked(home / ".local/share/kept/run.lock"):
+    with hold_lock(home / ".local/share/kept/run.lock"):
         code, out, err = kept(capsys, "run")
         assert (code, out) == (0, "")
         assert err.startswith("kept: already running as process ")

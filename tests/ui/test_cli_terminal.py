@@ -15,7 +15,7 @@ import pytest
 from cli_world import OTHER, RULE, command, kept, memory_file, told, transcript
 
 from kept.cli import front
-from kept.cli.show import entry, json_text, safe
+from kept.cli.show import hanging_line, json_text, to_safe_line
 
 LONG = (
     "Never write to `deploy.log` from a background job in this repo, always send the message to the `notify` queue and "
@@ -146,26 +146,26 @@ def test_a_named_folder_is_offered_to_be_followed(capsys, home):
 
 @pytest.mark.parametrize("char", ["\x1b", "\r", "\x07", "\x9b", "\u202e", "\u200b", "\x00", "\u2066", "\udc80"])
 def test_no_character_that_moves_or_hides_gets_to_the_screen(char):
-    assert char not in safe(f"a{char}b")
+    assert char not in to_safe_line(f"a{char}b")
     assert char not in json_text({"words": f"a{char}b"})
     assert json.loads(json_text({"words": f"a{char}b"}))["words"] == f"a{char}b"
 
 
 def test_a_line_is_one_line_whatever_its_words(capsys):
-    front_line = entry([("id  ", "")], "two\nlines\u2028three")
-    assert safe("".join(words for words, _ in (*front_line.head, *front_line.body))) == "id  two lines three"
+    front_line = hanging_line([("id  ", "")], "two\nlines\u2028three")
+    assert to_safe_line("".join(words for words, _ in (*front_line.head, *front_line.body))) == "id  two lines three"
 
 
 def test_a_key_that_was_not_offered_is_asked_again(monkeypatch):
     pressed = iter("?\r Y")
-    monkeypatch.setattr(front, "pressed_key", lambda: next(pressed))
-    assert front.key("yn") == "y"
+    monkeypatch.setattr(front, "read_keystroke", lambda: next(pressed))
+    assert front.read_key("yn") == "y"
 
 
 @pytest.mark.parametrize("nothing", ["", "\x04"])
 def test_nobody_at_the_terminal_means_the_last_choice(monkeypatch, nothing):
-    monkeypatch.setattr(front, "pressed_key", lambda: nothing)
-    assert front.key("yn") == "n"
+    monkeypatch.setattr(front, "read_keystroke", lambda: nothing)
+    assert front.read_key("yn") == "n"
 
 
 def test_help_is_plain(capsys, home):

@@ -17,9 +17,9 @@ from hook_world import SESSION, harbor, hook, injected, log_of, payload
 from kept.cli.hook import EVENTS
 from kept.core.fence import GUARD, NOTICE, TAG
 from kept.local.clients import with_hooks
-from kept.local.queue import queued, state_of
+from kept.local.queue import state_folder, take_queued_transcripts
 from kept.paths import find_paths
-from kept.recall.embed_server.start import kept_warm
+from kept.recall.embed_server.start import run_embed_server
 from prepared import Prepared, do
 from waiting import until
 
@@ -254,7 +254,7 @@ def test_a_warm_process_tells_what_is_near_by_meaning(meaning):
 
     assert not brought("cold")
     home = find_paths(str(meaning), os.environ)
-    with kept_warm(home, os.environ):
+    with run_embed_server(home, os.environ):
         until((home.state / "warm.sock").exists)
         sessions = (f"warm {number}" for number in count())
         until(lambda: brought(next(sessions)))
@@ -465,5 +465,5 @@ def test_a_hook_that_is_called_for_another_home_works_there(home, tmp_path_facto
     called = [sys.executable, "-m", "kept", *(word.replace("HOME", str(other)) for word in words), "hook", "stop"]
     payload = json.dumps({"session_id": "s", "transcript_path": "/a/b.jsonl"}).encode()
     subprocess.run(called, input=payload, check=True)
-    assert queued(state_of(str(other))) == ["/a/b.jsonl"]
-    assert queued(state_of(str(home))) == []
+    assert take_queued_transcripts(state_folder(str(other))) == ["/a/b.jsonl"]
+    assert take_queued_transcripts(state_folder(str(home))) == []

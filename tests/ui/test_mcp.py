@@ -20,9 +20,9 @@ from mcp.types import ListRootsResult, Root
 from mcp_process import serving
 
 from kept.core.fence import NOTICE, TAG
-from kept.mcp import make, watch
+from kept.mcp import create_server, watch
 from kept.paths import find_paths
-from kept.workspace import opened
+from kept.workspace import open_workspace
 from prepared import Prepared, do
 from waiting import run_apart
 
@@ -60,7 +60,7 @@ def ask(home, *calls, server=None, texts=True):
 
     async def asked():
         found = find_paths(str(home), {"HOME": str(home)})
-        async with Client(server or make(lambda: opened(found))) as client:
+        async with Client(server or create_server(lambda: open_workspace(found))) as client:
             answers = []
             for call in calls:
                 if isinstance(call, str):
@@ -76,7 +76,7 @@ def ask(home, *calls, server=None, texts=True):
 
 def listed(home):
     async def asked():
-        async with Client(make(lambda: opened(find_paths(str(home), {"HOME": str(home)})))) as client:
+        async with Client(create_server(lambda: open_workspace(find_paths(str(home), {"HOME": str(home)})))) as client:
             tools, resources, templates = (
                 await client.list_tools(),
                 await client.list_resources(),
@@ -95,7 +95,7 @@ def refusal(home, tool, arguments):
     """The text of the error with which a tool answers."""
 
     async def asked():
-        async with Client(make(lambda: opened(find_paths(str(home), {"HOME": str(home)})))) as client:
+        async with Client(create_server(lambda: open_workspace(find_paths(str(home), {"HOME": str(home)})))) as client:
             result = await client.call_tool(tool, arguments)
             assert result.is_error, result
             return result.content[0].text
@@ -267,7 +267,7 @@ def test_the_project_is_the_clients_first_root_unless_a_call_names_one(rememberi
         return ListRootsResult(roots=[Root(uri=(remembering / "harbor").as_uri())])
 
     async def asked():
-        server = make(lambda: opened(find_paths(str(remembering), {"HOME": str(remembering)})))
+        server = create_server(lambda: open_workspace(find_paths(str(remembering), {"HOME": str(remembering)})))
         async with Client(server, list_roots_callback=roots, mode=mode) as client:
             calls = ({}, {"project": str(remembering / "shop")})
             return [(await client.call_tool("get_task_context", call)).content[0].text for call in calls]
@@ -284,7 +284,7 @@ def test_a_client_that_listens_to_the_memory_hears_that_it_changed(remembering, 
     async def asked():
         file = remembering / ".claude" / "rules" / "memory.md"
         async with (
-            Client(make(lambda: opened(find_paths(str(remembering), {"HOME": str(remembering)})))) as client,
+            Client(create_server(lambda: open_workspace(find_paths(str(remembering), {"HOME": str(remembering)})))) as client,
             client.listen(resource_subscriptions=["kept://memory"]) as events,
         ):
             assert events.honored.resource_subscriptions == ["kept://memory"]
@@ -304,7 +304,9 @@ def test_a_client_that_listens_to_the_memory_hears_that_it_changed(remembering, 
 
 def test_its_prompts_name_the_tool_to_call(remembering):
     async def asked():
-        async with Client(make(lambda: opened(find_paths(str(remembering), {"HOME": str(remembering)})))) as client:
+        async with Client(
+            create_server(lambda: open_workspace(find_paths(str(remembering), {"HOME": str(remembering)})))
+        ) as client:
             names = [each.name for each in (await client.list_prompts()).prompts]
             given = {"recall": {"topic": "the export"}, "remember": {"words": "We deploy on Tuesdays."}}
             return {name: (await client.get_prompt(name, given[name])).messages[0].content.text for name in names}

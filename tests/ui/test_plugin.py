@@ -12,7 +12,7 @@ import yaml
 
 from kept import __version__
 from kept.cli.registry import COMMANDS
-from kept.local.clients import CLIENTS, EVENTS, PLUGIN_SUGGEST, hooks_of
+from kept.local.clients import CLIENTS, EVENTS, PLUGIN_SUGGEST, hook_groups
 
 ROOT = Path(__file__).parents[2]
 PLUGIN, GEMINI = ROOT / "plugins" / "kept", ROOT / "plugins" / "kept-gemini"
@@ -78,7 +78,7 @@ def test_the_launcher_never_calls_itself(home):
 def test_the_plugin_is_called_for_every_event_that_setup_asks_for_with_the_same_patience(client, file):
     hooks = json.loads((PLUGIN / "hooks" / file).read_text())["hooks"]
     del hooks["PreToolUse"]  # asks for a permission, which setup writes into the settings
-    asked = hooks_of(client)
+    asked = hook_groups(client)
     for group in asked.values():
         (entry,) = group["hooks"]
         entry["command"] = f'sh "${{CLAUDE_PLUGIN_ROOT}}/bin/kept" {entry["command"]} --plugin || true'

@@ -12,10 +12,10 @@ from hook_world import payload
 
 from kept.cli import hook as hooks
 from kept.install import background_run
-from kept.install.background_run import FIRST, under_way
-from kept.local.files import locked
+from kept.install.background_run import FIRST, is_run_active
+from kept.local.files import hold_lock
 from kept.paths import find_paths
-from kept.workspace import opened
+from kept.workspace import open_workspace
 from talking import RULE, say
 from waiting import until
 
@@ -26,7 +26,9 @@ DAYS = 86_400
 def started(monkeypatch):
     """What is started in the background, instead of starting it."""
     words = []
-    monkeypatch.setattr(background_run, "_start", lambda root, given, **__: not under_way(root) and not words.append(given))
+    monkeypatch.setattr(
+        background_run, "_start_command", lambda root, given, **__: not is_run_active(root) and not words.append(given)
+    )
     return words
 
 
@@ -35,9 +37,9 @@ def hook(home, monkeypatch, capsys):
     """Calls a hook in this process and returns what it says."""
 
     def call(event, body, *options):
-        hooks._settings.cache_clear()
+        hooks._load_settings.cache_clear()
         monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(json.dumps(body).encode())))
-        assert hooks.answer([event, *options]) == 0
+        assert hooks.answer_event([event, *options]) == 0
         return capsys.readouterr().out
 
     return call
@@ -47,13 +49,13 @@ def hook(home, monkeypatch, capsys):
 def state(home):
     """The folder of a kept that has run once."""
     paths = find_paths(str(home), {})
-    with opened(paths):
+    with open_workspace(paths):
         pass
     return paths.state
 
 
 def contents(home):
-    with opened(find_paths(str(home), {})) as workspace:
+    with open_workspace(find_paths(str(home), {})) as workspace:
         return [each.content for each in workspace.store.log.memories()]
 
 
@@ -98,7 +100,7 @@ def test_a_night_that_never_was_is_missed_a_day_after_the_first_session_whatever
 def test_what_ended_while_another_run_was_under_way_is_read_when_the_next_session_begins(home, state, hook, started):
     path = say(home, "a", RULE)
     end, start = ("session-end", payload("SessionEnd", transcript_path=str(path))), ("session-start", payload("SessionStart"))
-    with locked(find_paths(str(home), {}).lock):
+    with hold_lock(find_paths(str(home), {}).lock):
         hook(*end, "--plugin")
         hook(*start, "--plugin")
     assert started == []
@@ -112,7 +114,7 @@ def test_the_first_run_takes_the_time_it_needs(home, monkeypatch):
     monkeypatch.setattr(background_run.subprocess, "Popen", lambda *_, preexec_fn, **__: limits.append(preexec_fn))
     monkeypatch.setattr(background_run.os, "nice", lambda _: 0)
     monkeypatch.setattr(background_run.resource, "setrlimit", lambda *given: limits.append(given))
-    assert background_run.catch_up(str(home)) == FIRST
+    assert background_run.start_missed_run(str(home)) == FIRST
     limits.pop()()
     assert limits == []
 
@@ -134,5 +136,5 @@ def test_the_end_of_a_session_is_read_unless_the_settings_say_that_it_waits(home
 def test_what_one_session_said_is_known_after_the_first_run_that_the_next_one_began(home):
     say(home, "a", RULE)
     hook_process("session-start", payload("SessionStart"), "--plugin")
-    until(lambda: find_paths(str(home), {}).store.exists() and not under_way(str(home)) and contents(home))
+    until(lambda: find_paths(str(home), {}).store.exists() and not is_run_active(str(home)) and contents(home))
     assert any(RULE in each for each in contents(home))

@@ -6,9 +6,9 @@ import pytest
 from cli_world import kept, told, transcript
 from hook_world import hook, injected, payload
 
-from kept.core.fence import tokens_of
-from kept.core.handover import ASK, OPEN, REMINDER, START, fenced
-from kept.intake.reminders import costs, is_interactive
+from kept.core.fence import estimate_token_count
+from kept.core.handover import ASK, OPEN, REMINDER, START, fence_text
+from kept.intake.reminders import is_interactive, load_reminder_costs
 from prepared import Prepared, do
 
 RULE = "no, never push to main without a review"
@@ -54,18 +54,18 @@ def calls(home):
 
 
 def test_what_is_said_about_handing_over_is_short():
-    assert tokens_of(fenced(START)) <= 80
-    assert tokens_of(fenced(REMINDER)) <= 15
+    assert estimate_token_count(fence_text(START)) <= 80
+    assert estimate_token_count(fence_text(REMINDER)) <= 15
 
 
 def test_a_session_is_told_once_how_to_hand_over(remembering):
-    assert start() == fenced(START)
+    assert start() == fence_text(START)
     assert start("resume") == ""
     assert start("fork") == ""
 
 
 def test_a_prompt_that_may_hold_a_rule_is_reminded_and_another_is_not(remembering):
-    assert injected("user-prompt", prompt(remembering, RULE)) == fenced(REMINDER)
+    assert injected("user-prompt", prompt(remembering, RULE)) == fence_text(REMINDER)
     assert injected("user-prompt", prompt(remembering, "please run the tests of the parser")) == ""
 
 
@@ -73,7 +73,7 @@ def test_after_a_hand_over_the_turn_gets_no_further_reminder_and_the_next_turn_d
     calls(remembering)
     assert injected("user-prompt", prompt(remembering, RULE)) == ""
     assert hook("stop", stop(remembering)) == (0, "", "")
-    assert injected("user-prompt", prompt(remembering, RULE)) == fenced(REMINDER)
+    assert injected("user-prompt", prompt(remembering, RULE)) == fence_text(REMINDER)
 
 
 def test_reminders_stay_below_a_hundredth_of_the_session(remembering):
@@ -82,7 +82,7 @@ def test_reminders_stay_below_a_hundredth_of_the_session(remembering):
 
     while reminders() == 4:
         pass
-    assert costs(str(remembering / ".local/share/kept"))["reminder"][1] <= 120
+    assert load_reminder_costs(str(remembering / ".local/share/kept"))["reminder"][1] <= 120
     assert reminders() == 0
     with (remembering / "s.jsonl").open("a", encoding="utf-8") as file:
         file.write("x" * 100_000)
@@ -104,7 +104,7 @@ def test_only_where_the_person_wants_it_the_end_of_an_unanswered_turn_is_asked_a
     assert kept(capsys, "config", "set", "handover", "ask")[0] == 0
     injected("user-prompt", prompt(remembering, RULE))
     code, out, _ = hook("stop", stop(remembering), env=cli)
-    assert (code, json.loads(out)) == (0, {"decision": "block", "reason": fenced(ASK)})
+    assert (code, json.loads(out)) == (0, {"decision": "block", "reason": fence_text(ASK)})
     assert hook("stop", stop(remembering, stop_hook_active=True), env=cli) == (0, "", "")
     assert hook("stop", stop(remembering), env=cli) == (0, "", "")
 
@@ -118,7 +118,7 @@ def test_an_answer_that_is_printed_for_a_program_is_never_held_up(remembering, c
 
 def test_a_client_that_another_one_started_or_that_prints_is_not_interactive(monkeypatch):
     def ancestors(*lines):
-        monkeypatch.setattr("kept.intake.reminders._ancestors", lambda _: lines)
+        monkeypatch.setattr("kept.intake.reminders._ancestor_commands", lambda _: lines)
         return is_interactive({"CLAUDE_CODE_ENTRYPOINT": "cli"})
 
     assert ancestors("/bin/sh\0-c\0kept hook stop", "/usr/bin/claude", "bash")
@@ -155,11 +155,11 @@ def test_what_is_open_before_a_compaction_is_listed_once_after_it(remembering, c
     body = payload("PreCompact", trigger="auto", transcript_path=str(path))
     assert hook("pre-compact", body) == (0, "", "")
     text = start("compact")
-    assert text.startswith(fenced(START))
+    assert text.startswith(fence_text(START))
     assert OPEN in text
     assert f"- {RULE}" in text
     assert "parser" not in text
-    assert start("compact") == fenced(START)
+    assert start("compact") == fence_text(START)
 
 
 def test_what_was_handed_over_is_not_open_at_a_compaction(remembering, capsys):
@@ -169,15 +169,15 @@ def test_what_was_handed_over_is_not_open_at_a_compaction(remembering, capsys):
         message = {"role": "assistant", "id": "m9", "content": [CALL]}
         file.write(json.dumps(record | {"uuid": "u9", "parentUuid": record["uuid"], "message": message}) + "\n")
     assert hook("pre-compact", payload("PreCompact", trigger="auto", transcript_path=str(path))) == (0, "", "")
-    assert start("compact") == fenced(START)
+    assert start("compact") == fence_text(START)
 
 
 def test_the_status_tells_what_it_cost(remembering, capsys):
     start()
     injected("user-prompt", prompt(remembering, RULE))
     spent = {
-        "start": {"times": 1, "tokens": tokens_of(fenced(START))},
-        "reminder": {"times": 1, "tokens": tokens_of(fenced(REMINDER))},
+        "start": {"times": 1, "tokens": estimate_token_count(fence_text(START))},
+        "reminder": {"times": 1, "tokens": estimate_token_count(fence_text(REMINDER))},
     }
     assert told(capsys, "status")["handover"] == {"setting": "remind", **spent}
     total = sum(each["tokens"] for each in spent.values())
@@ -186,7 +186,7 @@ def test_the_status_tells_what_it_cost(remembering, capsys):
 
 def test_the_status_tells_by_day_what_was_put_before_sessions_and_prompts(remembering, capsys):
     texts = [start(), injected("user-prompt", prompt(remembering, RULE))]
-    total = sum(map(tokens_of, texts))
+    total = sum(map(estimate_token_count, texts))
     ((day, put),) = told(capsys, "status")["put"].items()
     assert put == {"times": 2, "tokens": total}
     assert f"{day}  {total} tokens in 2 texts" in kept(capsys, "status")[1]
@@ -196,7 +196,7 @@ def test_what_the_transcript_tells_of_kepts_own_words_and_tools_is_no_hand_over(
     with (remembering / "s.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps({"type": "attachment", "attachment": {"content": [start()]}}) + "\n")
         file.write(json.dumps({"type": "attachment", "attachment": {"addedNames": ["mcp__kept__save_what_user_said"]}}) + "\n")
-    assert injected("user-prompt", prompt(remembering, RULE)) == fenced(REMINDER)
+    assert injected("user-prompt", prompt(remembering, RULE)) == fence_text(REMINDER)
 
 
 def test_a_turn_that_ended_with_the_line_is_not_asked_about(remembering, capsys):

@@ -14,7 +14,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _opening(function: Callable[P, Memory]) -> Callable[P, "AsyncMemory"]:
+def _open_lazily(function: Callable[P, Memory]) -> Callable[P, "AsyncMemory"]:
     """The same call, for a memory that is opened when it is first used."""
 
     @wraps(function)
@@ -24,7 +24,9 @@ def _opening(function: Callable[P, Memory]) -> Callable[P, "AsyncMemory"]:
     return unopened
 
 
-def _awaited(method: Callable[Concatenate[Memory, P], R]) -> Callable[Concatenate["AsyncMemory", P], Coroutine[object, object, R]]:
+def _run_in_thread(
+    method: Callable[Concatenate[Memory, P], R],
+) -> Callable[Concatenate["AsyncMemory", P], Coroutine[object, object, R]]:
     """The method, in the thread of the memory."""
 
     @wraps(method)
@@ -47,20 +49,20 @@ class AsyncMemory:
         self._closed = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kept-memory")
 
-    open = staticmethod(_opening(Memory.open))
-    observe = _awaited(Memory.observe)
-    recent = _awaited(Memory.recent)
-    context = _awaited(Memory.context)
-    search = _awaited(Memory.search)
-    list = _awaited(Memory.list)
-    get = _awaited(Memory.get)
-    history = _awaited(Memory.history)
-    add = _awaited(Memory.add)
-    update = _awaited(Memory.update)
-    delete = _awaited(Memory.delete)
-    forget = _awaited(Memory.forget)
-    undo = _awaited(Memory.undo)
-    end_session = _awaited(Memory.end_session)
+    open = staticmethod(_open_lazily(Memory.open))
+    observe = _run_in_thread(Memory.observe)
+    recent = _run_in_thread(Memory.recent)
+    context = _run_in_thread(Memory.context)
+    search = _run_in_thread(Memory.search)
+    list = _run_in_thread(Memory.list)
+    get = _run_in_thread(Memory.get)
+    history = _run_in_thread(Memory.history)
+    add = _run_in_thread(Memory.add)
+    update = _run_in_thread(Memory.update)
+    delete = _run_in_thread(Memory.delete)
+    forget = _run_in_thread(Memory.forget)
+    undo = _run_in_thread(Memory.undo)
+    end_session = _run_in_thread(Memory.end_session)
 
     async def call(self, work: Callable[[Memory], R]) -> R:
         """Do something with the memory in its thread."""

@@ -28,27 +28,27 @@ from kept.api.values import (
     line_of_piece,
     recalled_of,
 )
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.errors import BusyError, MissingError, UsageError
-from kept.core.fence import block
+from kept.core.fence import render_block
 from kept.core.memory import USER_SCOPE, Status
 from kept.core.memory import Memory as Stored
 from kept.days.working_memory import KEEP, MOST, Window
 from kept.extraction.rules.handover import category_of
-from kept.local.agents_shell import agents_sign
+from kept.local.agents_shell import agent_variable
 from kept.memories import history, person
-from kept.memories.browse import Filter, chosen
-from kept.memories.timeline import story
-from kept.pipeline.erase.forget import forget, request_of
+from kept.memories.browse import MemoryFilter, filter_memories
+from kept.memories.timeline import build_timeline
+from kept.pipeline.erase.forget import forget, make_erasure_request
 from kept.pipeline.observe import Noticed
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.tools import suggest_memory
-from kept.profiles.profile import Occasion, kind_of
-from kept.recall.index import Kind
-from kept.recall.preview import preview
+from kept.profiles.profile import Occasion, format_kind
+from kept.recall.index import UnitKind
+from kept.recall.preview import preview_context
 from kept.recall.search import Filters, search
-from kept.sources.messages import Message, records_of
-from kept.workspace import Workspace, opened
+from kept.sources.messages import Message, to_records
+from kept.workspace import Workspace, open_workspace
 
 T = TypeVar("T")
 State = Literal["active", "held", "superseded", "resolved", "retired", "expired", "rejected"]
@@ -101,7 +101,7 @@ class Memory:
             raise UsageError("a session's name may hold letters, digits, - and _ only", where=name[:100])
         directory, home = directory_of(project), home_of_user(path_or_url, user)
         with ExitStack() as stack:
-            workspace = stack.enter_context(opened(home, profile=profile))
+            workspace = stack.enter_context(open_workspace(home, profile=profile))
             stem = f"{name}-{folder_name(directory)[-8:]}" if directory else name  # two projects never share a session
             held = Session(workspace, home.agents / f"{stem}.jsonl", directory, most=most, keep=keep)
             return cls(workspace, held, stack.pop_all().close)
@@ -129,15 +129,15 @@ class Memory:
         out. Raises UsageError for a message without a known role, OSError.
         """
         several = messages if isinstance(messages, Sequence) and not isinstance(messages, str) else (messages,)
-        records = [record for message in several for record in records_of(message)]
-        with self._locked():
+        records = [record for message in several for record in to_records(message)]
+        with self._locked_workspace():
             self._session.read_new()  # what another process wrote or erased is none of what these messages bring
             self._session.append_records(records)
             return self._session.read_new()
 
     def recent(self) -> Window:
         """Working memory: notes of what is past, the latest entries verbatim."""
-        with self._locked():
+        with self._locked_workspace():
             self._session.read_new()
             return self._session.window
 
@@ -147,8 +147,8 @@ class Memory:
         """
         if budget is not None and budget < 1:
             raise UsageError("a budget is a number of tokens, at least 1")
-        with self._locked() as workspace:
-            found = preview(
+        with self._locked_workspace() as workspace:
+            found = preview_context(
                 workspace,
                 message,
                 directory=self._session.directory,
@@ -157,7 +157,7 @@ class Memory:
                 client="none",
                 others=False,
             )
-        return Context(text=block(found.pieces), lines=tuple(map(line_of_piece, found.pieces)), tokens=found.tokens)
+        return Context(text=render_block(found.pieces), lines=tuple(map(line_of_piece, found.pieces)), tokens=found.tokens)
 
     def search(self, query: str, *, limit: int = 10, said: bool = False, waiting: bool = False) -> tuple[Recalled, ...]:
         """The memories of the user and of this project that answer a question, best first; with ``said`` also what was said in
@@ -165,29 +165,31 @@ class Memory:
         """
         if limit < 1:
             raise UsageError("a search needs a limit of at least 1")
-        layers = (Kind.MEMORY, Kind.TURN) if said else (Kind.MEMORY,)
-        with self._locked() as workspace:
+        layers = (UnitKind.MEMORY, UnitKind.TURN) if said else (UnitKind.MEMORY,)
+        with self._locked_workspace() as workspace:
             filters = Filters(scopes=self._scopes, statuses=("active", "held") if waiting else ("active",))
             hits = search(workspace, query, where=layers, limit=limit, filters=filters)
-            return tuple(recalled_of(hit, workspace.store.log.memory(hit.id) if hit.kind is Kind.MEMORY else None) for hit in hits)
+            return tuple(
+                recalled_of(hit, workspace.store.log.memory(hit.id) if hit.kind is UnitKind.MEMORY else None) for hit in hits
+            )
 
     def list(self, *, status: State | None = "active", category: str = "") -> tuple[Item, ...]:
         """The memories of the user and of this project, by scope and category, newest first; those of every status for None."""
-        with self._locked() as workspace:
+        with self._locked_workspace() as workspace:
             now = workspace.clock()
-            which = Filter(statuses=(Status(status or "active"),), category=category, everything=status is None)
+            which = MemoryFilter(statuses=(Status(status or "active"),), category=category, everything=status is None)
             own = [each for each in workspace.store.log.memories() if each.scope in self._scopes and each.content]
-            return tuple(item_of(each, now) for each in chosen(workspace, own, which, now))
+            return tuple(item_of(each, now) for each in filter_memories(workspace, own, which, now))
 
     def get(self, number: str) -> Item:
         """The memory of an id, or of its first four characters or more. Raises MissingError where none is here."""
-        with self._locked() as workspace:
-            return item_of(self._find(number), workspace.clock())
+        with self._locked_workspace() as workspace:
+            return item_of(self._find_in_scopes(number), workspace.clock())
 
     def history(self, number: str) -> tuple[Change, ...]:
         """Everything that happened to a memory, oldest first. Raises MissingError."""
-        with self._locked() as workspace:
-            return tuple(map(change_of, story(workspace, self._find(number), context=0).chapters))
+        with self._locked_workspace() as workspace:
+            return tuple(map(change_of, build_timeline(workspace, self._find_in_scopes(number), context=0).chapters))
 
     def add(self, text: str, category: str = "", *, agent: bool = False) -> Item:
         """Remember a sentence for this project, or for the user everywhere where there is none or the category is the user's.
@@ -195,44 +197,44 @@ class Memory:
         whatever is added where an agent runs this in its shell. Raises UsageError for an unknown category, an unusable text, or one
         that is remembered already.
         """
-        with self._locked() as workspace:
+        with self._locked_workspace() as workspace:
             profile = self._session.profile
             found = category_of(text, "", profile)
             if category:
                 profile, found = workspace.kind(category)
             if found is None:
                 raise UsageError(f"the profile {profile.id} remembers nothing of that kind", hint="name a category")
-            named, project = kind_of(profile.id, found.id), "" if found.user_wide else self._session.directory
-            if agent or agents_sign(os.environ):
-                return self._changed(
-                    lambda: person.find(workspace, suggest_memory(workspace, text, found.id, self._session.directory).id)
+            named, project = format_kind(profile.id, found.id), "" if found.user_wide else self._session.directory
+            if agent or agent_variable(os.environ):
+                return self._apply_change(
+                    lambda: person.find_memory(workspace, suggest_memory(workspace, text, found.id, self._session.directory).id)
                 )
-            return self._changed(lambda: person.add(workspace, text, named, project=project))
+            return self._apply_change(lambda: person.create_memory(workspace, text, named, project=project))
 
     def update(self, number: str, text: str, *, category: str | None = None, agent: bool = False) -> Item:
         """Give a memory other words, or another category. What it said stays in its history. An ``agent``, and whoever calls this
         in an agent's shell, changes only what waits, unless the settings trust agents. Raises MissingError, UsageError.
         """
-        with self._locked() as workspace:
-            stored = self._find(number)
-            by_agent = agent or bool(agents_sign(os.environ))
-            return self._changed(lambda: person.edit(workspace, stored.id, text, category=category, agent=by_agent))
+        with self._locked_workspace() as workspace:
+            stored = self._find_in_scopes(number)
+            by_agent = agent or bool(agent_variable(os.environ))
+            return self._apply_change(lambda: person.edit(workspace, stored.id, text, category=category, agent=by_agent))
 
     def delete(self, number: str, *, agent: bool = False) -> Item:
         """Retire a memory: it no longer holds, and does not come back by itself; :meth:`undo` brings it back. ``agent`` says whose
         deed it is. Raises MissingError, UsageError for one that holds no more.
         """
-        with self._locked() as workspace:
-            stored = self._find(number)
-            return self._changed(lambda: person.retire(workspace, stored.id, agent=agent or bool(agents_sign(os.environ))))
+        with self._locked_workspace() as workspace:
+            stored = self._find_in_scopes(number)
+            return self._apply_change(lambda: person.retire(workspace, stored.id, agent=agent or bool(agent_variable(os.environ))))
 
     def forget(self, number: str) -> Forgotten:
         """Erase a memory for good, and its words wherever kept has them for this user: conversations, summaries, files, backups.
         There is no undo. Raises MissingError, BusyError where another process works for long.
         """
-        with self._locked() as workspace:
-            request = request_of(workspace, [self._find(number)])
-            gone = _unless_busy(lambda: forget(workspace, request))
+        with self._locked_workspace() as workspace:
+            request = make_erasure_request(workspace, [self._find_in_scopes(number)])
+            gone = _wait_while_busy(lambda: forget(workspace, request))
         places = {name: count for name, count in gone.places.items() if count}
         return Forgotten(ids=gone.memories, places=places, remains=gone.remains, problems=gone.problems)
 
@@ -240,19 +242,19 @@ class Memory:
         """Take back the last change of this user's and this project's memories that is not undone: one call, or what a session
         taught. Returns the ids it concerned. Raises UsageError where there is none, or it was a forget.
         """
-        with self._locked() as workspace:
-            undone, _ = settle(workspace, lambda: history.undo_within(workspace, self._scopes))
+        with self._locked_workspace() as workspace:
+            undone, _ = apply_person_change(workspace, lambda: history.undo_in_scopes(workspace, self._scopes))
             return tuple(undone.changed)
 
     def end_session(self) -> Learnt:
         """Remember what matters of the session. Profiles that wait for the night wait. Raises BusyError where another process works
         for long.
         """
-        with self._locked() as workspace:
+        with self._locked_workspace() as workspace:
             path = self._session.path
             if not path.exists():
                 return Learnt()
-            report = _unless_busy(lambda: run(workspace, [path], Options(occasion=Occasion.SESSION_END)))
+            report = _wait_while_busy(lambda: run_pipeline(workspace, [path], RunOptions(occasion=Occasion.SESSION_END)))
             now = workspace.clock()
             skipped = (f"{where}: {reason}" for where, reason in report.skipped)
             new = tuple(item_of(each, now) for each in report.new if each.scope in self._scopes)
@@ -263,17 +265,17 @@ class Memory:
         return tuple(dict.fromkeys((USER_SCOPE, self._session.scope)))
 
     @contextmanager
-    def _locked(self) -> Iterator[Workspace]:
+    def _locked_workspace(self) -> Iterator[Workspace]:
         """The workspace, for this thread alone."""
         with self._lock:
             if self._closed:
                 raise UsageError("this memory is closed", hint="open it again")
             yield self._workspace
 
-    def _find(self, number: str) -> Stored:
+    def _find_in_scopes(self, number: str) -> Stored:
         """A memory of this user and project that was not forgotten. Raises MissingError, which names nothing of another project."""
         log = self._workspace.store.log
-        ids = (number, *(log.ids_like(number) if len(number) >= 4 and number.isalnum() else ()))
+        ids = (number, *(log.memory_ids_with_prefix(number) if len(number) >= 4 and number.isalnum() else ()))
         found = [each for each in map(log.memory, dict.fromkeys(ids)) if each and each.scope in self._scopes and each.content]
         exact = [each for each in found if each.id == number] or found
         if len(exact) != 1:
@@ -281,7 +283,7 @@ class Memory:
             raise MissingError(f"no memory {number!r} here", hint=hint)
         return exact[0]
 
-    def _changed(self, change: Callable[[], Stored]) -> Item:
+    def _apply_change(self, change: Callable[[], Stored]) -> Item:
         """The memory that a change made, as it is after it; all of it or nothing is stored."""
 
         def stored_whole() -> Stored:
@@ -289,11 +291,11 @@ class Memory:
                 return change()
 
         # From an agent's shell no edit of a file is taken for the person's.
-        memory, _ = settle(self._workspace, stored_whole, with_files=not agents_sign(os.environ))
+        memory, _ = apply_person_change(self._workspace, stored_whole, with_files=not agent_variable(os.environ))
         return item_of(memory, self._workspace.clock())
 
 
-def _unless_busy(work: Callable[[], T]) -> T:
+def _wait_while_busy(work: Callable[[], T]) -> T:
     """Work that one process at a time does, as soon as it is this one's turn. Raises BusyError where that takes too long."""
     end = monotonic() + _SECONDS
     while True:

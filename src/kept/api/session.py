@@ -11,16 +11,16 @@ from kept.core.errors import UsageError
 from kept.core.event import Cursor, Event
 from kept.core.memory import Candidate
 from kept.core.redact import redact
-from kept.core.summary import Note
-from kept.core.times import to_text
-from kept.days.summaries import notes
+from kept.core.summary import WorkNote
+from kept.core.times import format_instant
+from kept.days.summaries import build_notes
 from kept.days.working_memory import KEEP, MOST, Window
 from kept.extraction.coverage import topics
 from kept.intake.clean import Limits, clean
-from kept.pipeline.observe import Engine, Noticed, Watched, observe
-from kept.profiles.language import lexicon_of
+from kept.pipeline.observe import ExtractionContext, Noticed, ObservedConversation, observe_event
+from kept.profiles.language import choose_lexicon
 from kept.sources.documents import REWRITTEN
-from kept.sources.files import Skipped, examine
+from kept.sources.files import SkippedFile, identify_file
 from kept.workspace import Workspace
 
 GENERIC = "generic"  # the format of what is observed
@@ -39,9 +39,9 @@ class Session:
         self.window = Window()
         self.scope = workspace.scope(directory, str(path))
         self._workspace, self.directory, self._most, self._keep = workspace, directory, most, keep
-        self._cursor, self._watched = Cursor(), Watched()
+        self._cursor, self._watched = Cursor(), ObservedConversation()
         self.profile = workspace.profile_for(GENERIC, directory, str(path))
-        self._engine = Engine(profile=self.profile, scope=lambda _: self.scope)
+        self._engine = ExtractionContext(profile=self.profile, scope=lambda _: self.scope)
         self._clean = partial(clean, redact=partial(redact, key=workspace.store.key("redaction")), limits=Limits())
         self.read_new()
 
@@ -49,9 +49,9 @@ class Session:
         """Append records, without their secrets. They are on the disk when this returns. Raises OSError."""
         key = self._workspace.store.key("redaction")
         for record in records:
-            defaults: dict[str, object] = {"timestamp": to_text(self._workspace.clock()), "id": uuid4().hex}
+            defaults: dict[str, object] = {"timestamp": format_instant(self._workspace.clock()), "id": uuid4().hex}
             own = {"content": str(record["content"])[:_LONGEST], "session_id": self.path.stem, "cwd": self.directory}
-            self._append_line(_redacted_fields({**defaults, **record, **own}, key))
+            self._append_line(_redact_fields({**defaults, **record, **own}, key))
 
     def _append_line(self, body: Mapping[str, object]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -72,49 +72,49 @@ class Session:
         """
         live: list[Candidate] = []
         closed: list[Candidate] = []
-        source = examine(self.path) if self.path.exists() else None
-        if source is None or isinstance(source, Skipped):
-            self.window, self._cursor, self._watched = Window(), Cursor(), Watched()
+        source = identify_file(self.path) if self.path.exists() else None
+        if source is None or isinstance(source, SkippedFile):
+            self.window, self._cursor, self._watched = Window(), Cursor(), ObservedConversation()
             return Noticed()
         for piece in source.read(self.path, self._cursor):
             if REWRITTEN in piece.account.noted:
-                self.window, self._watched = Window(), Watched()
+                self.window, self._watched = Window(), ObservedConversation()
             self._cursor = piece.cursor
             for event in piece.events:
-                self.window = _rolled(self._workspace, self.window, event, most=self._most, keep=self._keep)
-                self._watched, noticed = observe(self._watched, self._clean(event).event, self._engine)
+                self.window = _roll_window(self._workspace, self.window, event, most=self._most, keep=self._keep)
+                self._watched, noticed = observe_event(self._watched, self._clean(event).event, self._engine)
                 live += noticed.live
                 closed += noticed.closed
         return Noticed(live=tuple(live), closed=tuple(closed))
 
 
-def _rolled(workspace: Workspace, window: Window, event: Event, *, most: int, keep: int) -> Window:
+def _roll_window(workspace: Workspace, window: Window, event: Event, *, most: int, keep: int) -> Window:
     """Working memory with one entry more: past ``most`` entries the older ones become notes and the latest ``keep`` stay."""
     entries = (*window.entries, event)
     if len(entries) <= most:
         return Window(notes=window.notes, entries=entries, told=window.told)
     older = entries[:-keep]
     return Window(
-        notes=(*window.notes, *_notes(workspace, older, window.told)), entries=entries[-keep:], told=window.told + len(older)
+        notes=(*window.notes, *_make_notes(workspace, older, window.told)), entries=entries[-keep:], told=window.told + len(older)
     )
 
 
-def _notes(workspace: Workspace, events: Sequence[Event], base: int) -> Iterator[Note]:
-    runs = [(each.start, each.stop) for each in topics(events, lexicon=lexicon_of(events, workspace.languages))]
-    return notes(events, runs, lambda at: at.astimezone(workspace.zone).date(), base=base)
+def _make_notes(workspace: Workspace, events: Sequence[Event], base: int) -> Iterator[WorkNote]:
+    runs = [(each.start, each.stop) for each in topics(events, lexicon=choose_lexicon(events, workspace.languages))]
+    return build_notes(events, runs, lambda at: at.astimezone(workspace.zone).date(), base=base)
 
 
-def _redacted_fields(fields: Mapping[str, object], key: bytes) -> dict[str, object]:
-    return {redact(str(name), key=key).text: _redacted(value, key) for name, value in fields.items()}
+def _redact_fields(fields: Mapping[str, object], key: bytes) -> dict[str, object]:
+    return {redact(str(name), key=key).text: _redact_value(value, key) for name, value in fields.items()}
 
 
-def _redacted(value: object, key: bytes) -> object:
+def _redact_value(value: object, key: bytes) -> object:
     """The value with every text in it redacted."""
     match value:
         case str():
             return redact(value, key=key).text
         case Mapping():
-            return _redacted_fields(value, key)
+            return _redact_fields(value, key)
         case list() | tuple():
-            return [_redacted(item, key) for item in value]
+            return [_redact_value(item, key) for item in value]
     return value

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from kept.core.fence import Piece
+from kept.core.fence import ContextPiece
 from kept.core.memory import USER_SCOPE, Memory
-from kept.memories.timeline import Chapter
+from kept.memories.timeline import TimelineEntry
 from kept.recall.search import Hit
 
 
@@ -183,7 +183,7 @@ def recalled_of(hit: Hit, memory: Memory | None) -> Recalled:
     )
 
 
-def line_of_piece(piece: Piece) -> Line:
+def line_of_piece(piece: ContextPiece) -> Line:
     """A piece of context."""
     return Line(
         id=piece.key,
@@ -196,7 +196,7 @@ def line_of_piece(piece: Piece) -> Line:
     )
 
 
-def change_of(chapter: Chapter) -> Change:
+def change_of(chapter: TimelineEntry) -> Change:
     """A chapter of a memory's story."""
     return Change(
         kind=chapter.kind,

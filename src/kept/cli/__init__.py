@@ -20,9 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         words = [*words[2:], *words[:2]]
     if len(words) > 1 and words[0] == "hook" and not words[1].startswith("-"):
         gc.disable()  # a process of milliseconds has nothing to collect
-        from kept.cli.hook import answer  # noqa: PLC0415 - hooks start in milliseconds because nothing else is imported
+        from kept.cli.hook import answer_event  # noqa: PLC0415 - hooks start in milliseconds because nothing else is imported
 
-        code = answer(words[1:])
+        code = answer_event(words[1:])
         sys.stdout.flush()
         os._exit(code)  # everything is written; taking the interpreter down in order takes as long as a search
     from kept.cli.door import main as enter  # noqa: PLC0415 - as above

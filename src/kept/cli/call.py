@@ -10,7 +10,7 @@ _SWITCHES = {"--quiet": "quiet", "-q": "quiet", "--verbose": "verbose", "-v": "v
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Call:
+class GlobalOptions:
     """The global options of one call; None and False where they were not given."""
 
     home: str | None = None
@@ -21,7 +21,7 @@ class Call:
     anew: bool = False
 
 
-def hoist(arguments: Sequence[str]) -> tuple[Call, list[str]]:
+def split_global_options(arguments: Sequence[str]) -> tuple[GlobalOptions, list[str]]:
     """The global options, and the arguments without them. Nothing after ``--`` is touched. Raises UsageError."""
     chosen: dict[str, str | bool] = {}
     rest: list[str] = []
@@ -43,7 +43,7 @@ def hoist(arguments: Sequence[str]) -> tuple[Call, list[str]]:
             chosen[_VALUES[name]] = value
         else:
             rest.append(word)
-    return Call(**chosen), rest  # type: ignore[arg-type]  # the tables above pair each option with a field of its type
+    return GlobalOptions(**chosen), rest  # type: ignore[arg-type]  # the tables above pair each option with a field of its type
 
 
 _EXAMPLES = {"--home": "/tmp/trial", "--profile": "coding", "--tz": "Europe/Berlin"}  # noqa: S108 - an example, never opened

@@ -3,33 +3,34 @@
 from collections.abc import Iterator
 
 from kept.cli.lists import FORGOTTEN, scope_name
-from kept.cli.show import Line, counted, line
+from kept.cli.show import Line, format_count, line
 from kept.core.memory import Memory, Status
-from kept.core.times import day_text, minute_text
+from kept.core.times import format_day, format_minute
 from kept.memories.browse import TRUST
-from kept.profiles.profile import title_of
+from kept.profiles.profile import category_title
 from kept.workspace import Workspace
 
 
-def card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
+def memory_card_lines(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """A memory with its particulars."""
     status, zone = memory.status_at(workspace.clock()), workspace.zone
     marks = (status.value, "pinned" if memory.pinned else "", "yours" if memory.owned else "")
     place = (
-        f"  {title_of(workspace.profiles, memory.profile, memory.category)} · {scope_name(memory.scope, workspace.names())} · "
+        f"  {category_title(workspace.profiles, memory.profile, memory.category)} · "
+        f"{scope_name(memory.scope, workspace.scope_names())} · "
         f"{', '.join(filter(None, marks))}"
     )
     yield line((memory.id, "yellow"), (place, "dim"))
     yield line((memory.content or FORGOTTEN, "bold"))
     seen = (
-        f"first seen {day_text(memory.first_seen, zone)}, last seen {day_text(memory.last_seen, zone)}, in "
-        f"{counted(memory.observations, 'session')}"
+        f"first seen {format_day(memory.first_seen, zone)}, last seen {format_day(memory.last_seen, zone)}, in "
+        f"{format_count(memory.observations, 'session')}"
     )
     yield line((f"{seen}; rests on {TRUST[memory.origin]}", "dim"))
     if memory.artifacts:
         yield line((f"names: {', '.join(memory.artifacts)}", "dim"))
     if memory.valid_until:
-        yield line((f"valid until {minute_text(memory.valid_until, zone)}", "dim"))
+        yield line((f"valid until {format_minute(memory.valid_until, zone)}", "dim"))
     for words, ids in (
         ("may contradict" if status is Status.HELD else "superseded by", memory.superseded_by),
         ("resolved by", memory.resolved_by),
@@ -39,10 +40,10 @@ def card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
             yield line((f"{words} {ids}", "dim"))
     if memory.reason and status is not Status.ACTIVE:
         yield line((f"because: {memory.reason}", "dim"))
-    yield from _before_and_after(workspace, memory)
+    yield from _succession_lines(workspace, memory)
 
 
-def _before_and_after(workspace: Workspace, memory: Memory) -> Iterator[Line]:
+def _succession_lines(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """What stands in the place of a memory now, and what stood in its place before."""
     now = workspace.store.log.memory(memory.superseded_by) if memory.superseded_by else None
     if now is not None:

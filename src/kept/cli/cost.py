@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kept.cli.show import Line, counted, line
+from kept.cli.show import Line, format_count, line
 from kept.llm.ask import Usage
 from kept.llm.budget import Tally
-from kept.llm.prices import date
-from kept.local.settings import Llm
+from kept.llm.prices import price_table_date
+from kept.local.settings import LlmSettings
 from kept.pipeline.usage import Costs
 from kept.store.values import Run
 
 _AGAIN = "nothing was taken from them, and nothing is lost; the next run asks again"
 
 
-def money(cost: float | None) -> str:
+def format_cost(cost: float | None) -> str:
     """An amount of USD, as exact as it is small."""
     if cost is None:
         return "cost unknown"
@@ -24,36 +24,42 @@ def money(cost: float | None) -> str:
 def usage_text(usage: Usage) -> str:
     """A usage in a few words."""
     cached = f" ({usage.cached_tokens:,} from the provider's cache)" if usage.cached_tokens else ""
-    calls = counted(usage.calls, "call")
-    return f"{calls}, {usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out, {money(usage.cost)}"
+    calls = format_count(usage.calls, "call")
+    return f"{calls}, {usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out, {format_cost(usage.cost)}"
 
 
-def asked_lines(tally: Tally) -> Iterator[Line]:
+def question_lines(tally: Tally) -> Iterator[Line]:
     """What a run asked, or in a dry run would ask."""
     if tally.would.questions or tally.would.cached:
         would = tally.would
         known = f"; {would.cached:,} have their reply already" if would.cached else ""
-        yield line(("Would ask ", "green"), f"{counted(would.questions, 'question')}: about {_about(would.usage)}{known}")
+        yield line(
+            ("Would ask ", "green"), f"{format_count(would.questions, 'question')}: about {_format_estimate(would.usage)}{known}"
+        )
         return
     if not (tally.usage.calls or tally.cached or tally.awaited):
         return
     known = f", {tally.cached:,} from earlier replies" if tally.cached else ""
-    yield line(("Asked ", "green"), f"{counted(tally.questions, 'question')}{known}", (f": {usage_text(tally.usage)}", "dim"))
+    yield line(("Asked ", "green"), f"{format_count(tally.questions, 'question')}{known}", (f": {usage_text(tally.usage)}", "dim"))
     if tally.secrets:
-        yield line((f"{counted(tally.secrets, 'secret')} taken out of questions and replies", "dim"))
+        yield line((f"{format_count(tally.secrets, 'secret')} taken out of questions and replies", "dim"))
     if tally.awaited:
         yield line(
-            f"{counted(tally.awaited, 'question waits', 'questions wait')} in a batch of the provider",
+            f"{format_count(tally.awaited, 'question waits', 'questions wait')} in a batch of the provider",
             (" → kept run, later", "dim"),
         )
 
 
-def _about(usage: Usage) -> str:
-    cost = f"{money(usage.cost)} at the prices of {date()}" if usage.cost is not None else "at a price kept does not know"
+def _format_estimate(usage: Usage) -> str:
+    cost = (
+        f"{format_cost(usage.cost)} at the prices of {price_table_date()}"
+        if usage.cost is not None
+        else "at a price kept does not know"
+    )
     return f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out, {cost}"
 
 
-def unanswered(tally: Tally, *, verbose: bool) -> Iterator[Line]:
+def unanswered_lines(tally: Tally, *, verbose: bool) -> Iterator[Line]:
     """The questions without a reply that could be used: unreadable, unreachable and unaffordable are three things."""
     for title, count, kinds, what in (
         ("No reply that can be read: ", sum(tally.unreadable.values()), tally.unreadable, "unreadable"),
@@ -65,15 +71,15 @@ def unanswered(tally: Tally, *, verbose: bool) -> Iterator[Line]:
         reasons = tally.reasons.get(what, [])
         told = ", ".join(f"{number} {kind.replace('_', ' ')}" for kind, number in sorted(kinds.items()))
         first = "" if not reasons or verbose else f": {reasons[0]}"
-        more = f" (and {counted(len(reasons) - 1, 'more reason')} → --verbose)" if len(reasons) > 1 and not verbose else ""
-        yield line((title, "yellow"), counted(count, "question"), f" ({told})" if told else "", first, (more, "dim"))
+        more = f" (and {format_count(len(reasons) - 1, 'more reason')} → --verbose)" if len(reasons) > 1 and not verbose else ""
+        yield line((title, "yellow"), format_count(count, "question"), f" ({told})" if told else "", first, (more, "dim"))
         if verbose:
             yield from (line(f"  {each}") for each in reasons)
         hint = _AGAIN if what != "unaffordable" else "they wait for a later run; a larger budget: kept config set NAME NUMBER"
         yield line((f"  {hint}", "dim"))
 
 
-def standing_lines(settings: Llm, costs: Costs) -> Iterator[Line]:
+def model_lines(settings: LlmSettings, costs: Costs) -> Iterator[Line]:
     """Which model is asked, and what was spent today of what may be."""
     if settings.adapter == "none" and not costs.ever:
         return
@@ -94,7 +100,7 @@ def standing_lines(settings: Llm, costs: Costs) -> Iterator[Line]:
     )
     if costs.awaited:
         yield line(
-            f"{counted(costs.awaited, 'question waits', 'questions wait')} in a batch of the provider", (" → kept run", "dim")
+            f"{format_count(costs.awaited, 'question waits', 'questions wait')} in a batch of the provider", (" → kept run", "dim")
         )
 
 
@@ -105,16 +111,18 @@ def cost_lines(runs: Sequence[tuple[Run, str]], costs: Costs) -> Iterator[Line]:
         if not body.get("questions"):
             continue
         known = f"{body['from_cache']:,} of {body['questions']:,} questions from earlier replies; " if body["from_cache"] else ""
-        yield line((f"run {run.id}", "bold"), f"  {when}  {usage_text(_usage(body))}", (f"  {known.rstrip('; ')}", "dim"))
+        yield line((f"run {run.id}", "bold"), f"  {when}  {usage_text(_parse_usage(body))}", (f"  {known.rstrip('; ')}", "dim"))
         if len(body["purposes"]) > 1:
-            yield from (line((f"  {name:<9} {usage_text(_usage(each))}", "dim")) for name, each in sorted(body["purposes"].items()))
+            yield from (
+                line((f"  {name:<9} {usage_text(_parse_usage(each))}", "dim")) for name, each in sorted(body["purposes"].items())
+            )
     for each in costs.ever:
         yield line(("in all   ", "bold"), f"{each.purpose:<9} {usage_text(each.usage)}", (f"  {each.model}", "dim"))
     if not costs.ever:
         yield line("No language model was ever asked.", (" → kept config set llm.adapter command", "dim"))
 
 
-def _usage(body: Mapping[str, Any]) -> Usage:
+def _parse_usage(body: Mapping[str, Any]) -> Usage:
     return Usage(
         calls=body["calls"],
         input_tokens=body["input_tokens"],

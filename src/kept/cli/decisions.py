@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from kept.core.errors import UsageError
-from kept.local.agents_shell import agents_sign
+from kept.local.agents_shell import agent_variable
 
 # A command, and the words one of which must be among its arguments for it to be a decision (none: it always is).
 _DECISIONS: Mapping[str, frozenset[str]] = {
@@ -32,7 +32,7 @@ def refuse_agents(name: str, arguments: Sequence[str], variables: Mapping[str, s
     words = _DECISIONS.get(name)
     if words is None or list(arguments) in (["--help"], ["-h"]):
         return
-    sign = agents_sign(variables)
+    sign = agent_variable(variables)
     if sign and (not words or words & {each.partition("=")[0] for each in arguments}):
         raise UsageError(
             f"an agent runs this ({sign} is set), and `kept {name}` is for the person to decide",

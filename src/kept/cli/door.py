@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import NoReturn
 
 from kept import __version__
-from kept.cli.call import Call, hoist
+from kept.cli.call import GlobalOptions, split_global_options
 from kept.cli.decisions import refuse_agents
-from kept.cli.overview import overview, whole_overview
-from kept.cli.parsers import parser, parser_for_help
+from kept.cli.overview import full_overview_text, overview_text
+from kept.cli.parsers import create_help_parser, create_parser
 from kept.cli.registry import COMMANDS, Command
 from kept.core.errors import KeptError, UsageError
 
@@ -29,68 +29,70 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         with suppress(AttributeError):  # a stream that a test or a host program put there may have no encoding
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        code = _serve(words)
+        code = _dispatch(words)
         sys.stdout.flush()
     except KeptError as error:
         code = _report_error(error.exit_code, str(error), error, words)
     except KeyboardInterrupt:
         code = _report_error(INTERRUPTED, "stopped; nothing is lost, the next run continues")
     except BrokenPipeError:
-        _hush()  # whoever read our output has seen enough
+        _silence_output()  # whoever read our output has seen enough
         code = 0
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         message = f"the system said: {error.strerror or type(error).__name__}{place}"
-        code = _report_error(2, _with_trace(message, error, words), error, words)
+        code = _report_error(2, _format_traced_error(message, error, words), error, words)
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback and no transcript text on the screen
         from kept.install.error_log import error_line  # noqa: PLC0415 - only when something is to be told
 
-        code = _report_error(2, _with_trace(f"{error_line(error)} → report this line", error, words), error, words)
+        code = _report_error(2, _format_traced_error(f"{error_line(error)} → report this line", error, words), error, words)
     sys.exit(code)
 
 
-def _serve(arguments: Sequence[str]) -> int:
+def _dispatch(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["--complete"]:
-        from kept.cli.commands.completion import complete  # noqa: PLC0415 - only a shell that completes needs it
+        from kept.cli.commands.completion import complete_words  # noqa: PLC0415 - only a shell that completes needs it
 
-        sys.stdout.writelines(f"{name}\t{meaning}\n" for name, meaning in complete([each.strip('"') for each in arguments[1:]]))
+        sys.stdout.writelines(
+            f"{name}\t{meaning}\n" for name, meaning in complete_words([each.strip('"') for each in arguments[1:]])
+        )
         return 0
-    call, rest = hoist(arguments)
+    call, rest = split_global_options(arguments)
     match rest:
         case [] | ["--help" | "-h" | "help"]:
-            sys.stdout.write(f"{overview()}\n")
+            sys.stdout.write(f"{overview_text()}\n")
             return 0
         case ["help", "all"]:
-            sys.stdout.write(f"{whole_overview()}\n")
+            sys.stdout.write(f"{full_overview_text()}\n")
             return 0
         case ["--version" | "version", *_]:
             sys.stdout.write(f"kept {__version__}\n")
             return 0
         case ["help", name, *_]:
-            return _command(name, ["--help"], call)
+            return _run_command(name, ["--help"], call)
         case [name, *others]:
-            return _command(name, others, call)
+            return _run_command(name, others, call)
     raise AssertionError(rest)
 
 
-def _command(name: str, arguments: list[str], call: Call) -> int:
+def _run_command(name: str, arguments: list[str], call: GlobalOptions) -> int:
     if name.startswith("-"):
         raise UsageError(f"no option {name}", hint="see `kept --help`")
     if name not in COMMANDS:
         near = difflib.get_close_matches(name, COMMANDS, n=1)
         raise UsageError(f"no command {name!r}", hint=f"did you mean `kept {near[0]}`?" if near else "see `kept --help`")
     refuse_agents(name, arguments, os.environ)
-    return _invoke(COMMANDS[name], arguments, call)
+    return _invoke_command(COMMANDS[name], arguments, call)
 
 
-def _invoke(command: Command, arguments: list[str], call: Call) -> int:
+def _invoke_command(command: Command, arguments: list[str], call: GlobalOptions) -> int:
     import typer  # noqa: PLC0415 - `kept --help`, `--version` and a mistyped command do without
 
     name = f"kept {command.name}"
     try:
         if arguments[-1:] in (["--help"], ["-h"]) and "--" not in arguments:
-            parser_for_help(command).make_context(name, [*arguments], obj=call)  # exits, unless the word is an option's value
-        made = parser(command)
+            create_help_parser(command).make_context(name, [*arguments], obj=call)  # exits, unless the word is an option's value
+        made = create_parser(command)
         # Not through its main(), which has its own mind about interruptions, broken pipes and exit codes.
         with made.make_context(name, arguments, obj=call) as context:
             code = made.invoke(context)
@@ -106,33 +108,33 @@ def _invoke(command: Command, arguments: list[str], call: Call) -> int:
 
 
 def _report_error(code: int, message: str, error: Exception | None = None, words: Sequence[str] = ()) -> int:
-    from kept.cli.show import line, write  # noqa: PLC0415 - only when something is to be told
+    from kept.cli.show import line, write_lines  # noqa: PLC0415 - only when something is to be told
 
     try:
         sys.stdout.flush()
     except OSError:
-        _hush()
+        _silence_output()
     with suppress(OSError):
         if error is not None and {"--verbose", "-v"} & set(words):
             sys.stderr.write("".join(traceback.format_exception(error)))
-        write([line(f"kept: {message}")], sys.stderr)
+        write_lines([line(f"kept: {message}")], sys.stderr)
     return code
 
 
-def _hush() -> None:
+def _silence_output() -> None:
     """Send what is left to say into nothing: the interpreter flushes once more at its end."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _with_trace(message: str, error: Exception, words: Sequence[str]) -> str:
+def _format_traced_error(message: str, error: Exception, words: Sequence[str]) -> str:
     """The line about an error that no command foresaw, and where its trace is: in the log below the state folder."""
     from kept.install.error_log import note_error  # noqa: PLC0415 - only when something is to be told
     from kept.paths import find_paths  # noqa: PLC0415
 
     log = None
     with suppress(KeptError):
-        call, rest = hoist(words)
+        call, rest = split_global_options(words)
         name = rest[0] if rest and rest[0] in COMMANDS else "help"
         log = note_error(find_paths(call.home, os.environ), f"kept {name}", error)
     return f"{message}; " + (f"the trace is in {log}" if log else "--verbose shows more (read it before you share it)")

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kept.cli.show import Line, entry, line
+from kept.cli.show import Line, hanging_line, line
 from kept.core.codec import json_fields
 from kept.core.operation import Operation, Pass
-from kept.core.times import minute_text
+from kept.core.times import format_minute
 from kept.workspace import Workspace
 
 _ACTORS = {"machine": "kept", "person": "you", "agent": "an agent"}
@@ -14,17 +14,17 @@ _ACTORS = {"machine": "kept", "person": "you", "agent": "an agent"}
 History = Sequence[tuple[Pass, Operation]]
 
 
-def happened(workspace: Workspace, history: History) -> Iterator[Line]:
+def operation_lines(workspace: Workspace, history: History) -> Iterator[Line]:
     """Each operation on a line: when it was recorded, what it was, why, by whom and in which pass."""
     yield line(("What happened to it", "bold"))
     for made, operation in history:
-        head = f"  {minute_text(made.recorded_at, workspace.zone)}  {operation_name(operation):<10}"
-        yield entry(
+        head = f"  {format_minute(made.recorded_at, workspace.zone)}  {operation_name(operation):<10}"
+        yield hanging_line(
             [(head, "")], operation.reason, (f"  (by {_ACTORS[made.actor.value]}, pass {made.id} of run {made.run})", "dim")
         )
 
 
-def happened_body(history: History) -> list[dict[str, Any]]:
+def operations_body(history: History) -> list[dict[str, Any]]:
     """The same as JSON, with the event time of each and the evidence it brought."""
 
     def evidence_of(operation: Operation) -> list[str]:

@@ -9,57 +9,59 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import typer
 
-from kept.cli.call import Call
-from kept.cli.show import safe
+from kept.cli.call import GlobalOptions
+from kept.cli.show import to_safe_line
 from kept.core.errors import UsageError
-from kept.install.leftovers import sweep
-from kept.local.agents_shell import agents_sign
-from kept.local.progress import Progress, silent
+from kept.install.leftovers import delete_leftovers
+from kept.local.agents_shell import agent_variable
+from kept.local.progress import Progress, ignore_progress
 from kept.paths import Paths, find_paths
-from kept.workspace import Workspace, opened
+from kept.workspace import Workspace, open_workspace
 
 
-def asked(context: typer.Context) -> Call:
+def call_options(context: typer.Context) -> GlobalOptions:
     """The global options of this call."""
-    return context.find_object(Call) or Call()
+    return context.find_object(GlobalOptions) or GlobalOptions()
 
 
 _END_OF_INPUT = "\x04"  # Ctrl-D
 
 
 @contextmanager
-def at_desk(context: typer.Context, also: Sequence[str] = (), *, dry: bool = False) -> Iterator[Workspace]:
+def command_workspace(context: typer.Context, also: Sequence[str] = (), *, dry: bool = False) -> Iterator[Workspace]:
     """The workspace the global options ask for, with the profiles ``also`` at work; ``dry`` makes no store. Raises KeptError where
     it cannot be opened.
     """
-    call = asked(context)
-    with opened(home_of(context), profile=call.profile, zone=call.zone, anew=call.anew, dry=dry, also=also) as workspace:
+    call = call_options(context)
+    with open_workspace(
+        command_home(context), profile=call.profile, zone=call.zone, anew=call.anew, dry=dry, also=also
+    ) as workspace:
         if not dry:
-            sweep(workspace)
+            delete_leftovers(workspace)
         yield workspace
 
 
-def home_of(context: typer.Context) -> Paths:
+def command_home(context: typer.Context) -> Paths:
     """The home the global options ask for. Raises ConfigError."""
-    return find_paths(asked(context).home, os.environ)
+    return find_paths(call_options(context).home, os.environ)
 
 
-def on_terminal() -> bool:
+def is_interactive() -> bool:
     """Whether a person sits at both ends: an agent may give its commands a terminal as well."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and not agents_sign(os.environ)
+    return sys.stdin.isatty() and sys.stdout.isatty() and not agent_variable(os.environ)
 
 
-def key(choices: str) -> str:
+def read_key(choices: str) -> str:
     """One keystroke out of ``choices`` (others are ignored); the last of them where nobody is there to answer."""
     while True:
-        pressed = pressed_key().lower()
+        pressed = read_keystroke().lower()
         if pressed in ("", _END_OF_INPUT):
             return choices[-1]
         if pressed in choices:
             return pressed
 
 
-def pressed_key() -> str:
+def read_keystroke() -> str:
     """The next keystroke, without waiting for Enter and without an echo; empty where the terminal is gone.
 
     What was typed before the question counts: nothing is flushed. Ctrl-C interrupts as everywhere.
@@ -73,14 +75,14 @@ def pressed_key() -> str:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def revised(text: str) -> str:
+def edit_line(text: str) -> str:
     """A line of text as a person leaves it: given to change in place where the terminal can. The old one where nothing is
     entered.
     """
     try:
         import readline  # noqa: PLC0415 - absent on some platforms, and only wanted here
 
-        readline.set_startup_hook(lambda: readline.insert_text(safe(text)))
+        readline.set_startup_hook(lambda: readline.insert_text(to_safe_line(text)))
     except ImportError:
         readline = None  # type: ignore[assignment]
     try:
@@ -92,17 +94,17 @@ def revised(text: str) -> str:
             readline.set_startup_hook()
 
 
-def one_of(value: str, allowed: tuple[str, ...], option: str) -> str:
+def check_choice(value: str, allowed: tuple[str, ...], option: str) -> str:
     """The value, if it is allowed. Raises UsageError that names what is."""
     if value not in allowed:
         raise UsageError(f"{option} cannot be {value!r}", hint=f"one of: {', '.join(allowed)}")
     return value
 
 
-def progress_when(*, shown: bool) -> AbstractContextManager[Progress]:
+def progress_if_shown(*, shown: bool) -> AbstractContextManager[Progress]:
     """A progress bar where it is to be shown, else nothing."""
     if not shown:
-        return nullcontext(silent)
+        return nullcontext(ignore_progress)
     from kept.cli import progress_bar  # noqa: PLC0415 - only a terminal needs it
 
     return progress_bar.show_progress()

@@ -18,12 +18,12 @@ from functools import cache
 from typing import Any
 
 from kept.core.errors import StoreError
-from kept.core.fence import FACTS, FIXES, GUARD, Context, block
+from kept.core.fence import FACTS, FIXES, GUARD, Context, render_block
 from kept.core.handover import is_suggestion_tool
 from kept.intake import reminders
 from kept.local import queue
-from kept.recall.context import NOTHING, Asked, Nearest, Place, Said, assemble, utc_now
-from kept.recall.relevance import weights_of
+from kept.recall.context import NOTHING, ContextRequest, Nearest, RecallEnvironment, Said, assemble_context, utc_now
+from kept.recall.relevance import parse_weights
 
 _MOST = 8_000_000  # bytes of a payload; a larger one is not read
 _SECONDS = 0.15  # reading the store before a prompt may take so long
@@ -60,37 +60,37 @@ _ENDS = 12_000
 _FLUSHED = 8_000_000  # bytes of growth that are read while the client waits
 
 
-def answer(words: list[str]) -> int:
+def answer_event(words: list[str]) -> int:
     """Answer an event: its name, then options. Always 0."""
     if os.environ.get(GUARD):
         return 0
-    root = _home(words)
+    root = _find_home(words)
     event = words[0]
-    if queue.elsewhere(root):
+    if queue.is_state_outside_home(root):
         sys.stderr.write("kept: its own folder is a link that leads outside the home; nothing is done\n")
         return 0
     try:
-        payload = _payload(sys.stdin.buffer.read(_MOST + 1))
+        payload = _parse_payload(sys.stdin.buffer.read(_MOST + 1))
         if isinstance(payload, str):
-            _complain(root, event, payload)
+            _log_problem(root, event, payload)
         elif event in EVENTS:
-            client, plugin = _client(words, payload), "--plugin" in words
-            if not plugin or not _called_already(client, event):
+            client, plugin = _detect_client(words, payload), "--plugin" in words
+            if not plugin or not _is_hooked_by_settings(client, event):
                 sys.stdout.write((PLUGIN_EVENTS if plugin else EVENTS)[event](root, payload, client))
                 sys.stdout.flush()
         else:
-            _complain(root, event, f"there is no such event; events: {', '.join(EVENTS)}")
+            _log_problem(root, event, f"there is no such event; events: {', '.join(EVENTS)}")
     except Exception as error:  # noqa: BLE001 - a front door: an agent's session never fails because of its memory
-        _complain(root, event, f"{type(error).__name__}: {error}")
+        _log_problem(root, event, f"{type(error).__name__}: {error}")
     return 0
 
 
-def _home(words: list[str]) -> str:
+def _find_home(words: list[str]) -> str:
     given = words[words.index("--home") + 1] if "--home" in words[:-1] else ""
     return os.path.expanduser(given or os.environ.get("KEPT_HOME") or os.environ.get("HOME") or "")  # noqa: PTH111 - as in local/queue.py
 
 
-def _client(words: list[str], payload: Mapping[str, Any]) -> str:
+def _detect_client(words: list[str], payload: Mapping[str, Any]) -> str:
     """Which agent calls: as told by ``--client``, else read off the payload."""
     if "--client" in words[:-1]:
         return words[words.index("--client") + 1]
@@ -98,7 +98,7 @@ def _client(words: list[str], payload: Mapping[str, Any]) -> str:
     return "codex" if "turn_id" in payload or f"{os.sep}.codex{os.sep}" in path or (not path and "model" in payload) else "claude"
 
 
-def _called_already(client: str, event: str) -> bool:
+def _is_hooked_by_settings(client: str, event: str) -> bool:
     """Whether the client's own settings call kept for this event as well: then the hook of the plugin has nothing to do."""
     name, variable, file = _SETTINGS.get(client, ("", "", ""))
     try:
@@ -114,7 +114,7 @@ def _called_already(client: str, event: str) -> bool:
 _SETTINGS = {"claude": ("/.claude", "CLAUDE_CONFIG_DIR", "settings.json"), "codex": ("/.codex", "CODEX_HOME", "hooks.json")}
 
 
-def _payload(raw: bytes) -> dict[str, Any] | str:
+def _parse_payload(raw: bytes) -> dict[str, Any] | str:
     """The payload, or what is wrong with it."""
     if len(raw) > _MOST:
         return f"the payload has more than {_MOST:,} bytes"
@@ -130,15 +130,15 @@ def _payload_text(payload: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _complain(root: str, event: str, what: str) -> None:
+def _log_problem(root: str, event: str, what: str) -> None:
     try:
-        if root and os.path.isdir(queue.state_of(root)):  # noqa: PTH112 - as in local/queue.py
-            queue.complain(queue.state_of(root), _now(), event[:40], what[:400])
+        if root and os.path.isdir(queue.state_folder(root)):  # noqa: PTH112 - as in local/queue.py
+            queue.log_hook_problem(queue.state_folder(root), _format_now(), event[:40], what[:400])
     except OSError:
         return  # there is no place to complain
 
 
-def _now() -> str:
+def _format_now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
@@ -148,67 +148,69 @@ def _now() -> str:
 def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
     """What always holds. After a resume what was shown stands in the conversation; after a compaction it does not."""
     session = _payload_text(payload, "session_id")
-    state = queue.state_of(root)
+    state = queue.state_folder(root)
     if _payload_text(payload, "source") not in ("resume", "fork") and session:
-        queue.start(state, session)
-    from kept.local.job_failures import line_of, untold  # noqa: PLC0415 - no prompt asks for it
+        queue.reset_shown(state, session)
+    from kept.local.job_failures import claim_unreported_failures, render_failures  # noqa: PLC0415 - no prompt asks for it
 
-    failed = untold(state)
-    reminder = _about_handover(root, lambda: reminders.at_start(state, session, _payload_text(payload, "source")))
-    return _inject(root, payload, client, "SessionStart", message="", first=line_of(failed) if failed else "", reminder=reminder)
+    failed = claim_unreported_failures(state)
+    reminder = _handover_notice(root, lambda: reminders.start_reminder(state, session, _payload_text(payload, "source")))
+    return _inject_context(
+        root, payload, client, "SessionStart", message="", first=render_failures(failed) if failed else "", reminder=reminder
+    )
 
 
 def _plugin_start(root: str, payload: Mapping[str, Any], client: str) -> str:
     """With the plugin alone nothing reads by itself: the first run and missed nights begin here, and the first is told of."""
-    from kept.install.background_run import catch_up  # noqa: PLC0415 - no prompt asks for it
+    from kept.install.background_run import start_missed_run  # noqa: PLC0415 - no prompt asks for it
 
-    begun = catch_up(root)
+    begun = start_missed_run(root)
     name = _payload_text(payload, "hook_event_name") if client == "gemini" else "SessionStart"
-    return _session_start(root, payload, client) or (_output(name, block((), begun)) if begun else "")
+    return _session_start(root, payload, client) or (_format_output(name, render_block((), begun)) if begun else "")
 
 
 def _user_prompt(root: str, payload: Mapping[str, Any], client: str) -> str:
     if "prompt" not in payload:
-        _complain(root, "user-prompt", f"the payload has no prompt; it has {', '.join(sorted(payload))[:200]}")
+        _log_problem(root, "user-prompt", f"the payload has no prompt; it has {', '.join(sorted(payload))[:200]}")
         return ""
-    state, message = queue.state_of(root), _payload_text(payload, "prompt")
+    state, message = queue.state_folder(root), _payload_text(payload, "prompt")
     session, transcript = _payload_text(payload, "session_id"), _payload_text(payload, "transcript_path")
-    reminder = _about_handover(root, lambda: reminders.before_prompt(state, session, transcript, message))
-    return _inject(root, payload, client, "UserPromptSubmit", message=message, reminder=reminder)
+    reminder = _handover_notice(root, lambda: reminders.prompt_reminder(state, session, transcript, message))
+    return _inject_context(root, payload, client, "UserPromptSubmit", message=message, reminder=reminder)
 
 
 def _subagent_start(root: str, payload: Mapping[str, Any], client: str) -> str:
     """What a session starts with, for an agent that it starts: the session itself has not seen it by that."""
-    return _inject(root, {**payload, "session_id": ""}, client, "SubagentStart", message="")
+    return _inject_context(root, {**payload, "session_id": ""}, client, "SubagentStart", message="")
 
 
 def _tool_failure(root: str, payload: Mapping[str, Any], _: str) -> str:
     """A command failed: the fix of last time, once a session, and nothing else. Some clients call this after any command."""
-    state, session = queue.state_of(root), _payload_text(payload, "session_id")
-    marks = () if payload.get("is_interrupt") is True else _marks(_tool_output(payload))
+    state, session = queue.state_folder(root), _payload_text(payload, "session_id")
+    marks = () if payload.get("is_interrupt") is True else _fingerprint_message(_tool_output(payload))
     if not marks or not os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
         return ""
     noted = queue.load_shown(state, session) if session else None
     told = frozenset(key.removeprefix(_AFTER) for key in noted or () if key.startswith(_AFTER))
-    settings, directory = _settings(root), _payload_text(payload, "cwd")
+    settings, directory = _load_settings(root), _payload_text(payload, "cwd")
     # The fix is told at the moment it is needed even where it stands in a file that the session has read.
-    asked = Asked(
+    asked = ContextRequest(
         directory=directory,
         session=session,
         marks=marks,
-        budget=_budget(settings),
+        budget=_token_budget(settings),
         core=False,
         days=False,
         told=told,
         client="none",
     )
-    found = assemble(_place(root, settings), asked, now=utc_now())
+    found = assemble_context(_make_environment(root, settings), asked, now=utc_now())
     if not found.pieces:
         return ""
     if session:
-        queue.tell(state, session, [_AFTER + each.key for each in found.pieces])
-    queue.used(state, [each.key for each in found.pieces])
-    return _output(_payload_text(payload, "hook_event_name"), block(found.pieces))
+        queue.save_shown(state, session, [_AFTER + each.key for each in found.pieces])
+    queue.log_used_memories(state, [each.key for each in found.pieces])
+    return _format_output(_payload_text(payload, "hook_event_name"), render_block(found.pieces))
 
 
 def _tool_output(payload: Mapping[str, Any]) -> str:
@@ -219,25 +221,25 @@ def _tool_output(payload: Mapping[str, Any]) -> str:
     return "\n".join(each for each in (payload.get("error"), *parts) if isinstance(each, str))
 
 
-def _about_handover(root: str, tell: Callable[[], str]) -> str:
+def _handover_notice(root: str, tell: Callable[[], str]) -> str:
     """What the agent is told about handing over; nothing where the settings say so, kept was never run, or it cannot be noted."""
-    if not os.path.isfile(os.path.join(queue.state_of(root), "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
+    if not os.path.isfile(os.path.join(queue.state_folder(root), "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
         return ""
     try:
-        return "" if _settings(root).handover == reminders.OFF else tell()
+        return "" if _load_settings(root).handover == reminders.OFF else tell()
     except (OSError, ValueError) as error:
-        _complain(root, "handover", str(error))
+        _log_problem(root, "handover", str(error))
         return ""
 
 
-def _inject(
+def _inject_context(
     root: str, payload: Mapping[str, Any], client: str, name: str, *, message: str, first: str = "", reminder: str = ""
 ) -> str:
-    state, session = queue.state_of(root), _payload_text(payload, "session_id")
+    state, session = queue.state_folder(root), _payload_text(payload, "session_id")
     store = os.path.join(state, "kept.db")  # noqa: PTH118 - as in local/queue.py
     name = _payload_text(payload, "hook_event_name") if client == "gemini" else name
     if not os.path.isfile(store):  # noqa: PTH113 - as in local/queue.py
-        return _output(name, block((), first)) if first else ""
+        return _format_output(name, render_block((), first)) if first else ""
     try:
         found = _find_context(root, payload, client, message)
     except (
@@ -248,55 +250,55 @@ def _inject(
         LookupError,
         AttributeError,
     ) as error:  # or what the settings say is no settings
-        _complain(root, name, f"nothing was recalled: {error}")
+        _log_problem(root, name, f"nothing was recalled: {error}")
         found = NOTHING
     if session and found is not NOTHING:
         _record_shown(state, session, found, begun=bool(message))
-    text = "\n".join(filter(None, (block(found.pieces, first), reminder)))
+    text = "\n".join(filter(None, (render_block(found.pieces, first), reminder)))
     if not text:
         return ""
     with suppress(OSError):  # a count is worth no session
-        reminders.count_put(state, _now()[:10], text)
-    return _output(name, text)
+        reminders.count_put(state, _format_now()[:10], text)
+    return _format_output(name, text)
 
 
 def _find_context(root: str, payload: Mapping[str, Any], client: str, message: str) -> Context:
-    state, session = queue.state_of(root), _payload_text(payload, "session_id")
-    settings = _settings(root)
+    state, session = queue.state_folder(root), _payload_text(payload, "session_id")
+    settings = _load_settings(root)
     told = queue.load_shown(state, session) if session else None
     first = bool(message) and (told is None or _BEGUN not in told)  # what was worked on lately waits for what the session is about
-    asked = Asked(
+    asked = ContextRequest(
         message=message,
         directory=_payload_text(payload, "cwd"),
         session=session,
-        marks=_marks(message),
-        budget=_budget(settings, 1 if message else _AT_START),
+        marks=_fingerprint_message(message),
+        budget=_token_budget(settings, 1 if message else _AT_START),
         core=not message or told is None,
         whole=not message,
         days=first,
         told=told or frozenset(),
         client=client,
     )
-    nearest, said = _by_meaning(state, settings, message, session)
-    return assemble(_place(root, settings), asked, now=utc_now(), nearest=nearest, said=said)
+    nearest, said = _find_by_meaning(state, settings, message, session)
+    return assemble_context(_make_environment(root, settings), asked, now=utc_now(), nearest=nearest, said=said)
 
 
-def _budget(settings: "_Settings", times: int = 1) -> int:
+def _token_budget(settings: "_Settings", times: int = 1) -> int:
     return min(times * settings.tokens, _CHARS // 3)
 
 
-def _place(root: str, settings: "_Settings") -> Place:
-    return Place(
-        store=f"{queue.state_of(root)}/kept.db",
+def _make_environment(root: str, settings: "_Settings") -> RecallEnvironment:
+    return RecallEnvironment(
+        store=f"{queue.state_folder(root)}/kept.db",
         user=os.environ.get("HOME") or root,
         profiles=settings.profiles,
         zone=settings.zone,
         seconds=_SECONDS,
-        weights=weights_of(settings.recall),
+        weights=parse_weights(settings.recall),
     )
 
 
-def _by_meaning(state: str, settings: "_Settings", message: str, session: str) -> tuple[Nearest | None, Said | None]:
+def _find_by_meaning(state: str, settings: "_Settings", message: str, session: str) -> tuple[Nearest | None, Said | None]:
     """How facts, and what was said, are found by meaning: a warm process is asked; where there is none, the model is loaded if the
     person wants to wait.
     """
@@ -304,36 +306,36 @@ def _by_meaning(state: str, settings: "_Settings", message: str, session: str) -
     if not message or settings.recall.get("embeddings") == "off" or not os.path.isfile(f"{state}/vectors.bin"):  # noqa: PTH113
         return None, None
     if os.path.exists(f"{state}/warm.sock"):  # noqa: PTH110 - as in local/queue.py
-        from kept.recall.embed_server.client import ask, ask_said  # noqa: PLC0415 - only where somebody may answer
+        from kept.recall.embed_server.client import ask_for_memories, ask_for_turns  # noqa: PLC0415 - only where somebody may answer
 
-        return ask(state, message, _WARM), ask_said(state, message, session, _WARM)
+        return ask_for_memories(state, message, _WARM), ask_for_turns(state, message, session, _WARM)
     if not settings.meaning:
         return None, None
     # Loads a model; only where the settings say so.
-    from kept.recall.embed_server.query import near_here, recall_of, said_here, spot  # noqa: PLC0415
+    from kept.recall.embed_server.query import make_query_context, memories_in_process, parse_recall_settings, turns_in_process  # noqa: PLC0415
 
-    place = spot(state, recall_of(settings.recall), os.environ)
-    return near_here(place, message), said_here(place, message, session)
+    place = make_query_context(state, parse_recall_settings(settings.recall), os.environ)
+    return memories_in_process(place, message), turns_in_process(place, message, session)
 
 
 def _record_shown(state: str, session: str, found: Context, *, begun: bool) -> None:
     """What was shown is not shown again, and what was near to the message counts as used; what is always shown does not."""
-    queue.tell(state, session, [*([_BEGUN] if begun else []), *(each.key for each in found.pieces)])
-    queue.used(state, [each.key for each in found.pieces if each.layer in (FACTS, FIXES)])
+    queue.save_shown(state, session, [*([_BEGUN] if begun else []), *(each.key for each in found.pieces)])
+    queue.log_used_memories(state, [each.key for each in found.pieces if each.layer in (FACTS, FIXES)])
 
 
-def _output(event: str, text: str) -> str:
+def _format_output(event: str, text: str) -> str:
     return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
 
 
-def _marks(message: str) -> tuple[str, ...]:
+def _fingerprint_message(message: str) -> tuple[str, ...]:
     """The fingerprints of the failures that a message tells of."""
     ends = (message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n{message[-_ENDS:]}").lower()
     if not any(each in ends for each in _FAILING):
         return ()
-    from kept.recall.failures import marks_of  # noqa: PLC0415 - its patterns take longer to compile than a search takes
+    from kept.recall.failures import message_fingerprints  # noqa: PLC0415 - its patterns take longer to compile than a search takes
 
-    return marks_of(message)
+    return message_fingerprints(message)
 
 
 class _Settings:
@@ -349,11 +351,11 @@ class _Settings:
         self.recall: dict[str, Any] = recall if isinstance(recall, dict) else {}
         self.at_end = str(body.get("at_session_end", ""))
         self.handover = str(body.get("handover", reminders.REMIND))
-        self.zone = _zone(str(body.get("timezone", "")))
+        self.zone = _load_zone(str(body.get("timezone", "")))
 
 
 @cache
-def _settings(root: str) -> _Settings:
+def _load_settings(root: str) -> _Settings:
     path = os.path.join(root, ".config", "kept", "config.toml")  # noqa: PTH118 - as in local/queue.py
     if not os.path.isfile(path):  # noqa: PTH113 - as in local/queue.py
         return _Settings({})
@@ -363,7 +365,7 @@ def _settings(root: str) -> _Settings:
         return _Settings(tomllib.load(file))
 
 
-def _zone(name: str) -> tzinfo | None:
+def _load_zone(name: str) -> tzinfo | None:
     if not name:
         return None
     from zoneinfo import ZoneInfo  # noqa: PLC0415 - only where a zone is set
@@ -378,35 +380,35 @@ def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
     """The answer is written: the transcript has something new. Where the person wants it, an unanswered reminder is asked about
     once.
     """
-    _enqueue(root, payload)
-    asking = client == "claude" and _settings(root).handover == reminders.ASKING
-    state, session = queue.state_of(root), _payload_text(payload, "session_id")
-    question = _about_handover(root, lambda: reminders.at_stop(state, session, payload, os.environ, asking=asking))
+    _enqueue_session(root, payload)
+    asking = client == "claude" and _load_settings(root).handover == reminders.ASKING
+    state, session = queue.state_folder(root), _payload_text(payload, "session_id")
+    question = _handover_notice(root, lambda: reminders.stop_question(state, session, payload, os.environ, asking=asking))
     return json.dumps({"decision": "block", "reason": question}) + "\n" if question else ""
 
 
 def _pre_compact(root: str, payload: Mapping[str, Any], _: str) -> str:
     """The client is about to forget: what its transcript has more than the archive is archived, and the day's note written (A3)."""
-    _enqueue(root, payload)
-    path, state = _payload_text(payload, "transcript_path"), queue.state_of(root)
+    _enqueue_session(root, payload)
+    path, state = _payload_text(payload, "transcript_path"), queue.state_folder(root)
     if path and os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
-        from kept.pipeline.flush import flush  # noqa: PLC0415 - reading a transcript needs everything; no other hook does
+        from kept.pipeline.flush import archive_transcript  # noqa: PLC0415 - reading a transcript needs everything; no other hook does
 
-        problem = flush(root, path, most=_FLUSHED, session=_payload_text(payload, "session_id"))
+        problem = archive_transcript(root, path, most=_FLUSHED, session=_payload_text(payload, "session_id"))
         if problem:
-            _complain(root, "pre-compact", problem)
+            _log_problem(root, "pre-compact", problem)
     return ""
 
 
 def _session_end(root: str, payload: Mapping[str, Any], _: str, usual: str = "queue") -> str:
     """Only a line for the next run; and where settings and profile say so, that run is started, alone, apart and bounded."""
-    _enqueue(root, payload)
+    _enqueue_session(root, payload)
     path = _payload_text(payload, "transcript_path")
-    settings = _settings(root)
+    settings = _load_settings(root)
     if path and (settings.at_end or usual) == "run":
-        from kept.install.background_run import start_run, wanted  # noqa: PLC0415 - only where the settings say so
+        from kept.install.background_run import has_session_end_profile, start_run  # noqa: PLC0415 - only where the settings say so
 
-        if wanted(root, settings.profiles):
+        if has_session_end_profile(root, settings.profiles):
             start_run(root, path)
     return ""
 
@@ -416,22 +418,22 @@ def _plugin_end(root: str, payload: Mapping[str, Any], client: str) -> str:
     return _session_end(root, payload, client, usual="run")
 
 
-def _allow(root: str, payload: Mapping[str, Any], _: str) -> str:
+def _allow_suggestion(root: str, payload: Mapping[str, Any], _: str) -> str:
     """The plugin's tool that hands the person's words over is called without a question; every other tool is the client's
     matter.
     """
     allowed = is_suggestion_tool(_payload_text(payload, "tool_name"))
     said = "this tool of kept's only notes words of the user's" if allowed else ""
-    if not _about_handover(root, lambda: said):
+    if not _handover_notice(root, lambda: said):
         return ""
     decision = {"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": said}
     return json.dumps({"hookSpecificOutput": decision}) + "\n"
 
 
-def _enqueue(root: str, payload: Mapping[str, Any]) -> None:
-    path, state = _payload_text(payload, "transcript_path"), queue.state_of(root)
+def _enqueue_session(root: str, payload: Mapping[str, Any]) -> None:
+    path, state = _payload_text(payload, "transcript_path"), queue.state_folder(root)
     if path and len(path) < 2_000 and path.isprintable() and os.path.isdir(state):  # noqa: PTH112 - as in local/queue.py
-        queue.enqueue(state, path, _now())
+        queue.enqueue_transcript(state, path, _format_now())
 
 
 EVENTS: Mapping[str, Callable[[str, Mapping[str, Any], str], str]] = {
@@ -440,10 +442,10 @@ EVENTS: Mapping[str, Callable[[str, Mapping[str, Any], str], str]] = {
     "stop": _stop,
     "pre-compact": _pre_compact,
     "session-end": _session_end,
-    "allow-suggest": _allow,
+    "allow-suggest": _allow_suggestion,
     "subagent-start": _subagent_start,
     "tool-failure": _tool_failure,
 }
 PLUGIN_EVENTS = {**EVENTS, "session-start": _plugin_start, "session-end": _plugin_end}
 
-__all__ = ["EVENTS", "answer"]
+__all__ = ["EVENTS", "answer_event"]

@@ -5,18 +5,18 @@ from datetime import datetime
 from itertools import groupby
 from zoneinfo import ZoneInfo
 
-from kept.cli.show import Line, entry, line
+from kept.cli.show import Line, hanging_line, line
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.project import PROJECT
 from kept.core.text import mixed_scripts
-from kept.core.times import day_text
-from kept.memories.waiting import Waiting
-from kept.profiles.profile import Profile, title_of
+from kept.core.times import format_day
+from kept.memories.waiting import PendingProposal
+from kept.profiles.profile import Profile, category_title
 
 EVERYWHERE, FORGOTTEN = "everywhere", "(forgotten)"
 
 
-def grouped(
+def grouped_lines(
     memories: Iterable[Memory],
     profiles: Sequence[Profile],
     names: Mapping[str, str],
@@ -38,7 +38,7 @@ def grouped(
     for scope, inside in groupby(placed, key=lambda each: each.scope):
         yield line((scope_name(scope, names), "bold"))
         for (profile, category), chosen in groupby(inside, key=lambda each: (each.profile, each.category)):
-            yield line((f"  {title_of(profiles, profile, category)}", "cyan"))
+            yield line((f"  {category_title(profiles, profile, category)}", "cyan"))
             for each in chosen:
                 status = each.status_at(moment) if moment else Status.ACTIVE
                 yield memory_line(each, zone, "" if status is Status.ACTIVE else status.value)
@@ -47,8 +47,8 @@ def grouped(
 def memory_line(memory: Memory, zone: ZoneInfo, mark: str = "") -> Line:
     """One memory in a list."""
     mixed = f"mixes {' and '.join(found)} letters" if (found := mixed_scripts(memory.content)) else ""
-    marks = ", ".join(filter(None, (mark, "pinned" if memory.pinned else "", mixed, day_text(memory.last_seen, zone))))
-    return entry([("    ", ""), (memory.id, "yellow"), ("  ", "")], memory.content or FORGOTTEN, (f"  ({marks})", "dim"))
+    marks = ", ".join(filter(None, (mark, "pinned" if memory.pinned else "", mixed, format_day(memory.last_seen, zone))))
+    return hanging_line([("    ", ""), (memory.id, "yellow"), ("  ", "")], memory.content or FORGOTTEN, (f"  ({marks})", "dim"))
 
 
 def scope_name(scope: str, names: Mapping[str, str]) -> str:
@@ -56,6 +56,6 @@ def scope_name(scope: str, names: Mapping[str, str]) -> str:
     return EVERYWHERE if scope == USER_SCOPE else names.get(scope, scope.removeprefix(PROJECT))
 
 
-def rank_text(item: Waiting) -> str:
+def format_rank(item: PendingProposal) -> str:
     """The place of a proposal among what waits in its project."""
     return f"{item.rank} of {item.of} that wait here"

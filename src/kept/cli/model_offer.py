@@ -4,15 +4,15 @@ import sys
 from collections.abc import Iterator
 
 from kept.cli import show
-from kept.cli.front import key, on_terminal
-from kept.cli.show import Line, counted, line
+from kept.cli.front import is_interactive, read_key
+from kept.cli.show import Line, format_count, line
 from kept.llm.budget import Estimate
-from kept.llm.found import Found, programs, servers
-from kept.llm.prices import date
+from kept.llm.found import AvailableModel, programs, servers
+from kept.llm.prices import price_table_date
 from kept.local import settings
 from kept.memories.configure import change_setting
-from kept.pipeline.estimate import cost_with, foresee_any
-from kept.recall.example import example
+from kept.pipeline.estimate import estimate_any_model, estimate_cost
+from kept.recall.example import find_search_example
 from kept.workspace import Workspace
 
 _DECIDED = "llm.adapter"  # a person who set it, to "none" as well, has answered
@@ -21,9 +21,9 @@ _DECIDED = "llm.adapter"  # a person who set it, to "none" as well, has answered
 def searchable_line(workspace: Workspace) -> Line:
     """What can be searched now, with a query that finds something of it."""
     sessions = sum(1 for _ in workspace.store.archive.threads())
-    words = example(workspace)
+    words = find_search_example(workspace)
     return line(
-        f"All that was said in {counted(sessions, 'session')} can be searched",
+        f"All that was said in {format_count(sessions, 'session')} can be searched",
         (f" → kept search {words}" if words else " → kept search WORDS", "dim"),
     )
 
@@ -33,59 +33,63 @@ def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | N
 
     After the ``first`` run also how much one would read, which takes a second to tell of many sessions.
     """
-    unheard = len(workspace.store.archive.unheard())
+    unheard = len(workspace.store.archive.list_threads_pending_llm())
     if _is_decided(workspace) or not unheard:
         return None
     found = ", ".join(each.title for each in programs(workspace.env))
-    told = f"What you only implied in {counted(unheard, 'session')} is not tried without a language model"
-    foreseen = foresee_any(workspace) if first else None
-    told += f"; one would read {_amount(foreseen)}" if foreseen and foreseen.questions else ""
+    told = f"What you only implied in {format_count(unheard, 'session')} is not tried without a language model"
+    foreseen = estimate_any_model(workspace) if first else None
+    told += f"; one would read {_format_amount(foreseen)}" if foreseen and foreseen.questions else ""
     return line((told, "dim"), (f" → kept setup offers {found}" if found else " → docs/models.md", "dim"))
 
 
 def offer_model(workspace: Workspace) -> bool:
     """Ask, where a person sits at the terminal, a model is here and the question is open; whether one may be asked from now on."""
-    if _is_decided(workspace) or not on_terminal():
+    if _is_decided(workspace) or not is_interactive():
         return False
     found = (*programs(workspace.env), *servers())
     if not found:
         return False
-    foreseen = foresee_any(workspace)
+    foreseen = estimate_any_model(workspace)
     if not foreseen.questions:
         return False
-    show.write(_offer_lines(found, foreseen))
+    show.write_lines(_offer_lines(found, foreseen))
     sys.stdout.flush()
     digits = "".join(str(number) for number in range(1, len(found) + 1))
-    answer = key(f"{digits}n")
+    answer = read_key(f"{digits}n")
     if answer == "n":
         change_setting(workspace.paths, _DECIDED, "none")
-        show.write([line("None is asked.", (" → kept config set llm.adapter, should you want one later", "dim"))])
+        show.write_lines([line("None is asked.", (" → kept config set llm.adapter, should you want one later", "dim"))])
         return False
     for name, value in found[int(answer) - 1].settings.items():
         if value:
             change_setting(workspace.paths, name, value)
-    show.write([line(f"{found[int(answer) - 1].title} is asked from now on.", (" → kept run --no-llm asks none", "dim"))])
+    show.write_lines([line(f"{found[int(answer) - 1].title} is asked from now on.", (" → kept run --no-llm asks none", "dim"))])
     return True
 
 
 def _is_decided(workspace: Workspace) -> bool:
-    return workspace.llm is not None or _DECIDED in settings.given(workspace.paths.settings)
+    return workspace.llm is not None or _DECIDED in settings.configured_names(workspace.paths.settings)
 
 
-def _amount(foreseen: Estimate) -> str:
+def _format_amount(foreseen: Estimate) -> str:
     tokens = foreseen.usage.input_tokens
     told = f"{tokens / 1e6:.1f} million" if tokens >= 1e5 else f"{max(1, round(tokens / 1e3))},000"
-    return f"{counted(foreseen.questions, 'question')} with about {told} tokens in all"
+    return f"{format_count(foreseen.questions, 'question')} with about {told} tokens in all"
 
 
-def _offer_lines(found: tuple[Found, ...], foreseen: Estimate) -> Iterator[Line]:
+def _offer_lines(found: tuple[AvailableModel, ...], foreseen: Estimate) -> Iterator[Line]:
     yield line(
         "A language model can also read what you only implied: corrections, decisions, reasons. It would get the archived turns, "
-        f"without secrets: {_amount(foreseen)}."
+        f"without secrets: {_format_amount(foreseen)}."
     )
     for number, each in enumerate(found, 1):
-        cost = cost_with(each, foreseen)
-        price = f"about {cost:.2f} USD at the prices of {date()}, or part of your plan" if cost is not None else "on your plan"
+        cost = estimate_cost(each, foreseen)
+        price = (
+            f"about {cost:.2f} USD at the prices of {price_table_date()}, or part of your plan"
+            if cost is not None
+            else "on your plan"
+        )
         yield line(
             (f"  {number}  ", "bold green"), each.title, (f"  {'nothing leaves this machine' if each.local else price}", "dim")
         )

@@ -3,14 +3,14 @@
 from kept.cli.registry import COMMANDS, EVERYDAY, GLOBAL_OPTIONS, GROUPS, TOGETHER, Command
 
 
-def overview() -> str:
+def overview_text() -> str:
     """The first page of help: the commands of every day."""
     lines = [
         "kept remembers what you and your agents worked out: small, curated, yours to edit.",
         "",
         "Usage: kept COMMAND [OPTIONS]",
         "",
-        *(_row(COMMANDS[name]) for name in EVERYDAY),
+        *(_command_row(COMMANDS[name]) for name in EVERYDAY),
         "",
         f"All {len(COMMANDS)} commands and the options of every one: kept help all",
         "More about a command, with an example: kept COMMAND --help",
@@ -19,20 +19,20 @@ def overview() -> str:
     return "\n".join(lines)
 
 
-def whole_overview() -> str:
+def full_overview_text() -> str:
     """Every command by its group, and the options that each takes."""
     lines = ["Usage: kept COMMAND [OPTIONS]"]
     for title, group in GROUPS.items():
-        lines += ["", f"{title}:", *map(_row, group)]
+        lines += ["", f"{title}:", *map(_command_row, group)]
     lines += ["", "With every command:", *(f"  {name:<16}{meaning}" for name, meaning in GLOBAL_OPTIONS)]
     return "\n".join(lines)
 
 
-def _row(command: Command) -> str:
+def _command_row(command: Command) -> str:
     return f"  {command.name:<11}{command.summary}"
 
 
-def epilog(command: Command) -> str:
+def command_epilog(command: Command) -> str:
     """The end of a command's help: its examples, lines kept as they are, and the commands it belongs with."""
     lines = ["\b", "Example:" if len(command.examples) == 1 else "Examples:", *(f"  {each}" for each in command.examples)]
     others = dict.fromkeys(name for each in TOGETHER if command.name in each for name in each if name != command.name)

@@ -13,40 +13,40 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from kept.cli.overview import epilog
+from kept.cli.overview import command_epilog
 from kept.cli.registry import Command
 
 
-def parser(command: Command) -> Any:
+def create_parser(command: Command) -> Any:
     """The parser that runs a command. Imports what the command works with."""
-    module, _, function = _place(command)
-    return _made(command, getattr(importlib.import_module(module), function))
+    module, _, function = _split_place(command)
+    return _build_parser(command, getattr(importlib.import_module(module), function))
 
 
-def parser_for_help(command: Command) -> Any:
+def create_help_parser(command: Command) -> Any:
     """The parser of a command, made without what the command works with: good for help and completion alone.
 
     Where a signature takes a value from another module, that is the parser which runs it.
     """
-    module, _, function = _place(command)
+    module, _, function = _split_place(command)
     try:
-        with _loaded_for_help(module) as found:
-            made = _made(command, getattr(found, function))
+        with _load_for_help(module) as found:
+            made = _build_parser(command, getattr(found, function))
     except _UnknownValueError:
-        return parser(command)
-    return parser(command) if any(each.default is _Placeholder for each in made.params) else made
+        return create_parser(command)
+    return create_parser(command) if any(each.default is _Placeholder for each in made.params) else made
 
 
-def _place(command: Command) -> tuple[str, str, str]:
+def _split_place(command: Command) -> tuple[str, str, str]:
     return f"kept.cli.{command.place}".partition(":")
 
 
-def _made(command: Command, function: Callable[..., object]) -> Any:
+def _build_parser(command: Command, function: Callable[..., object]) -> Any:
     import typer  # noqa: PLC0415 - `kept --help`, `--version` and a mistyped command do without
     from typer.main import get_command  # noqa: PLC0415
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["--help", "-h"]})
-    app.command(command.name, epilog=epilog(command))(function)
+    app.command(command.name, epilog=command_epilog(command))(function)
     return get_command(app)
 
 
@@ -54,7 +54,7 @@ class _UnknownValueError(Exception):
     """A placeholder was asked for its value."""
 
 
-class _Anything(type):
+class _PlaceholderType(type):
     """A class of which every attribute is a placeholder, so that module-level code which names it runs."""
 
     def __getattr__(cls, name: str) -> Any:
@@ -69,14 +69,14 @@ class _Anything(type):
         raise _UnknownValueError
 
 
-class _Placeholder(metaclass=_Anything):
+class _Placeholder(metaclass=_PlaceholderType):
     """Stands for anything that a module of kept's defines; may be called, subclassed and used in an annotation."""
 
     def __new__(cls, *_: object, **__: object) -> Any:
         return super().__new__(cls)
 
 
-class _Finder(MetaPathFinder, Loader):
+class _PlaceholderFinder(MetaPathFinder, Loader):
     """Finds a placeholder for each module of kept's but one."""
 
     def __init__(self, wanted: str) -> None:
@@ -100,12 +100,12 @@ class _Finder(MetaPathFinder, Loader):
 
 
 @contextmanager
-def _loaded_for_help(name: str) -> Iterator[ModuleType]:
+def _load_for_help(name: str) -> Iterator[ModuleType]:
     """The module of that name, good for signatures and docstrings alone; nothing of it stays loaded."""
     if name in sys.modules:
         yield sys.modules[name]
         return
-    finder = _Finder(name)
+    finder = _PlaceholderFinder(name)
     sys.meta_path.insert(0, finder)
     try:
         yield importlib.import_module(name)

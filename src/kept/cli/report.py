@@ -5,19 +5,19 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.cli import show
-from kept.cli.cost import asked_lines, unanswered
-from kept.cli.lists import grouped
-from kept.cli.show import Line, counted, entry, line
-from kept.core.markup import memory_line
+from kept.cli.cost import question_lines, unanswered_lines
+from kept.cli.lists import grouped_lines
+from kept.cli.show import Line, format_count, hanging_line, line
+from kept.core.markup import format_memory_line
 from kept.core.memory import Memory
-from kept.core.times import minute_text
-from kept.days.coverage_report import Covered
-from kept.extraction.llm_extraction import Heard
-from kept.memories.waiting import best, waiting
-from kept.pipeline.run import Options, Report
+from kept.core.times import format_minute
+from kept.days.coverage_report import CoverageReport
+from kept.extraction.llm_extraction import LlmExtractionReport
+from kept.memories.waiting import best_of_each_scope, list_pending_proposals
+from kept.pipeline.run import RunOptions, RunReport
 from kept.profiles.profile import Profile
 from kept.profiles.prompts import BUILT_IN
-from kept.sources.files import Skip
+from kept.sources.files import SkipReason
 from kept.workspace import Workspace
 
 _NEW_SHOWN = 20
@@ -29,8 +29,8 @@ _EDITS = {"revise": "changed", "retire": "retired", "add": "added", "approve": "
 
 
 def report_lines(
-    report: Report,
-    options: Options,
+    report: RunReport,
+    options: RunOptions,
     *,
     profiles: Sequence[Profile],
     names: Mapping[str, str],
@@ -44,49 +44,51 @@ def report_lines(
         yield line(("The run before was cut short; this one went on where it stopped.", "dim"))
     yield from _format_reading(report, verbose=verbose)
     if not options.dry:
-        yield from heard_lines(report.heard)
-        yield from _looked_after(report)
-    yield from asked_lines(report.asked)
-    yield from _new(report.new, profiles, names, zone)
-    yield from _edited(report.written.operations)
+        yield from llm_extraction_lines(report.heard)
+        yield from _curation_lines(report)
+    yield from question_lines(report.asked)
+    yield from _new_memory_lines(report.new, profiles, names, zone)
+    yield from _hand_edit_lines(report.written.operations)
     if withdrawn := report.curated.operations["retire"]:
-        told = f"{counted(withdrawn, 'memory', 'memories')} whose evidence no longer counts"
+        told = f"{format_count(withdrawn, 'memory', 'memories')} whose evidence no longer counts"
         yield line(("Retired: ", "yellow"), told, (" → kept log lists them, kept undo brings them back", "dim"))
     yield from missed_lines(report.covered, zone, whole=verbose)
-    yield from troubles(report, verbose=verbose)
+    yield from problem_lines(report, verbose=verbose)
     for path, bytes_ in report.written.files:
         yield line(
-            ("Would write " if options.dry else "Wrote ", "green"), show.format_path(path), (f" ({show.size(bytes_)})", "dim")
+            ("Would write " if options.dry else "Wrote ", "green"),
+            show.format_path(path),
+            (f" ({show.format_size(bytes_)})", "dim"),
         )
     yield from outdated_lines(report)
-    yield line((f"{counted(report.active, 'memory', 'memories')} · {report.seconds:.1f} s", "dim"))
+    yield line((f"{format_count(report.active, 'memory', 'memories')} · {report.seconds:.1f} s", "dim"))
 
 
-def waiting_line(every: int, chosen: int) -> Line:
+def pending_line(every: int, chosen: int) -> Line:
     """How much waits for a person, and how much of it is shown first."""
     rest = f", the best {chosen:,} of them first" if chosen < every else ""
-    return line((f"{counted(every, 'line waits', 'lines wait')} for your decision{rest}", "yellow"), (" → kept review", "dim"))
+    return line((f"{format_count(every, 'line waits', 'lines wait')} for your decision{rest}", "yellow"), (" → kept review", "dim"))
 
 
-def waiting_lines(workspace: Workspace) -> Iterator[Line]:
+def pending_lines(workspace: Workspace) -> Iterator[Line]:
     """What waits for a person: how much, and the best of it."""
-    pool = waiting(workspace)
+    pool = list_pending_proposals(workspace)
     if not pool:
         return
-    chosen = best(pool)
-    yield waiting_line(len(pool), len(chosen))
+    chosen = best_of_each_scope(pool)
+    yield pending_line(len(pool), len(chosen))
     for item in sorted(chosen, key=lambda item: (-item.score.value, item.memory.id))[:_BEST_SHOWN]:
-        yield entry([("  ", "")], memory_line(item.memory.content, item.memory.about, _LINE))
+        yield hanging_line([("  ", "")], format_memory_line(item.memory.content, item.memory.about, _LINE))
 
 
-def outdated_lines(report: Report) -> Iterator[Line]:
+def outdated_lines(report: RunReport) -> Iterator[Line]:
     """What waits for ``kept upgrade``."""
     if report.outdated:
-        told = f"{counted(report.outdated, 'memory comes', 'memories come')} from rules of an earlier version"
+        told = f"{format_count(report.outdated, 'memory comes', 'memories come')} from rules of an earlier version"
         yield line((told, "yellow"), (" → kept upgrade", "dim"))
 
 
-def idle(report: Report) -> bool:
+def is_idle(report: RunReport) -> bool:
     """Whether a run found nothing to do."""
     busy = (
         report.reading.fresh
@@ -99,54 +101,56 @@ def idle(report: Report) -> bool:
     return not (busy or report.written.files or report.partly)
 
 
-def idle_line(report: Report) -> Line:
+def idle_line(report: RunReport) -> Line:
     """The report of a run that found nothing new."""
     if not report.sources and not report.active:
         left = report.reading.left
-        told = f" {counted(len(left), 'path was', 'paths were')} left: {left[0][1]}" if left else ""
+        told = f" {format_count(len(left), 'path was', 'paths were')} left: {left[0][1]}" if left else ""
         return line(f"Nothing to read was found.{told}", (" → kept run PATH", "dim"))
     waiting = f", {report.held:,} waiting → kept review" if report.held else ""
-    return line("Nothing new.", (f" {counted(report.active, 'memory', 'memories')}{waiting} · {report.seconds:.1f} s", "dim"))
+    return line("Nothing new.", (f" {format_count(report.active, 'memory', 'memories')}{waiting} · {report.seconds:.1f} s", "dim"))
 
 
-def _format_reading(report: Report, *, verbose: bool) -> Iterator[Line]:
+def _format_reading(report: RunReport, *, verbose: bool) -> Iterator[Line]:
     reading, sources = report.reading, ", ".join(sorted(report.sources)) or "nothing"
     if not reading.fresh and not report.extracted.threads:
         if not report.sources:
             return
-        yield line("Read nothing new", (f" ({counted(sum(report.sources.values()), 'file')} of {sources})", "dim"))
+        yield line("Read nothing new", (f" ({format_count(sum(report.sources.values()), 'file')} of {sources})", "dim"))
         return
     what = (
-        f"{counted(report.extracted.threads, 'session')} of {counted(report.days, 'day')}"
+        f"{format_count(report.extracted.threads, 'session')} of {format_count(report.days, 'day')}"
         if report.days
-        else counted(report.extracted.threads, "session")
+        else format_count(report.extracted.threads, "session")
     )
-    details = [counted(reading.fresh, "new event")]
+    details = [format_count(reading.fresh, "new event")]
     if reading.bytes_in:
         details.append(f"cleaning removed {max(0.0, 100 * (1 - reading.bytes_kept / reading.bytes_in)):.0f} % of the text")
     if reading.secrets:
-        details.append(f"{counted(reading.secrets, 'secret')} redacted")
+        details.append(f"{format_count(reading.secrets, 'secret')} redacted")
     if reading.removed.get("invisible"):
-        details.append(f"{counted(reading.removed['invisible'], 'byte')} of invisible text removed")
+        details.append(f"{format_count(reading.removed['invisible'], 'byte')} of invisible text removed")
     programs = sum(count for reason, count in reading.account.noted.items() if reason.startswith("program-prompt:"))
     if programs:
-        details.append(f"{counted(programs, 'prompt')} of claude -p, codex exec or an SDK taken for a program's")
+        details.append(f"{format_count(programs, 'prompt')} of claude -p, codex exec or an SDK taken for a program's")
     yield line(("Read ", "green"), f"{what} from {sources}", (f": {', '.join(details)}", "dim"))
     extracted, reasons = report.extracted, report.extracted.refused
     if extracted.candidates:
         told = reasons.most_common(None if verbose else 4)
         why = f" ({', '.join(f'{count} {reason}' for reason, count in told)})" if reasons else ""
-        parts = f"{counted(extracted.candidates, 'proposal')}, {extracted.held} held back, {sum(reasons.values())} refused{why}"
+        parts = (
+            f"{format_count(extracted.candidates, 'proposal')}, {extracted.held} held back, {sum(reasons.values())} refused{why}"
+        )
         yield line((parts, "dim"), (" → kept list --refused" if reasons else "", "dim"))
     if verbose:
         for name, account in sorted(reading.accounts.items()):
-            yield line((f"{name}: {account_text(account.records, account.kept, account.dropped)}", "dim"))
+            yield line((f"{name}: {format_account(account.records, account.kept, account.dropped)}", "dim"))
         removed = ", ".join(f"{count} {what}" for what, count in reading.removed.most_common())
         if removed:
             yield line((f"cut while cleaning: {removed}", "dim"))
 
 
-def _looked_after(report: Report) -> Iterator[Line]:
+def _curation_lines(report: RunReport) -> Iterator[Line]:
     """What a language model said should become of memories, and which days it put together."""
     advised, book = report.advised, report.daybook
     if advised.asked:
@@ -158,23 +162,25 @@ def _looked_after(report: Report) -> Iterator[Line]:
             (f"; not taken: {why}" if why else "", "dim"),
         )
     if book.written:
-        yield line(("Put together ", "green"), counted(book.written, "day"), (" → kept day DATE", "dim"))
+        yield line(("Put together ", "green"), format_count(book.written, "day"), (" → kept day DATE", "dim"))
     if advised.left or book.left:
-        yield line((f"{counted(advised.left + book.left, 'question')} about memories and days wait for the next run", "yellow"))
+        yield line(
+            (f"{format_count(advised.left + book.left, 'question')} about memories and days wait for the next run", "yellow")
+        )
 
 
-def heard_lines(heard: Heard) -> Iterator[Line]:
+def llm_extraction_lines(heard: LlmExtractionReport) -> Iterator[Line]:
     """What a language model read, what came of it, and by which prompt where that is the user's own."""
     if not heard.threads:
         return
     if heard.chunks:
-        what = f"{counted(heard.chunks, 'part')} of {counted(heard.threads, 'session')}"
+        what = f"{format_count(heard.chunks, 'part')} of {format_count(heard.threads, 'session')}"
         yield line(("Heard ", "green"), f"{what} with a language model")
     found = heard.accepted + heard.held + sum(heard.refused.values())
     if found or heard.overruled:
         why = f" ({', '.join(f'{count} {reason}' for reason, count in heard.refused.most_common(4))})" if heard.refused else ""
         said = (
-            f"{counted(found, 'claim')}, {heard.accepted} accepted ({heard.confirmed} of them the rules' own finds), "
+            f"{format_count(found, 'claim')}, {heard.accepted} accepted ({heard.confirmed} of them the rules' own finds), "
             f"{heard.held} held back, "
         )
         yield line((f"{said}{sum(heard.refused.values())} refused{why}; {heard.overruled} of the rules' turned down", "dim"))
@@ -186,34 +192,38 @@ def heard_lines(heard: Heard) -> Iterator[Line]:
                 (f" (profile {profile}, version {version})", "dim"),
             )
     if heard.left:
-        yield line((f"{counted(heard.left, 'session')} not read to the end; the next run goes on there", "yellow"))
+        yield line((f"{format_count(heard.left, 'session')} not read to the end; the next run goes on there", "yellow"))
 
 
-def account_text(records: int, kept: int, dropped: Mapping[str, int]) -> str:
+def format_account(records: int, kept: int, dropped: Mapping[str, int]) -> str:
     """An account in words: what came in and what became of it."""
     gone = ", ".join(f"{count:,} {reason}" for reason, count in sorted(dropped.items(), key=lambda each: (-each[1], each[0])))
-    return f"{counted(records, 'record')} = {kept:,} kept + {sum(dropped.values()):,} set aside" + (f" ({gone})" if gone else "")
+    return f"{format_count(records, 'record')} = {kept:,} kept + {sum(dropped.values()):,} set aside" + (
+        f" ({gone})" if gone else ""
+    )
 
 
-def _new(new: tuple[Memory, ...], profiles: Sequence[Profile], names: Mapping[str, str], zone: ZoneInfo) -> Iterator[Line]:
+def _new_memory_lines(
+    new: tuple[Memory, ...], profiles: Sequence[Profile], names: Mapping[str, str], zone: ZoneInfo
+) -> Iterator[Line]:
     if not new:
         return
     yield line()
-    yield line((f"New: {counted(len(new), 'memory', 'memories')}", "bold green"))
-    yield from grouped(_best_new(new, profiles), profiles, names, zone)
+    yield line((f"New: {format_count(len(new), 'memory', 'memories')}", "bold green"))
+    yield from grouped_lines(_select_best_new(new, profiles), profiles, names, zone)
     if len(new) > _NEW_SHOWN:
         yield line((f"    … and {len(new) - _NEW_SHOWN:,} more → kept list", "dim"))
     yield line()
 
 
-def _best_new(new: tuple[Memory, ...], profiles: Sequence[Profile]) -> tuple[Memory, ...]:
+def _select_best_new(new: tuple[Memory, ...], profiles: Sequence[Profile]) -> tuple[Memory, ...]:
     weights = {(each.id, one.id): one.weight for each in profiles for one in each.categories}
     return tuple(
         sorted(new, key=lambda each: (-weights.get((each.profile, each.category), 0) * each.confidence, each.id))[:_NEW_SHOWN]
     )
 
 
-def missed_lines(covered: Covered, zone: ZoneInfo, *, whole: bool, hint: str = "kept run --verbose") -> Iterator[Line]:
+def missed_lines(covered: CoverageReport, zone: ZoneInfo, *, whole: bool, hint: str = "kept run --verbose") -> Iterator[Line]:
     """What was talked about and looks worth remembering, but is not remembered: how much; where ``whole`` each of it, and what
     became of the other topics.
     """
@@ -223,21 +233,21 @@ def missed_lines(covered: Covered, zone: ZoneInfo, *, whole: bool, hint: str = "
             f"{covered.covered:,} covered, {covered.nothing:,} with nothing durable, {missed:,} missed although the words look "
             "worth it"
         )
-        yield line((f"{counted(covered.topics, 'topic')}: {told}", "yellow" if missed else "dim"))
+        yield line((f"{format_count(covered.topics, 'topic')}: {told}", "yellow" if missed else "dim"))
     elif missed:
-        what = f"{counted(missed, 'topic')} of {covered.topics:,} left nothing although the words look worth it"
+        what = f"{format_count(missed, 'topic')} of {covered.topics:,} left nothing although the words look worth it"
         yield line((what, "yellow"), (f" → {hint}", "dim"))
     for each in covered.missed if whole else ():
-        yield line((f"  {minute_text(each.at, zone)}  ", "dim"), each.told, (f"  ({', '.join(each.words)})", "dim"))
+        yield line((f"  {format_minute(each.at, zone)}  ", "dim"), each.told, (f"  ({', '.join(each.words)})", "dim"))
 
 
-def _edited(operations: Mapping[str, int]) -> Iterator[Line]:
+def _hand_edit_lines(operations: Mapping[str, int]) -> Iterator[Line]:
     done = [f"{count} {_EDITS.get(kind, kind)}" for kind, count in sorted(operations.items()) if count]
     if done:
         yield line(("Your own edits were taken over: ", "green"), ", ".join(done))
 
 
-def troubles(report: Report, *, verbose: bool) -> Iterator[Line]:
+def problem_lines(report: RunReport, *, verbose: bool) -> Iterator[Line]:
     """What could not be done, and what to do about it."""
     for stop in (*report.curated.stopped, *report.advised.stopped):
         yield line(("Stopped by a guard: ", "red"), stop)
@@ -246,13 +256,13 @@ def troubles(report: Report, *, verbose: bool) -> Iterator[Line]:
         )
     for problem in report.written.problems:
         yield line(("Not done: ", "red"), problem)
-    yield from unanswered(report.asked, verbose=verbose)
+    yield from unanswered_lines(report.asked, verbose=verbose)
     skipped = report.skipped
     if not skipped:
         return
-    yield line((f"Not read: {counted(len(skipped), 'file')}", "yellow"))
+    yield line((f"Not read: {format_count(len(skipped), 'file')}", "yellow"))
     yield from unread_lines(skipped, verbose=verbose)
-    if any(reason.startswith(Skip.UNKNOWN_FORMAT) for _, reason in skipped):
+    if any(reason.startswith(SkipReason.UNKNOWN_FORMAT) for _, reason in skipped):
         yield line(("  If you know the format of text among them: kept sources add PATH --as FORMAT, then kept run", "dim"))
 
 
@@ -267,4 +277,4 @@ def unread_lines(skipped: Sequence[tuple[str, str]], *, verbose: bool, hint: str
     for reason, paths in sorted(reasons.items(), key=lambda group: (-len(group[1]), group[0])):
         examples = ", ".join(show.format_path(path) for path in paths[:_EXAMPLES])
         more = f" … {len(paths) - _EXAMPLES:,} more → {hint}" if len(paths) > _EXAMPLES else ""
-        yield line(f"  {counted(len(paths), 'file')}, {reason}: {examples}", (more, "dim"))
+        yield line(f"  {format_count(len(paths), 'file')}, {reason}: {examples}", (more, "dim"))

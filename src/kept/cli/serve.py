@@ -13,14 +13,14 @@ from typing import Annotated
 import typer
 
 from kept.cli import show
-from kept.cli.call import Call
-from kept.cli.front import asked
+from kept.cli.call import GlobalOptions
+from kept.cli.front import call_options
 from kept.cli.show import line
-from kept.install.serving import announced, lasting_key, running
+from kept.install.serving import announce_page, find_running_page, load_mcp_key
 from kept.paths import Paths, find_paths
 from kept.pipeline.sample_run import sample_files, sample_home
-from kept.recall.embed_server.start import kept_warm
-from kept.workspace import Workspace, opened
+from kept.recall.embed_server.start import run_embed_server
+from kept.workspace import Workspace, open_workspace
 
 
 def mcp(
@@ -33,15 +33,15 @@ def mcp(
     port: Annotated[int, typer.Option(metavar="PORT", min=1, max=65_535, help="With --http: the port; the path is /mcp.")] = 8321,
 ) -> None:
     """Serve memory as tools and resources to any agent that speaks MCP; while it runs, hooks also find facts by meaning."""
-    call = asked(context)
+    call = call_options(context)
     home = find_paths(call.home, os.environ)
     serve = importlib.import_module("kept.mcp").serve
-    key = lasting_key(home) if http else ""
+    key = load_mcp_key(home) if http else ""
     if http:
         header = f"Authorization: Bearer {key}"
-        show.write([line(f'claude mcp add --transport http kept http://{host}:{port}/mcp --header "{header}"')], sys.stderr)
-    with kept_warm(home, os.environ):
-        serve(partial(opened, home, profile=call.profile, zone=call.zone), key=key, host=host, port=port)
+        show.write_lines([line(f'claude mcp add --transport http kept http://{host}:{port}/mcp --header "{header}"')], sys.stderr)
+    with run_embed_server(home, os.environ):
+        serve(partial(open_workspace, home, profile=call.profile, zone=call.zone), key=key, host=host, port=port)
 
 
 def web(
@@ -54,40 +54,40 @@ def web(
 
     The address ends with a key after #, new with every start: no other user and no page of the web gets in without it.
     """
-    call = asked(context)
+    call = call_options(context)
     home = find_paths(call.home, os.environ)
     door = importlib.import_module("kept.web")
-    before = running(home)
+    before = find_running_page(home)
     if before is not None:  # one is enough: its address opens it again
-        _tell(before.port, before.key, no_open=no_open)
+        _print_address(before.port, before.key, no_open=no_open)
         return
     own = door.listen(port)
-    open_desk = partial(opened, home, profile=call.profile, zone=call.zone, anew=call.anew)
+    open_desk = partial(open_workspace, home, profile=call.profile, zone=call.zone, anew=call.anew)
     with own:
         with open_desk():
             pass  # what is wrong with the store or the settings is told here and now
         where = own.getsockname()[1]
-        with announced(home, where) as key, kept_warm(home, os.environ):
+        with announce_page(home, where) as key, run_embed_server(home, os.environ):
             door.serve(
                 open_desk,
                 home,
                 key=key,
                 own=own,
-                ready=partial(_tell, where, key, no_open=no_open),
-                open_sample=_sample(home, call),
+                ready=partial(_print_address, where, key, no_open=no_open),
+                open_sample=_sample_opener(home, call),
             )
 
 
-def _sample(home: Paths, call: Call) -> Callable[[], AbstractContextManager[Workspace]] | None:
+def _sample_opener(home: Paths, call: GlobalOptions) -> Callable[[], AbstractContextManager[Workspace]] | None:
     """How a workspace of the bundled sample is opened; None where there is none."""
     there = sample_home(home)
     env = {"HOME": str(there.root)}
-    return partial(opened, there, profile=call.profile, zone=call.zone, env=env) if sample_files() else None
+    return partial(open_workspace, there, profile=call.profile, zone=call.zone, env=env) if sample_files() else None
 
 
-def _tell(port: int, key: str, *, no_open: bool) -> None:
+def _print_address(port: int, key: str, *, no_open: bool) -> None:
     """Tell where the page is, and open it where there is a screen."""
     address = f"http://127.0.0.1:{port}/overview#{key}"
-    show.write([line("The page is served here, to this machine alone; Ctrl-C ends it."), line((address, "bold"))])
+    show.write_lines([line("The page is served here, to this machine alone; Ctrl-C ends it."), line((address, "bold"))])
     if not no_open and (sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()):
         Thread(target=webbrowser.open, args=[address], daemon=True).start()  # it may wait for the browser, which waits for the page

@@ -12,8 +12,8 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from kept.core.markup import visible
-from kept.local.agents_shell import agents_sign
+from kept.core.markup import remove_invisible
+from kept.local.agents_shell import agent_variable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,9 +29,9 @@ class Line:
     body: tuple[Span, ...] = ()
 
 
-def safe(text: str) -> str:
+def to_safe_line(text: str) -> str:
     """The text on one line, without any character that moves a cursor, hides or reorders what is shown."""
-    return visible("".join(" " if char.isspace() else char for char in text))
+    return remove_invisible("".join(" " if char.isspace() else char for char in text))
 
 
 def line(*spans: Span | str) -> Line:
@@ -39,44 +39,44 @@ def line(*spans: Span | str) -> Line:
     return Line(body=tuple((each, "") if isinstance(each, str) else each for each in spans))
 
 
-def entry(head: Iterable[Span], *body: Span | str) -> Line:
+def hanging_line(head: Iterable[Span], *body: Span | str) -> Line:
     """A line whose body hangs to the right of its head."""
     return Line(head=tuple(head), body=line(*body).body)
 
 
-def write(lines: Iterable[Line], stream: TextIO | None = None) -> None:
+def write_lines(lines: Iterable[Line], stream: TextIO | None = None) -> None:
     """Write lines: styled and wrapped on a terminal, else plain, one line each and whole."""
     target = stream or sys.stdout
     if target.isatty():
-        _paint(lines, _console(target))
+        _print_styled(lines, _create_console(target))
     else:
-        target.writelines(f"{''.join(safe(words) for words, _ in (*each.head, *each.body)).rstrip()}\n" for each in lines)
+        target.writelines(f"{''.join(to_safe_line(words) for words, _ in (*each.head, *each.body)).rstrip()}\n" for each in lines)
         target.flush()
 
 
-def page(lines: Iterable[Line]) -> None:
+def page_lines(lines: Iterable[Line]) -> None:
     """Write lines by way of the pager (``$PAGER``) on a terminal, which shows what fits on one screen at once."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb" or agents_sign(os.environ):
-        write(lines)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb" or agent_variable(os.environ):
+        write_lines(lines)
         return
     os.environ.setdefault("LESS", "FRX")  # colours through, no pager for a short list, and the list stays on the screen
-    console = _console(sys.stdout)
+    console = _create_console(sys.stdout)
     with console.pager(styles=True):
-        _paint(lines, console)
+        _print_styled(lines, console)
 
 
-def _console(target: TextIO) -> "Console":
+def _create_console(target: TextIO) -> "Console":
     from rich.console import Console  # noqa: PLC0415 - costs start-up time, and only a terminal needs it
 
     return Console(file=target, highlight=False, markup=False, emoji=False)
 
 
-def _paint(lines: Iterable[Line], console: "Console") -> None:
+def _print_styled(lines: Iterable[Line], console: "Console") -> None:
     from rich.text import Text  # noqa: PLC0415 - as above
 
     for each in lines:
-        head = Text.assemble(*((safe(words), style) for words, style in each.head))
-        body = Text.assemble(*((safe(words), style) for words, style in each.body))
+        head = Text.assemble(*((to_safe_line(words), style) for words, style in each.head))
+        body = Text.assemble(*((to_safe_line(words), style) for words, style in each.body))
         room = max(20, console.width - head.cell_len)
         for number, part in enumerate(body.wrap(console, room) or [Text()]):
             part.rstrip()
@@ -106,12 +106,12 @@ def write_text(text: str) -> None:
     sys.stdout.flush()
 
 
-def counted(number: int, singular: str, plural: str = "") -> str:
+def format_count(number: int, singular: str, plural: str = "") -> str:
     """``1 memory``, ``2,000 memories``."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
-def size(bytes_: int) -> str:
+def format_size(bytes_: int) -> str:
     """``412 B``, ``4.1 KB``, ``2.0 GB``."""
     amount = float(bytes_)
     for unit in ("B", "KB", "MB"):
@@ -121,7 +121,7 @@ def size(bytes_: int) -> str:
     return f"{amount:.1f} GB"
 
 
-def weekday(which: date) -> str:
+def format_weekday(which: date) -> str:
     """``Friday 2026-02-13``."""
     return f"{which:%A} {which.isoformat()}"
 

@@ -29,20 +29,20 @@ _PLAIN_HYPHEN = re.compile(
 )
 
 
-def artifacts(text: str) -> tuple[str, ...]:
+def find_artifacts(text: str) -> tuple[str, ...]:
     """The artifacts a text names, in order, each once, without their quotes; at most 24."""
     found: dict[str, None] = {}
     for match in _SHAPES.finditer(text[:_LONGEST]):
         kind = match.lastgroup or ""
         name = match[kind].strip('"“” ').rstrip(".,:;!?)'")
-        if _counts(kind, name):
+        if _is_artifact(kind, name):
             found.setdefault(name)
         if len(found) == 24:
             break
     return tuple(found)
 
 
-def _counts(kind: str, name: str) -> bool:
+def _is_artifact(kind: str, name: str) -> bool:
     match kind:
         case "path":
             # "and/or", "read/write" are prose; a path has a dot, a root, or more than one separator.

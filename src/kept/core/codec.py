@@ -18,7 +18,7 @@ from pathlib import PurePath
 from typing import Any, Union, get_args, get_origin
 
 from kept.core.digest import digest as digest  # noqa: PLC0414 - named here since before it had a module of its own
-from kept.core.times import from_text, to_text
+from kept.core.times import format_instant, parse_stored_instant
 
 
 def dump(value: object) -> Any:
@@ -27,55 +27,55 @@ def dump(value: object) -> Any:
     Raises TypeError for a type the codec does not know, and ValueError for a number JSON has no form for.
     """
     kind: Any = type(value)
-    return _writer(kind)(value)
+    return _get_encoder(kind)(value)
 
 
 @cache
-def _writer(kind: Any) -> Callable[[Any], Any]:
+def _get_encoder(kind: Any) -> Callable[[Any], Any]:
     """How values of a type are written; looked up once a type, for a store writes hundreds of thousands of them."""
     if kind in (type(None), bool, int, str):
-        return _itself
+        return _identity
     if issubclass(kind, Enum):
         return attrgetter("value")
     if issubclass(kind, str | int):
-        return _itself
+        return _identity
     if issubclass(kind, float):
-        return _number
+        return _require_finite
     if issubclass(kind, datetime):
-        return to_text
+        return format_instant
     if issubclass(kind, date):
         return date.isoformat
     if issubclass(kind, tuple | list):
-        return _write_all
+        return _dump_items
     if issubclass(kind, Mapping):
-        return _write_mapping
+        return _dump_mapping
     if is_dataclass(kind):
-        return _write_fields
+        return _dump_fields
     raise TypeError(f"no JSON form for {kind.__name__}")
 
 
-def _itself(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
-def _number(value: float) -> float:
+def _require_finite(value: float) -> float:
     if not isfinite(value):
         raise ValueError("a number that JSON has no form for")
     return value
 
 
-def _write_all(values: Iterable[Any]) -> list[Any]:
+def _dump_items(values: Iterable[Any]) -> list[Any]:
     return [dump(each) for each in values]
 
 
-def _write_mapping(values: Mapping[Any, Any]) -> dict[str, Any]:
+def _dump_mapping(values: Mapping[Any, Any]) -> dict[str, Any]:
     return {str(key): dump(each) for key, each in values.items()}
 
 
-def _write_fields(value: Any) -> dict[str, Any]:
+def _dump_fields(value: Any) -> dict[str, Any]:
     kind: Any = type(value)
     body = {}
-    for name, default in _defaults(kind):
+    for name, default in _field_defaults(kind):
         field = getattr(value, name)
         if default is MISSING or field != default:
             body[name] = dump(field)
@@ -116,50 +116,50 @@ def load(kind: Any, body: Any) -> Any:
 
     Raises TypeError, KeyError or ValueError where the body is not of that form.
     """
-    return _reader(kind)(body)
+    return _get_decoder(kind)(body)
 
 
 @cache
-def _reader(kind: Any) -> Callable[[Any], Any]:
+def _get_decoder(kind: Any) -> Callable[[Any], Any]:
     """How values of a type are read; worked out once a type, for a store reads hundreds of thousands of them."""
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
-        return _union_reader(get_args(kind))
+        return _make_union_decoder(get_args(kind))
     if origin is tuple:
-        item = _reader(get_args(kind)[0])
+        item = _get_decoder(get_args(kind)[0])
         return lambda body: tuple([item(each) for each in body])
     if origin is not None and issubclass(origin, Mapping):
-        value = _reader(get_args(kind)[1])
+        value = _get_decoder(get_args(kind)[1])
         return lambda body: {key: value(each) for key, each in body.items()}
     if isinstance(kind, type) and is_dataclass(kind):
-        readers = {name: _reader(hint) for name, hint in typing.get_type_hints(kind).items()}
-        return partial(_read_fields, kind, readers)
+        readers = {name: _get_decoder(hint) for name, hint in typing.get_type_hints(kind).items()}
+        return partial(_load_fields, kind, readers)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind
     if kind is datetime:
-        return from_text
+        return parse_stored_instant
     if kind is date:
         return date.fromisoformat
     if kind is float:
         return float
     if kind is Any:
-        return _itself
-    return partial(_checked, kind)
+        return _identity
+    return partial(_check_type, kind)
 
 
-def _read_fields(kind: Any, readers: Mapping[str, Callable[[Any], Any]], body: Any) -> Any:
+def _load_fields(kind: Any, readers: Mapping[str, Callable[[Any], Any]], body: Any) -> Any:
     if not isinstance(body, dict):
         raise TypeError(f"expected {kind.__name__}, found {type(body).__name__}")
     return kind(**{name: readers[name](each) for name, each in body.items() if name != "is"})
 
 
-def _checked(kind: type, body: Any) -> Any:
+def _check_type(kind: type, body: Any) -> Any:
     if isinstance(body, kind):
         return body
     raise TypeError(f"expected {kind.__name__}, found {type(body).__name__}")
 
 
-def _union_reader(members: tuple[Any, ...]) -> Callable[[Any], Any]:
+def _make_union_decoder(members: tuple[Any, ...]) -> Callable[[Any], Any]:
     optional = type(None) in members
     by_name = {each.__name__.lower(): each for each in members}
     others = [each for each in members if each is not type(None)]
@@ -168,20 +168,20 @@ def _union_reader(members: tuple[Any, ...]) -> Callable[[Any], Any]:
         if body is None and optional:
             return None
         if isinstance(body, dict) and "is" in body:
-            return _reader(by_name[body["is"]])(body)
+            return _get_decoder(by_name[body["is"]])(body)
         (only,) = others
-        return _reader(only)(body)
+        return _get_decoder(only)(body)
 
     return read_union
 
 
 @cache
-def _defaults(kind: Any) -> tuple[tuple[str, Any], ...]:
+def _field_defaults(kind: Any) -> tuple[tuple[str, Any], ...]:
     return tuple(
         (field.name, field.default_factory() if field.default_factory is not MISSING else field.default) for field in fields(kind)
     )
 
 
-def canonical(body: Any) -> str:
+def to_canonical_json(body: Any) -> str:
     """The one text of a JSON value. Raises ValueError on NaN and infinities."""
     return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

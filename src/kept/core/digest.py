@@ -16,6 +16,6 @@ def digest(*parts: str, size: int = 16) -> str:
     return state.hexdigest()
 
 
-def mark_of(data: bytes, setting: str = "") -> str:
+def hash_bytes(data: bytes, setting: str = "") -> str:
     """A hash of bytes as 32 hex digits, by which they are known again; ``setting`` (at most 16 bytes) is what else decides."""
     return blake2b(data, digest_size=16, person=setting.encode()).hexdigest()

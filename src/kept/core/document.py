@@ -14,7 +14,9 @@ DAY_LINE = "day:"  # the beginning of the key of a line that tells what a day ca
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fact:
-    """One memory as the file shows it: ``text`` is a result of :func:`kept.core.markup.sentence`, ``day`` when it was last seen."""
+    """One memory as the file shows it: ``text`` is a result of :func:`kept.core.markup.to_fact_text`, ``day`` when it was last
+    seen.
+    """
 
     id: str
     text: str
@@ -80,7 +82,7 @@ class Layout:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Foreign:
+class UserLine:
     """A line of the user's own and its place: after the line ``after`` (empty: at the top), in the section of that line."""
 
     text: str
@@ -91,7 +93,7 @@ class Foreign:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Added:
+class AddedLines:
     """Lines somebody added: a bullet, a paragraph, a heading, a code block.
 
     ``text`` holds them as they are, ``fact`` what they say on one line (empty for what is no statement). ``scope`` and ``category``
@@ -117,9 +119,9 @@ class Edits:
 
     revised: Mapping[str, str] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
-    added: tuple[Added, ...] = ()
+    added: tuple[AddedLines, ...] = ()
     gone: tuple[str, ...] = ()
-    foreign: tuple[Foreign, ...] = ()
+    foreign: tuple[UserLine, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
     layout: Layout = Layout()
 
@@ -130,7 +132,7 @@ class Edits:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unsafe:
+class UnsafeEdits:
     """The file is not absorbed: it looks like damage rather than an edit.
 
     ``reason`` is a clause about the file. ``edits`` is what absorbing it all the same would mean, None where it cannot be read;

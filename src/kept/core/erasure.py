@@ -20,8 +20,8 @@ import re2
 from kept.core.codec import digest
 from kept.core.event import FORGOTTEN_MARK
 from kept.core.redact.lookalikes import PLAIN
-from kept.core.redact.values import decode64
-from kept.core.text import is_cjk, likeness, normal_form, one_line, tokens
+from kept.core.redact.values import decode_base64
+from kept.core.text import is_cjk, jaccard_similarity, normal_form, one_line, tokenize
 
 RUN = 6  # words of a sentence that may not remain together
 NEAR = 0.5  # the share of common words from which a sentence counts as a near copy
@@ -53,7 +53,7 @@ _ONE_WORD = re.compile(r"[/\\_]|\w\.\w")  # a path, a file or an identifier coun
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class ErasureMatch:
     """One place that holds the words, or nearly: in which holder, where in it, and the words around. ``near`` marks a near copy."""
 
     holder: str
@@ -68,7 +68,7 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Words:
+class ErasureWords:
     """The words to be forgotten: whole ``sentences``, runs of longer ``passages`` around them, and quotes of single events
     (``cited``).
 
@@ -94,9 +94,9 @@ class Words:
     @cached_property
     def runs(self) -> tuple[str, ...]:
         """The letters of every run of words that may not remain."""
-        whole = {run for sentence in self.sentences for run in _runs(sentence)}
-        others = {run for passage in self.passages if len(_split_words(passage)) >= RUN for run in _runs(passage)}
-        stay = [_letters_of(text) for text in self.spared] if others - whole else []
+        whole = {run for sentence in self.sentences for run in _word_runs(sentence)}
+        others = {run for passage in self.passages if len(_split_words(passage)) >= RUN for run in _word_runs(passage)}
+        stay = [_fold_letters(text) for text in self.spared] if others - whole else []
         return tuple(sorted(whole | {run for run in others if not any(run in text for text in stay)}))
 
     @cached_property
@@ -109,25 +109,25 @@ class Words:
 
     @cached_property
     def _vocabularies(self) -> tuple[frozenset[str], ...]:
-        return tuple(words for sentence in self.sentences if len(words := tokens(sentence)) >= _LEAST_WORDS)
+        return tuple(words for sentence in self.sentences if len(words := tokenize(sentence)) >= _LEAST_WORDS)
 
-    def stand_in(self, text: str) -> bool:
+    def is_in_text(self, text: str) -> bool:
         """True if the words stand somewhere in a text."""
-        return self.may_stand_in(text) and bool(self._spans(text))
+        return self.may_be_in_text(text) and bool(self._find_spans(text))
 
-    def taken_out(self, text: str, mark: str = FORGOTTEN_MARK) -> str:
+    def remove_from(self, text: str, mark: str = FORGOTTEN_MARK) -> str:
         """The text with a mark in the place of the words; the very text where they do not stand in it."""
-        if not self.may_stand_in(text):
+        if not self.may_be_in_text(text):
             return text
         parts, at = [], 0
-        for start, end in self._spans(text):
+        for start, end in self._find_spans(text):
             parts += [text[at:start], mark]
             at = end
         return "".join((*parts, text[at:]))
 
-    def lines_held(self, text: str) -> list[bool]:
+    def flag_lines(self, text: str) -> list[bool]:
         """Of each line of a text whether any of the words stand in it, also where they go on in the next line."""
-        spans = self._spans(text) if self.may_stand_in(text) else []
+        spans = self._find_spans(text) if self.may_be_in_text(text) else []
         held, at = [], 0
         for line in text.split("\n"):
             held.append(any(start < at + len(line) and end > at for start, end in spans))
@@ -136,21 +136,21 @@ class Words:
 
     def excerpt(self, text: str) -> str:
         """The words in a text with a little of what stands around them, on one line."""
-        spans = self._spans(text)
+        spans = self._find_spans(text)
         start, end = spans[0] if spans else (0, len(text))
         around = max(0, _EXCERPT - (end - start)) // 2
         return one_line(text[max(0, start - around) : min(len(text), end + around)])[: 2 * _EXCERPT]
 
-    def near_in(self, text: str) -> Iterator[str]:
+    def find_near_copies(self, text: str) -> Iterator[str]:
         """The sentences of a text that say nearly the same in other words."""
-        if not self.may_be_near(text):
+        if not self.may_have_near_copy(text):
             return
         for sentence in _END.split(text):
-            words = tokens(sentence) if len(sentence) < 2_000 else frozenset()
-            if any(likeness(words, wanted) >= NEAR for wanted in self._vocabularies) and not self.stand_in(sentence):
+            words = tokenize(sentence) if len(sentence) < 2_000 else frozenset()
+            if any(jaccard_similarity(words, wanted) >= NEAR for wanted in self._vocabularies) and not self.is_in_text(sentence):
                 yield one_line(sentence)
 
-    def may_be_near(self, text: str) -> bool:
+    def may_have_near_copy(self, text: str) -> bool:
         """True if a text has so many of the words that one of its sentences may be a near copy. Cheap; holds of all that holds
         it.
         """
@@ -162,32 +162,32 @@ class Words:
         """For each sentence its words, and how many of them a near copy has at least."""
         return tuple((tuple(sorted(words)), ceil(NEAR * len(words))) for words in self._vocabularies)
 
-    def with_sentences(self, more: Iterable[str]) -> "Words":
+    def with_sentences(self, more: Iterable[str]) -> "ErasureWords":
         """These words and more sentences."""
         added = tuple(more)
         return replace(self, sentences=(*self.sentences, *added)) if added else self
 
-    def may_be_packed_in(self, packed: bytes, unpack: Callable[[bytes], str]) -> bool:
-        """:meth:`may_stand_in` of the text that ``unpack`` makes of bytes. Equal bytes are unpacked once, wherever they lie.
+    def may_be_in_packed(self, packed: bytes, unpack: Callable[[bytes], str]) -> bool:
+        """:meth:`may_be_in_text` of the text that ``unpack`` makes of bytes. Equal bytes are unpacked once, wherever they lie.
 
         The answer is remembered as long as these words are: the store, its backups and the proof share their blocks.
         """
         key = blake2b(packed, digest_size=16).digest()
         if key not in self._answers:
-            self._answers[key] = self.may_stand_in(unpack(packed))
+            self._answers[key] = self.may_be_in_text(unpack(packed))
         return self._answers[key]
 
-    def may_stand_in(self, text: str) -> bool:
+    def may_be_in_text(self, text: str) -> bool:
         """True if the letters of a run stand in a text, wherever words begin. Cheap; holds of all that holds it."""
-        patterns = self._compiled()
+        patterns = self._compile_patterns()
         return bool(patterns) and any(
             pattern.search(letters)
-            for variant in _variants(text)
-            for letters in [_letters_of(text, variant)]
+            for variant in _reading_variants(text)
+            for letters in [_fold_letters(text, variant)]
             for pattern in patterns
         )
 
-    def _compiled(self) -> list["re2._Regexp[str]"]:
+    def _compile_patterns(self) -> list["re2._Regexp[str]"]:
         if not self._patterns and self.runs:
             options = re2.Options()
             options.max_mem = _PATTERN_BYTES
@@ -195,28 +195,28 @@ class Words:
                 self._patterns.append(re2.compile("|".join(self.runs[start : start + _AT_ONCE]), options))
         return self._patterns
 
-    def _spans_in(self, text: str, cut: tuple[bool, bool]) -> Iterator[tuple[int, int]]:
+    def _find_spans_in_window(self, text: str, cut: tuple[bool, bool]) -> Iterator[tuple[int, int]]:
         """The same in a short text. Where its beginning or end is ``cut``, what reaches to it is of another window."""
-        for variant in _variants(text):
-            letters, places = _placed(text, variant)
+        for variant in _reading_variants(text):
+            letters, places = _locate_letters(text, variant)
             for run in self.runs:
-                for at in _all(letters, run):
+                for at in _find_all(letters, run):
                     end = at + len(run)
                     if (
                         not (cut[0] and at == 0)
                         and not (cut[1] and end == len(letters))
-                        and _is_whole(text, letters, places, at, end)
+                        and _is_whole_run(text, letters, places, at, end)
                     ):
                         yield places[at][0], places[end - 1][1]
 
-    def _spans(self, text: str) -> list[tuple[int, int]]:
+    def _find_spans(self, text: str) -> list[tuple[int, int]]:
         """Where the words stand in a text, in order, neighbours joined."""
         found: set[tuple[int, int]] = set()
         for offset in range(0, len(text), _WINDOW):
             window = text[offset : offset + _WINDOW + _REACH]
-            if self.may_stand_in(window):
+            if self.may_be_in_text(window):
                 cut = (offset > 0, offset + len(window) < len(text))
-                found.update((offset + start, offset + end) for start, end in self._spans_in(window, cut))
+                found.update((offset + start, offset + end) for start, end in self._find_spans_in_window(window, cut))
         joined: list[tuple[int, int]] = []
         for start, end in sorted(found):
             if joined and (start <= joined[-1][1] or not any(char.isalnum() for char in text[joined[-1][1] : start])):
@@ -229,7 +229,8 @@ class Words:
 class Holder(Protocol):
     """Whatever holds text: it finds words in what it holds, and erases them there.
 
-    ``claims`` are patterns of files below the state folder (relative, as of :meth:`pathlib.PurePath.match`) that the holder answers
+    ``claims`` are patterns of files below the state folder (relative, as of :meth:`pathlib.PurePath.match_lines`) that the holder
+    answers
     for.
     """
 
@@ -243,28 +244,28 @@ class Holder(Protocol):
         """The files below the state folder that it answers for."""
         ...
 
-    def find(self, words: Words) -> Iterator[Place]:
+    def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
         """Every place that holds the words, or nearly. Changes nothing. Raises KeptError."""
         ...
 
-    def erase(self, words: Words) -> int:
+    def erase(self, words: ErasureWords) -> int:
         """Erase the words; returns the number of places. Doing it again changes nothing. Raises KeptError."""
         ...
 
 
-def changed_strings(value: object, change: Callable[[str], str]) -> object:
+def map_strings(value: object, change: Callable[[str], str]) -> object:
     """A JSON value with every string, keys included, changed."""
     match value:
         case str():
             return change(value)
         case list():
-            return [changed_strings(item, change) for item in value]
+            return [map_strings(item, change) for item in value]
         case dict():
-            return {change(name): changed_strings(item, change) for name, item in value.items()}
+            return {change(name): map_strings(item, change) for name, item in value.items()}
     return value
 
 
-def _runs(sentence: str) -> Iterator[str]:
+def _word_runs(sentence: str) -> Iterator[str]:
     words = _split_words(sentence)
     for start in range(max(1, len(words) - RUN + 1)):
         run = "".join(words[start : start + RUN])
@@ -281,11 +282,11 @@ def _split_words(sentence: str) -> list[str]:
             parts = [letters[at : at + 2] for at in range(0, len(letters), 2)]
         else:
             parts = [chunk] if _ONE_WORD.search(chunk) else _NOT_LETTERS.split(chunk)
-        found += [word for part in parts if (word := _letters_of(part))]
+        found += [word for part in parts if (word := _fold_letters(part))]
     return found
 
 
-def _variants(text: str) -> list[tuple[str, ...]]:
+def _reading_variants(text: str) -> list[tuple[str, ...]]:
     """How a text may have to be read: as it is, and with its tags left out and what is written in other signs resolved."""
     marks = (
         *((_TAG,) if "<" in text or "&" in text else ()),
@@ -300,24 +301,24 @@ def _reader_of(marks: tuple[str, ...]) -> "re.Pattern[str]":
     return re.compile("|".join(marks))
 
 
-def _letters_of(text: str, marks: tuple[str, ...] = ()) -> str:
+def _fold_letters(text: str, marks: tuple[str, ...] = ()) -> str:
     """The letters and digits of a text, folded."""
     if marks:
         coded = "\\u" in text or _IN_URL in marks or _PACKED in marks  # a function for each mark costs much where there are many
-        text = _reader_of(marks).sub(_resolved if coded else "", text)
+        text = _reader_of(marks).sub(_resolve_escape if coded else "", text)
     if not text.isascii():
-        text = _NOT_ASCII.sub(lambda found: _folded(found[0]), text)
+        text = _NOT_ASCII.sub(lambda found: _fold_piece(found[0]), text)
     # Bytes are many times faster to sift than characters, and most of a text is ASCII.
     return text.encode("utf-8", "surrogatepass").translate(_ASCII_LOWER, _ASCII_MARKS).decode("utf-8", "surrogatepass")
 
 
 @lru_cache(maxsize=10_000)  # the same quotes, dashes and accents come again and again
-def _folded(piece: str) -> str:
+def _fold_piece(piece: str) -> str:
     """The letters and digits of a piece of text without ASCII, folded, also to the Latin ones they look like."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", piece).casefold().translate(_FOLDED)))
 
 
-def _resolved(found: "re.Match[str]") -> str:
+def _resolve_escape(found: "re.Match[str]") -> str:
     """What a mark stands for."""
     named = found.groupdict()
     if code := named.get("code"):
@@ -334,16 +335,16 @@ def _unpacked(packed: str) -> str:
     if packed.islower() or packed.isupper() or not _MAY_BE_PACKED.search(packed):
         return ""  # a digest, a path, the identifier of something
     run = _BREAK.sub("", packed).encode()
-    return " ".join(decode64(run[start:]).decode(errors="ignore") for start in range(4))
+    return " ".join(decode_base64(run[start:]).decode(errors="ignore") for start in range(4))
 
 
-def _placed(text: str, marks: tuple[str, ...]) -> tuple[str, Sequence[tuple[int, int]]]:
+def _locate_letters(text: str, marks: tuple[str, ...]) -> tuple[str, Sequence[tuple[int, int]]]:
     """The same letters, and where in the text each of them begins and ends."""
     letters: list[str] = []
     places: list[tuple[int, int]] = []
 
     def add_letters(piece: str, start: int, end: int) -> None:
-        for letter in _letters_of(piece):
+        for letter in _fold_letters(piece):
             letters.append(letter)
             places.append((start, end))
 
@@ -351,21 +352,21 @@ def _placed(text: str, marks: tuple[str, ...]) -> tuple[str, Sequence[tuple[int,
     for mark in _reader_of(marks).finditer(text) if marks else ():
         for place in range(at, mark.start()):
             add_letters(text[place], place, place + 1)
-        add_letters(_resolved(mark), *mark.span())
+        add_letters(_resolve_escape(mark), *mark.span())
         at = mark.end()
     for place in range(at, len(text)):
         add_letters(text[place], place, place + 1)
     return "".join(letters), places
 
 
-def _all(letters: str, run: str) -> Iterator[int]:
+def _find_all(letters: str, run: str) -> Iterator[int]:
     at = letters.find(run)
     while at >= 0:
         yield at
         at = letters.find(run, at + 1)
 
 
-def _is_whole(text: str, letters: str, places: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+def _is_whole_run(text: str, letters: str, places: Sequence[tuple[int, int]], start: int, end: int) -> bool:
     """Whether no word goes on before or after a run: then it would be another word."""
     before = start > 0 and places[start - 1][1] == places[start][0] and not is_cjk(text[places[start][0]])
     after = end < len(letters) and places[end - 1][1] == places[end][0] and not is_cjk(text[places[end][0]])

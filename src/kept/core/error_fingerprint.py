@@ -166,7 +166,7 @@ _DIGITS = re.compile(r"\b[a-z]{1,5}\d{3,5}\b|\d+")  # a code such as TS2345 is n
 _WORD = re.compile(r"[^\W_]+(?:[.'_-][^\W_]+)*")
 
 
-def _window(text: str) -> str:
+def _head_and_tail(text: str) -> str:
     """The ends of a text that are read, cut at line ends where there are any."""
     if len(text) <= 2 * _READ_CHARS:
         return text
@@ -174,14 +174,14 @@ def _window(text: str) -> str:
     return f"{head[0] or head[2]}\n{tail[2]}"
 
 
-def weight(line: str) -> int:
+def score_error_line(line: str) -> int:
     """How telling a line is as an error: 0 (none) to 6 (a typed error with its message). Only the first 300 characters count."""
     if len(line) < _LEAST_CHARS:
         return 0
-    line = _unbracketed(_ANSI.sub("", line[:LINE_CHARS]))
+    line = _strip_brackets(_ANSI.sub("", line[:LINE_CHARS]))
     if _FRAME.match(line):
         return 0
-    message = readable(line)
+    message = error_message(line)
     telling = {word for word in _lower_words(message) if word not in _GENERIC and not word.isdigit()}
     if not telling:
         return 0
@@ -203,50 +203,50 @@ def weight(line: str) -> int:
     return 2 if _PLAINT.search(line) and len(line) < 200 else 0
 
 
-def error_lines(text: str) -> tuple[str, ...]:
+def find_error_lines(text: str) -> tuple[str, ...]:
     """The lines that tell what went wrong, verbatim but for outer spaces and a cut at 300 characters, the most telling first.
 
     At most ``LINES_KEPT``, each error once; empty where nothing tells. Reads the first and last 12,000 characters.
     """
-    return _error_lines(_window(text))
+    return _rank_error_lines(_head_and_tail(text))
 
 
-def _may_tell(line: str) -> bool:
+def _may_be_error_line(line: str) -> bool:
     """Whether a line has one of the signs without which no line is told to be an error: most lines of most outputs have none."""
     folded = line.casefold()
     return any(map(folded.__contains__, _SIGNS)) or _POSITION.search(line) is not None
 
 
 @lru_cache(maxsize=512)
-def _error_lines(text: str) -> tuple[str, ...]:
+def _rank_error_lines(text: str) -> tuple[str, ...]:
     found: dict[str, tuple[int, int, str]] = {}
     for place, whole in enumerate(text.splitlines()):
         line = whole[:LINE_CHARS].strip()
-        score = weight(line) if _may_tell(line) else 0
+        score = score_error_line(line) if _may_be_error_line(line) else 0
         if score:
-            found.setdefault(_normal(line), (-score, place, line))
+            found.setdefault(_normalize_line(line), (-score, place, line))
     return tuple(line for _, _, line in sorted(found.values())[:LINES_KEPT])
 
 
-def rule_of(line: str) -> str:
+def linter_rule(line: str) -> str:
     """The name of the linter rule that a line reports, or an empty string. Codes of compilers are not rules."""
-    line = _unbracketed(_ANSI.sub("", line[:LINE_CHARS]))
+    line = _strip_brackets(_ANSI.sub("", line[:LINE_CHARS]))
     columns = _COLUMNS.match(line)
     if columns:
         return columns[1]
-    found = _RULED.search(readable(line)) if _PLACED.match(line) else None
+    found = _RULED.search(error_message(line)) if _PLACED.match(line) else None
     return (found[1] or found[2] or "") if found else ""
 
 
-def place_of(line: str) -> str:
+def error_location(line: str) -> str:
     """The file that an error line points into, as it is written there; empty where it names none."""
-    stripped = _unbracketed(_ANSI.sub("", line[:LINE_CHARS]))
+    stripped = _strip_brackets(_ANSI.sub("", line[:LINE_CHARS]))
     if not _PLACED.match(stripped):
         return ""
     return _POSITION.split(stripped, maxsplit=1)[0].strip()
 
 
-def readable(line: str) -> str:
+def error_message(line: str) -> str:
     """The message of an error line: without colours, log prefixes, time stamps and the place it points to, on one line."""
     rest = one_line(_ANSI.sub("", line[:LINE_CHARS]))
     for _ in range(4):
@@ -257,26 +257,26 @@ def readable(line: str) -> str:
     return rest.strip()
 
 
-def fingerprint(text: str) -> str:
+def fingerprint_error(text: str) -> str:
     """A hash of the most telling error line of a text, blind to directories, numbers, ids, quotes and times.
 
     A single line is taken for the error whatever it says; of a longer text where nothing tells the fingerprint is empty.
     """
-    lines = error_lines(text) or tuple(line for line in (text.strip()[:LINE_CHARS],) if line and "\n" not in line)
-    return _marks(lines[:1])[0] if lines else ""
+    lines = find_error_lines(text) or tuple(line for line in (text.strip()[:LINE_CHARS],) if line and "\n" not in line)
+    return _hash_lines(lines[:1])[0] if lines else ""
 
 
-def fingerprints(text: str) -> tuple[str, ...]:
+def fingerprint_errors(text: str) -> tuple[str, ...]:
     """The fingerprint of every telling line of a text, the most telling first."""
-    return _marks(error_lines(text))
+    return _hash_lines(find_error_lines(text))
 
 
 @lru_cache(maxsize=512)
-def _marks(lines: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(digest("failure", _normal(line), size=8) for line in lines)
+def _hash_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(digest("failure", _normalize_line(line), size=8) for line in lines)
 
 
-def _unbracketed(line: str) -> str:
+def _strip_brackets(line: str) -> str:
     return _BRACKETS.sub("", line)
 
 
@@ -284,7 +284,7 @@ def _lower_words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def _normal(line: str) -> str:
-    text = _HEX.sub("0", _UUID.sub("0", readable(line).casefold()))
+def _normalize_line(line: str) -> str:
+    text = _HEX.sub("0", _UUID.sub("0", error_message(line).casefold()))
     text = _DIGITS.sub(lambda found: found[0] if found[0][0].isalpha() else "0", _PATH.sub("", text))
     return " ".join(_WORD.findall(text))

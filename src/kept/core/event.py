@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class EventKind(StrEnum):
     """What an event is."""
 
     PROMPT = "prompt"
@@ -44,7 +44,7 @@ class Origin(StrEnum):
         return list(Origin).index(self)
 
 
-def least(origins: tuple[Origin, ...]) -> Origin:
+def least_trusted(origins: tuple[Origin, ...]) -> Origin:
     """The trust of a claim that needs all of these: that of the least trusted one. Raises ValueError when empty."""
     return max(origins, key=lambda origin: origin.rank)
 
@@ -87,7 +87,7 @@ class Pointer:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tool:
+class ToolUse:
     """A tool's side of a call or an output.
 
     ``call`` pairs a call with its output. ``target`` is what the tool worked on: the command line, the file path, the query;
@@ -120,7 +120,7 @@ class Event:
     record: str
     parent: str
     turn: str
-    kind: Kind
+    kind: EventKind
     author: Author
     label_reason: str
     text: str
@@ -128,7 +128,7 @@ class Event:
     precision: Precision
     project: str
     branch: str
-    tool: Tool | None
+    tool: ToolUse | None
     pointer: Pointer
     repeated: tuple[int, ...] = ()
 
@@ -140,7 +140,7 @@ class Event:
 
 def is_note(event: Event) -> bool:
     """Whether an event is an entry of a journal, a diary or a daily note."""
-    return event.label_reason in NOTED and event.kind in (Kind.PROMPT, Kind.RESPONSE)
+    return event.label_reason in NOTED and event.kind in (EventKind.PROMPT, EventKind.RESPONSE)
 
 
 def is_choice(event: Event) -> bool:
@@ -149,7 +149,7 @@ def is_choice(event: Event) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Problem:
+class RecordProblem:
     """A record that was set aside: its place and the reason, without any of its text."""
 
     path: str
@@ -160,7 +160,7 @@ class Problem:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Account:
+class RecordAccount:
     """What became of every record: ``records == kept + sum(dropped.values())``.
 
     ``kept`` counts records that gave at least one event, ``events`` the events they gave. ``dropped`` counts the rest by reason;
@@ -173,17 +173,17 @@ class Account:
     events: int = 0
     dropped: Mapping[str, int] = field(default_factory=dict)
     noted: Mapping[str, int] = field(default_factory=dict)
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[RecordProblem, ...] = ()
     malformed: int = 0
     pending: int = 0
 
-    def __add__(self, other: "Account") -> "Account":
-        return Account(
+    def __add__(self, other: "RecordAccount") -> "RecordAccount":
+        return RecordAccount(
             records=self.records + other.records,
             kept=self.kept + other.kept,
             events=self.events + other.events,
-            dropped=_sum(self.dropped, other.dropped),
-            noted=_sum(self.noted, other.noted),
+            dropped=_add_counts(self.dropped, other.dropped),
+            noted=_add_counts(self.noted, other.noted),
             problems=(self.problems + other.problems)[:PROBLEMS_KEPT],
             malformed=self.malformed + other.malformed,
             pending=other.pending,
@@ -195,7 +195,7 @@ OFF_THE_RECORD = "kept: off the record"  # on a line of its own in a prompt: the
 FORGOTTEN_MARK = "[forgotten]"  # what stands in the text of an event where words were erased
 
 
-def _sum(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
+def _add_counts(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
     total = dict(left)
     for reason, count in right.items():
         total[reason] = total.get(reason, 0) + count
@@ -223,5 +223,5 @@ class Slice:
     """A bounded piece of one file: its events in file order, the account of its records, and the cursor after it."""
 
     events: tuple[Event, ...]
-    account: Account
+    account: RecordAccount
     cursor: Cursor

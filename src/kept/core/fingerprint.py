@@ -9,34 +9,34 @@ from hashlib import blake2b
 
 import re2
 
-from kept.core.text import tokens
+from kept.core.text import tokenize
 
 _END = re2.compile(r"[.!?]\s+|[。！？]|\n+")
 _WIDTH = 32  # hash functions; the standard error of the likeness is about 1/√32 ≈ 0.18
 _SAME = 0.6  # share of equal minima from which two statements count as the same
 
 
-def fingerprint(text: str, key: bytes) -> str:
+def fingerprint_statement(text: str, key: bytes) -> str:
     """The fingerprint of a statement: 32 keyed minima of 4 hex digits; empty for a text without words."""
-    words = tokens(text)
+    words = tokenize(text)
     if not words:
         return ""
     hashes = [blake2b(word.encode(), key=key, digest_size=2 * _WIDTH).digest() for word in words]
     return "".join(min(each[2 * i : 2 * i + 2] for each in hashes).hex() for i in range(_WIDTH))
 
 
-def recognised(text: str, known: Iterable[str], key: bytes) -> bool:
+def is_known_statement(text: str, known: Iterable[str], key: bytes) -> bool:
     """Whether a statement is, but for case, punctuation or small rewording, one whose fingerprint is known."""
-    mine = fingerprint(text, key)
-    return bool(mine) and any(_agreement(mine, each) >= _SAME for each in known)
+    mine = fingerprint_statement(text, key)
+    return bool(mine) and any(_minhash_similarity(mine, each) >= _SAME for each in known)
 
 
-def says_any(text: str, known: Iterable[str], key: bytes) -> bool:
+def has_known_statement(text: str, known: Iterable[str], key: bytes) -> bool:
     """Whether a text, or one of its sentences, is a statement whose fingerprint is known."""
     prints = tuple(known)
-    return any(recognised(sentence, prints, key) for sentence in (text, *_END.split(text)))
+    return any(is_known_statement(sentence, prints, key) for sentence in (text, *_END.split(text)))
 
 
-def _agreement(left: str, right: str) -> float:
+def _minhash_similarity(left: str, right: str) -> float:
     pairs = range(0, 4 * _WIDTH, 4)
     return sum(left[i : i + 4] == right[i : i + 4] for i in pairs) / _WIDTH

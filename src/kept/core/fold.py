@@ -32,7 +32,7 @@ from kept.core.operation import (
 FORGOTTEN = "forgotten"
 
 
-def undone(passes: Iterable[Pass]) -> frozenset[int]:
+def find_undone_passes(passes: Iterable[Pass]) -> frozenset[int]:
     """The ids of passes that undo passes switched off, in order: a later redo switches them on again."""
     off: set[int] = set()
     for each in passes:
@@ -44,32 +44,32 @@ def undone(passes: Iterable[Pass]) -> frozenset[int]:
 def fold(passes: Iterable[Pass]) -> dict[str, Memory]:
     """All memories that the passes add up to, by id, undone passes left out."""
     history = tuple(passes)
-    off = undone(history)
+    off = find_undone_passes(history)
     memories: dict[str, Memory] = {}
     for each in history:
         if each.id not in off:
             for operation in each.operations:
-                memories.update(apply(memories, operation, each.actor))
+                memories.update(apply_operation(memories, operation, each.actor))
     return memories
 
 
-def idle(passes: Iterable[Pass]) -> tuple[tuple[int, Operation], ...]:
+def find_idle_operations(passes: Iterable[Pass]) -> tuple[tuple[int, Operation], ...]:
     """The operations that change nothing because the memory they are on is not there, each with the id of its pass."""
     history = tuple(passes)
-    off = undone(history)
+    off = find_undone_passes(history)
     memories: dict[str, Memory] = {}
     found: list[tuple[int, Operation]] = []
     for each in history:
         if each.id not in off:
             for operation in each.operations:
-                changed = apply(memories, operation, each.actor)
+                changed = apply_operation(memories, operation, each.actor)
                 memories.update(changed)
                 if not changed and not isinstance(operation, Reword):
                     found.append((each.id, operation))
     return tuple(found)
 
 
-def apply(memories: Mapping[str, Memory], operation: Operation, actor: Actor) -> dict[str, Memory]:
+def apply_operation(memories: Mapping[str, Memory], operation: Operation, actor: Actor) -> dict[str, Memory]:
     """The memories that one operation changes, in their new form; empty where it is idle."""
     if isinstance(operation, Add):
         return {operation.memory: replace(operation.value, reason=operation.reason)}
@@ -83,7 +83,7 @@ def apply(memories: Mapping[str, Memory], operation: Operation, actor: Actor) ->
             return {memory.id: with_facts(changed, facts)}
         case Merge(facts=facts, losers=losers):
             taken = {each: memories[each] for each in losers if each in memories and each != memory.id}
-            winner = replace(with_facts(changed, facts), supersedes=_union(memory.supersedes, tuple(taken)))
+            winner = replace(with_facts(changed, facts), supersedes=_merge_unique(memory.supersedes, tuple(taken)))
             return {memory.id: winner} | {
                 each: replace(
                     loser, status=Status.SUPERSEDED, superseded_by=memory.id, reason=operation.reason, ended_at=operation.at
@@ -93,7 +93,7 @@ def apply(memories: Mapping[str, Memory], operation: Operation, actor: Actor) ->
         case Supersede(by=by):
             after = {memory.id: replace(changed, status=Status.SUPERSEDED, superseded_by=by, ended_at=operation.at)}
             if by in memories:
-                after[by] = replace(memories[by], supersedes=_union(memories[by].supersedes, (memory.id,)))
+                after[by] = replace(memories[by], supersedes=_merge_unique(memories[by].supersedes, (memory.id,)))
             return after
         case Resolve(by=by):
             return {memory.id: replace(changed, status=Status.RESOLVED, resolved_by=by, ended_at=operation.at)}
@@ -111,7 +111,7 @@ def apply(memories: Mapping[str, Memory], operation: Operation, actor: Actor) ->
         case Pin(on=on):
             return {memory.id: replace(changed, pinned=on)}
         case Forget():
-            return {memory.id: erased(changed)}
+            return {memory.id: erase_content(changed)}
         case _:
             assert_never(operation)
 
@@ -130,7 +130,7 @@ def with_facts(memory: Memory, facts: Facts) -> Memory:
         observations=facts.observations,
         artifacts=facts.artifacts,
         candidates=facts.candidates,
-        evidence=_ordered(keep + facts.added),
+        evidence=_sort_evidence(keep + facts.added),
         valid_until=facts.valid_until,
         trigger=facts.trigger,
         fingerprint=facts.fingerprint,
@@ -140,7 +140,7 @@ def with_facts(memory: Memory, facts: Facts) -> Memory:
     )
 
 
-def erased(memory: Memory) -> Memory:
+def erase_content(memory: Memory) -> Memory:
     """What is left of a forgotten memory: that there was one, in which category and scope, and when."""
     return replace(
         memory,
@@ -157,10 +157,10 @@ def erased(memory: Memory) -> Memory:
     )
 
 
-def _ordered(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+def _sort_evidence(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
     unique = {(each.event, each.quote): each for each in evidence}
     return tuple(sorted(unique.values(), key=lambda each: (each.at is None, each.at, each.event, each.quote)))
 
 
-def _union(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
+def _merge_unique(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(left + right))

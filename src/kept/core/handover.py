@@ -25,7 +25,7 @@ FORMER = "suggest"  # what the tool was called before: transcripts of then are r
 _NAMES = tuple(f"kept{joint}{name}" for joint in ("__", "_", ".", "/") for name in (TOOL, FORMER))
 
 
-def fenced(text: str) -> str:
+def fence_text(text: str) -> str:
     """A text of kept's own in its fence; nothing in it can end the fence."""
     return f"<{FENCE}>{text.replace('<', '(')}</{FENCE}>"
 
@@ -35,4 +35,4 @@ def is_suggestion_tool(name: str) -> bool:
     return any(name.endswith(own) and name[: -len(own)][-1:] in ("", "_", ".", "/") for own in _NAMES)
 
 
-__all__ = ["ASK", "CAUSE", "FENCE", "FORMER", "OPEN", "REMINDER", "REWORDED", "START", "TOOL", "fenced", "is_suggestion_tool"]
+__all__ = ["ASK", "CAUSE", "FENCE", "FORMER", "OPEN", "REMINDER", "REWORDED", "START", "TOOL", "fence_text", "is_suggestion_tool"]

@@ -21,7 +21,7 @@ _BROKEN = (
 
 
 @contextmanager
-def contained(what: str, where: str) -> Iterator[None]:
+def isolate_errors(what: str, where: str) -> Iterator[None]:
     """Turn a fault into a SourceError that says ``what`` failed and ``where``, by the kind of the fault alone: its text may quote a
     transcript.
     """

@@ -40,55 +40,55 @@ _SLASH = "\\"
 _AFTER_IMPORT = ".,;:!?)]}'\"*_"
 
 
-def visible(text: str) -> str:
+def remove_invisible(text: str) -> str:
     """The text without characters nobody sees: controls, format characters, fillers, variation selectors, lone surrogates."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(char for char in text if char.isspace() or not _unseen(char))
+    return "".join(char for char in text if char.isspace() or not _is_invisible(char))
 
 
-def _unseen(char: str) -> bool:
+def _is_invisible(char: str) -> bool:
     if char.isascii():
         return not char.isprintable()
     return char in _FILLERS or any(low <= char <= high for low, high in _FILLER_RANGES) or unicodedata.category(char) in _HIDDEN
 
 
-def plain(text: str) -> str:
+def to_plain_line(text: str) -> str:
     """The text on one line, without what nobody sees."""
-    return " ".join(visible(text).split())
+    return " ".join(remove_invisible(text).split())
 
 
-def sentence(text: str, most: int = LONGEST) -> str:
+def to_fact_text(text: str, most: int = LONGEST) -> str:
     """The text as a fact may say it: one visible line of at most ``most`` characters.
 
     ``@path`` stands in a code span, where it imports nothing; a backtick without a partner becomes an apostrophe. Applied to its
     own result it changes nothing.
     """
-    words = plain(text[: 8 * most])
+    words = to_plain_line(text[: 8 * most])
     room = most
-    while len(safe := _without_imports(_paired(_truncate(words, room)))) > most:
+    while len(safe := _escape_imports(_replace_lone_backticks(_truncate(words, room)))) > most:
         room -= len(safe) - most
     return safe
 
 
-def memory_line(content: str, about: str = "", most: int = LONGEST, *, was: str = "") -> str:
+def format_memory_line(content: str, about: str = "", most: int = LONGEST, *, was: str = "") -> str:
     """A memory as a line of a file says it: its content, behind it what it is about where the content does not say, and what it may
     have taken the place of.
     """
-    words = sentence(content, most)
-    return f"{words}{_note(_ABOUT, about)}{_note(_WAS, was)}" if words else words
+    words = to_fact_text(content, most)
+    return f"{words}{_format_note(_ABOUT, about)}{_format_note(_WAS, was)}" if words else words
 
 
-def _note(opening: str, words: str) -> str:
-    return f" {opening}{sentence(words, NOTE)})" if words else ""
+def _format_note(opening: str, words: str) -> str:
+    return f" {opening}{to_fact_text(words, NOTE)})" if words else ""
 
 
-def restored(text: str, content: str, about: str = "", was: str = "") -> tuple[str, str]:
-    """Content and ``about`` of a line of :func:`memory_line` that a person edited; words they left alone are unescaped."""
-    text, note = text.removesuffix(_note(_WAS, was)), _note(_ABOUT, about)
+def parse_memory_line(text: str, content: str, about: str = "", was: str = "") -> tuple[str, str]:
+    """Content and ``about`` of a line of :func:`format_memory_line` that a person edited; words they left alone are unescaped."""
+    text, note = text.removesuffix(_format_note(_WAS, was)), _format_note(_ABOUT, about)
     kept = about if note and text.endswith(note) else ""
     words = text.removesuffix(note).split(" ")
-    before, after = plain(content).split(" "), sentence(content, len(content) + READ_AT_MOST).split(" ")
+    before, after = to_plain_line(content).split(" "), to_fact_text(content, len(content) + READ_AT_MOST).split(" ")
     if len(before) == len(after):
         for old, new, size in SequenceMatcher(None, after, words, autojunk=False).get_matching_blocks():
             words[new : new + size] = before[old : old + size]
@@ -99,15 +99,15 @@ def _truncate(text: str, most: int) -> str:
     return text if len(text) <= most else text[: max(0, most - 1)].rstrip() + "…"
 
 
-def _paired(text: str) -> str:
-    return "".join(piece if code else piece.replace("`", "'") for code, piece in _pieces(text))
+def _replace_lone_backticks(text: str) -> str:
+    return "".join(piece if code else piece.replace("`", "'") for code, piece in _split_code_spans(text))
 
 
-def _without_imports(text: str) -> str:
-    pieces = tuple(_pieces(text))
+def _escape_imports(text: str) -> str:
+    pieces = tuple(_split_code_spans(text))
     result = []
     for number, (code, piece) in enumerate(pieces):
-        words = [piece] if code else [_as_code(word) for word in piece.split(" ")]
+        words = [piece] if code else [_wrap_import_as_code(word) for word in piece.split(" ")]
         if not code and number and words[0].startswith("`"):
             words[0] = f" {words[0]}"
         if not code and number < len(pieces) - 1 and words[-1].endswith("`"):
@@ -116,7 +116,7 @@ def _without_imports(text: str) -> str:
     return "".join(result)
 
 
-def _as_code(word: str) -> str:
+def _wrap_import_as_code(word: str) -> str:
     """A word outside code spans (it holds no backtick), what an ``@`` in it would import put in a code span."""
     for at, char in enumerate(word):
         if char == "@" and not (at and (word[at - 1].isalnum() or word[at - 1] == "_")):
@@ -128,15 +128,15 @@ def _as_code(word: str) -> str:
     return word
 
 
-def _pieces(text: str) -> Iterator[tuple[bool, str]]:
+def _split_code_spans(text: str) -> Iterator[tuple[bool, str]]:
     """The text cut into (is a code span, piece)."""
     start = at = 0
     while (at := text.find("`", at)) >= 0:
-        if _slashes(text[start:at]) % 2:
+        if _count_backslashes(text[start:at]) % 2:
             at += 1
             continue
         run = _count_backticks(text, at)
-        close = _closing(text, at + run, run)
+        close = _find_closing_backticks(text, at + run, run)
         if close < 0:
             at += run
             continue
@@ -146,7 +146,7 @@ def _pieces(text: str) -> Iterator[tuple[bool, str]]:
     yield False, text[start:]
 
 
-def _closing(text: str, at: int, run: int) -> int:
+def _find_closing_backticks(text: str, at: int, run: int) -> int:
     while (at := text.find("`" * run, at)) >= 0:
         length = _count_backticks(text, at)
         if length == run:
@@ -162,12 +162,12 @@ def _count_backticks(text: str, at: int) -> int:
     return end - at
 
 
-def _slashes(text: str) -> int:
+def _count_backslashes(text: str) -> int:
     return len(text) - len(text.rstrip(_SLASH))
 
 
 def escape(text: str) -> str:
-    """The text (of :func:`sentence`) as it stands behind a bullet: its words and nothing else, for a Markdown reader."""
+    """The text (of :func:`to_fact_text`) as it stands behind a bullet: its words and nothing else, for a Markdown reader."""
     return _escape_at(_ORDERED, _escape_at(_BLOCK, escape_inline(text)))
 
 
@@ -180,21 +180,24 @@ def escape_inline(text: str) -> str:
     """The text with every ``<`` that could open a tag or a comment, and every ``![`` that could open an image, made plain
     characters.
     """
-    return "".join(_marks(piece if code else _without_images(piece), code=code, back=False) for code, piece in _pieces(text))
+    return "".join(
+        _toggle_tag_escapes(piece if code else _escape_images(piece), code=code, back=False)
+        for code, piece in _split_code_spans(text)
+    )
 
 
 def unescape_inline(text: str) -> str:
     """What :func:`escape_inline` was given."""
-    plain_pieces = ((code, _marks(piece, code=code, back=True)) for code, piece in _pieces(text))
-    return "".join(piece if code else _with_images(piece) for code, piece in plain_pieces)
+    plain_pieces = ((code, _toggle_tag_escapes(piece, code=code, back=True)) for code, piece in _split_code_spans(text))
+    return "".join(piece if code else _unescape_images(piece) for code, piece in plain_pieces)
 
 
-def _without_images(piece: str) -> str:
+def _escape_images(piece: str) -> str:
     """An image would be fetched from wherever it names whenever the file is shown."""
     return _IMAGE.sub(lambda found: f"!{_SLASH * (2 * len(found[1]) + 1)}[", piece)
 
 
-def _with_images(piece: str) -> str:
+def _unescape_images(piece: str) -> str:
     return _IMAGE.sub(lambda found: f"!{_SLASH * (len(found[1]) // 2)}[" if len(found[1]) % 2 else found[0], piece)
 
 
@@ -209,10 +212,10 @@ def _unescape_at(pattern: re.Pattern[str], text: str) -> str:
     return f"{found[1]}{_SLASH * (len(found[2]) // 2)}{text[found.end(2) :]}" if found and len(found[2]) % 2 else text
 
 
-def _marks(piece: str, *, code: bool, back: bool) -> str:
+def _toggle_tag_escapes(piece: str, *, code: bool, back: bool) -> str:
     done, *rest = piece.split("<")
     for after in rest:
-        slashes = _slashes(done)
+        slashes = _count_backslashes(done)
         kept = after
         if after.lstrip(_SLASH).startswith("!"):  # broken up inside code as well: some readers strip comments wherever they are
             kept = after.removeprefix(_SLASH) if back else _SLASH + after
@@ -231,7 +234,7 @@ def header_lines(newest: date | None) -> tuple[str, str]:
     return "# Memory", f"Facts remembered from earlier sessions{shown}; what is said now outranks them. Edit freely."
 
 
-def size_of(lines: Sequence[str]) -> int:
+def size_in_bytes(lines: Sequence[str]) -> int:
     """How many bytes lines take in a file, their endings (one byte) included."""
     return sum(len(line.encode()) + 1 for line in lines)
 
@@ -243,12 +246,12 @@ def fact_line(text: str, day: date | None) -> str:
     return f"- {escape(text)}" + (f" ({_UNDATED})" if _DAY.search(text) else "")
 
 
-def read_fact(line: str) -> tuple[str, str]:
+def parse_fact(line: str) -> tuple[str, str]:
     """The words of a line and the day it shows (empty without one): bullet, day and escapes taken off.
 
     Exactly what :func:`fact_line` was given, and the best reading of what a person made of it.
     """
-    words = plain(line[:READ_AT_MOST])
+    words = to_plain_line(line[:READ_AT_MOST])
     if bullet := _BULLET.match(words):
         words = words[bullet.end() :]
     shown = _DAY.search(words)
@@ -263,11 +266,11 @@ def is_bullet(line: str) -> bool:
 
 
 def heading_line(level: int, text: str) -> str:
-    """A heading; the text (of :func:`sentence`) stays text."""
+    """A heading; the text (of :func:`to_fact_text`) stays text."""
     return f"{'#' * level} {_escape_at(_CLOSING, escape_inline(text))}"
 
 
-def read_heading(line: str) -> tuple[int, str]:
+def parse_heading(line: str) -> tuple[int, str]:
     """The level and text of an ATX heading; level 0 for any other line."""
     bare = line.lstrip("#")
     level = len(line) - len(bare)
@@ -295,7 +298,7 @@ def end_line(facts: int) -> str:
     return f"{_COMMENT}{_END_MARK} {facts}{_COMMENT_END}"
 
 
-def read_ids(line: str) -> tuple[str, str, tuple[str, ...]] | None:
+def parse_ids_line(line: str) -> tuple[str, str, tuple[str, ...]] | None:
     """The mark of the scope, category and ids that :func:`ids_line` wrote; None for any line that is no comment of kept's."""
     words = line.strip()
     if not (words.startswith(_COMMENT) and words.endswith(_COMMENT_END)):
@@ -311,7 +314,7 @@ def split_lines(text: str) -> tuple[tuple[str, str], ...]:
     return lines if parts[-1] else lines[:-1]
 
 
-def encode(lines: Sequence[Line], layout: Layout) -> bytes:
+def encode_lines(lines: Sequence[Line], layout: Layout) -> bytes:
     """The bytes of a file."""
     text = "".join(f"{line.text}{line.end or layout.newline}" for line in lines)
     if not layout.final and lines:

@@ -126,7 +126,7 @@ Verdict = Accepted | Held | Refused
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judged:
+class CandidateVerdict:
     """A candidate with its verdict."""
 
     candidate: Candidate

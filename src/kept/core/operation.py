@@ -219,7 +219,7 @@ Operation = (
 )
 
 
-def mentioned(operation: Operation) -> tuple[str, ...]:
+def affected_memory_ids(operation: Operation) -> tuple[str, ...]:
     """The ids of the memories an operation concerns, its own first, each once."""
     others = (*getattr(operation, "losers", ()), getattr(operation, "by", ""))
     return tuple(dict.fromkeys(each for each in (operation.memory, *others) if each))
@@ -247,7 +247,7 @@ class Pass:
     note: str = ""
 
 
-def as_facts(memory: Memory) -> Facts:
+def to_facts(memory: Memory) -> Facts:
     """What evidence says of a memory as it stands, for an operation that changes some of it."""
     return Facts(
         content=memory.content,

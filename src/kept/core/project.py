@@ -11,7 +11,7 @@ from itertools import count, groupby
 from pathlib import PurePosixPath, PureWindowsPath
 
 from kept.core.codec import digest
-from kept.core.text import label_of, with_scripts
+from kept.core.text import flag_mixed_scripts, project_label
 
 _SEP = r"[/\\]"
 _NAME = r"[^/\\]+"
@@ -48,7 +48,7 @@ class Project:
     scope: str
 
 
-def root_of(directory: str) -> str:
+def project_root(directory: str) -> str:
     """The directory a project is known by: that of the checkout a worktree belongs to, without a trailing separator."""
     place = directory[:4096]
     if _NAMELESS.search(place):
@@ -73,9 +73,9 @@ _INNER = frozenset(
 )
 
 
-def folder_of(path: str) -> str:
+def fallback_project_folder(path: str) -> str:
     """The folder that stands for a project where a conversation names none: the file's, above folders of dates and of a tool."""
-    folder = _pure(path).parent
+    folder = _to_pure_path(path).parent
     while folder.parent != folder and (folder.name.isdigit() or folder.name.casefold() in _INNER):
         folder = folder.parent
     return str(folder)
@@ -83,10 +83,13 @@ def folder_of(path: str) -> str:
 
 def directory_name(directory: str) -> str:
     """The last component of a directory or identity, for people: any operating system's separators, control characters removed."""
-    return "".join(char for char in _pure(directory.removeprefix(FOLDER)).name.lstrip(".") if char.isprintable())[:80] or "project"
+    return (
+        "".join(char for char in _to_pure_path(directory.removeprefix(FOLDER)).name.lstrip(".") if char.isprintable())[:80]
+        or "project"
+    )
 
 
-def scope_of(identity: str) -> str:
+def project_scope(identity: str) -> str:
     """The scope of a project: ``"project:<slug>-<hash>"``. The key is derived and never used as a path."""
     slug = _SLUG.sub("-", directory_name(identity).lower()).strip("-")[:40] or "project"
     return f"{PROJECT}{slug}-{digest(identity, size=3)}"
@@ -96,9 +99,9 @@ def short_names(identities: Mapping[str, str]) -> dict[str, str]:
     """What each project is called, by scope, given identities by scope: labels, with a parent where two would be called the same,
     and with the end of the scope where that does not tell them apart.
     """
-    parts = {scope: _pure(identity.partition(":")[2]).parts for scope, identity in identities.items()}
+    parts = {scope: _to_pure_path(identity.partition(":")[2]).parts for scope, identity in identities.items()}
     named: dict[str, str] = {}
-    labels = {scope: label_of(directory_name(identity)) for scope, identity in identities.items()}
+    labels = {scope: project_label(directory_name(identity)) for scope, identity in identities.items()}
     alike = sorted((label.casefold(), scope) for scope, label in labels.items())
     for _, group in groupby(alike, key=lambda each: each[0]):
         scopes = [scope for _, scope in group]
@@ -109,28 +112,28 @@ def short_names(identities: Mapping[str, str]) -> dict[str, str]:
             if n >= longest or len({tuple(map(str.casefold, parts[scope][-1 - n :])) for scope in scopes}) == len(scopes)
         )
         for scope in scopes:
-            parents = "/".join(label_of(part) for part in parts[scope][-1 - reach : -1][-_MOST_PARENTS:] if part != "/")
-            named[scope] = with_scripts(labels[scope] + (f" ({parents})" if parents else ""))
+            parents = "/".join(project_label(part) for part in parts[scope][-1 - reach : -1][-_MOST_PARENTS:] if part != "/")
+            named[scope] = flag_mixed_scripts(labels[scope] + (f" ({parents})" if parents else ""))
     times = Counter(map(str.casefold, named.values()))
     return {scope: name if times[name.casefold()] == 1 else f"{name} ({scope.rpartition('-')[2]})" for scope, name in named.items()}
 
 
-def corrected(directory: str, corrections: Mapping[str, str]) -> str | None:
+def correct_directory(directory: str, corrections: Mapping[str, str]) -> str | None:
     """The directory that a person says a directory (or one above it) is the same project as; None where they say nothing.
 
     A directory that is mapped to itself is a project of its own, whatever repository it lies in.
     """
-    named = {root_of(each): other for each, other in corrections.items()}
+    named = {project_root(each): other for each, other in corrections.items()}
     seen: set[str] = set()
-    place, found = root_of(directory), None
+    place, found = project_root(directory), None
     while place not in seen:
         seen.add(place)
-        other = next((named[each] for each in (place, *map(str, _pure(place).parents)) if each in named), None)
+        other = next((named[each] for each in (place, *map(str, _to_pure_path(place).parents)) if each in named), None)
         if other is None:
             break
-        place = found = root_of(other)
+        place = found = project_root(other)
     return found
 
 
-def _pure(path: str) -> PurePosixPath | PureWindowsPath:
+def _to_pure_path(path: str) -> PurePosixPath | PureWindowsPath:
     return PureWindowsPath(path) if "\\" in path and "/" not in path else PurePosixPath(path)

@@ -42,7 +42,7 @@ _OPEN = (",", ";", "(", "–", "—", "，", "、", "；")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Span:
+class SentenceSpan:
     """The characters ``[start, end)`` of an event's text; ``bullet`` when it is an item of a list, ``aside`` when in
     parentheses.
     """
@@ -53,32 +53,32 @@ class Span:
     aside: bool = False
 
 
-def sentences(text: str, start: int, end: int, *, lists: bool = False) -> tuple[Span, ...]:
+def split_sentences(text: str, start: int, end: int, *, lists: bool = False) -> tuple[SentenceSpan, ...]:
     """The sentences of ``text[start:end]``, markers of list items and outer white space left out, asides after their sentence.
 
     With ``lists`` a line that ends in a colon is one sentence with all that follows it.
     """
-    spans: list[Span] = []
-    for low, high, bullet in _units(text, start, end, lists=lists):
-        for first, last in _split(text, low, high):
-            spans.append(Span(start=first, end=last, bullet=bullet))
+    spans: list[SentenceSpan] = []
+    for low, high, bullet in _join_wrapped_lines(text, start, end, lists=lists):
+        for first, last in _split_unit(text, low, high):
+            spans.append(SentenceSpan(start=first, end=last, bullet=bullet))
             for aside in _ASIDE.finditer(text[first:last]):
                 if aside.start() == 0:
                     continue
-                spans.append(Span(start=first + aside.start(1), end=first + aside.end(1), aside=True))
+                spans.append(SentenceSpan(start=first + aside.start(1), end=first + aside.end(1), aside=True))
     return tuple(span for span in spans if 0 < span.end - span.start <= LONGEST)
 
 
 def sentence_texts(text: str) -> Iterator[str]:
     """The words of the sentences of a text, in order."""
-    return (text[span.start : span.end] for span in sentences(text, 0, len(text)) if not span.aside)
+    return (text[span.start : span.end] for span in split_sentences(text, 0, len(text)) if not span.aside)
 
 
-def _units(text: str, start: int, end: int, *, lists: bool) -> list[tuple[int, int, bool]]:
+def _join_wrapped_lines(text: str, start: int, end: int, *, lists: bool) -> list[tuple[int, int, bool]]:
     """Runs of lines that belong together: a line goes on in the next one where it was wrapped, or ends in an open mark."""
     units: list[tuple[int, int, bool]] = []
     at, announced, previous = start, False, ""
-    for line, paragraph in _lines(text[start:end]):
+    for line, paragraph in _paragraph_lines(text[start:end]):
         stripped = line.strip()
         marker = _BULLET.match(line)
         head = at + (marker.end() if marker else 0)
@@ -86,7 +86,7 @@ def _units(text: str, start: int, end: int, *, lists: bool) -> list[tuple[int, i
         if not stripped:
             if not announced:
                 units.append((at, at, False))
-        elif units and (announced or (not marker and _goes_on(previous, stripped, paragraph))):
+        elif units and (announced or (not marker and _is_continued(previous, stripped, paragraph))):
             units[-1] = (units[-1][0], at + len(line.rstrip()), units[-1][2])
         else:
             units.append((head, at + len(line.rstrip()), bool(marker)))
@@ -95,7 +95,7 @@ def _units(text: str, start: int, end: int, *, lists: bool) -> list[tuple[int, i
     return [unit for unit in units if unit[1] > unit[0]]
 
 
-def _lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+def _paragraph_lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
     """The lines of a text, each with the number of lines of its paragraph and the length of the longest."""
     for _, group in groupby(text.splitlines(keepends=True), key=str.isspace):
         lines = tuple(group)
@@ -103,7 +103,7 @@ def _lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
         yield from ((line, (len(lines), width)) for line in lines)
 
 
-def _goes_on(line: str, following: str, paragraph: tuple[int, int]) -> bool:
+def _is_continued(line: str, following: str, paragraph: tuple[int, int]) -> bool:
     """Whether a line goes on in the following one: the first word of that one had no room in it."""
     count, width = paragraph
     if not line or line[-1] in ".!?…:。！？" or following[0].isdigit():
@@ -112,7 +112,7 @@ def _goes_on(line: str, following: str, paragraph: tuple[int, int]) -> bool:
     return line.endswith(_OPEN) or (full and (following[0].islower() or count > 2))
 
 
-def _split(text: str, low: int, high: int) -> list[tuple[int, int]]:
+def _split_unit(text: str, low: int, high: int) -> list[tuple[int, int]]:
     pieces: list[tuple[int, int]] = []
     at = low
     for stop in _STOP.finditer(text[low:high]):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kept.core.text import NEGATIONS, likeness, normal_form, numbers, tokens_of, word_set
+from kept.core.text import NEGATIONS, jaccard_similarity, normal_form, number_tokens, split_tokens, word_set
 
 NEAR = 0.82  # likeness of their content words from which two statements are one in other words
 CLOSE = 0.67  # the same where both name the same artifacts and one only says more than the other
@@ -124,34 +124,34 @@ class Statement:
     asks: bool = False
 
 
-def statement(text: str, artifacts: Iterable[str] = (), fingerprint: str = "") -> Statement:
+def parse_statement(text: str, artifacts: Iterable[str] = (), fingerprint: str = "") -> Statement:
     """What of a text is compared with others."""
     form = normal_form(text)
-    words = _bare(tokens_of(form), form)
-    chosen, refused = _frames(form.split()[:_WORDS_READ])
+    words = _strip_opening_words(split_tokens(form), form)
+    chosen, refused = _parse_choices(form.split()[:_WORDS_READ])
     return Statement(
         form=form,
         words=words,
-        content=frozenset(stem(word) for word in words if word not in _EMPTY and not denies(word)),
+        content=frozenset(stem_word(word) for word in words if word not in _EMPTY and not is_denial_word(word)),
         artifacts=frozenset(each.casefold() for each in artifacts),
-        numbers=frozenset(word for word in words if not word.isalpha() and numbers(frozenset((word,)))),
-        denials=sum(denies(word) for word in words) + sum(form.count(each) for each in _UNSPACED if each in form),
+        numbers=frozenset(word for word in words if not word.isalpha() and number_tokens(frozenset((word,)))),
+        denials=sum(is_denial_word(word) for word in words) + sum(form.count(each) for each in _UNSPACED if each in form),
         chosen=chosen,
         refused=refused,
         fingerprint=fingerprint,
-        remedy=_remedy(text) if fingerprint else frozenset(),
+        remedy=_parse_remedy(text) if fingerprint else frozenset(),
         asks=text.rstrip().endswith(("?", "？")),
     )
 
 
-def _bare(words: frozenset[str], form: str) -> frozenset[str]:
+def _strip_opening_words(words: frozenset[str], form: str) -> frozenset[str]:
     """The words without those that only open the sentence and do not come again in it."""
     said = form.split()
-    rest = unopened(said)
+    rest = strip_opening(said)
     return words - {word for word in said[: len(said) - len(rest)] if word not in rest} if len(rest) < len(said) else words
 
 
-def unopened(said: list[str]) -> list[str]:
+def strip_opening(said: list[str]) -> list[str]:
     """The words of a normal form behind those that only open the sentence: who says it, and that it holds here."""
     for _ in range(2):
         if not said or said[0] not in _OPENING:
@@ -161,7 +161,7 @@ def unopened(said: list[str]) -> list[str]:
 
 
 @lru_cache(maxsize=50_000)
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     """A word without the endings that English hangs on it; other words as they are."""
     if not (word.isascii() and word.isalpha() and len(word) > 3):
         return word
@@ -176,30 +176,35 @@ def stem(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > 4 else word
 
 
-def same(left: Statement, right: Statement) -> bool:
+def is_same_statement(left: Statement, right: Statement) -> bool:
     """Whether two texts state the same: equal words, or near-duplicates that agree in numbers, denials, choice and artifacts."""
     if left.form == right.form:
         return True
     if left.fingerprint and left.fingerprint == right.fingerprint and left.remedy and right.remedy:
         return left.remedy == right.remedy
-    if left.numbers != right.numbers or left.denials != right.denials or left.asks != right.asks or _crossed(left, right):
+    if (
+        left.numbers != right.numbers
+        or left.denials != right.denials
+        or left.asks != right.asks
+        or _has_crossed_choices(left, right)
+    ):
         return False
     if not (left.artifacts <= right.artifacts or right.artifacts <= left.artifacts):
         return False
-    if opposed(left.words - right.words, right.words - left.words):
+    if has_opposites(left.words - right.words, right.words - left.words):
         return False
     if min(len(left.content), len(right.content)) < _LEAST:
         return False
-    if goes_on(left, right) or goes_on(right, left):
+    if is_extension(left, right) or is_extension(right, left):
         return True
-    alike = likeness(left.content, right.content)
+    alike = jaccard_similarity(left.content, right.content)
     if left.fingerprint and left.fingerprint == right.fingerprint and not (left.remedy or right.remedy):
         return alike >= NEAR / 2
     contained = left.content <= right.content or right.content <= left.content
     return alike >= NEAR or (alike >= CLOSE and contained and bool(left.artifacts) and left.artifacts == right.artifacts)
 
 
-def goes_on(longer: Statement, shorter: Statement) -> bool:
+def is_extension(longer: Statement, shorter: Statement) -> bool:
     """Whether one says what the other says, word for word, and then more: a rule, and the rule with its reason. A short one may
     only go on with its reason.
     """
@@ -208,20 +213,20 @@ def goes_on(longer: Statement, shorter: Statement) -> bool:
     return len(shorter.content) >= _WHOLE or longer.form[len(shorter.form) :].split(maxsplit=1)[0] in _REASONS
 
 
-OPPOSING = frozenset(stem(word) for pair in _OPPOSED for word in pair.split("/"))
+OPPOSING = frozenset(stem_word(word) for pair in _OPPOSED for word in pair.split("/"))
 """The stems of all words that have an opposite."""
 
 
-def replaces(later: Statement, earlier: Statement) -> bool:
+def is_replacement(later: Statement, earlier: Statement) -> bool:
     """Whether a statement leaves no room for an earlier one of the same scope: the same matter, with another value or the reverse
     of it.
     """
     if later.form == earlier.form:
         return False
-    return _denied(later, earlier) or _preferred(later, earlier) or _revalued(later, earlier)
+    return _is_denial(later, earlier) or _is_reversed_choice(later, earlier) or _is_new_value(later, earlier)
 
 
-def handles(each: Statement) -> Iterator[tuple[str, object]]:
+def statement_keys(each: Statement) -> Iterator[tuple[str, object]]:
     """Under what a statement is filed, so that any two of which one replaces the other share at least one handle."""
     if len(each.content) >= _LEAST:
         yield "matter", each.content
@@ -229,12 +234,12 @@ def handles(each: Statement) -> Iterator[tuple[str, object]]:
         yield "choice", word
     if len(each.numbers) == 1:
         yield "measure", each.content - each.numbers
-    subject, _ = _attribute(each)
+    subject, _ = _parse_attribute(each)
     if subject:
         yield "attribute", subject
 
 
-def _denied(later: Statement, earlier: Statement) -> bool:
+def _is_denial(later: Statement, earlier: Statement) -> bool:
     """The same matter and artifacts, denied by exactly one of the two."""
     return (
         len(later.content) >= _LEAST
@@ -245,10 +250,10 @@ def _denied(later: Statement, earlier: Statement) -> bool:
     )
 
 
-def _preferred(later: Statement, earlier: Statement) -> bool:
+def _is_reversed_choice(later: Statement, earlier: Statement) -> bool:
     """What one chose the other refuses: for the same matter, or where the later one refuses it, for more."""
     names = later.chosen | later.refused | earlier.chosen | earlier.refused
-    left = {stem(each) for each in names | _LEAVING}
+    left = {stem_word(each) for each in names | _LEAVING}
     others = {each for each in later.artifacts if not any(name in each for name in names)}
     new, old = later.content - left, earlier.content - left
     if not others <= earlier.artifacts:
@@ -258,7 +263,7 @@ def _preferred(later: Statement, earlier: Statement) -> bool:
     return bool((refused and new <= old) or (taken and new == old))
 
 
-def _revalued(later: Statement, earlier: Statement) -> bool:
+def _is_new_value(later: Statement, earlier: Statement) -> bool:
     """The same matter, or the same attribute, with another value."""
     if later.denials or earlier.denials:
         return False
@@ -270,14 +275,14 @@ def _revalued(later: Statement, earlier: Statement) -> bool:
             and not later.content & VERSIONED
             and {each for each in later.artifacts if value not in each}
             == {each for each in earlier.artifacts if before not in each}
-            and _measures(later.form, value)
-            and _measures(earlier.form, before)
+            and _is_measured_value(later.form, value)
+            and _is_measured_value(earlier.form, before)
         )
-    (subject, now), (same_subject, then) = _attribute(later), _attribute(earlier)
+    (subject, now), (same_subject, then) = _parse_attribute(later), _parse_attribute(earlier)
     return bool(subject) and subject == same_subject and now != then
 
 
-def _measures(form: str, value: str) -> bool:
+def _is_measured_value(form: str, value: str) -> bool:
     """Whether a number is the value of something rather than the name of one of several things."""
     words = form.split()
     before = words[max(0, words.index(value) - 2) : words.index(value)] if value in words else []
@@ -286,28 +291,28 @@ def _measures(form: str, value: str) -> bool:
     return bool(_UNIT.match(value)) or before[-1] in _MEASURED
 
 
-def _attribute(each: Statement) -> tuple[frozenset[str], tuple[str, ...]]:
+def _parse_attribute(each: Statement) -> tuple[frozenset[str], tuple[str, ...]]:
     """Subject and value of ``the <attribute> of something is <value>``; empty where it is no such sentence."""
     words = each.form.split()[:_WORDS_READ]
-    if not each.denials and (named := _worded(words)):
+    if not each.denials and (named := _parse_wording(words)):
         return named
     place = next((i for i, word in enumerate(words) if word in _COPULAS), 0)
     value = tuple(word for word in words[place + 1 :] if word not in _EMPTY)
-    subject = frozenset(stem(word) for word in words[:place] if word not in _EMPTY)
+    subject = frozenset(stem_word(word) for word in words[:place] if word not in _EMPTY)
     if not place or not _SINGULAR & set(words[:place]) or len(subject) < _LEAST or not 0 < len(value) <= 2 or each.denials:
         return frozenset(), ()
     return subject, value
 
 
-def _worded(words: list[str]) -> tuple[frozenset[str], tuple[str, ...]] | None:
+def _parse_wording(words: list[str]) -> tuple[frozenset[str], tuple[str, ...]] | None:
     """Subject and value of ``the <text> of something should say <words>``; None where it is no such sentence."""
     place = next((i for i, word in enumerate(words) if word in _SAYING and words[i - 1 : i] and words[i - 1] in _ORDERING), 0)
-    subject = frozenset(stem(word) for word in words[: max(0, place - 1)] if word not in _EMPTY)
+    subject = frozenset(stem_word(word) for word in words[: max(0, place - 1)] if word not in _EMPTY)
     value = tuple(words[place + 1 :])
     return (subject, value) if place and len(subject) >= _LEAST and _TEXTS & set(words[:place]) and value else None
 
 
-def _frames(words: list[str]) -> tuple[frozenset[str], frozenset[str]]:
+def _parse_choices(words: list[str]) -> tuple[frozenset[str], frozenset[str]]:
     """What a sentence says to use, and what not to."""
     chosen: set[str] = set()
     refused: set[str] = set()
@@ -315,46 +320,47 @@ def _frames(words: list[str]) -> tuple[frozenset[str], frozenset[str]]:
     for place, word in enumerate(words):
         after = words[place + 1 : place + 2]
         if word in _REFUSING or (word in ("instead", "rather") and after in (["of"], ["than"])):
-            refused.update(_object(words, place + 1 + (word in ("instead", "rather"))))
+            refused.update(_find_object(words, place + 1 + (word in ("instead", "rather"))))
         elif word in _LEAVING:
             leaving = True
         elif leaving and word == "from":
-            refused.update(_object(words, place + 1))
+            refused.update(_find_object(words, place + 1))
         elif (leaving and word == "to") or (
-            word in _CHOOSING and not any(denies(each) or each in ("longer", "stop") for each in words[max(0, place - 2) : place])
+            word in _CHOOSING
+            and not any(is_denial_word(each) or each in ("longer", "stop") for each in words[max(0, place - 2) : place])
         ):
-            chosen.update(_object(words, place + 1))
+            chosen.update(_find_object(words, place + 1))
     return frozenset(chosen), frozenset(refused)
 
 
-def _object(words: list[str], place: int) -> list[str]:
+def _find_object(words: list[str], place: int) -> list[str]:
     named = (word for word in words[place : place + 4] if word not in _SKIPPED)
     return [word for word in [next(named, "")] if word and word not in _EMPTY]
 
 
-def _crossed(left: Statement, right: Statement) -> bool:
+def _has_crossed_choices(left: Statement, right: Statement) -> bool:
     """Whether one uses what the other refuses, both saying what to refuse: ``a instead of b`` and ``b instead of a``."""
     if not left.refused or not right.refused:
         return False
     return bool(left.refused & (right.words - right.refused) or right.refused & (left.words - left.refused))
 
 
-def opposed(left: frozenset[str], right: frozenset[str]) -> bool:
+def has_opposites(left: frozenset[str], right: frozenset[str]) -> bool:
     """Whether a word of one says the reverse of a word of the other."""
     return any(f"{word}/{other}" in _OPPOSED or f"{other}/{word}" in _OPPOSED for word in left for other in right)
 
 
-def denies(word: str) -> bool:
+def is_denial_word(word: str) -> bool:
     """Whether a word of a normal form denies something."""
     return word in _DENIALS or word.endswith("n't")
 
 
-def _remedy(text: str) -> frozenset[str]:
+def _parse_remedy(text: str) -> frozenset[str]:
     """The programs and options that a fix says to run or write."""
     steps = (step for piece in _ACTION.findall(text) for step in _JOINTS.split(piece))
-    return frozenset(word for step in steps for word in _called(step))
+    return frozenset(word for step in steps for word in _program_and_options(step))
 
 
-def _called(step: str) -> list[str]:
+def _program_and_options(step: str) -> list[str]:
     words = step.split()
     return words[:1] + [word.split("=", 1)[0] for word in words[1:] if word.startswith("-")]

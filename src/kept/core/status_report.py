@@ -2,9 +2,9 @@
 
 import re2
 
-from kept.core.artifact import artifacts
-from kept.core.statement import statement, stem
-from kept.core.text import tokens
+from kept.core.artifact import find_artifacts
+from kept.core.statement import parse_statement, stem_word
+from kept.core.text import tokenize
 
 # What such a sentence is made of; a word outside of these makes it say something.
 _WORDS = (
@@ -21,8 +21,8 @@ _CLAIMS = (
     "working ready complete completes completed finished done good great fine date required needed necessary applied verified "
     "confirmed fixed resolved picture updated synchronized sync production-ready"
 )
-_STATES = frozenset(stem(word) for word in _CLAIMS.split())
-_EMPTY = frozenset(stem(word) for word in _WORDS.split()) | _STATES
+_STATES = frozenset(stem_word(word) for word in _CLAIMS.split())
+_EMPTY = frozenset(stem_word(word) for word in _WORDS.split()) | _STATES
 _RULE = re2.compile(r"(?i)\b(?:must|always|never|ensure|make sure|shall|before|until|unless|because|instead)\b")
 _CHECK = re2.compile(r"(?i)\b(?:test|lint|build|check|type-?check|mypy|ruff|eslint|tsc|vet|clippy)\b|test|lint")
 
@@ -31,9 +31,9 @@ def is_status_report(sentence: str) -> bool:
     """Whether a sentence only reports that checks passed, that nothing was needed or that something is done ("All tests pass")."""
     if _RULE.search(sentence) or sentence.rstrip().endswith(("?", "？")):
         return False
-    named = artifacts(sentence)
+    named = find_artifacts(sentence)
     if not all(_CHECK.search(name) for name in named):
         return False
-    of_names = {stem(word) for name in named for word in tokens(name)}
-    content = {word for word in statement(sentence).content - of_names if not word.isdigit()}
+    of_names = {stem_word(word) for name in named for word in tokenize(name)}
+    content = {word for word in parse_statement(sentence).content - of_names if not word.isdigit()}
     return not content.isdisjoint(_STATES) and content <= _EMPTY

@@ -7,7 +7,7 @@ from enum import StrEnum
 CAME_OF_IT = ("solutions", "decisions")  # the kinds of points that tell what came of a day; problems and questions alone do not
 
 
-class Part(StrEnum):
+class SummaryPart(StrEnum):
     """What a bullet of a day tells (K2, X8), in the order it is told."""
 
     WORKED = "worked on"
@@ -17,7 +17,7 @@ class Part(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Note:
+class WorkNote:
     """One thing that was worked on in a session, on one day: what the user asked for and what came of it, in the words used then.
 
     ``ordinal`` is its first event's place in the thread, ``event`` that event's key (a prompt of the user's). ``outcome`` is empty
@@ -37,7 +37,7 @@ class Note:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Point:
+class SummaryPoint:
     """One point of what a conversation came to: its kind (``problems``, ``solutions``, ``decisions``, ``questions``), and the
     events (keys) that say so.
     """
@@ -47,7 +47,7 @@ class Point:
     events: tuple[str, ...]
 
 
-class Form(StrEnum):
+class PassageForm(StrEnum):
     """What a stored sentence about a day is: a point that a model noted while it read, a line that was put together of the points
     of a day, or a person's own words.
     """
@@ -68,7 +68,7 @@ class Passage:
     """
 
     id: str
-    form: Form
+    form: PassageForm
     kind: str
     text: str
     at: datetime
@@ -83,19 +83,19 @@ class Passage:
     instead: str = ""
 
     @property
-    def point(self) -> Point:
+    def point(self) -> SummaryPoint:
         """It as a point."""
-        return Point(kind=self.kind, text=self.text, events=self.events)
+        return SummaryPoint(kind=self.kind, text=self.text, events=self.events)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Bullet:
+class SummaryBullet:
     """One line of a summary. ``source`` is the key of an event, or the id of the memory or of the stored sentence it tells.
 
     ``by`` names who put it into words: a model, or ``you``; empty for words used then.
     """
 
-    part: Part
+    part: SummaryPart
     text: str
     at: datetime | None
     source: str
@@ -113,5 +113,5 @@ class Summary:
 
     first: date
     last: date
-    detailed: tuple[Bullet, ...]
-    condensed: tuple[Bullet, ...]
+    detailed: tuple[SummaryBullet, ...]
+    condensed: tuple[SummaryBullet, ...]

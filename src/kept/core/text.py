@@ -53,12 +53,12 @@ def normal_form(text: str) -> str:
     return " ".join(_WORD.findall(folded.replace("’", "'")))
 
 
-def tokens(text: str) -> frozenset[str]:
+def tokenize(text: str) -> frozenset[str]:
     """The set of words of the normal form, words of scripts without spaces given as pairs of characters."""
-    return tokens_of(normal_form(text))
+    return split_tokens(normal_form(text))
 
 
-def tokens_of(form: str) -> frozenset[str]:
+def split_tokens(form: str) -> frozenset[str]:
     """The same of a text that is in its normal form already."""
     if form.isascii():
         return frozenset(form.split())
@@ -76,13 +76,13 @@ def is_cjk(char: str) -> bool:
     return char >= "\u3040" and any(first <= char <= last for first, last in _CJK)
 
 
-def likeness(left: frozenset[str], right: frozenset[str]) -> float:
+def jaccard_similarity(left: frozenset[str], right: frozenset[str]) -> float:
     """The Jaccard index of two token sets, in [0, 1]; 0 where both are empty."""
     union = len(left | right)
     return len(left & right) / union if union else 0.0
 
 
-def numbers(words: frozenset[str]) -> frozenset[str]:
+def number_tokens(words: frozenset[str]) -> frozenset[str]:
     """The tokens that hold a digit: versions, sizes, dates, ids. Two statements that differ in one are not the same statement."""
     return frozenset(word for word in words if any(char.isdigit() for char in word))
 
@@ -152,13 +152,13 @@ def mixed_scripts(text: str) -> tuple[str, ...]:
     return ()
 
 
-def with_scripts(name: str) -> str:
+def flag_mixed_scripts(name: str) -> str:
     """A name as people are shown it: what mixes alphabets says so."""
     mixed = mixed_scripts(name)
     return f"{name} (mixes {' and '.join(mixed)} letters)" if mixed else name
 
 
-def label_of(name: str) -> str:
+def project_label(name: str) -> str:
     """A project's name as files and agents are shown it: an identifier of at most four words, never a sentence.
 
     Whoever makes a folder names it, and a name that reads like an instruction must not be followed as one.

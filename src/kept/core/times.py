@@ -59,14 +59,14 @@ def _from_text(text: str) -> datetime | None:
             min(int(second or 0), 59),
             int((fraction or "0")[:6].ljust(6, "0")),
         )
-        moved = naive - _offset(zone)
+        moved = naive - _parse_offset(zone)
     except (ValueError, OverflowError):
         return None
     instant = moved.replace(tzinfo=UTC)
     return instant if EARLIEST <= instant < LATEST else None
 
 
-def _offset(zone: str) -> timedelta:
+def _parse_offset(zone: str) -> timedelta:
     if zone in "Zz":
         return timedelta()
     sign = -1 if zone[0] == "-" else 1
@@ -77,38 +77,38 @@ def _offset(zone: str) -> timedelta:
     return sign * timedelta(hours=hours, minutes=minutes)
 
 
-def to_text(instant: datetime) -> str:
+def format_instant(instant: datetime) -> str:
     """Write an instant as ``2026-01-05T14:12:12.091Z`` (UTC, milliseconds): sorts as text in time order."""
     return f"{instant.astimezone(UTC).isoformat(timespec='milliseconds')[:23]}Z"
 
 
-def from_text(text: str) -> datetime:
-    """Read what :func:`to_text` wrote. Raises ValueError on anything else."""
+def parse_stored_instant(text: str) -> datetime:
+    """Read what :func:`format_instant` wrote. Raises ValueError on anything else."""
     if len(text) != 24 or text[10] != "T" or text[19] != "." or text[23] != "Z":
         raise ValueError(f"no instant of kept's own: {text[:40]!r}")
     return datetime.fromisoformat(text)
 
 
-def read_optional(text: str | None) -> datetime | None:
-    """The instant of a text of :func:`to_text`; None of an empty one."""
-    return from_text(text) if text else None
+def parse_optional_instant(text: str | None) -> datetime | None:
+    """The instant of a text of :func:`format_instant`; None of an empty one."""
+    return parse_stored_instant(text) if text else None
 
 
-def write_optional(instant: datetime | None) -> str | None:
-    """:func:`to_text` of an instant; None where there is none."""
-    return to_text(instant) if instant is not None else None
+def format_optional_instant(instant: datetime | None) -> str | None:
+    """:func:`format_instant` of an instant; None where there is none."""
+    return format_instant(instant) if instant is not None else None
 
 
-def day_text(instant: datetime | None, zone: ZoneInfo) -> str:
+def format_day(instant: datetime | None, zone: ZoneInfo) -> str:
     """The local day, ``undated`` where there is none."""
     return instant.astimezone(zone).date().isoformat() if instant is not None else "undated"
 
 
-def minute_text(instant: datetime | None, zone: ZoneInfo) -> str:
+def format_minute(instant: datetime | None, zone: ZoneInfo) -> str:
     """Local day and time to the minute, ``undated`` where there is none."""
     return f"{instant.astimezone(zone):%Y-%m-%d %H:%M}" if instant is not None else "undated"
 
 
-def day_of(instant: datetime | None, zone: ZoneInfo) -> date | None:
+def to_local_day(instant: datetime | None, zone: ZoneInfo) -> date | None:
     """The local calendar day an instant belongs to; None (the undated bucket) for no instant."""
     return instant.astimezone(zone).date() if instant is not None else None

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kept.core.event import Origin, least
+from kept.core.event import Origin, least_trusted
 from kept.core.memory import Memory, Status
-from kept.core.operation import ADVISED, BOTH_HOLD, MAY_CONTRADICT, Approve, Merge, Operation, Resolve, Retire, Supersede, as_facts
-from kept.core.statement import opposed, statement
-from kept.core.text import likeness, one_line, tokens
+from kept.core.operation import ADVISED, BOTH_HOLD, MAY_CONTRADICT, Approve, Merge, Operation, Resolve, Retire, Supersede, to_facts
+from kept.core.statement import has_opposites, parse_statement
+from kept.core.text import jaccard_similarity, one_line, tokenize
 from kept.llm.ask import Ask
-from kept.llm.schema import read_fitted, schema_of
+from kept.llm.schema import parse_as, schema_of
 from kept.profiles.profile import Category, Shape
 
 PURPOSE = "curate"
@@ -36,7 +36,7 @@ _SHAPES = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class ProposedChange:
     """What a model says of one number. ``into`` is the other one (0: none)."""
 
     id: int
@@ -49,25 +49,25 @@ _SCHEMA_FIELDS = {"into": "with"}  # what a field is called in a reply: the word
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Changes:
+class ChangesReply:
     """A whole reply."""
 
-    operations: tuple[Change, ...]
+    operations: tuple[ProposedChange, ...]
 
 
-def _schema() -> dict[str, Any]:
-    made = schema_of(Changes)
+def _reply_schema() -> dict[str, Any]:
+    made = schema_of(ChangesReply)
     item = made["properties"]["operations"]["items"]
     item["properties"] = {_SCHEMA_FIELDS.get(name, name): each for name, each in item["properties"].items()}
     item["required"] = list(item["properties"])
     return made
 
 
-SCHEMA = _schema()
+SCHEMA = _reply_schema()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Table:
+class MemoryTable:
     """The entries of one question, in the order of their numbers: those of the category, and behind them others that may only be
     named.
 
@@ -81,70 +81,73 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Advice:
+class LlmCurationResult:
     """What a reply comes to: operations, and how many changes were not taken, by reason."""
 
     operations: tuple[Operation, ...] = ()
     refused: Mapping[str, int] = field(default_factory=dict)
 
 
-def is_asked(memory: Memory) -> bool:
+def should_ask_about(memory: Memory) -> bool:
     """Whether a model is asked about a memory: it is active, or may contradict one that is."""
     return bool(memory.content) and (memory.status is Status.ACTIVE or memory.reason == MAY_CONTRADICT)
 
 
-def tables(category: Category, memories: Sequence[Memory], fresh: frozenset[str]) -> Iterator[Table]:
+def build_tables(category: Category, memories: Sequence[Memory], fresh: frozenset[str]) -> Iterator[MemoryTable]:
     """The questions about a category: some of what is fresh, each time with what is related to it.
 
-    ``memories`` are those of the group that :func:`is_asked` is true of: one of another category may answer a memory of this, or
+    ``memories`` are those of the group that :func:`should_ask_about` is true of: one of another category may answer a memory of
+    this, or
     take its place.
     What is related to nothing is not asked about: whether it belongs was judged when it was learnt.
     """
     own = [each for each in memories if each.category == category.id]
     others = [each for each in memories if each.category != category.id]
-    near = _Near((*own, *others))
+    near = _MemoryLikeness((*own, *others))
     answers = [each for each in others if each.id in fresh]
-    new = [each for each in own if each.id in fresh and near.best(each, (*own, *others)) >= ALIKE]
-    new += [each for each in own if each.id not in fresh and near.best(each, answers) >= _RELATED]
+    new = [each for each in own if each.id in fresh and near.highest_likeness(each, (*own, *others)) >= ALIKE]
+    new += [each for each in own if each.id not in fresh and near.highest_likeness(each, answers) >= _RELATED]
     for start in range(0, len(new), _FRESH):
         some = new[start : start + _FRESH]
-        beside = near.chosen(some, [each for each in own if each not in some], MOST - len(some))
-        named = near.chosen(some, others, MOST - len(some) - len(beside))
-        entries = sorted((*some, *beside), key=_order)
-        yield Table(category=category, entries=tuple(entries), named=tuple(sorted(named, key=_order)), fresh=fresh)
+        beside = near.select_similar(some, [each for each in own if each not in some], MOST - len(some))
+        named = near.select_similar(some, others, MOST - len(some) - len(beside))
+        entries = sorted((*some, *beside), key=_first_seen_order)
+        yield MemoryTable(category=category, entries=tuple(entries), named=tuple(sorted(named, key=_first_seen_order)), fresh=fresh)
 
 
-def _order(memory: Memory) -> tuple[bool, float, str]:
+def _first_seen_order(memory: Memory) -> tuple[bool, float, str]:
     return memory.first_seen is None, memory.first_seen.timestamp() if memory.first_seen else 0.0, memory.id
 
 
-class _Near:
+class _MemoryLikeness:
     """How near memories are to each other, their words counted once."""
 
     def __init__(self, memories: Sequence[Memory]) -> None:
-        self._words = {each.id: tokens(each.content) for each in memories}
+        self._words = {each.id: tokenize(each.content) for each in memories}
         self._named = {each.id: frozenset(one.casefold() for one in each.artifacts) for each in memories}
 
-    def best(self, memory: Memory, others: Iterable[Memory]) -> float:
+    def highest_likeness(self, memory: Memory, others: Iterable[Memory]) -> float:
         """How near the nearest of others is."""
-        return max((self._nearness(memory, each) for each in others if each is not memory), default=0.0)
+        return max((self._likeness_of(memory, each) for each in others if each is not memory), default=0.0)
 
-    def chosen(self, some: Sequence[Memory], others: Sequence[Memory], most: int) -> list[Memory]:
+    def select_similar(self, some: Sequence[Memory], others: Sequence[Memory], most: int) -> list[Memory]:
         """Those of others that are near to any, the nearest first."""
-        near = [(score, each) for each in others if (score := self.best(each, some)) >= ALIKE]
+        near = [(score, each) for each in others if (score := self.highest_likeness(each, some)) >= ALIKE]
         return [each for _, each in sorted(near, key=lambda pair: (-pair[0], pair[1].id))[: max(0, most)]]
 
-    def _nearness(self, left: Memory, right: Memory) -> float:
+    def _likeness_of(self, left: Memory, right: Memory) -> float:
         if left.subject and left.subject.casefold() == right.subject.casefold():
             return 1.0
-        return likeness(self._words[left.id], self._words[right.id]) + 0.2 * bool(self._named[left.id] & self._named[right.id])
+        return jaccard_similarity(self._words[left.id], self._words[right.id]) + 0.2 * bool(
+            self._named[left.id] & self._named[right.id]
+        )
 
 
-def _related(left: Memory, right: Memory) -> bool:
-    return _Near((left, right)).best(left, (right,)) >= _RELATED
+def _is_related(left: Memory, right: Memory) -> bool:
+    return _MemoryLikeness((left, right)).highest_likeness(left, (right,)) >= _RELATED
 
 
-def prompt_for(text: str, category: Category) -> str:
+def fill_curation_prompt(text: str, category: Category) -> str:
     """The stable text of the questions about a category."""
     said = {
         "title": category.title,
@@ -158,9 +161,9 @@ def prompt_for(text: str, category: Category) -> str:
     return text
 
 
-def advising(table: Table, *, system: str, version: str) -> Ask:
-    """The question about a table; ``system`` is the text of :func:`prompt_for`."""
-    lines = [_memory_line(number, each, table) for number, each in enumerate((*table.entries, *table.named), 1)]
+def build_curation_ask(table: MemoryTable, *, system: str, version: str) -> Ask:
+    """The question about a table; ``system`` is the text of :func:`fill_curation_prompt`."""
+    lines = [_format_memory_line(number, each, table) for number, each in enumerate((*table.entries, *table.named), 1)]
     about = {one.session for each in (*table.entries, *table.named) for one in each.evidence if one.session}
     return Ask(
         purpose=PURPOSE,
@@ -174,7 +177,7 @@ def advising(table: Table, *, system: str, version: str) -> Ask:
     )
 
 
-def _memory_line(number: int, memory: Memory, table: Table) -> str:
+def _format_memory_line(number: int, memory: Memory, table: MemoryTable) -> str:
     marks = [memory.last_seen.date().isoformat()] if memory.last_seen else []
     marks += ["new"] * (memory.id in table.fresh) + ["theirs"] * (memory.owned or memory.pinned)
     marks += ["only to be named"] * (memory in table.named)
@@ -183,36 +186,36 @@ def _memory_line(number: int, memory: Memory, table: Table) -> str:
     return f"{number} ({', '.join(marks)}): {one_line(memory.content)}"
 
 
-def advice(body: Mapping[str, Any], table: Table) -> Advice:
+def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurationResult:
     """What may be done of what a reply says. Raises ValueError where it is not of the form that was asked for."""
     listed = body.get("operations")
     renamed = [
         {"into" if name == "with" else name: value for name, value in each.items()} if isinstance(each, Mapping) else each
         for each in (listed if isinstance(listed, list) else [])
     ]
-    changes = read_fitted(Changes, {**body, "operations": renamed} if isinstance(listed, list) else body).operations
+    changes = parse_as(ChangesReply, {**body, "operations": renamed} if isinstance(listed, list) else body).operations
     counts = Counter(each.id for each in changes)
     known = dict(enumerate((*table.entries, *table.named), 1))
     refused: Counter[str] = Counter()
-    merges: dict[str, tuple[Memory, list[tuple[Memory, Change]]]] = {}
+    merges: dict[str, tuple[Memory, list[tuple[Memory, ProposedChange]]]] = {}
     found: list[Operation] = []
     ending = {each.id for each in changes if each.op != "both"}
     for change in changes:
         memory, other = known.get(change.id), known.get(change.into)
-        fault = "more than one change to a memory" if counts[change.id] > 1 else _fault(change, memory, other, table)
+        fault = "more than one change to a memory" if counts[change.id] > 1 else _find_change_fault(change, memory, other, table)
         fault = fault or ("what it points at ends itself" if change.into in ending else "")
         if fault or memory is None:
             refused[fault] += 1
         elif change.op == "merge" and other is not None:
             merges.setdefault(other.id, (other, []))[1].append((memory, change))
         else:
-            found.append(_operation(change, memory, other))
+            found.append(_to_operation(change, memory, other))
     found = [each for each in found if each.memory not in merges]
-    found += [_merged(winner, several) for winner, several in merges.values()]
-    return Advice(operations=tuple(found), refused=dict(+refused))
+    found += [_build_merge(winner, several) for winner, several in merges.values()]
+    return LlmCurationResult(operations=tuple(found), refused=dict(+refused))
 
 
-def _fault(change: Change, memory: Memory | None, other: Memory | None, table: Table) -> str:
+def _find_change_fault(change: ProposedChange, memory: Memory | None, other: Memory | None, table: MemoryTable) -> str:
     """Why a change may not be made; empty where it may."""
     if memory is None or (change.into and (other is None or other is memory)):
         return "a number that is not there"
@@ -224,11 +227,11 @@ def _fault(change: Change, memory: Memory | None, other: Memory | None, table: T
         case "merge":
             if other is None or other not in table.entries or other.owned or other.pinned:
                 return "the person's own" if other is not None and (other.owned or other.pinned) else "nothing to merge with"
-            return "" if _says_the_same(memory, other) else "they do not say the same"
+            return "" if _is_restatement(memory, other) else "they do not say the same"
         case "supersede" if other is not None and other.origin.rank > memory.origin.rank:
             return "what it gives way to is trusted less"
         case "supersede" | "resolve":
-            return _succession(memory, other)
+            return _find_succession_fault(memory, other)
         case "both":
             return "" if other is not None and memory.superseded_by == other.id else "it does not wait beside the other"
         case "retire":
@@ -236,16 +239,16 @@ def _fault(change: Change, memory: Memory | None, other: Memory | None, table: T
     return "no change of a known kind"
 
 
-def _succession(memory: Memory, other: Memory | None) -> str:
+def _find_succession_fault(memory: Memory, other: Memory | None) -> str:
     if other is None:
         return "nothing it gives way to"
     if memory.last_seen is None or other.last_seen is None or other.last_seen < memory.last_seen:
         return "what it gives way to is older"
-    return "" if _related(memory, other) else "they are about different things"
+    return "" if _is_related(memory, other) else "they are about different things"
 
 
-def _operation(change: Change, memory: Memory, other: Memory | None) -> Operation:
-    reason = _reason(change.reason or change.op)
+def _to_operation(change: ProposedChange, memory: Memory, other: Memory | None) -> Operation:
+    reason = _format_reason(change.reason or change.op)
     match change.op, other:
         case "supersede", Memory():
             return Supersede(memory=memory.id, at=other.first_seen, reason=reason, by=other.id)
@@ -257,7 +260,7 @@ def _operation(change: Change, memory: Memory, other: Memory | None) -> Operatio
             return Retire(memory=memory.id, at=memory.last_seen, reason=reason)
 
 
-def _merged(winner: Memory, several: Sequence[tuple[Memory, Change]]) -> Merge:
+def _build_merge(winner: Memory, several: Sequence[tuple[Memory, ProposedChange]]) -> Merge:
     """The memories that become one with ``winner``: its sentence stays, the others become its evidence."""
     parts = [winner, *(each for each, _ in several)]
     evidence = {(one.event, one.quote): one for each in parts for one in each.evidence}
@@ -265,35 +268,35 @@ def _merged(winner: Memory, several: Sequence[tuple[Memory, Change]]) -> Merge:
     times = [each.first_seen for each in parts if each.first_seen is not None]
     last = [each.last_seen for each in parts if each.last_seen is not None]
     facts = replace(
-        as_facts(winner),
+        to_facts(winner),
         advised=True,
         confidence=max(each.confidence for each in parts),
-        origin=least(tuple(each.origin for each in parts)),
+        origin=least_trusted(tuple(each.origin for each in parts)),
         first_seen=min(times, default=None),
         last_seen=max(last, default=None),
         observations=max(each.observations for each in parts),
         candidates=tuple(sorted({number for each in parts for number in each.candidates})),
         added=tuple(one for key, one in evidence.items() if key not in have),
     )
-    reason = _reason(next((change.reason for _, change in several if change.reason), "they say the same"))
+    reason = _format_reason(next((change.reason for _, change in several if change.reason), "they say the same"))
     return Merge(memory=winner.id, at=facts.last_seen, reason=reason, losers=tuple(each.id for each, _ in several), facts=facts)
 
 
-def _reason(said: str) -> str:
+def _format_reason(said: str) -> str:
     return f"{ADVISED}{one_line(said)[:_REASON_CHARS]}"
 
 
-def _says_the_same(memory: Memory, winner: Memory) -> bool:
+def _is_restatement(memory: Memory, winner: Memory) -> bool:
     """Whether one sentence may stand for another: they share a matter, and it has the other's numbers, names and denial."""
-    said, says, text = statement(memory.content), statement(winner.content), winner.content.casefold()
+    said, says, text = parse_statement(memory.content), parse_statement(winner.content), winner.content.casefold()
     named = all(one_line(name).casefold() in text for name in memory.artifacts[:_NAMES])
-    reversed_ = bool(said.denials) != bool(says.denials) or opposed(said.words - says.words, says.words - said.words)
-    return _related(memory, winner) and said.numbers <= says.numbers and named and not reversed_
+    reversed_ = bool(said.denials) != bool(says.denials) or has_opposites(said.words - says.words, says.words - said.words)
+    return _is_related(memory, winner) and said.numbers <= says.numbers and named and not reversed_
 
 
-def applicable(operations: Iterable[Operation], memories: Sequence[Memory]) -> tuple[Operation, ...]:
+def select_applicable(operations: Iterable[Operation], memories: Sequence[Memory]) -> tuple[Operation, ...]:
     """The operations of several replies that go together: the first on each memory, where nothing it points at ends by another."""
-    active = {each.id for each in memories if is_asked(each)}
+    active = {each.id for each in memories if should_ask_about(each)}
     changed: set[str] = set()
     ended: set[str] = set()
     found: list[Operation] = []

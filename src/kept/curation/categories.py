@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kept.core.statement import Statement
-from kept.core.text import likeness
+from kept.core.text import jaccard_similarity
 from kept.profiles.profile import Profile, Shape
 
 GROUND = 0.5  # likeness of their content words from which two themes stand on the same ground
@@ -18,7 +18,7 @@ _NAMED_GROUND = 0.3  # the same where they name the same artifact
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rules:
+class CurationRules:
     """How the categories of a profile are curated.
 
     ``promotions`` says what a category becomes once the same was said often; of ``lasting`` ones several can hold at once, so that
@@ -33,10 +33,10 @@ class Rules:
     questions: frozenset[str] = frozenset()
 
 
-def rules_of(profile: Profile) -> Rules:
+def rules_of(profile: Profile) -> CurationRules:
     """The rules that a profile's categories state."""
     kinds = profile.categories
-    return Rules(
+    return CurationRules(
         promotions={each.id: each.promotes_to for each in kinds if each.promotes_to},
         lasting=frozenset(each.id for each in kinds if each.lasting),
         gathered=frozenset(each.id for each in kinds if each.shape in (Shape.DOSSIER, Shape.COLLECTION)),
@@ -45,13 +45,13 @@ def rules_of(profile: Profile) -> Rules:
     )
 
 
-def same_ground(left: Statement, right: Statement) -> bool:
+def is_same_theme(left: Statement, right: Statement) -> bool:
     """Whether two themes are about the same: their words, or fewer of them and the same artifact."""
-    alike = likeness(left.content, right.content)
+    alike = jaccard_similarity(left.content, right.content)
     return alike >= GROUND or (alike >= _NAMED_GROUND and bool(left.artifacts & right.artifacts))
 
 
-def answers(answer: Statement, question: Statement) -> bool:
+def is_answer_to_question(answer: Statement, question: Statement) -> bool:
     """Whether a statement says what became of a question: nearly all of its matter, or most of it and the thing that it names."""
     if len(question.content) < _ASKED:
         return False

@@ -16,7 +16,7 @@ LINGERING = timedelta(days=120)  # unconfirmed for so long, and never of use, a 
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Presence:
+class NameActivity:
     """What became of a memory's names since it was last seen: when one last occurred in its project (None: never since), how many
     sessions of the project there were since then, and when the project's newest event was.
     """
@@ -26,7 +26,7 @@ class Presence:
     newest: datetime | None
 
 
-def fading(memory: Memory, category: Category | None, presence: Presence) -> float:
+def fading_share(memory: Memory, category: Category | None, presence: NameActivity) -> float:
     """How far a memory has faded, 0 to 1; 1 means that it is due to retire (J9).
 
     The share of the category's ``fades`` days for which the project went on without any of its names. Nothing fades that a person
@@ -41,21 +41,25 @@ def fading(memory: Memory, category: Category | None, presence: Presence) -> flo
     return max(0.0, min(1.0, (presence.newest - last) / timedelta(days=category.fades)))
 
 
-def faded(memories: Sequence[tuple[Memory, Category | None, Presence]]) -> tuple[Retire, ...]:
+def retire_faded(memories: Sequence[tuple[Memory, Category | None, NameActivity]]) -> tuple[Retire, ...]:
     """Retire what has faded, as of the moment it became due."""
     return tuple(
-        Retire(memory=memory.id, at=_due(memory, category, presence), reason=f"{FADED} {presence.sessions} sessions of its project")
+        Retire(
+            memory=memory.id,
+            at=_due_time(memory, category, presence),
+            reason=f"{FADED} {presence.sessions} sessions of its project",
+        )
         for memory, category, presence in memories
-        if category is not None and fading(memory, category, presence) >= 1
+        if category is not None and fading_share(memory, category, presence) >= 1
     )
 
 
-def _due(memory: Memory, category: Category, presence: Presence) -> datetime | None:
+def _due_time(memory: Memory, category: Category, presence: NameActivity) -> datetime | None:
     last = max((each for each in (memory.last_seen, presence.named) if each is not None), default=None)
     return last + timedelta(days=category.fades) if last is not None else None
 
 
-def lingers(memory: Memory, newest: datetime | None, uses: int) -> bool:
+def is_lingering(memory: Memory, newest: datetime | None, uses: int) -> bool:
     """Whether a person should look at a memory again (J12): old, in one session only, never of use, and nobody's own words."""
     if memory.status is not Status.ACTIVE or memory.owned or memory.pinned or uses or memory.observations > 1:
         return False

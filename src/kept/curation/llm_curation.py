@@ -9,14 +9,22 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from kept.core.fingerprint import recognised
-from kept.core.fold import undone
+from kept.core.fingerprint import is_known_statement
+from kept.core.fold import find_undone_passes
 from kept.core.memory import Actor, Memory
 from kept.core.operation import Add, Approve, Merge, Operation, Promote, Revise
-from kept.curation.advice import Table, advice, advising, applicable, is_asked, prompt_for, tables
-from kept.curation.guard import overreach, trespasses
-from kept.curation.passes import CURATE, Curated, curate_group
-from kept.llm.ask import Answered, Asking
+from kept.curation.advice import (
+    MemoryTable,
+    build_curation_ask,
+    build_tables,
+    fill_curation_prompt,
+    read_curation_reply,
+    select_applicable,
+    should_ask_about,
+)
+from kept.curation.guard import find_overreach, find_protected_changes
+from kept.curation.passes import CURATE, CurationReport, curate_group
+from kept.llm.ask import Asking, CompleteReply
 from kept.profiles.profile import Profile
 from kept.profiles.prompts import question_text
 from kept.store.values import Draft
@@ -29,7 +37,7 @@ Group = tuple[str, str]
 
 
 @dataclass(kw_only=True, slots=True)
-class Advised:
+class LlmCurationReport:
     """What asking came to: questions with a usable reply, operations by kind, changes that were not taken by reason, passes a guard
     threw out in words, and how many groups wait for the next run.
     """
@@ -41,27 +49,29 @@ class Advised:
     left: int = 0
 
 
-def take_advice(workspace: Workspace, run: Callable[[], int], asking: Asking, *, by: str, allow: bool = False) -> Advised:
+def curate_with_llm(
+    workspace: Workspace, run: Callable[[], int], asking: Asking, *, by: str, allow: bool = False
+) -> LlmCurationReport:
     """Ask about every category in which something was learnt since it was last asked about. Raises StoreError, ConfigError.
 
     ``by`` names the model, ``run`` gives the number of the run where something is to be noted, ``allow`` lets through what a guard
     would stop.
     """
-    result, curated = Advised(), Curated()
+    result, curated = LlmCurationReport(), CurationReport()
     text, version = question_text("curation")
-    for group, fresh in _fresh(workspace).items():
+    for group, fresh in _memories_since_last_ask(workspace).items():
         profile = next((each for each in workspace.profiles if each.id == group[0]), None)
         if profile is None:
             continue
         memories = workspace.store.log.memories(group=group)
         asked = list(_tables_to_ask(profile, memories, fresh))
-        asks = [advising(each, system=prompt_for(text, each.category), version=version) for each in asked]
+        asks = [build_curation_ask(each, system=fill_curation_prompt(text, each.category), version=version) for each in asked]
         replies = asking(asks) if asks else ()
         found: list[Operation] = []
         complete = True
         for table, reply in zip(asked, replies, strict=True):
-            if isinstance(reply, Answered):
-                made = advice(reply.body, table)
+            if isinstance(reply, CompleteReply):
+                made = read_curation_reply(reply.body, table)
                 result.asked += 1
                 result.refused.update(made.refused)
                 found += made.operations
@@ -70,18 +80,18 @@ def take_advice(workspace: Workspace, run: Callable[[], int], asking: Asking, *,
         if not complete:
             result.left += 1  # all of it is asked about again: what was answered costs nothing then
             continue
-        operations = applicable((each for each in found if not _forgotten(workspace, each)), memories)
+        operations = select_applicable((each for each in found if not _has_forgotten_words(workspace, each)), memories)
         with workspace.store.transaction():
-            _apply(workspace, run, group, operations, result, note=f"{by}, prompt {version}", allow=allow)
+            _commit_group(workspace, run, group, operations, result, note=f"{by}, prompt {version}", allow=allow)
             if operations:  # what follows from them for counts and dates
-                curate_group(workspace, run, group, curated, blocked=workspace.store.log.blocked(), allow=allow)
+                curate_group(workspace, run, group, curated, blocked=workspace.store.log.blocked_candidates(), allow=allow)
     return result
 
 
-def _fresh(workspace: Workspace) -> dict[Group, frozenset[str]]:
+def _memories_since_last_ask(workspace: Workspace) -> dict[Group, frozenset[str]]:
     """The memories that got words since a model last looked at their group, by group; those of groups without any are left out."""
-    heads = tuple(workspace.store.log.heads())
-    off, since = undone(heads), dict[str, list[int]]()
+    heads = tuple(workspace.store.log.pass_heads())
+    off, since = find_undone_passes(heads), dict[str, list[int]]()
     for head in heads:
         if head.stage == ADVISE:  # advice that a person took back is not asked for again
             since[head.subject] = []
@@ -96,34 +106,34 @@ def _fresh(workspace: Workspace) -> dict[Group, frozenset[str]]:
     return {group: frozenset(ids) for group, ids in sorted(found.items()) if ids}
 
 
-def _tables_to_ask(profile: Profile, memories: tuple[Memory, ...], fresh: frozenset[str]) -> Iterator[Table]:
-    active = [each for each in memories if is_asked(each)]
+def _tables_to_ask(profile: Profile, memories: tuple[Memory, ...], fresh: frozenset[str]) -> Iterator[MemoryTable]:
+    active = [each for each in memories if should_ask_about(each)]
     for category in profile.categories:
-        for table in tables(category, active, fresh):
+        for table in build_tables(category, active, fresh):
             if not all(each.owned or each.pinned for each in table.entries):
                 yield table
 
 
-def _forgotten(workspace: Workspace, operation: Operation) -> bool:
+def _has_forgotten_words(workspace: Workspace, operation: Operation) -> bool:
     """Whether the words of a change say what is forgotten."""
-    words, forgotten = getattr(getattr(operation, "facts", None), "content", ""), workspace.store.log.forgotten()
-    return bool(forgotten and words) and recognised(words, forgotten, workspace.store.key("forget"))
+    words, forgotten = getattr(getattr(operation, "facts", None), "content", ""), workspace.store.log.forgotten_fingerprints()
+    return bool(forgotten and words) and is_known_statement(words, forgotten, workspace.store.key("forget"))
 
 
-def _apply(
+def _commit_group(
     workspace: Workspace,
     run: Callable[[], int],
     group: Group,
     operations: tuple[Operation, ...],
-    result: Advised,
+    result: LlmCurationReport,
     *,
     note: str,
     allow: bool,
 ) -> None:
     """Commit what is advised for a group in one pass, unless a guard stops it; note either way that it was asked about."""
     memories, subject = workspace.store.log.memories(group=group), f"{group[0]} · {group[1]}"
-    stops = [str(each) for each in overreach(memories, operations)] if not allow else []
-    stops += [f"it would change {each}, which is pinned or the user's own" for each in trespasses(memories, operations)]
+    stops = [str(each) for each in find_overreach(memories, operations)] if not allow else []
+    stops += [f"it would change {each}, which is pinned or the user's own" for each in find_protected_changes(memories, operations)]
     draft = Draft(
         run=run(),
         stage=ADVISE,

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from kept.core.memory import Actor, Candidate
 from kept.core.spans import typed_text
-from kept.core.statement import statement
-from kept.curation.categories import Rules, rules_of
+from kept.core.statement import parse_statement
+from kept.curation.categories import CurationRules, rules_of
 from kept.curation.curate import curate
 from kept.curation.curate.meaning import Meaning
-from kept.curation.guard import overreach, trespasses
-from kept.extraction.questions import overruled, settled
-from kept.local.progress import Progress, silent
+from kept.curation.guard import find_overreach, find_protected_changes
+from kept.extraction.questions import apply_overrulings, overruled_candidate_ids
+from kept.local.progress import Progress, ignore_progress
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
@@ -23,7 +23,7 @@ CURATE, GUARD = "curate", "guard"
 
 
 @dataclass(kw_only=True, slots=True)
-class Curated:
+class CurationReport:
     """What curation did: operations by kind, and the passes a guard threw out, in words."""
 
     operations: Counter[str] = field(default_factory=Counter)
@@ -59,24 +59,24 @@ class _Asked:
         self._open = ()
 
 
-def curate_dirty(
+def curate_changed_groups(
     workspace: Workspace,
     run: Callable[[], int],
     *,
     allow: bool = False,
     freed: frozenset[str] = frozenset(),
     meaning: Meaning | None = None,
-    progress: Progress = silent,
-) -> Curated:
+    progress: Progress = ignore_progress,
+) -> CurationReport:
     """Curate every group whose live candidates changed. ``allow`` lets passes through that a guard would stop. Raises StoreError.
 
     ``run`` gives the number of the run, asked for only where something is to be noted. ``freed`` are scopes that a person's own
     doing changed: no guard watches them. ``meaning`` tells how near texts are. A group that a guard stopped keeps its candidates
     and waits, noted once.
     """
-    result = Curated()
-    groups = workspace.store.log.dirty()
-    blocked = workspace.store.log.blocked()
+    result = CurationReport()
+    groups = workspace.store.log.groups_to_curate()
+    blocked = workspace.store.log.blocked_candidates()
     asked = _Asked(meaning) if meaning else None
     for number, (profile, scope) in enumerate(groups):
         progress("curating", number, len(groups))
@@ -85,7 +85,7 @@ def curate_dirty(
             with suppress(_UnaskedError), workspace.store.transaction():
                 allowed = allow or scope in freed
                 if curate_group(workspace, run, (profile, scope), result, blocked=blocked, allow=allowed, meaning=asked):
-                    workspace.store.log.cleaned(profile, scope)
+                    workspace.store.log.mark_group_curated(profile, scope)
                 done = True
             if asked:
                 asked.ask_open()
@@ -97,7 +97,7 @@ def curate_group(
     workspace: Workspace,
     run: Callable[[], int],
     group: tuple[str, str],
-    result: Curated,
+    result: CurationReport,
     *,
     blocked: frozenset[str],
     allow: bool,
@@ -107,28 +107,28 @@ def curate_group(
     log, (profile, scope) = workspace.store.log, group
     memories = log.memories(group=(profile, scope))
     proposed = tuple(each.judged for each in log.proposals(profile, scope))
-    judged = settled(proposed)
+    judged = apply_overrulings(proposed)
     way = next((each for each in workspace.profiles if each.id == profile), None)
     operations = curate(
         judged,
         memories,
-        blocked=blocked | _moved_away(workspace, profile, scope),
-        rules=rules_of(way) if way else Rules(),
-        surroundings=lambda candidate: _surroundings(workspace, candidate),
+        blocked=blocked | _migrated_candidates(workspace, profile, scope),
+        rules=rules_of(way) if way else CurationRules(),
+        surroundings=lambda candidate: _words_around(workspace, candidate),
         meaning=meaning,
     )
     if not operations:
         return True
     subject = f"{profile} · {scope}"
-    turned_down = overruled(proposed)
+    turned_down = overruled_candidate_ids(proposed)
     corrected = frozenset(
         each.id for each in memories if each.candidates and not each.owned and turned_down.issuperset(each.candidates)
     )
-    stops = [str(each) for each in overreach(memories, operations, corrected=corrected)] if not allow else []
-    stops += [f"it would change {each}, which is pinned or the user's own" for each in trespasses(memories, operations)]
+    stops = [str(each) for each in find_overreach(memories, operations, corrected=corrected)] if not allow else []
+    stops += [f"it would change {each}, which is pinned or the user's own" for each in find_protected_changes(memories, operations)]
     if stops:
         note = f"stopped by the guard: {'; '.join(stops)}"
-        if not _was_last_stop(workspace, subject, note):
+        if not _is_repeated_stop(workspace, subject, note):
             log.commit(
                 Draft(run=run(), stage=GUARD, subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), note=note)
             )
@@ -141,24 +141,24 @@ def curate_group(
     return True
 
 
-def _surroundings(workspace: Workspace, candidate: Candidate) -> frozenset[str]:
+def _words_around(workspace: Workspace, candidate: Candidate) -> frozenset[str]:
     """The words that the person typed around a wish: in its prompt, or where it is all of that, in the prompt before."""
     quote = candidate.evidence[0]
-    *before, prompt = workspace.store.archive.around(quote.event, _BEFORE, 0) or (None,)
+    *before, prompt = workspace.store.archive.events_around(quote.event, _BEFORE, 0) or (None,)
     if prompt is None:
         return frozenset()
-    around = _content(typed_text(prompt).replace(quote.quote, " "))
+    around = _content_words(typed_text(prompt).replace(quote.quote, " "))
     if len(around) >= _ENOUGH:
         return around
     typed = (typed_text(event) for event in reversed(before) if event is not None and event.session == prompt.session)
-    return _content(next(filter(None, typed), ""))
+    return _content_words(next(filter(None, typed), ""))
 
 
-def _content(text: str) -> frozenset[str]:
-    return statement(text, (), "").content
+def _content_words(text: str) -> frozenset[str]:
+    return parse_statement(text, (), "").content
 
 
-def _moved_away(workspace: Workspace, profile: str, scope: str) -> frozenset[str]:
+def _migrated_candidates(workspace: Workspace, profile: str, scope: str) -> frozenset[str]:
     """The candidates of a group whose memories a person has migrated to another profile: they are remembered there."""
     others = (
         log_group
@@ -169,7 +169,7 @@ def _moved_away(workspace: Workspace, profile: str, scope: str) -> frozenset[str
     return frozenset(candidate for memory in others for candidate in memory.candidates)
 
 
-def _was_last_stop(workspace: Workspace, subject: str, note: str) -> bool:
+def _is_repeated_stop(workspace: Workspace, subject: str, note: str) -> bool:
     """Whether this stop was the last thing that happened to the group."""
-    last = [each for each in workspace.store.log.heads() if each.subject == subject and each.stage in (GUARD, CURATE)][-1:]
+    last = [each for each in workspace.store.log.pass_heads() if each.subject == subject and each.stage in (GUARD, CURATE)][-1:]
     return bool(last) and (last[0].stage, last[0].note) == (GUARD, note)

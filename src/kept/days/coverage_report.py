@@ -7,8 +7,8 @@ from datetime import datetime
 
 from kept.core.event import Event
 from kept.core.memory import USER_SCOPE
-from kept.extraction.coverage import Coverage, Known, Topic, known, marked, topics
-from kept.profiles.language import lexicon_of
+from kept.extraction.coverage import Coverage, MemoryCoverage, Topic, collect_coverage, mark_topics, topics
+from kept.profiles.language import choose_lexicon
 from kept.store.values import Thread
 from kept.workspace import Workspace
 
@@ -17,7 +17,7 @@ _MISSED_KEPT = 50
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Missed:
+class MissedTopic:
     """A topic of which nothing is remembered although the user's words look worth it: what was said, its words, where and when."""
 
     session: str
@@ -28,62 +28,64 @@ class Missed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Covered:
+class CoverageReport:
     """How many topics there were and what memory has of them; at most 50 of the missed ones are listed."""
 
     topics: int = 0
     covered: int = 0
     nothing: int = 0
-    missed: tuple[Missed, ...] = ()
+    missed: tuple[MissedTopic, ...] = ()
 
 
-class Covering:
+class CoverageCounter:
     """An account under way; only of the topics that begin in [start, stop) where ``within`` is given."""
 
     def __init__(self, workspace: Workspace, within: tuple[datetime, datetime] | None = None) -> None:
         self._desk = workspace
         self._within = within
-        self._known: dict[tuple[str, str], Known] = {}
+        self._known: dict[tuple[str, str], MemoryCoverage] = {}
         self._states: Counter[Coverage] = Counter()
-        self._missed: dict[tuple[str, str], Missed] = {}
+        self._missed: dict[tuple[str, str], MissedTopic] = {}
 
     def count_topics(self, thread: Thread, events: Sequence[Event], found: Sequence[Topic]) -> None:
         """Count the topics found in some events of a thread. Raises StoreError."""
-        for topic in marked(found, self._had(thread)):
+        for topic in mark_topics(found, self._load_coverage(thread)):
             at = events[topic.start].at
             if self._within is not None and (at is None or not self._within[0] <= at < self._within[1]):
                 continue
             self._states[topic.state] += 1
             if topic.state is Coverage.MISSED and len(self._missed) < _MISSED_KEPT:
-                told = Missed(session=thread.session, path=thread.path, at=at, words=topic.words, told=topic.told)
+                told = MissedTopic(session=thread.session, path=thread.path, at=at, words=topic.words, told=topic.told)
                 self._missed.setdefault((thread.session, topic.told), told)
 
-    def done(self) -> Covered:
+    def done(self) -> CoverageReport:
         """The account of what was taken."""
-        return Covered(
+        return CoverageReport(
             topics=self._states.total(),
             covered=self._states[Coverage.COVERED],
             nothing=self._states[Coverage.NOTHING],
             missed=tuple(self._missed.values()),
         )
 
-    def _had(self, thread: Thread) -> Known:
+    def _load_coverage(self, thread: Thread) -> MemoryCoverage:
         """What is remembered where a thread belongs, and everywhere; each group is looked up once."""
         profile = self._desk.profile_for(thread.source, thread.project, thread.path).id
         group = profile, self._desk.scope(thread.project, thread.path)
         if group not in self._known:
             groups = dict.fromkeys((group, (profile, USER_SCOPE)))
-            self._known[group] = known(memory for each in groups for memory in self._desk.store.log.memories(group=each))
+            self._known[group] = collect_coverage(memory for each in groups for memory in self._desk.store.log.memories(group=each))
         return self._known[group]
 
 
-def cover(workspace: Workspace, threads: Iterable[Thread], within: tuple[datetime, datetime] | None = None) -> Covered:
+def report_coverage(
+    workspace: Workspace, threads: Iterable[Thread], within: tuple[datetime, datetime] | None = None
+) -> CoverageReport:
     """The account of the topics of some threads; only of those that begin in [start, stop) where ``within`` is given. Raises
     StoreError.
     """
-    covering = Covering(workspace, within)
+    covering = CoverageCounter(workspace, within)
     for thread in threads:
         for base in range(0, thread.events, WINDOW):
             events = workspace.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
-            covering.count_topics(thread, events, topics(events, lexicon=lexicon_of(events, workspace.languages)))
+            covering.count_topics(thread, events, topics(events, lexicon=choose_lexicon(events, workspace.languages)))
     return covering.done()

@@ -9,36 +9,41 @@ from types import MappingProxyType
 from kept.core.codec import digest
 from kept.core.document import DAY_LINE, HEADER, Line
 from kept.core.event import Event
-from kept.core.markup import sentence
+from kept.core.markup import to_fact_text
 from kept.core.memory import Memory, Status
-from kept.core.summary import CAME_OF_IT, Bullet, Form, Note, Part, Passage, Summary
+from kept.core.summary import CAME_OF_IT, Passage, PassageForm, Summary, SummaryBullet, SummaryPart, WorkNote
 from kept.core.times import ALWAYS
-from kept.days.llm_summaries import Page, pages
-from kept.days.summaries import bullets_of, condense, notes, ordered, part_of, remembered
+from kept.days.llm_summaries import DaySummary, load_day_summaries
+from kept.days.summaries import build_notes, condense_bullets, memory_bullet, order_bullets, part_of_category, to_bullets
 from kept.extraction.coverage import Topic, topics
-from kept.local.batches import batches
-from kept.local.progress import Progress, silent
-from kept.profiles.language import lexicon_of
-from kept.store.values import Noted, Thread
+from kept.local.batches import split_batches
+from kept.local.progress import Progress, ignore_progress
+from kept.profiles.language import choose_lexicon
+from kept.store.values import Thread, ThreadNote
 from kept.workspace import Workspace
 
 _LINE = 640  # characters of a line in the note of a day
 _WRITTEN = 20  # the weight of a line that somebody put together
 YOU = "you"
-PARTS = {"problems": Part.WORKED, "solutions": Part.WORKED, "decisions": Part.DECIDED, "questions": Part.OPEN}
+PARTS = {
+    "problems": SummaryPart.WORKED,
+    "solutions": SummaryPart.WORKED,
+    "decisions": SummaryPart.DECIDED,
+    "questions": SummaryPart.OPEN,
+}
 WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session; windows begin at its multiples
 
 
 Take = Callable[[Thread, Sequence[Event], Sequence[Topic]], None]
 
 
-def summarise(
+def summarize_threads(
     workspace: Workspace,
     grown: Mapping[int, int] = MappingProxyType({}),
     take: Take | None = None,
     *,
     only: str = "",
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> int:
     """Note what was worked on in the threads of ``grown``, and in all (or those that the file ``only`` tells) that were not looked
     at yet.
@@ -47,41 +52,41 @@ def summarise(
     ``take`` is told the topics of each of them from its start, as they are found. Returns how many threads were looked at. Raises
     StoreError.
     """
-    noted = dict(workspace.store.days.unnoted())
+    noted = dict(workspace.store.days.list_threads_without_notes())
     if only:
         told = {thread.id for thread in workspace.store.archive.threads(path=only)}
         noted = {thread: place for thread, place in noted.items() if thread in told}
     pending = dict.fromkeys((*grown, *noted))
     number = 0
-    for batch in batches(workspace.store.archive.each(pending), lambda each: each.events, WINDOW):
+    for batch in split_batches(workspace.store.archive.threads_by_id(pending), lambda each: each.events, WINDOW):
         with workspace.store.transaction():
             for thread in batch:
                 progress("summarising", number, len(pending))
                 number += 1
                 reach = [each[thread.id] for each in (noted, grown) if thread.id in each]
-                start = 0 if workspace.store.archive.forks(thread.id) else min(reach) // WINDOW * WINDOW
+                start = 0 if workspace.store.archive.has_rewinds(thread.id) else min(reach) // WINDOW * WINDOW
                 found = tuple(
-                    (note, " ".join(bullet.text for bullet in bullets_of(note, "")))
-                    for note in _notes(workspace, thread, start, take if thread.id in grown else None)
+                    (note, " ".join(bullet.text for bullet in to_bullets(note, "")))
+                    for note in _thread_notes(workspace, thread, start, take if thread.id in grown else None)
                 )
-                workspace.store.days.put(thread.id, start, found, thread.events)
+                workspace.store.days.save_notes(thread.id, start, found, thread.events)
     progress("summarising", len(pending), len(pending))
     return len(pending)
 
 
-def _notes(workspace: Workspace, thread: Thread, start: int, take: Take | None) -> Iterator[Note]:
+def _thread_notes(workspace: Workspace, thread: Thread, start: int, take: Take | None) -> Iterator[WorkNote]:
     for base in range(0 if take else start, thread.events, WINDOW):
         events = workspace.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
-        lexicon = lexicon_of(events, workspace.languages)
+        lexicon = choose_lexicon(events, workspace.languages)
         found = topics(events, lexicon=lexicon)
         if take:
             take(thread, events, found)
         if base >= start:
             runs = [(each.start, each.stop) for each in found]
-            yield from notes(events, runs, lambda at: at.astimezone(workspace.zone).date(), spoken=lexicon.spoken, base=base)
+            yield from build_notes(events, runs, lambda at: at.astimezone(workspace.zone).date(), spoken=lexicon.spoken, base=base)
 
 
-def summary(workspace: Workspace, first: date, last: date | None = None, *, scopes: frozenset[str] = frozenset()) -> Summary:
+def build_summary(workspace: Workspace, first: date, last: date | None = None, *, scopes: frozenset[str] = frozenset()) -> Summary:
     """What a day was, or the days from ``first`` to ``last``; of some projects only where ``scopes`` are given. Changes nothing.
 
     What was worked on is told by the daybook where a model wrote of the day, and in the words used then where none did; the
@@ -89,51 +94,53 @@ def summary(workspace: Workspace, first: date, last: date | None = None, *, scop
     answered since is told by its answer.
     """
     last = last or first
-    start, stop = workspace.span(first)[0], workspace.span(last)[1]
-    book = pages(workspace, first, last)
+    start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
+    book = load_day_summaries(workspace, first, last)
     noted = [
         bullet
-        for each in once(workspace.store.days.between(start, stop))
+        for each in drop_repeated_notes(workspace.store.days.notes_between(start, stop))
         if (scope := _scope_of_note(workspace, each)) in scopes or not scopes
-        for bullet in bullets_of(each.note, scope)
+        for bullet in to_bullets(each.note, scope)
     ]
     remembering = [
-        remembered(each)
-        for each in _learnt(workspace, workspace.store.log.memories_between(start, stop))
+        memory_bullet(each)
+        for each in _active_memories(workspace, workspace.store.log.memories_between(start, stop))
         if not scopes or each.scope in scopes
     ]
-    written = [each for page in book.values() for each in _page_bullets(page) if not scopes or each.scope in scopes]
-    short = [each for each in noted if not _is_told(workspace, each, book)] + written + remembering
+    written = [each for page in book.values() for each in _summary_bullets(page) if not scopes or each.scope in scopes]
+    short = [each for each in noted if not _is_in_summary(workspace, each, book)] + written + remembering
     long = noted + written + remembering
     within = [[each for each in some if each.at is not None and start <= each.at < stop] for some in (long, short)]
-    return Summary(first=first, last=last, detailed=ordered(within[0]), condensed=condense(ordered(within[1])))
+    return Summary(first=first, last=last, detailed=order_bullets(within[0]), condensed=condense_bullets(order_bullets(within[1])))
 
 
-def note_lines(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
+def day_note_lines(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
     """What each day came to, in short, as the lines of its note; each line says whose it is, so that an edit of it is
     understood.
     """
-    noted: dict[date, list[Bullet]] = {}
-    for each in once(workspace.store.days.between(*ALWAYS)):
+    noted: dict[date, list[SummaryBullet]] = {}
+    for each in drop_repeated_notes(workspace.store.days.notes_between(*ALWAYS)):
         noted.setdefault(each.note.at.astimezone(workspace.zone).date(), []).extend(
-            bullets_of(each.note, _scope_of_note(workspace, each))
+            to_bullets(each.note, _scope_of_note(workspace, each))
         )
-    book = pages(workspace, date.min, date.max)
-    return {day: tuple(_note_of(workspace, noted.get(day, ()), day, book)) for day in sorted({*noted, *book})}
+    book = load_day_summaries(workspace, date.min, date.max)
+    return {day: tuple(_note_lines_of_day(workspace, noted.get(day, ()), day, book)) for day in sorted({*noted, *book})}
 
 
-def _note_of(workspace: Workspace, noted: Sequence[Bullet], day: date, book: Mapping[date, Page]) -> Iterator[Line]:
-    bare = condense(ordered(each for each in noted if not _is_told(workspace, each, book)))
-    written = ordered(_page_bullets(book[day])) if day in book else ()
-    for part in Part:
+def _note_lines_of_day(
+    workspace: Workspace, noted: Sequence[SummaryBullet], day: date, book: Mapping[date, DaySummary]
+) -> Iterator[Line]:
+    bare = condense_bullets(order_bullets(each for each in noted if not _is_in_summary(workspace, each, book)))
+    written = order_bullets(_summary_bullets(book[day])) if day in book else ()
+    for part in SummaryPart:
         found = [each for each in (*bare, *written) if each.part is part]
         if found:
-            yield Line(key=f"{HEADER}:{part.name.lower()}", text=f"{part.value.capitalize()} ({by_whom(found)}):")
+            yield Line(key=f"{HEADER}:{part.name.lower()}", text=f"{part.value.capitalize()} ({format_authors(found)}):")
         for each in found:
-            yield Line(key=f"{DAY_LINE}{key_of(each)}", text=f"- {sentence(each.text, _LINE)}")
+            yield Line(key=f"{DAY_LINE}{bullet_key(each)}", text=f"- {to_fact_text(each.text, _LINE)}")
 
 
-def by_whom(found: Sequence[Bullet]) -> str:
+def format_authors(found: Sequence[SummaryBullet]) -> str:
     """Whose words the lines under a heading are: those used then, a model's that put them together, or both."""
     names = sorted({each.by.partition(",")[0] for each in found if each.by and each.by != YOU})
     if not names:
@@ -141,56 +148,56 @@ def by_whom(found: Sequence[Bullet]) -> str:
     return f"put together by {', '.join(names)}{'' if all(each.by for each in found) else '; some in the words used then'}"
 
 
-def key_of(bullet: Bullet) -> str:
+def bullet_key(bullet: SummaryBullet) -> str:
     """What a line of a day is known by where it is written: 14 hex digits."""
     return bullet.source if bullet.by else digest("noted", bullet.source, size=7)
 
 
-def _page_bullets(page: Page) -> Iterator[Bullet]:
+def _summary_bullets(page: DaySummary) -> Iterator[SummaryBullet]:
     for scope, lines in page.lines.items():
         for each in lines:
-            yield Bullet(
+            yield SummaryBullet(
                 part=PARTS[each.kind],
                 text=_passage_text(each),
                 at=each.at,
                 source=each.id,
                 scope=scope,
                 weight=_WRITTEN,
-                by=YOU if each.form is Form.OWN else each.by,
+                by=YOU if each.form is PassageForm.OWN else each.by,
                 events=each.events,
             )
 
 
 def _passage_text(passage: Passage) -> str:
     """A passage as its line: a problem says that it is one, for what worked stands beside it."""
-    return f"Problem: {passage.text}" if passage.kind == "problems" and passage.form is not Form.OWN else passage.text
+    return f"Problem: {passage.text}" if passage.kind == "problems" and passage.form is not PassageForm.OWN else passage.text
 
 
-def _is_told(workspace: Workspace, bullet: Bullet, book: Mapping[date, Page]) -> bool:
+def _is_in_summary(workspace: Workspace, bullet: SummaryBullet, book: Mapping[date, DaySummary]) -> bool:
     """Whether the daybook tells what a note does: a model wrote what came of that day in that project, or a person put it
     otherwise.
     """
     page = book.get(bullet.at.astimezone(workspace.zone).date()) if bullet.at else None
     if page is None:
         return False
-    came = (each.kind for each in page.lines.get(bullet.scope, ()) if each.form is not Form.OWN)
+    came = (each.kind for each in page.lines.get(bullet.scope, ()) if each.form is not PassageForm.OWN)
     return bullet.source in page.gone or any(each in CAME_OF_IT for each in came)
 
 
-def week(day: date) -> tuple[date, date]:
+def week_bounds(day: date) -> tuple[date, date]:
     """The Monday and Sunday of the week of a day."""
     monday = day - timedelta(days=day.weekday())
     return monday, monday + timedelta(days=6)
 
 
-def noted_on(workspace: Workspace, day: date) -> Iterator[tuple[Noted, Bullet]]:
+def notes_of_day(workspace: Workspace, day: date) -> Iterator[tuple[ThreadNote, SummaryBullet]]:
     """What was worked on a day, each thing once, with every line it is told in."""
-    start, stop = workspace.span(day)
-    for each in once(workspace.store.days.between(start, stop)):
-        yield from ((each, bullet) for bullet in bullets_of(each.note, _scope_of_note(workspace, each)))
+    start, stop = workspace.day_bounds(day)
+    for each in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
+        yield from ((each, bullet) for bullet in to_bullets(each.note, _scope_of_note(workspace, each)))
 
 
-def once(found: Iterable[Noted]) -> Iterator[Noted]:
+def drop_repeated_notes(found: Iterable[ThreadNote]) -> Iterator[ThreadNote]:
     """What copies of a session tell twice, once."""
     seen: set[str] = set()
     for each in found:
@@ -199,10 +206,10 @@ def once(found: Iterable[Noted]) -> Iterator[Noted]:
             yield each
 
 
-def _scope_of_note(workspace: Workspace, noted: Noted) -> str:
+def _scope_of_note(workspace: Workspace, noted: ThreadNote) -> str:
     return workspace.scope(noted.project, noted.path)
 
 
-def _learnt(workspace: Workspace, memories: Iterable[Memory]) -> Iterator[Memory]:
+def _active_memories(workspace: Workspace, memories: Iterable[Memory]) -> Iterator[Memory]:
     now = workspace.clock()
-    return (each for each in memories if each.content and each.status_at(now) is Status.ACTIVE and part_of(each.category))
+    return (each for each in memories if each.content and each.status_at(now) is Status.ACTIVE and part_of_category(each.category))

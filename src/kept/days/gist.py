@@ -11,16 +11,16 @@ from functools import cache
 
 import re2
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.event import FORGOTTEN_MARK
 from kept.core.lexicon import TellingPatterns
 from kept.core.sentences import sentence_texts
-from kept.core.statement import statement
+from kept.core.statement import parse_statement
 from kept.core.status_report import is_status_report
 from kept.core.text import is_cjk, one_line
 from kept.extraction.rules.assertion import is_question
-from kept.extraction.rules.patterns import behind_filler, compiled, has
-from kept.profiles.lexicons import alternatives
+from kept.extraction.rules.patterns import compile_pattern, has_match, skip_filler
+from kept.profiles.lexicons import join_alternatives
 
 LONGEST = 240  # characters of a sentence that is told whole
 _READ = 4_000  # characters of each turn
@@ -37,7 +37,7 @@ _CLOSED = ".!?。！？…:;)\"'`”’"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Line:
+class _Sentence:
     """A sentence: without markup and the words that only open it; its telling words; how many sentences of its turn come before."""
 
     text: str
@@ -49,22 +49,22 @@ class _Line:
 @cache
 def _pattern(name: str) -> "re2._Regexp":
     """The forms that all languages have under a name of their table ``days``."""
-    spaced, unspaced = alternatives("days", name, spaced=True), alternatives("days", name, spaced=False)
+    spaced, unspaced = join_alternatives("days", name, spaced=True), join_alternatives("days", name, spaced=False)
     if name in _AT_START:
-        return compiled(f"(?i)^(?:{spaced}){_AT_START[name]}")
-    return compiled(rf"(?i)\b(?:{spaced})\b" + (f"|{unspaced}" if unspaced else ""))
+        return compile_pattern(f"(?i)^(?:{spaced}){_AT_START[name]}")
+    return compile_pattern(rf"(?i)\b(?:{spaced})\b" + (f"|{unspaced}" if unspaced else ""))
 
 
 def telling_words(texts: Iterable[str]) -> frozenset[str]:
     """The words that carry matter in some texts."""
-    return frozenset(word for text in texts for word in statement(text[:_READ]).content)
+    return frozenset(word for text in texts for word in parse_statement(text[:_READ]).content)
 
 
 def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequence[TellingPatterns]) -> str:
     """The sentence of what was typed that says most of what was wanted; ``subject`` are telling words of what came of it."""
     best, fallback = ("", 0.0), ""
     for number, prompt in enumerate(prompts):
-        for line in _lines(prompt):
+        for line in _prose_sentences(prompt):
             if FORGOTTEN_MARK in line.text:
                 continue
             if count_words(line.text) < _LEAST_WORDS:
@@ -73,9 +73,9 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
             score = (
                 min(len(line.content), _ENOUGH)
                 + 2 * min(len(line.content & subject), 4)
-                + 2 * bool(artifacts(line.text))
-                + 3 * _asks_for_something(line.text, spoken)
-                - 4 * _leans(line.text, spoken)
+                + 2 * bool(find_artifacts(line.text))
+                + 3 * _is_request(line.text, spoken)
+                - 4 * _has_unresolved_reference(line.text, spoken)
                 - 4 * (len(line.text) > LONGEST or line.text.endswith((":", "：")))
                 - min(number, 4)
             )
@@ -91,7 +91,7 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
     """
     best = ("", 2.0)
     for number, reply in enumerate(replies):
-        for line in _lines(reply):
+        for line in _prose_sentences(reply):
             told = count_words(line.text) > _LEAST_WORDS and not line.text.endswith((":", "?", "：", "？"))
             heading = not line.item and not line.text.endswith(tuple(_CLOSED)) and count_words(line.text) < _ENOUGH
             is_step = _pattern("process").search(line.text) or _LABEL.search(line.text)
@@ -102,7 +102,7 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
                 + 2 * min(len(line.content & wanted), 4)
                 + min(len(line.content & done), 3)
                 + 2 * (_pattern("done").search(line.text) is not None)
-                + bool(artifacts(line.text))
+                + bool(find_artifacts(line.text))
                 - 1.5 * line.item
                 - 2 * line.text.endswith(("!", "！"))
                 - 3 * (_pattern("leans").search(line.text) is not None)
@@ -120,7 +120,7 @@ def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
     was ``answered`` to it. A question that the assistant replied to counts as answered.
     """
     for number, prompt in enumerate(reversed(prompts)):
-        lines = list(_lines(prompt))
+        lines = list(_prose_sentences(prompt))
         for line, behind in reversed([*zip(lines, [*lines[1:], None], strict=False)]):
             if FORGOTTEN_MARK in line.text or count_words(line.text) <= _LEAST_WORDS or len(line.content) <= 1:
                 continue
@@ -132,7 +132,7 @@ def find_open_question(prompts: Sequence[str], *, answered: bool) -> str:
     return ""
 
 
-def _lines(text: str) -> Iterator[_Line]:
+def _prose_sentences(text: str) -> Iterator[_Sentence]:
     """The sentences of the prose of a text: no code blocks, tables, headings or lines that only lead to what follows."""
     fenced, place = False, 0
     for raw in text[:_READ].splitlines():
@@ -145,7 +145,7 @@ def _lines(text: str) -> Iterator[_Line]:
         for sentence in sentence_texts(_strip_markdown(line)):
             plain = _strip_opener(sentence)
             if plain:
-                yield _Line(text=plain, content=statement(plain).content, item=item, place=place)
+                yield _Sentence(text=plain, content=parse_statement(plain).content, item=item, place=place)
                 place += 1
 
 
@@ -164,21 +164,21 @@ def _strip_opener(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:] if first.isalpha() and first.islower() else sentence
 
 
-def _asks_for_something(text: str, spoken: Sequence[TellingPatterns]) -> bool:
+def _is_request(text: str, spoken: Sequence[TellingPatterns]) -> bool:
     """Whether a sentence orders or requests something, by its shape: "can you", or no subject of a description."""
     for each in spoken:
-        words = text[behind_filler(text, each) :]
-        if has(each.request, words) or has(each.goal, words):
+        words = text[skip_filler(text, each) :]
+        if has_match(each.request, words) or has_match(each.goal, words):
             return True
-        described = each.describes and compiled(each.describes).match(words)
+        described = each.describes and compile_pattern(each.describes).match(words)
         if not described and not text.endswith(("?", "？", ":", "：")):
             return True
     return False
 
 
-def _leans(text: str, spoken: Sequence[TellingPatterns]) -> bool:
+def _has_unresolved_reference(text: str, spoken: Sequence[TellingPatterns]) -> bool:
     """Whether one of the first words points at something that stands before the sentence."""
-    return any(has(each.outside, " ".join(text.split()[:_NEAR]) if each.spaced else text[: 2 * _NEAR]) for each in spoken)
+    return any(has_match(each.outside, " ".join(text.split()[:_NEAR]) if each.spaced else text[: 2 * _NEAR]) for each in spoken)
 
 
 def count_words(text: str) -> int:

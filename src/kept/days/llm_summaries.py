@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from kept.core.codec import digest
-from kept.core.fingerprint import recognised
-from kept.core.summary import Form, Passage, Point
+from kept.core.fingerprint import is_known_statement
+from kept.core.summary import Passage, PassageForm, SummaryPoint
 from kept.core.times import ALWAYS
-from kept.extraction.questions import folded, summed, summing
-from kept.llm.ask import Answered, Ask, Asking
+from kept.extraction.questions import build_condense_ask, merge_points, read_condensed_points
+from kept.llm.ask import Ask, Asking, CompleteReply
 from kept.profiles.prompts import question_text
-from kept.store.values import Pointed
+from kept.store.values import ThreadPoint
 from kept.workspace import Workspace
 
 _FEW = 3  # points that need no putting together
@@ -26,63 +26,63 @@ Place = tuple[date, str]  # a day and a scope
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Daybook:
+class DaySummaryReport:
     """What writing came to: days (each of one project) that were written, and those that wait for the next night."""
 
     written: int = 0
     left: int = 0
 
 
-def write_days(workspace: Workspace, asking: Asking, *, by: str) -> Daybook:
+def write_day_summaries(workspace: Workspace, asking: Asking, *, by: str) -> DaySummaryReport:
     """Have every day that is over written of which points were noted since. ``by`` names the model. Raises StoreError,
     ConfigError.
     """
     today = workspace.clock().astimezone(workspace.zone).date()
     noted = {place: points for place, points in _points_by_place(workspace, *ALWAYS).items() if place[0] < today}
     if not noted:
-        return Daybook()
+        return DaySummaryReport()
     days = [day for day, _ in noted]
     made = {
         (each.day, each.scope): each.made_of
-        for each in workspace.store.days.written(min(days), max(days))
-        if each.form is Form.LINE
+        for each in workspace.store.days.passages_of_days(min(days), max(days))
+        if each.form is PassageForm.LINE
     }
     waiting = {place: points for place, points in noted.items() if made.get(place) != _points_digest(points)}
     stale = [(day, scope) for day, scope in made if day is not None and (day, scope) not in noted]
     if not waiting and not stale:
-        return Daybook()
+        return DaySummaryReport()
     text, version = question_text("outcome")
-    asks: list[tuple[Place, Sequence[Point], Ask]] = []
+    asks: list[tuple[Place, Sequence[SummaryPoint], Ask]] = []
     for place, points in waiting.items():
-        whole = folded(each.point for each in points)
+        whole = merge_points(each.point for each in points)
         about = tuple(sorted({session for each in points for session in each.sessions}))
         for start in range(0, len(whole), _MOST) if len(whole) > _FEW else ():
             some = whole[start : start + _MOST]
-            asks.append((place, some, summing(some, system=text, version=version, about=about)))
+            asks.append((place, some, build_condense_ask(some, system=text, version=version, about=about)))
     replies = asking([ask for _, _, ask in asks]) if asks else ()
-    found: dict[Place, list[Point]] = defaultdict(list)
+    found: dict[Place, list[SummaryPoint]] = defaultdict(list)
     failed: set[Place] = set()
     for (place, part, _), reply in zip(asks, replies, strict=True):
-        if isinstance(reply, Answered):
-            found[place] += summed(reply.body, part)[0]
+        if isinstance(reply, CompleteReply):
+            found[place] += read_condensed_points(reply.body, part)[0]
         else:
             failed.add(place)
     with workspace.store.transaction():
         for day, scope in stale:
-            workspace.store.days.write(day, scope, ())
+            workspace.store.days.save_day_lines(day, scope, ())
         for place, points in waiting.items():
             if place not in failed:
-                workspace.store.days.write(
+                workspace.store.days.save_day_lines(
                     *place, _summary_lines(workspace, place, points, found[place], f"{by}, prompt {version}")
                 )
-    return Daybook(written=len(waiting) - len(failed), left=len(failed))
+    return DaySummaryReport(written=len(waiting) - len(failed), left=len(failed))
 
 
 def _points_by_place(workspace: Workspace, start: datetime, stop: datetime) -> dict[Place, list[Passage]]:
     """The points of each day and scope, in the order of their times; what copies of a session tell twice, once."""
     scopes: dict[tuple[str, str], str] = {}
     found: dict[Place, dict[tuple[str, str, tuple[str, ...]], Passage]] = defaultdict(dict)
-    for each in workspace.store.days.points(start, stop):
+    for each in workspace.store.days.points_between(start, stop):
         scope = _scope_of_point(workspace, each, scopes)
         passage = each.passage
         place = (passage.at.astimezone(workspace.zone).date(), scope)
@@ -90,7 +90,7 @@ def _points_by_place(workspace: Workspace, start: datetime, stop: datetime) -> d
     return {place: list(points.values()) for place, points in sorted(found.items())}
 
 
-def _scope_of_point(workspace: Workspace, pointed: Pointed, known: dict[tuple[str, str], str]) -> str:
+def _scope_of_point(workspace: Workspace, pointed: ThreadPoint, known: dict[tuple[str, str], str]) -> str:
     where = (pointed.project, pointed.path)
     if where not in known:
         known[where] = workspace.scope(*where)
@@ -103,21 +103,21 @@ def _points_digest(points: Sequence[Passage]) -> str:
 
 
 def _summary_lines(
-    workspace: Workspace, place: Place, points: Sequence[Passage], put_together: Sequence[Point], by: str
+    workspace: Workspace, place: Place, points: Sequence[Passage], put_together: Sequence[SummaryPoint], by: str
 ) -> list[Passage]:
     """What a day came to, as lines to store; its points themselves where they are few, or nothing usable was put together."""
     day, scope = place
-    sums, by = (tuple(put_together), by) if put_together else (folded(each.point for each in points), points[0].by)
-    forgotten, mark = workspace.store.log.forgotten(), _points_digest(points)
+    sums, by = (tuple(put_together), by) if put_together else (merge_points(each.point for each in points), points[0].by)
+    forgotten, mark = workspace.store.log.forgotten_fingerprints(), _points_digest(points)
     made = {}
     for number, each in enumerate(sums):
-        if forgotten and recognised(each.text, forgotten, workspace.store.key("forget")):
+        if forgotten and is_known_statement(each.text, forgotten, workspace.store.key("forget")):
             continue
         under = [one for one in points if not set(one.events).isdisjoint(each.events)] or points
         name = digest("line", day.isoformat(), scope, each.kind, each.text, size=7)
         made[name] = Passage(
             id=name,
-            form=Form.LINE,
+            form=PassageForm.LINE,
             kind=each.kind,
             text=each.text,
             at=max(one.at for one in under),
@@ -133,7 +133,7 @@ def _summary_lines(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Page:
+class DaySummary:
     """A day as the daybook has it: by scope what stands (lines and a person's words), and what a person took away or put otherwise,
     by id and by the events it rested on.
     """
@@ -143,23 +143,23 @@ class Page:
     events: frozenset[str] = frozenset()
 
 
-def pages(workspace: Workspace, first: date, last: date) -> dict[date, Page]:
+def load_day_summaries(workspace: Workspace, first: date, last: date) -> dict[date, DaySummary]:
     """What the daybook says of some days. A day that is not written yet has its points, as they were noted. Changes nothing."""
-    written = workspace.store.days.written(first, last)
-    start = workspace.span(first)[0] if first > date.min else ALWAYS[0]
-    noted = _points_by_place(workspace, start, workspace.span(last)[1] if last < date.max else ALWAYS[1])
+    written = workspace.store.days.passages_of_days(first, last)
+    start = workspace.day_bounds(first)[0] if first > date.min else ALWAYS[0]
+    noted = _points_by_place(workspace, start, workspace.day_bounds(last)[1] if last < date.max else ALWAYS[1])
     lines: dict[Place, list[Passage]] = defaultdict(list)
     for each in written:
-        if each.form is Form.LINE and each.day is not None:
+        if each.form is PassageForm.LINE and each.day is not None:
             lines[each.day, each.scope].append(each)
     for (day, scope), points in noted.items():
         if (day, scope) not in lines:
             ids = {each.point: each for each in points}
             lines[day, scope] = [
                 replace(ids.get(one, points[0]), kind=one.kind, text=one.text, events=one.events, day=day, scope=scope)
-                for one in folded(each.point for each in points)
+                for one in merge_points(each.point for each in points)
             ]
-    own = [each for each in written if each.form is Form.OWN and each.day is not None]
+    own = [each for each in written if each.form is PassageForm.OWN and each.day is not None]
     found = {}
     for day in sorted({day for day, _ in lines} | {each.day for each in own if each.day}):
         mine = [each for each in own if each.day == day]
@@ -174,5 +174,5 @@ def pages(workspace: Workspace, first: date, last: date) -> dict[date, Page]:
         for each in mine:
             if each.text:
                 standing[each.scope].append(each)
-        found[day] = Page(lines={scope: tuple(each) for scope, each in standing.items()}, gone=gone, events=events)
+        found[day] = DaySummary(lines={scope: tuple(each) for scope, each in standing.items()}, gone=gone, events=events)
     return found

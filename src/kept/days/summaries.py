@@ -12,12 +12,12 @@ from datetime import date, datetime
 
 import re2
 
-from kept.core.event import FORGOTTEN_MARK, Author, Event, Kind
+from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind
 from kept.core.lexicon import TellingPatterns
 from kept.core.memory import Memory
 from kept.core.spans import typed_text
-from kept.core.summary import Bullet, Note, Part
-from kept.core.text import likeness, numbers, one_line, tokens
+from kept.core.summary import SummaryBullet, SummaryPart, WorkNote
+from kept.core.text import jaccard_similarity, number_tokens, one_line, tokenize
 from kept.days.gist import cut_line, find_open_question, find_outcome, find_request, telling_words
 from kept.extraction.rules.view import is_prompt
 
@@ -34,14 +34,14 @@ _HEREDOC = re2.compile(r"<<-?\s*'?\"?EOF'?\"?\s*\n([^\n]{3,200})")
 _DECIDED = frozenset({"decision", "decisions", "constraint", "constraints", "convention", "conventions"})
 
 
-def notes(
+def build_notes(
     events: Sequence[Event],
     runs: Iterable[tuple[int, int]],
     day_of: Callable[[datetime], date],
     *,
     spoken: Sequence[TellingPatterns] = (),
     base: int = 0,
-) -> Iterator[Note]:
+) -> Iterator[WorkNote]:
     """What was worked on in each run ``[start, stop)`` of events about one thing, one note a day of it.
 
     ``base`` is the ordinal of the first event in its thread, ``spoken`` the patterns of the languages of the events. Runs in which
@@ -64,7 +64,7 @@ def notes(
 
 def _summarize_span(
     events: Sequence[Event], prompts: Sequence[int], stop: int, base: int, spoken: Sequence[TellingPatterns]
-) -> Note | None:
+) -> WorkNote | None:
     first, span = prompts[0], events[prompts[0] : stop]
     at = events[first].at
     typed = [typed_text(events[place]) for place in prompts]
@@ -72,16 +72,16 @@ def _summarize_span(
         return None
     if any(FORGOTTEN_MARK in each.text for each in span):  # what was answered to it may tell it again
         asked = find_request(typed, frozenset(), spoken)
-        return Note(ordinal=base + first, event=events[first].key, at=at, asked=asked) if asked else None
-    commits = tuple(dict.fromkeys(subject for each in span if (subject := committed(each))))
+        return WorkNote(ordinal=base + first, event=events[first].key, at=at, asked=asked) if asked else None
+    commits = tuple(dict.fromkeys(subject for each in span if (subject := commit_subject(each))))
     changed = Counter(name for each in span if (name := _changed_file(each)))
     names = tuple(name for name, _ in sorted(changed.items(), key=lambda each: (-each[1], each[0]))[:5])
-    replies = [each.text for each in reversed(span) if _answers(each)][:_CLOSING]
+    replies = [each.text for each in reversed(span) if _is_answer(each)][:_CLOSING]
     done = telling_words((*commits, *names))
     asked = find_request(typed, telling_words(replies) | done, spoken)
     if not asked:
         return None
-    return Note(
+    return WorkNote(
         ordinal=base + first,
         event=events[first].key,
         at=at,
@@ -90,17 +90,17 @@ def _summarize_span(
         commits=commits[:5],
         names=names,
         weight=len(prompts) + min(changed.total(), 20) + 5 * len(commits),
-        question=find_open_question(typed, answered=not replies or any(map(_answers, events[prompts[-1] + 1 : stop]))),
+        question=find_open_question(typed, answered=not replies or any(map(_is_answer, events[prompts[-1] + 1 : stop]))),
     )
 
 
-def _answers(event: Event) -> bool:
-    return event.kind is Kind.RESPONSE and event.author is Author.ASSISTANT
+def _is_answer(event: Event) -> bool:
+    return event.kind is EventKind.RESPONSE and event.author is Author.ASSISTANT
 
 
-def committed(event: Event) -> str:
+def commit_subject(event: Event) -> str:
     """The subject of the commit a tool call made; empty where it made none."""
-    if event.kind is not Kind.TOOL_CALL or event.tool is None or "git init" in event.tool.target:
+    if event.kind is not EventKind.TOOL_CALL or event.tool is None or "git init" in event.tool.target:
         return ""
     found = _COMMIT.search(event.tool.target)
     if found is None:
@@ -119,7 +119,7 @@ def committed(event: Event) -> str:
 
 
 def _changed_file(event: Event) -> str:
-    if event.kind is not Kind.TOOL_CALL or event.tool is None or not event.tool.target:
+    if event.kind is not EventKind.TOOL_CALL or event.tool is None or not event.tool.target:
         return ""
     name = event.tool.name.rsplit("__", 1)[-1].casefold()
     changes = name in _CHANGING or (bool(event.tool.detail) and "/" in event.tool.target[:400])
@@ -127,108 +127,115 @@ def _changed_file(event: Event) -> str:
     return target.rsplit("/", 1)[-1][:60] if changes and len(target) <= 400 and " " not in target else ""
 
 
-def worked(note: Note, scope: str) -> Bullet:
+def work_bullet(note: WorkNote, scope: str) -> SummaryBullet:
     """A note as a line: what was asked, and what came of it."""
     result = "; ".join(note.commits[:2]) or note.outcome
     files = f" ({', '.join(note.names[:3])})" if note.names and not any(name in result for name in note.names) else ""
-    same = result and likeness(tokens(note.asked), tokens(result)) > 0.6
+    same = result and jaccard_similarity(tokenize(note.asked), tokenize(result)) > 0.6
     text = note.asked if not result or same else f"{note.asked}{_RESULT}{result}"
-    return Bullet(part=Part.WORKED, text=text + files, at=note.at, source=note.event, scope=scope, weight=note.weight)
+    return SummaryBullet(part=SummaryPart.WORKED, text=text + files, at=note.at, source=note.event, scope=scope, weight=note.weight)
 
 
-def bullets_of(note: Note, scope: str) -> tuple[Bullet, ...]:
+def to_bullets(note: WorkNote, scope: str) -> tuple[SummaryBullet, ...]:
     """The lines of a note: what was worked on, and a question that stayed open; once where the question is all there is."""
-    told = worked(note, scope)
+    told = work_bullet(note, scope)
     if not note.question:
         return (told,)
-    asked = replace(told, part=Part.OPEN, text=note.question, source=f"{note.event}?", weight=_ASKED)
-    same = _RESULT not in told.text and likeness(tokens(note.asked), tokens(note.question)) > _LIKE
+    asked = replace(told, part=SummaryPart.OPEN, text=note.question, source=f"{note.event}?", weight=_ASKED)
+    same = _RESULT not in told.text and jaccard_similarity(tokenize(note.asked), tokenize(note.question)) > _LIKE
     return (asked,) if same else (told, asked)
 
 
-def part_of(category: str) -> Part:
+def part_of_category(category: str) -> SummaryPart:
     """Under which heading of a day the memories of a category are told."""
     if "question" in category:
-        return Part.OPEN
-    return Part.DECIDED if category in _DECIDED else Part.LEARNT
+        return SummaryPart.OPEN
+    return SummaryPart.DECIDED if category in _DECIDED else SummaryPart.LEARNT
 
 
-def remembered(memory: Memory) -> Bullet:
+def memory_bullet(memory: Memory) -> SummaryBullet:
     """A memory as a line."""
-    return Bullet(
-        part=part_of(memory.category), text=memory.content, at=memory.first_seen, source=memory.id, scope=memory.scope, weight=30
+    return SummaryBullet(
+        part=part_of_category(memory.category),
+        text=memory.content,
+        at=memory.first_seen,
+        source=memory.id,
+        scope=memory.scope,
+        weight=30,
     )
 
 
-def ordered(bullets: Iterable[Bullet]) -> tuple[Bullet, ...]:
+def order_bullets(bullets: Iterable[SummaryBullet]) -> tuple[SummaryBullet, ...]:
     """Bullets as a day tells them: by part, the projects in which most was done first, by time; what is said twice once, where it
     weighs most.
     """
     listed, done = list(bullets), Counter[str]()
-    best: dict[tuple[Part, str, str], int] = {}
+    best: dict[tuple[SummaryPart, str, str], int] = {}
     for place in sorted(range(len(listed)), key=lambda place: (-listed[place].weight, listed[place].source)):
         bullet = listed[place]
-        best.setdefault((bullet.part, bullet.scope, " ".join(sorted(tokens(bullet.text)))), place)
+        best.setdefault((bullet.part, bullet.scope, " ".join(sorted(tokenize(bullet.text)))), place)
     for place in best.values():
         done[listed[place].scope] += listed[place].weight
-    parts, kept = list(Part), [listed[place] for place in sorted(best.values())]
+    parts, kept = list(SummaryPart), [listed[place] for place in sorted(best.values())]
     return tuple(
         sorted(kept, key=lambda one: (parts.index(one.part), -done[one.scope], one.scope, one.at.timestamp() if one.at else 0.0))
     )
 
 
-def condense(bullets: Sequence[Bullet], most: int = MOST) -> tuple[Bullet, ...]:
+def condense_bullets(bullets: Sequence[SummaryBullet], most: int = MOST) -> tuple[SummaryBullet, ...]:
     """The lines of a day that matter later: half of them what was decided, learnt or is open, the rest the topics of the day.
 
     No bullet is changed. Where topics are too many, those of a project that follow each other and are most alike are told by the
     one that weighs most, and what was only asked is left to the detailed form; a few words ("go on") always are.
     """
-    topics = [bullet for bullet in bullets if bullet.part is Part.WORKED]
-    kept = _weightiest([bullet for bullet in bullets if bullet.part is not Part.WORKED], most - min(len(topics), most - most // 2))
+    topics = [bullet for bullet in bullets if bullet.part is SummaryPart.WORKED]
+    kept = _heaviest_bullets(
+        [bullet for bullet in bullets if bullet.part is not SummaryPart.WORKED], most - min(len(topics), most - most // 2)
+    )
     room = most - len(kept)
     told = [replace(max(group, key=_weight), weight=sum(map(_weight, group))) for group in join_topics(topics, room)]
     order = {bullet.source: place for place, bullet in enumerate(bullets)}
-    return tuple(sorted((*kept, *_weightiest(told, room)), key=lambda bullet: order[bullet.source]))
+    return tuple(sorted((*kept, *_heaviest_bullets(told, room)), key=lambda bullet: order[bullet.source]))
 
 
-def join_topics(topics: Sequence[Bullet], most: int, *, alike: float = _NEIGHBOURS) -> list[tuple[Bullet, ...]]:
+def join_topics(topics: Sequence[SummaryBullet], most: int, *, alike: float = _NEIGHBOURS) -> list[tuple[SummaryBullet, ...]]:
     """The topics of days in their order, each by itself; where they are too many, those of a project that follow each other and
     are most alike together, until they are few enough or none are ``alike``. What was only asked goes then, and a few words always.
     """
     if len(topics) > most:
         topics = [bullet for bullet in topics if bullet.weight > 1 or _RESULT in bullet.text] or topics
-    topics = [bullet for bullet in topics if _RESULT in bullet.text or len(tokens(bullet.text)) >= _FEW] or topics
-    groups: list[tuple[Bullet, ...]] = [(bullet,) for bullet in topics]
-    words = [tokens(bullet.text) for bullet in topics]
+    topics = [bullet for bullet in topics if _RESULT in bullet.text or len(tokenize(bullet.text)) >= _FEW] or topics
+    groups: list[tuple[SummaryBullet, ...]] = [(bullet,) for bullet in topics]
+    words = [tokenize(bullet.text) for bullet in topics]
     while len(groups) > most:
         _, before = max(
             (
-                (likeness(words[place], words[place + 1]) / len((*groups[place], *groups[place + 1])), -place)
+                (jaccard_similarity(words[place], words[place + 1]) / len((*groups[place], *groups[place + 1])), -place)
                 for place in range(len(groups) - 1)
                 if groups[place][0].scope == groups[place + 1][0].scope
             ),
             default=(0.0, 1),
         )
         place = -before
-        if before > 0 or likeness(words[place], words[place + 1]) < alike:
+        if before > 0 or jaccard_similarity(words[place], words[place + 1]) < alike:
             break
         groups[place : place + 2] = [(*groups[place], *groups[place + 1])]
         words[place : place + 2] = [words[place] | words[place + 1]]
     return groups
 
 
-def _weight(bullet: Bullet) -> int:
+def _weight(bullet: SummaryBullet) -> int:
     return bullet.weight
 
 
-def _weightiest(bullets: Sequence[Bullet], most: int) -> list[Bullet]:
+def _heaviest_bullets(bullets: Sequence[SummaryBullet], most: int) -> list[SummaryBullet]:
     """At most so many bullets, the weightiest first, none like another."""
-    chosen: list[Bullet] = []
+    chosen: list[SummaryBullet] = []
     for bullet in sorted(bullets, key=lambda one: (-one.weight, one.source)):
-        if len(chosen) < most and not any(_says_the_same(tokens(bullet.text), tokens(one.text)) for one in chosen):
+        if len(chosen) < most and not any(_is_repeated(tokenize(bullet.text), tokenize(one.text)) for one in chosen):
             chosen.append(bullet)
     return chosen
 
 
-def _says_the_same(one: frozenset[str], other: frozenset[str]) -> bool:
-    return likeness(one, other) > _LIKE and numbers(one) == numbers(other)
+def _is_repeated(one: frozenset[str], other: frozenset[str]) -> bool:
+    return jaccard_similarity(one, other) > _LIKE and number_tokens(one) == number_tokens(other)

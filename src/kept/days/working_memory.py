@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kept.core.event import Event
-from kept.core.summary import Note
+from kept.core.summary import WorkNote
 
 MOST, KEEP = 50, 20  # entries: past 50 the older ones are summarised, the latest 20 stay verbatim
 
@@ -15,6 +15,6 @@ class Window:
     ``told`` is how many entries the notes stand for.
     """
 
-    notes: tuple[Note, ...] = ()
+    notes: tuple[WorkNote, ...] = ()
     entries: tuple[Event, ...] = ()
     told: int = 0

@@ -10,31 +10,31 @@ from dataclasses import fields, replace
 from itertools import groupby
 from typing import Any
 
-from kept.core.event import Author, Event, Kind, Pointer, Precision
+from kept.core.event import Author, Event, EventKind, Pointer, Precision
 from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import SAID_ONCE, Accepted
-from kept.evaluation.turns import Annotated
+from kept.evaluation.turns import AnnotatedTurn
 from kept.extraction.gate import judge
-from kept.extraction.rules.prompts import propose
-from kept.profiles import profile
-from kept.profiles.lexicons import lexicon
+from kept.extraction.rules.prompts import propose_prompt_tellings
+from kept.profiles import load_profile
+from kept.profiles.lexicons import load_lexicon
 
 _NEEDED = frozenset(("language", "words"))  # names the language; any word of a telling, without which nothing is read
 Counts = Mapping[str, Mapping[str, int]]
 
 
-def ablations(turns: Sequence[Annotated]) -> dict[str, Counts]:
+def run_ablations(turns: Sequence[AnnotatedTurn]) -> dict[str, Counts]:
     """For each list of words, what is lost (negative) and gained without it: by source, how many passages that are active, wait or
     were said once are right, and how many wrong. Lists without any effect have no sources.
     """
-    rules = profile("coding")
-    whole = lexicon(rules.languages)
+    rules = load_profile("coding")
+    whole = load_lexicon(rules.languages)
     names = [each.name for each in fields(TellingPatterns) if each.name not in _NEEDED and each.type in (str, "str")]
-    before = _outcomes(turns, whole)
+    before = _count_outcomes(turns, whole)
     found: dict[str, Counts] = {}
     for name in names:
         empty: dict[str, Any] = {name: ""}
-        after = _outcomes(turns, replace(whole, tellings=tuple(replace(each, **empty) for each in whole.tellings)))
+        after = _count_outcomes(turns, replace(whole, tellings=tuple(replace(each, **empty) for each in whole.tellings)))
         after.subtract(before)
         found[name] = {
             source: {kind: count for (_, kind), count in group}
@@ -43,20 +43,22 @@ def ablations(turns: Sequence[Annotated]) -> dict[str, Counts]:
     return found
 
 
-def _outcomes(turns: Sequence[Annotated], words: Lexicon) -> Counter[tuple[str, str]]:
-    rules, counts = profile("coding"), Counter[tuple[str, str]]()
+def _count_outcomes(turns: Sequence[AnnotatedTurn], words: Lexicon) -> Counter[tuple[str, str]]:
+    rules, counts = load_profile("coding"), Counter[tuple[str, str]]()
     for turn in turns:
-        events = tuple(_session_of(turn))
-        for candidate in propose(events, 0, len(events), profile=rules, lexicon=words, scope=lambda _: "project:turns"):
+        events = tuple(_to_session(turn))
+        for candidate in propose_prompt_tellings(
+            events, 0, len(events), profile=rules, lexicon=words, scope=lambda _: "project:turns"
+        ):
             status = "active" if isinstance(judge(candidate, rules, lexicon=words), Accepted) else "waiting"
             status = SAID_ONCE if candidate.doubt == SAID_ONCE else status
-            counts[turn.source, f"{status} {'right' if turn.keeps(candidate.evidence[0].quote) else 'wrong'}"] += 1
+            counts[turn.source, f"{status} {'right' if turn.is_worth_keeping(candidate.evidence[0].quote) else 'wrong'}"] += 1
     return counts
 
 
-def _session_of(turn: Annotated) -> Iterator[Event]:
+def _to_session(turn: AnnotatedTurn) -> Iterator[Event]:
     """A turn as a session: the assistant's last words, and the prompt."""
-    said = ((Kind.RESPONSE, Author.ASSISTANT, turn.before), (Kind.PROMPT, Author.HUMAN, turn.text))
+    said = ((EventKind.RESPONSE, Author.ASSISTANT, turn.before), (EventKind.PROMPT, Author.HUMAN, turn.text))
     for place, (kind, author, text) in enumerate(said):
         yield Event(
             key=f"{turn.id}-{place}",
@@ -78,4 +80,4 @@ def _session_of(turn: Annotated) -> Iterator[Event]:
         )
 
 
-__all__ = ["ablations"]
+__all__ = ["run_ablations"]

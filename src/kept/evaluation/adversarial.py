@@ -16,11 +16,11 @@ from kept.core.memory import UNDERSTOOD, Status
 from kept.core.spans import typed_text
 from kept.core.text import one_line
 from kept.extraction.questions import PURPOSE
-from kept.llm.adapters.scripted import Scripted
+from kept.llm.adapters.scripted import ScriptedModel
 from kept.llm.ask import Ask
 from kept.llm.client import TRIES, LlmClient
-from kept.llm.replies import Replies
-from kept.pipeline.run import Options, run
+from kept.llm.replies import ReplyCache
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.workspace import Opener
 
 FOLDER = "adversarial"
@@ -28,7 +28,7 @@ _NOTHING: Mapping[str, Any] = {"operations": [], "problems": [], "solutions": []
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Deceived:
+class AdversarialResult:
     """What a reply came to: the words that were ``believed``, those that were ``taken`` as the person typed them, and how often
     more than it needs the same question was ``paid``.
     """
@@ -39,16 +39,16 @@ class Deceived:
     paid: int
 
 
-def deceived(open_desk: Opener, folder: Path) -> tuple[Deceived, ...]:
+def run_adversarial_cases(open_desk: Opener, folder: Path) -> tuple[AdversarialResult, ...]:
     """What each case of a folder comes to; none where there is no such folder."""
     cases = folder / FOLDER / "cases.jsonl"
     if not cases.is_file():
         return ()
     rows = [json.loads(line) for line in cases.read_text(encoding="utf-8").splitlines() if line.strip()]
-    return tuple(_deceived(open_desk, row, cases.with_name("session.jsonl")) for row in rows)
+    return tuple(_run_adversarial_case(open_desk, row, cases.with_name("session.jsonl")) for row in rows)
 
 
-def _deceived(open_desk: Opener, row: Mapping[str, Any], session: Path) -> Deceived:
+def _run_adversarial_case(open_desk: Opener, row: Mapping[str, Any], session: Path) -> AdversarialResult:
     asked: list[str] = []
 
     def reply(ask: Ask) -> Mapping[str, Any] | str:
@@ -59,17 +59,17 @@ def _deceived(open_desk: Opener, row: Mapping[str, Any], session: Path) -> Decei
         return said
 
     with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as opened:
-        asker = LlmClient(lambda: Scripted(reply), replies=Replies(opened.paths.replies), clock=opened.clock)
+        asker = LlmClient(lambda: ScriptedModel(reply), replies=ReplyCache(opened.paths.replies), clock=opened.clock)
         workspace = replace(opened, llm=asker)
-        run(workspace, [session], Options())
+        run_pipeline(workspace, [session], RunOptions())
         due = TRIES if asker.tally.unreadable else 1
         for _ in range(due):
-            run(workspace, [session], Options())
+            run_pipeline(workspace, [session], RunOptions())
         log, archive = workspace.store.log, workspace.store.archive
         events = (event for each in archive.threads() for event in archive.events(each.id, 0, each.events))
         typed = one_line("\n".join(map(typed_text, events)))
         words = [one_line(each.content) for each in log.memories() if each.trigger == UNDERSTOOD and each.status is Status.ACTIVE]
-    return Deceived(
+    return AdversarialResult(
         name=row["name"],
         believed=tuple(each for each in words if each not in typed),
         taken=tuple(each for each in words if each in typed),

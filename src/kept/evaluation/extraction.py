@@ -16,10 +16,10 @@ from typing import Any
 
 from kept.core.errors import UsageError
 from kept.evaluation.gold import Comparison, compare_with_gold
-from kept.evaluation.turns import TurnScore, against, annotations
-from kept.local.progress import Progress, silent
-from kept.memories.browse import exported
-from kept.pipeline.run import Options, run
+from kept.evaluation.turns import TurnScore, compare_with_turns, load_annotations
+from kept.local.progress import Progress, ignore_progress
+from kept.memories.browse import to_export
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.workspace import Opener
 
 GOLD, NEGATIVES, TOPICS = "gold.jsonl", "negatives.jsonl", "topics.jsonl"
@@ -30,7 +30,7 @@ _NEEDED = {GOLD: ("text", "category", "importance", "must_mention", "evidence"),
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judged:
+class GoldResult:
     """What came of one gold set: how its memories stand, their rows, and what was read: files, bytes, and seconds of processor
     time.
     """
@@ -43,39 +43,41 @@ class Judged:
     seconds: float
 
 
-def annotated(open_desk: Opener, gold: Path, transcripts: Path | None = None, *, progress: Progress = silent) -> Iterator[Judged]:
+def compare_gold_sets(
+    open_desk: Opener, gold: Path, transcripts: Path | None = None, *, progress: Progress = ignore_progress
+) -> Iterator[GoldResult]:
     """Extract each gold set's transcripts without a model and compare, set by set.
 
     ``gold`` is a set or a folder of sets. Where ``transcripts`` is not given, they are looked for beside the annotations and in the
     folders above them. Raises UsageError where no set is there, a row is not of the form, or a transcript that it cites is missing.
     """
-    for folder in _sets(gold):
-        yield _judge(open_desk, folder, transcripts, progress)
+    for folder in _find_gold_sets(gold):
+        yield _compare_gold_set(open_desk, folder, transcripts, progress)
 
 
-def scored(
-    open_desk: Opener, folder: Path, transcripts: Path, *, progress: Progress = silent
+def score_extraction(
+    open_desk: Opener, folder: Path, transcripts: Path, *, progress: Progress = ignore_progress
 ) -> tuple[tuple[Mapping[str, Any], ...], TurnScore]:
     """Extract transcripts without a model, in a home of their own, and compare with annotated turns. Raises UsageError."""
-    turns = annotations(folder)
+    turns = load_annotations(folder)
     with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
-        run(workspace, [transcripts], Options(model=False), progress=progress)
-        memories = tuple(exported(workspace, each) | {"confidence": each.confidence} for each in workspace.store.log.memories())
-    return memories, against(turns, memories)
+        run_pipeline(workspace, [transcripts], RunOptions(model=False), progress=progress)
+        memories = tuple(to_export(workspace, each) | {"confidence": each.confidence} for each in workspace.store.log.memories())
+    return memories, compare_with_turns(turns, memories)
 
 
-def _sets(gold: Path) -> list[Path]:
+def _find_gold_sets(gold: Path) -> list[Path]:
     found = [each for each in (gold, *sorted(gold.iterdir())) if (each / GOLD).is_file()]
     if not found:
         raise UsageError(f"there is no {GOLD} in this folder or one below it", where=str(gold), hint="a folder of annotations")
     return found
 
 
-def _judge(open_desk: Opener, folder: Path, transcripts: Path | None, progress: Progress) -> Judged:
-    rows = {name: list(_rows(folder / name, needed)) for name, needed in _NEEDED.items()}
+def _compare_gold_set(open_desk: Opener, folder: Path, transcripts: Path | None, progress: Progress) -> GoldResult:
+    rows = {name: list(_read_rows(folder / name, needed)) for name, needed in _NEEDED.items()}
     cited = sorted({str(each["file"]) for row in rows[GOLD] for each in row["evidence"]})
     cited = sorted({*cited, *(str(row["file"]) for name in (NEGATIVES, TOPICS) for row in rows[name])})
-    root = transcripts or _root(folder, cited)
+    root = transcripts or _find_root(folder, cited)
     paths = [root / each for each in cited]
     missing = [each for each in paths if not each.is_file()]
     if missing:
@@ -86,9 +88,9 @@ def _judge(open_desk: Opener, folder: Path, transcripts: Path | None, progress: 
         )
     begun = process_time()
     with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
-        run(workspace, paths, Options(model=False), progress=progress)
-        memories = tuple(exported(workspace, each) for each in workspace.store.log.memories())
-    return Judged(
+        run_pipeline(workspace, paths, RunOptions(model=False), progress=progress)
+        memories = tuple(to_export(workspace, each) for each in workspace.store.log.memories())
+    return GoldResult(
         name=folder.name,
         standing=compare_with_gold(rows[GOLD], rows[NEGATIVES], memories),
         memories=memories,
@@ -98,7 +100,7 @@ def _judge(open_desk: Opener, folder: Path, transcripts: Path | None, progress: 
     )
 
 
-def _root(folder: Path, cited: list[str]) -> Path:
+def _find_root(folder: Path, cited: list[str]) -> Path:
     """The folder below which the cited transcripts lie: the first around the annotations that has one of them."""
     above = [folder.resolve(), *folder.resolve().parents][: _UP + 1]
     found = (each / place for each in above for place in _PLACES if any((each / place / one).is_file() for one in cited[:1]))
@@ -110,7 +112,7 @@ def _root(folder: Path, cited: list[str]) -> Path:
     return root
 
 
-def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+def _read_rows(path: Path, needed: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     """The rows of a file of annotations; none where it is not there, except of the gold."""
     if path.name != GOLD and not path.is_file():
         return

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kept.evaluation.turns import plain
+from kept.evaluation.turns import normalize_text
 
 SEEN = 300  # characters of a memory that count
 MOST = 2  # items that one memory may be credited with, the most important first
@@ -49,60 +49,62 @@ def compare_with_gold(
     every = list(memories)
     live = [each for each in every if each.get("status", "active") in _LIVE]
     held = [each for each in every if each.get("status") == "held"]
-    hit = _hits(gold, [plain(str(each["content"])[:SEEN]) for each in live])
+    hit = _match_items(gold, [normalize_text(str(each["content"])[:SEEN]) for each in live])
     matched = {place for found in hit for place in found}
-    junk = [each for place, each in enumerate(live) if place not in matched and _tempted(each, negatives)]
+    junk = [each for place, each in enumerate(live) if place not in matched and _is_tempting_match(each, negatives)]
     found: Counter[str] = Counter()
     wanted: Counter[str] = Counter()
     for item, places in zip(gold, hit, strict=True):
-        for key in _keys(item):
+        for key in _item_keys(item):
             wanted[key] += 1
             found[key] += bool(places)
     return Comparison(
         active=len(live),
         held=len(held),
         matched=len(matched),
-        held_junk=sum(_tempted(each, negatives) for each in held),
+        held_junk=sum(_is_tempting_match(each, negatives) for each in held),
         agreeing=sum(
             any(live[place].get("category") in (item["category"], *item.get("also_ok", ())) for place in places)
             for item, places in zip(gold, hit, strict=True)
         ),
-        recall={key: (found[key], wanted[key]) for key in sorted(wanted, key=_order)},
+        recall={key: (found[key], wanted[key]) for key in sorted(wanted, key=_kind_order)},
         missed=tuple(item for item, places in zip(gold, hit, strict=True) if not places),
         junk=tuple(junk),
     )
 
 
-def _order(key: str) -> tuple[int, int, str]:
+def _kind_order(key: str) -> tuple[int, int, str]:
     """All first, then importance from the highest down, then the other kinds."""
     kind, _, value = key.partition(" ")
     return (_KINDS.index(kind) + 1, -int(value) if value.isdigit() else 0, value) if value else (0, 0, "")
 
 
-def _keys(item: Mapping[str, Any]) -> tuple[str, ...]:
+def _item_keys(item: Mapping[str, Any]) -> tuple[str, ...]:
     named = (f"{name} {item[name]}" for name in _KINDS if name in item)
     return ("all", *named)
 
 
-def _hits(gold: Sequence[Mapping[str, Any]], contents: Sequence[str]) -> list[list[int]]:
+def _match_items(gold: Sequence[Mapping[str, Any]], contents: Sequence[str]) -> list[list[int]]:
     """The memories that cover each item; a memory is credited with a bounded number of items, the most important first."""
     credit: Counter[int] = Counter()
     hit: list[list[int]] = [[] for _ in gold]
     for place in sorted(range(len(gold)), key=lambda each: -int(gold[each].get("importance", 0))):
-        groups = [[plain(str(one)) for one in group] for group in gold[place]["must_mention"]]
+        groups = [[normalize_text(str(one)) for one in group] for group in gold[place]["must_mention"]]
         covering = (number for number, each in enumerate(contents) if all(any(one in each for one in group) for group in groups))
         hit[place] = [number for number in covering if credit[number] < MOST]
         credit.update(hit[place][:1])
     return hit
 
 
-def _tempted(memory: Mapping[str, Any], negatives: Sequence[Mapping[str, Any]]) -> bool:
+def _is_tempting_match(memory: Mapping[str, Any], negatives: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a memory says, or rests on, what was marked as tempting and wrong."""
-    said = [plain(str(each.get("quote", ""))) for each in memory.get("evidence", ())] + [plain(str(memory["content"]))]
-    return any(_overlap(each, plain(str(one["quote"]))) for each in said for one in negatives)
+    said = [normalize_text(str(each.get("quote", ""))) for each in memory.get("evidence", ())] + [
+        normalize_text(str(memory["content"]))
+    ]
+    return any(_has_overlap(each, normalize_text(str(one["quote"]))) for each in said for one in negatives)
 
 
-def _overlap(left: str, right: str) -> bool:
+def _has_overlap(left: str, right: str) -> bool:
     """Whether one text holds the other, or they share 80% of the shorter one's words (six words or more)."""
     if not left or not right:
         return False

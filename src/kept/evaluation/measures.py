@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from math import log2
 
-from kept.core.text import tokens
+from kept.core.text import tokenize
 
 RANKS = (1, 5, 10)
 
@@ -41,4 +41,4 @@ def covered_share(fact: str, memories: Sequence[frozenset[str]]) -> float:
 
 def content_words(text: str) -> frozenset[str]:
     """The words of a text that carry its content, roughly without their endings."""
-    return frozenset(each[:6] for each in tokens(text) if len(each) > 3 or any(map(str.isdigit, each)))
+    return frozenset(each[:6] for each in tokenize(text) if len(each) > 3 or any(map(str.isdigit, each)))

@@ -16,11 +16,11 @@ from typing import Any
 
 from kept.core.digest import digest
 from kept.core.errors import UsageError
-from kept.evaluation.turns import plain
+from kept.evaluation.turns import normalize_text
 from kept.extraction.questions import END, PURPOSE
 from kept.extraction.questions.form import SCHEMA
-from kept.llm.ask import Answered, Ask, Fault, Reply, Unreachable, Unreadable
-from kept.llm.reply import Wrong, understand
+from kept.llm.ask import Ask, CompleteReply, Fault, Reply, UnreachableReply, UnreadableReply
+from kept.llm.reply import InvalidReply, parse_reply
 
 MANIFEST = "manifest.json"
 _BEGIN = "<conversation>"
@@ -28,7 +28,7 @@ _OPENING = 60  # characters of typed words by which they are known
 _EVENT = re.compile(r"(?m)^\[e(\d+)\] (\w+)")
 _TAG = re.compile(r"<[^<>]*>")
 _NUMBER = re.compile(r"\d+")
-_NONE = Unreachable(reason="no recorded reply", fault=Fault.SETUP)
+_NONE = UnreachableReply(reason="no recorded reply", fault=Fault.SETUP)
 
 Typed = Sequence[tuple[int, str]]
 """The typed events of a question: the number of each, and a hash of how its words begin."""
@@ -41,11 +41,13 @@ def question_id(ask: Ask) -> str:
 
 def typed_events(ask: Ask) -> tuple[tuple[int, str], ...]:
     """The typed events that a question is about, those before the conversation left out."""
-    openings = ((number, plain(_TAG.sub(" ", text))[:_OPENING]) for number, who, text in _events_in(ask) if who == "person")
+    openings = (
+        (number, normalize_text(_TAG.sub(" ", text))[:_OPENING]) for number, who, text in _parse_events(ask) if who == "person"
+    )
     return tuple((number, digest(opening)[:8]) for number, opening in openings if opening)
 
 
-def _events_in(ask: Ask) -> Iterator[tuple[int, str, str]]:
+def _parse_events(ask: Ask) -> Iterator[tuple[int, str, str]]:
     """Number, author and text of each event of the conversation."""
     text = ask.prompt.partition(_BEGIN)[2].rpartition(END)[0]
     heads = list(_EVENT.finditer(text))
@@ -65,9 +67,9 @@ class Recording:
     typed: tuple[tuple[int, str], ...] = ()
 
 
-def recordings(reader: Path) -> tuple[Recording, ...]:
+def load_recordings(reader: Path) -> tuple[Recording, ...]:
     """The replies in a reader's folder. Raises UsageError where the manifest beside them cannot be read."""
-    told = manifest(reader)
+    told = load_manifest(reader)
     return tuple(
         Recording(
             id=path.stem,
@@ -80,7 +82,7 @@ def recordings(reader: Path) -> tuple[Recording, ...]:
     )
 
 
-def manifest(folder: Path) -> Mapping[str, Mapping[str, Any]]:
+def load_manifest(folder: Path) -> Mapping[str, Mapping[str, Any]]:
     """What the nearest manifest, two folders up at most, says of questions, by their ids; nothing where there is none."""
     path = next((place / MANIFEST for place in (folder, *folder.parents[:2]) if (place / MANIFEST).is_file()), None)
     try:
@@ -102,7 +104,7 @@ def _read_typed(text: str) -> Iterator[tuple[int, str]]:
 
 
 @dataclass(kw_only=True, slots=True)
-class Shelf:
+class RecordedReplies:
     """An asking that answers with what was recorded about the same typed words.
 
     ``asked`` and ``bodies`` hold the questions there were and the replies that were given, by id; ``matched`` the typed events of
@@ -118,27 +120,27 @@ class Shelf:
 
     def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
         """A reply to each question: what was recorded about its words, or none."""
-        return [self._reply(ask) for ask in asks]
+        return [self._find_recorded(ask) for ask in asks]
 
-    def _reply(self, ask: Ask) -> Reply:
+    def _find_recorded(self, ask: Ask) -> Reply:
         if ask.purpose != PURPOSE:
             return _NONE
         number, sessions, typed = question_id(ask), frozenset(ask.about), typed_events(ask)
         self.asked[number] = ask
         bodies: list[Mapping[str, Any]] = []
-        wrong: Unreadable | None = None
+        wrong: UnreadableReply | None = None
         for each in self.recorded:
-            pairs = _same_events(each.typed, typed) if each.sessions & sessions else ()
+            pairs = _pair_events(each.typed, typed) if each.sessions & sessions else ()
             if not pairs and each.id != number:
                 continue
-            body = understand(each.text, SCHEMA)
+            body = parse_reply(each.text, SCHEMA)
             self.matched.setdefault(each.id, set()).update(old for old, _ in pairs)
-            if isinstance(body, Wrong):
+            if isinstance(body, InvalidReply):
                 self.unreadable[each.id] = body.reason
-                wrong = Unreadable(reason=body.reason, fault=body.fault)
+                wrong = UnreadableReply(reason=body.reason, fault=body.fault)
             else:
-                here = {event: text for event, _, text in _events_in(ask)}
-                bodies.append(body if each.id == number else _moved(body, pairs, here.keys()))
+                here = {event: text for event, _, text in _parse_events(ask)}
+                bodies.append(body if each.id == number else _renumber_reply(body, pairs, here.keys()))
                 self.shown += [here[new] for _, new in pairs] if each.typed else here.values()
         if not bodies:
             return wrong or _NONE
@@ -146,17 +148,17 @@ class Shelf:
             "memories": [claim for body in bodies for claim in body["memories"]],
             "notes": {kind: [point for body in bodies for point in body["notes"][kind]] for kind in bodies[0]["notes"]},
         }
-        return Answered(body=self.bodies[number])
+        return CompleteReply(body=self.bodies[number])
 
 
-def _same_events(old: Typed, new: Typed) -> tuple[tuple[int, int], ...]:
+def _pair_events(old: Typed, new: Typed) -> tuple[tuple[int, int], ...]:
     """The numbers of the same typed words in two questions, in order."""
     matcher = SequenceMatcher(None, [mark for _, mark in old], [mark for _, mark in new], autojunk=False)
     blocks = matcher.get_matching_blocks()
     return tuple((old[at.a + n][0], new[at.b + n][0]) for at in blocks for n in range(at.size))
 
 
-def _moved(body: Mapping[str, Any], pairs: Sequence[tuple[int, int]], here: Collection[int]) -> Mapping[str, Any]:
+def _renumber_reply(body: Mapping[str, Any], pairs: Sequence[tuple[int, int]], here: Collection[int]) -> Mapping[str, Any]:
     """What of a reply names events of a question, by their numbers there."""
     starts = [old for old, _ in pairs]
 

@@ -15,17 +15,25 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from kept.core.errors import UsageError
-from kept.core.memory import UNDERSTOOD, Accepted, Held, Judged, Refused
-from kept.curation.passes import curate_dirty
-from kept.evaluation.recordings import Recording, Shelf, manifest, recordings
-from kept.evaluation.turns import Annotated, Keep, TurnScore, against, annotations, overlap, plain
+from kept.core.memory import UNDERSTOOD, Accepted, CandidateVerdict, Held, Refused
+from kept.curation.passes import curate_changed_groups
+from kept.evaluation.recordings import RecordedReplies, Recording, load_manifest, load_recordings
+from kept.evaluation.turns import (
+    AnnotatedTurn,
+    KeepPassage,
+    TurnScore,
+    compare_with_turns,
+    is_overlapping,
+    load_annotations,
+    normalize_text,
+)
 from kept.extraction.extract_threads import extract_pending
-from kept.extraction.llm_extraction import hear
-from kept.intake.projects import record
+from kept.extraction.llm_extraction import extract_with_llm
+from kept.intake.projects import record_projects
 from kept.intake.reading import archive_files, discover
 from kept.llm.ask import Ask
-from kept.local.progress import Progress, silent
-from kept.memories.browse import exported
+from kept.local.progress import Progress, ignore_progress
+from kept.memories.browse import to_export
 from kept.store.run_number import RunNumber
 from kept.workspace import Opener, Workspace
 
@@ -35,7 +43,7 @@ _LEFT_OUT = re.compile(r"…|\.{3}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Replayed:
+class ReplayResult:
     """What the replies of one reader come to: how many of them answer a question of today, and how many there are (``replies``);
     the same of the typed ``turns`` that they are about; why others could not be read; how the memories of the model stand
     (``score``); by importance what became of each passage worth keeping (``losses``).
@@ -53,29 +61,33 @@ class Replayed:
 ACTIVE, UNSHOWN, UNPROPOSED, MERGED = "active", "not in the prompt", "not proposed", "merged or replaced"
 
 
-def prepared(open_desk: Opener, transcripts: Path, *, progress: Progress = silent) -> tuple[dict[str, Ask], dict[str, str]]:
+def collect_questions(
+    open_desk: Opener, transcripts: Path, *, progress: Progress = ignore_progress
+) -> tuple[dict[str, Ask], dict[str, str]]:
     """Every question that a run would ask about transcripts, by its id; and by session the name of its file."""
-    shelf = Shelf()
+    shelf = RecordedReplies()
     with _read_without_model(open_desk, [transcripts], progress) as workspace:
-        hear(workspace, RunNumber(workspace.store.log, workspace.clock, _COMMAND), shelf, by=_BY)
+        extract_with_llm(workspace, RunNumber(workspace.store.log, workspace.clock, _COMMAND), shelf, by=_BY)
         files = {each.session: Path(each.path).name for each in workspace.store.archive.threads()}
     return shelf.asked, files
 
 
-def replayed(
-    open_desk: Opener, folder: Path, annotated: Path, transcripts: Path, *, progress: Progress = silent
-) -> tuple[Replayed, ...]:
+def replay_recordings(
+    open_desk: Opener, folder: Path, annotated: Path, transcripts: Path, *, progress: Progress = ignore_progress
+) -> tuple[ReplayResult, ...]:
     """What the recorded replies come to, reader by reader (a folder each). Raises UsageError where there are none."""
-    told = {name for row in manifest(folder).values() for name in row.get("files", ())}
+    told = {name for row in load_manifest(folder).values() for name in row.get("files", ())}
     files = [path for path in sorted(transcripts.rglob("*")) if path.name in told]
-    turns = annotations(annotated)
+    turns = load_annotations(annotated)
     if files:  # of other files nobody was asked
         turns = tuple(each for each in turns if each.session in {path.stem for path in files})
-    readers = {path.name: found for path in (folder, *sorted(folder.iterdir())) if path.is_dir() and (found := recordings(path))}
+    readers = {
+        path.name: found for path in (folder, *sorted(folder.iterdir())) if path.is_dir() and (found := load_recordings(path))
+    }
     if not readers:
         raise UsageError("there are no replies in this folder or one below it", where=str(folder))
     with _read_without_model(open_desk, files or [transcripts], progress) as workspace:
-        return tuple(_replay(workspace, name, readers[name], turns) for name in sorted(readers))
+        return tuple(_replay_reader(workspace, name, readers[name], turns) for name in sorted(readers))
 
 
 @contextmanager
@@ -84,39 +96,45 @@ def _read_without_model(open_desk: Opener, transcripts: Sequence[Path], progress
     with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
         number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
         reading = archive_files(workspace, discover(workspace, transcripts), progress=progress)
-        record(workspace, reading)
+        record_projects(workspace, reading)
         extract_pending(workspace, number, progress=progress)
-        curate_dirty(workspace, number)
+        curate_changed_groups(workspace, number)
         yield workspace
 
 
-def _replay(workspace: Workspace, reader: str, recorded: Sequence[Recording], turns: Sequence[Annotated]) -> Replayed:
-    shelf = Shelf(recorded=recorded)
-    with workspace.store.trial():  # the next reader finds the store as this one did
+def _replay_reader(
+    workspace: Workspace, reader: str, recorded: Sequence[Recording], turns: Sequence[AnnotatedTurn]
+) -> ReplayResult:
+    shelf = RecordedReplies(recorded=recorded)
+    with workspace.store.trial_transaction():  # the next reader finds the store as this one did
         number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
-        hear(workspace, number, shelf, by=_BY)
-        curate_dirty(workspace, number)
-        memories = [exported(workspace, each) | {"trigger": each.trigger} for each in workspace.store.log.memories()]
-        judged = [each for each in workspace.store.log.every_proposal() if each.candidate.trigger == UNDERSTOOD]
-    return _compared(reader, shelf, turns, memories, judged)
+        extract_with_llm(workspace, number, shelf, by=_BY)
+        curate_changed_groups(workspace, number)
+        memories = [to_export(workspace, each) | {"trigger": each.trigger} for each in workspace.store.log.memories()]
+        judged = [each for each in workspace.store.log.all_judged_candidates() if each.candidate.trigger == UNDERSTOOD]
+    return _compare_replies(reader, shelf, turns, memories, judged)
 
 
-def _compared(
-    reader: str, shelf: Shelf, turns: Sequence[Annotated], memories: Sequence[Mapping[str, Any]], judged: Sequence[Judged]
-) -> Replayed:
-    answered = plain("\n".join(shelf.shown))
-    every = plain("\n".join(ask.prompt for ask in shelf.asked.values()))
-    proposed = [quote for body in shelf.bodies.values() for claim in body["memories"] for quote in _quotes(claim)]
+def _compare_replies(
+    reader: str,
+    shelf: RecordedReplies,
+    turns: Sequence[AnnotatedTurn],
+    memories: Sequence[Mapping[str, Any]],
+    judged: Sequence[CandidateVerdict],
+) -> ReplayResult:
+    answered = normalize_text("\n".join(shelf.shown))
+    every = normalize_text("\n".join(ask.prompt for ask in shelf.asked.values()))
+    proposed = [quote for body in shelf.bodies.values() for claim in body["memories"] for quote in _claim_quotes(claim)]
     losses: dict[int, Counter[str]] = {level: Counter() for level in (3, 2, 1)}
-    scope = [turn for turn in turns if _stands(turn.text, answered)]
+    scope = [turn for turn in turns if _is_in_text(turn.text, answered)]
     for turn in turns:
         for keep in turn.keep:
-            if not _stands(keep.quote, every):
+            if not _is_in_text(keep.quote, every):
                 losses[keep.importance][UNSHOWN] += 1
-            elif _stands(keep.quote, answered):
-                losses[keep.importance][_fate(turn, keep, proposed, judged, memories)] += 1
-    score = against(scope, (each for each in memories if each["trigger"] == UNDERSTOOD))
-    return Replayed(
+            elif _is_in_text(keep.quote, answered):
+                losses[keep.importance][_passage_outcome(turn, keep, proposed, judged, memories)] += 1
+    score = compare_with_turns(scope, (each for each in memories if each["trigger"] == UNDERSTOOD))
+    return ReplayResult(
         reader=reader,
         replies=(len(shelf.matched), len(shelf.recorded)),
         turns=(sum(map(len, shelf.matched.values())), sum(len(each.typed) for each in shelf.recorded)),
@@ -127,31 +145,35 @@ def _compared(
     )
 
 
-def _fate(
-    turn: Annotated, keep: Keep, proposed: Iterable[str], judged: Sequence[Judged], memories: Iterable[Mapping[str, Any]]
+def _passage_outcome(
+    turn: AnnotatedTurn,
+    keep: KeepPassage,
+    proposed: Iterable[str],
+    judged: Sequence[CandidateVerdict],
+    memories: Iterable[Mapping[str, Any]],
 ) -> str:
     """What became of a passage worth keeping."""
     live = (quote["quote"] for each in memories if each["status"] == "active" for quote in each["evidence"])
-    if any(_covers(quote, turn, keep) for quote in live):
+    if any(_is_covered_by(quote, turn, keep) for quote in live):
         return ACTIVE
-    if not any(_covers(quote, turn, keep) for quote in proposed):
+    if not any(_is_covered_by(quote, turn, keep) for quote in proposed):
         return UNPROPOSED
-    fates = [each.verdict for each in judged if any(_covers(one.quote, turn, keep) for one in each.candidate.evidence)]
+    fates = [each.verdict for each in judged if any(_is_covered_by(one.quote, turn, keep) for one in each.candidate.evidence)]
     if any(isinstance(verdict, Accepted) for verdict in fates):
         return MERGED
     held = next((f"held: {verdict.reason}" for verdict in fates if isinstance(verdict, Held)), "")
     return held or next((f"refused: {verdict.reason}" for verdict in fates if isinstance(verdict, Refused)), "lost in reading")
 
 
-def _covers(quote: str, turn: Annotated, keep: Keep) -> bool:
-    return _stands(quote, plain(turn.text)) and overlap(quote, keep.quote)
+def _is_covered_by(quote: str, turn: AnnotatedTurn, keep: KeepPassage) -> bool:
+    return _is_in_text(quote, normalize_text(turn.text)) and is_overlapping(quote, keep.quote)
 
 
-def _stands(passage: str, text: str) -> bool:
+def _is_in_text(passage: str, text: str) -> bool:
     """Whether a passage begins somewhere in a text that is plain already."""
-    opening = plain(_LEFT_OUT.split(passage)[0])[:_OPENING]
+    opening = normalize_text(_LEFT_OUT.split(passage)[0])[:_OPENING]
     return bool(opening) and opening in text
 
 
-def _quotes(claim: Mapping[str, Any]) -> list[str]:
+def _claim_quotes(claim: Mapping[str, Any]) -> list[str]:
     return [claim["passage"], *(each["quote"] for each in claim["quotes"])]

@@ -18,26 +18,26 @@ from typing import Any
 
 from kept.core.digest import digest
 from kept.core.errors import UsageError
-from kept.core.event import Account, Author, Cursor, Event, Pointer, Precision
-from kept.core.event import Kind as What
+from kept.core.event import Author, Cursor, Event, Pointer, Precision, RecordAccount
+from kept.core.event import EventKind as What
 from kept.core.times import parse_instant
-from kept.curation.passes import curate_dirty
+from kept.curation.passes import curate_changed_groups
 from kept.evaluation.extraction import parse_row
 from kept.evaluation.measures import content_words, covered_share, mean, ranking_measures
 from kept.extraction.extract_threads import extract_pending
-from kept.local.progress import Progress, silent
-from kept.recall.index import Kind
-from kept.recall.indexing import bring_up_to_date
+from kept.local.progress import Progress, ignore_progress
+from kept.recall.index import UnitKind
+from kept.recall.indexing import update_index
 from kept.recall.search import search
 from kept.recall.sessions import search_sessions
-from kept.sources.stamps import find_stamp, instant_of
+from kept.sources.stamps import find_stamp, stamp_instant
 from kept.workspace import Opener, Workspace
 
 MOST = 200  # places of a ranking that is written out
 
 
 @dataclass(kw_only=True, slots=True)
-class Retrieved:
+class RetrievalResult:
     """What a retrieval run gave: a ranking for each question, measures by category (``all`` first), seconds for making and for
     asking.
     """
@@ -50,44 +50,44 @@ class Retrieved:
     asking: list[float] = field(default_factory=list)
 
 
-def retrieval(
+def run_retrieval(
     open_desk: Opener,
     corpus: Path,
     queries: Path,
     *,
     level: str = "turn",
     stores: Path | None = None,
-    progress: Progress = silent,
-) -> Retrieved:
+    progress: Progress = ignore_progress,
+) -> RetrievalResult:
     """Archive each space of a corpus in a store of its own, make its vectors, and rank its turns (or sessions) for each question.
 
     The stores are kept in the folder ``stores`` where one is given, and those that are there already are asked as they are.
     Raises UsageError where a file is not of the format.
     """
-    spaces = _spaces(corpus, ("ns", "id", "session", "text"))
-    asked = _spaces(queries, ("ns", "qid", "query"))
-    result = Retrieved()
+    spaces = _rows_by_space(corpus, ("ns", "id", "session", "text"))
+    asked = _rows_by_space(queries, ("ns", "qid", "query"))
+    result = RetrievalResult()
     rows: dict[str, list[dict[str, float]]] = {"all": []}
     for number, (space, items) in enumerate(spaces.items()):
         progress("evaluating", number, len(spaces))
         if space not in asked:
             continue
-        with _space(open_desk, stores / digest(space, size=8) if stores else None) as workspace:
+        with _open_space(open_desk, stores / digest(space, size=8) if stores else None) as workspace:
             started = perf_counter()
-            names = archive(workspace, items)
-            bring_up_to_date(workspace, float("inf"))
+            names = archive_items(workspace, items)
+            update_index(workspace, float("inf"))
             result.making += perf_counter() - started
             result.items += len(items)
-            there = _afterwards(workspace)
+            there = _with_final_clock(workspace)
             for question in asked[space]:
                 started = perf_counter()
                 if level == "turn":
-                    ranked = tuple(names[hit.id] for hit in search(there, question["query"], where=(Kind.TURN,), limit=MOST))
+                    ranked = tuple(names[hit.id] for hit in search(there, question["query"], where=(UnitKind.TURN,), limit=MOST))
                 else:
                     ranked = tuple(hit.session for hit in search_sessions(there, question["query"], limit=MOST))
                 result.asking.append(perf_counter() - started)
                 result.rankings[question["qid"]] = ranked
-                gold = frozenset(map(str, _gold(question, level)))
+                gold = frozenset(map(str, _gold_at_level(question, level)))
                 if gold:
                     for kind in ("all", str(question.get("category", "")) or "none"):
                         rows.setdefault(kind, []).append(ranking_measures(ranked, gold))
@@ -96,20 +96,20 @@ def retrieval(
     return result
 
 
-def _afterwards(workspace: Workspace) -> Workspace:
+def _with_final_clock(workspace: Workspace) -> Workspace:
     """The workspace as it is at the last time the space tells of: questions speak of "last week" from there."""
     last = max((each.last_at for each in workspace.store.archive.threads() if each.last_at), default=None)
     return replace(workspace, clock=lambda: last) if last else workspace
 
 
-def _gold(question: Mapping[str, Any], level: str) -> Sequence[Any]:
+def _gold_at_level(question: Mapping[str, Any], level: str) -> Sequence[Any]:
     gold = question.get("gold", ())
     found: Sequence[Any] = gold.get(level, ()) if isinstance(gold, dict) else gold
     return found
 
 
 @dataclass(kw_only=True, slots=True)
-class Learnt:
+class ExtractionResult:
     """What an extraction run gave: memories by space, and how they stand against the facts."""
 
     memories: list[dict[str, Any]] = field(default_factory=list)
@@ -117,20 +117,20 @@ class Learnt:
     measures: dict[str, float] = field(default_factory=dict)
 
 
-def extraction(open_desk: Opener, corpus: Path, gold: Path, *, progress: Progress = silent) -> Learnt:
+def run_extraction(open_desk: Opener, corpus: Path, gold: Path, *, progress: Progress = ignore_progress) -> ExtractionResult:
     """Extract and curate each space of a corpus in a store of its own, without a model, and compare the memories with the facts.
 
     ``found`` is the share of facts of which a memory has a source; ``right`` the share of memories that have a source of a fact;
     ``told@.5`` and ``told@.7`` the share of facts of which one memory has that share of the content words. Raises UsageError.
     """
-    spaces = _spaces(corpus, ("ns", "id", "session", "text"))
-    facts = _spaces(gold, ("ns", "text"))
-    result = Learnt(facts=sum(map(len, facts.values())))
+    spaces = _rows_by_space(corpus, ("ns", "id", "session", "text"))
+    facts = _rows_by_space(gold, ("ns", "text"))
+    result = ExtractionResult(facts=sum(map(len, facts.values())))
     found, shares, right = 0, [], 0
     for number, (space, items) in enumerate(spaces.items()):
         progress("evaluating", number, len(spaces))
-        with _space(open_desk) as workspace:
-            memories = list(_extracted(workspace, archive(workspace, items)))
+        with _open_space(open_desk) as workspace:
+            memories = list(_extract_memories(workspace, archive_items(workspace, items)))
         sources = {each for memory in memories for each in memory["sources"]}
         wanted = {str(each) for fact in facts.get(space, ()) for each in fact.get("sources", ())}
         words = [content_words(memory["text"]) for memory in memories]
@@ -150,17 +150,17 @@ def extraction(open_desk: Opener, corpus: Path, gold: Path, *, progress: Progres
     return result
 
 
-def _extracted(workspace: Workspace, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _extract_memories(workspace: Workspace, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     run = workspace.store.log.start_run("eval", workspace.clock())
     extract_pending(workspace, lambda: run)
-    curate_dirty(workspace, lambda: run)
+    curate_changed_groups(workspace, lambda: run)
     for memory in workspace.store.log.memories():
         sources = sorted({names[each.event] for each in memory.evidence if each.event in names})
         yield {"text": memory.content, "kind": memory.category, "status": memory.status.value, "sources": sources}
 
 
 @contextmanager
-def _space(open_desk: Opener, folder: Path | None = None) -> Iterator[Workspace]:
+def _open_space(open_desk: Opener, folder: Path | None = None) -> Iterator[Workspace]:
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         with open_desk(folder) as workspace:
@@ -170,7 +170,7 @@ def _space(open_desk: Opener, folder: Path | None = None) -> Iterator[Workspace]
         yield workspace
 
 
-def archive(workspace: Workspace, items: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def archive_items(workspace: Workspace, items: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Archive the items of a space, session by session, unless they are there. Returns the id of each by the key of its event."""
     names: dict[str, str] = {}
     there = any(True for _ in workspace.store.archive.threads())
@@ -178,17 +178,17 @@ def archive(workspace: Workspace, items: Sequence[Mapping[str, Any]]) -> dict[st
         for session, group in groupby(items, key=lambda each: str(each["session"])):
             events = []
             for item in group:
-                event = _event(workspace, item, f"{len(names)}", session)
+                event = _to_event(workspace, item, f"{len(names)}", session)
                 names[event.key] = str(item["id"])
                 events.append(event)
             if there:
                 continue
-            account = Account(records=len(events), kept=len(events), events=len(events))
+            account = RecordAccount(records=len(events), kept=len(events), events=len(events))
             workspace.store.archive.add("eval", f"eval/{session}", events, account, Cursor(), anew=False)
     return names
 
 
-def _event(workspace: Workspace, item: Mapping[str, Any], key: str, session: str) -> Event:
+def _to_event(workspace: Workspace, item: Mapping[str, Any], key: str, session: str) -> Event:
     reply = item.get("role") == "assistant"
     return Event(
         key=key,
@@ -215,10 +215,10 @@ def _parse_instant(workspace: Workspace, value: object) -> datetime | None:
     if found is not None or not isinstance(value, str):
         return found
     stamp = find_stamp(value) or find_stamp(value.replace("-", " "))
-    return instant_of(stamp, workspace.zone) if stamp else None
+    return stamp_instant(stamp, workspace.zone) if stamp else None
 
 
-def _spaces(path: Path, needed: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+def _rows_by_space(path: Path, needed: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
     """The rows of a file by their space, in order. Raises UsageError."""
     found: dict[str, list[dict[str, Any]]] = {}
     try:

@@ -27,7 +27,7 @@ _STATUSES = {"active": "active", "accepted": "active", "held": "held"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Keep:
+class KeepPassage:
     """A passage that is worth keeping, and how much is lost without it (3: real time)."""
 
     quote: str
@@ -35,7 +35,7 @@ class Keep:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Annotated:
+class AnnotatedTurn:
     """A typed turn with the last words of the assistant before it, what is worth keeping of it, and why other passages are not."""
 
     id: str
@@ -43,16 +43,16 @@ class Annotated:
     session: str
     before: str
     text: str
-    keep: tuple[Keep, ...]
+    keep: tuple[KeepPassage, ...]
     drop: tuple[tuple[str, str], ...]
 
-    def keeps(self, quote: str) -> bool:
+    def is_worth_keeping(self, quote: str) -> bool:
         """True if a quote is a passage worth keeping."""
-        return any(overlap(quote, item.quote) for item in self.keep)
+        return any(is_overlapping(quote, item.quote) for item in self.keep)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judgement:
+class MemoryJudgement:
     """A memory that stands in an annotated turn: ``status`` active or held, the turn's source, and why it is wrong.
 
     ``why`` is empty where the memory is right, or the annotator gave no reason.
@@ -73,13 +73,13 @@ class TurnScore:
     importance, ``missed`` are those that no active memory has.
     """
 
-    judged: list[Judgement] = field(default_factory=list)
+    judged: list[MemoryJudgement] = field(default_factory=list)
     elsewhere: Counter[str] = field(default_factory=Counter)
     found: Counter[int] = field(default_factory=Counter)
     wanted: Counter[int] = field(default_factory=Counter)
-    missed: list[Keep] = field(default_factory=list)
+    missed: list[KeepPassage] = field(default_factory=list)
 
-    def counts(self, status: str, source: str = "") -> tuple[int, int]:
+    def count_right(self, status: str, source: str = "") -> tuple[int, int]:
         """How many memories of a status are right, and how many were judged; of one source where it is given."""
         rights = [each.right for each in self.judged if each.status == status and source in ("", each.source)]
         return sum(rights), len(rights)
@@ -98,33 +98,33 @@ class TurnScore:
         return tuple(sorted({each.source for each in self.judged}))
 
 
-def annotations(folder: Path) -> tuple[Annotated, ...]:
+def load_annotations(folder: Path) -> tuple[AnnotatedTurn, ...]:
     """The annotated turns of a folder. Raises UsageError where a file is missing or a row is not of the form."""
     labels: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in _rows(folder / LABELS, ("id", "label", "quote")):
+    for row in _read_rows(folder / LABELS, ("id", "label", "quote")):
         labels[row["id"]].append(row)
     return tuple(
-        Annotated(
+        AnnotatedTurn(
             id=row["id"],
             source=row["source"],
             session=row["session"],
             before=row.get("before") or "",
             text=row["text"],
             keep=tuple(
-                Keep(quote=label["quote"], importance=int(label.get("importance", 1)))
+                KeepPassage(quote=label["quote"], importance=int(label.get("importance", 1)))
                 for label in labels[row["id"]]
                 if label["label"] == "keep"
             ),
             drop=tuple((label["quote"], str(label.get("why", ""))) for label in labels[row["id"]] if label["label"] == "drop"),
         )
-        for row in _rows(folder / TURNS, ("id", "source", "session", "text"))
+        for row in _read_rows(folder / TURNS, ("id", "source", "session", "text"))
     )
 
 
-def against(turns: Sequence[Annotated], memories: Iterable[Mapping[str, Any]]) -> TurnScore:
+def compare_with_turns(turns: Sequence[AnnotatedTurn], memories: Iterable[Mapping[str, Any]]) -> TurnScore:
     """Compare memories (rows of ``kept export``) with annotated turns."""
-    place, result = _places(turns), TurnScore()
-    hit: set[Keep] = set()
+    place, result = _create_locator(turns), TurnScore()
+    hit: set[KeepPassage] = set()
     for memory in memories:
         status = _STATUSES.get(str(memory.get("status", "active")))
         if status is None:
@@ -134,9 +134,9 @@ def against(turns: Sequence[Annotated], memories: Iterable[Mapping[str, Any]]) -
             result.elsewhere[status] += 1
             continue
         turn, quote = placed
-        keeps = [item for item in turn.keep if overlap(quote, item.quote)]
-        why = next((reason for passage, reason in turn.drop if not keeps and overlap(quote, passage)), "")
-        result.judged.append(Judgement(memory=memory, status=status, source=turn.source, right=bool(keeps), why=why))
+        keeps = [item for item in turn.keep if is_overlapping(quote, item.quote)]
+        why = next((reason for passage, reason in turn.drop if not keeps and is_overlapping(quote, passage)), "")
+        result.judged.append(MemoryJudgement(memory=memory, status=status, source=turn.source, right=bool(keeps), why=why))
         if status == "active":
             hit.update(keeps)
     for item in (item for turn in turns for item in turn.keep):
@@ -147,31 +147,31 @@ def against(turns: Sequence[Annotated], memories: Iterable[Mapping[str, Any]]) -
     return result
 
 
-def overlap(left: str, right: str) -> bool:
+def is_overlapping(left: str, right: str) -> bool:
     """True if two passages share half of the words of the shorter one."""
-    mine, theirs = set(plain(left).split()), set(plain(right).split())
+    mine, theirs = set(normalize_text(left).split()), set(normalize_text(right).split())
     return len(mine & theirs) >= _SHARE * max(1, min(len(mine), len(theirs)))
 
 
 @lru_cache(maxsize=16_384)
-def plain(text: str) -> str:
+def normalize_text(text: str) -> str:
     """A text as it is compared: in small letters, without marks and doubled white space."""
     return " ".join(_MARKS.sub("", text).split()).lower()
 
 
-def _places(turns: Sequence[Annotated]) -> Callable[[Mapping[str, Any]], tuple[Annotated, str] | None]:
+def _create_locator(turns: Sequence[AnnotatedTurn]) -> Callable[[Mapping[str, Any]], tuple[AnnotatedTurn, str] | None]:
     """A function that finds the turn which holds the longest of a memory's quotes, and that quote."""
-    texts = {turn.id: plain(turn.text) for turn in turns}
+    texts = {turn.id: normalize_text(turn.text) for turn in turns}
     by_id = {turn.id: turn for turn in turns}
     starts: dict[str, set[str]] = defaultdict(set)
     for number, text in texts.items():
         for at in range(max(1, len(text) - _LEAST + 1)):
             starts[text[at : at + _LEAST]].add(number)
 
-    def locate_memory(memory: Mapping[str, Any]) -> tuple[Annotated, str] | None:
+    def locate_memory(memory: Mapping[str, Any]) -> tuple[AnnotatedTurn, str] | None:
         best: tuple[int, str, str] | None = None
         for evidence in memory.get("evidence", ()):
-            quote = plain(str(evidence.get("quote", "")))
+            quote = normalize_text(str(evidence.get("quote", "")))
             for number in sorted(starts.get(quote[:_LEAST], ())) if len(quote) >= _LEAST else ():
                 if quote in texts[number] and (best is None or len(quote) > best[0]):
                     best = (len(quote), number, str(evidence["quote"]))
@@ -180,7 +180,7 @@ def _places(turns: Sequence[Annotated]) -> Callable[[Mapping[str, Any]], tuple[A
     return locate_memory
 
 
-def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+def _read_rows(path: Path, needed: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import log
 
-from kept.core.artifact import artifacts
-from kept.core.event import Author, Event, Kind
+from kept.core.artifact import find_artifacts
+from kept.core.event import Author, Event, EventKind
 from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import Memory, Status
 from kept.core.sentences import sentence_texts
 from kept.core.spans import typed_text
-from kept.core.statement import statement
+from kept.core.statement import parse_statement
 from kept.core.text import one_line
-from kept.extraction.rules.patterns import compiled
+from kept.extraction.rules.patterns import compile_pattern
 
 READ_CHARS = 2_000  # of each turn: a topic shows at its beginning
 KEY_WORDS = 6
@@ -72,7 +72,7 @@ def topics(events: Sequence[Event], *, lexicon: Lexicon) -> tuple[Topic, ...]:
     weigh = {word: log(1 + len(exchanges) / count) for word, count in spread.items()}
     runs: list[list[_Exchange]] = []
     for each in exchanges:
-        if runs and not _opens(each, runs[-1], weigh):
+        if runs and not _is_new_topic(each, runs[-1], weigh):
             runs[-1].append(each)
         else:
             runs.append([each])
@@ -80,62 +80,62 @@ def topics(events: Sequence[Event], *, lexicon: Lexicon) -> tuple[Topic, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Known:
+class MemoryCoverage:
     """What memories have: the events they cite, and the names they hold."""
 
     cited: frozenset[str]
     named: frozenset[str]
 
 
-def known(memories: Iterable[Memory]) -> Known:
+def collect_coverage(memories: Iterable[Memory]) -> MemoryCoverage:
     """What memories have, put together once for any number of topics."""
     listed = tuple(memories)
-    return Known(
+    return MemoryCoverage(
         cited=frozenset(piece.event for each in listed if each.status in (Status.ACTIVE, Status.HELD) for piece in each.evidence),
         named=frozenset(name.casefold() for each in listed if each.status is Status.ACTIVE for name in each.artifacts),
     )
 
 
-def marked(plain: Sequence[Topic], had: Known) -> tuple[Topic, ...]:
+def mark_topics(plain: Sequence[Topic], had: MemoryCoverage) -> tuple[Topic, ...]:
     """The topics of :func:`topics`, each marked by what memories have of it."""
     holders = Counter(name for each in plain for name in each.names)
-    return tuple(_marked(each, had, frozenset(name for name in each.names if holders[name] == 1)) for each in plain)
+    return tuple(_mark_topic(each, had, frozenset(name for name in each.names if holders[name] == 1)) for each in plain)
 
 
 def _exchanges(events: Sequence[Event]) -> list[_Exchange]:
-    starts = [place for place, each in enumerate(events) if each.kind is Kind.PROMPT and each.author is Author.HUMAN]
+    starts = [place for place, each in enumerate(events) if each.kind is EventKind.PROMPT and each.author is Author.HUMAN]
     return [_exchange(events, start, stop) for start, stop in zip(starts, [*starts[1:], len(events)], strict=False)]
 
 
 def _exchange(events: Sequence[Event], start: int, stop: int) -> _Exchange:
     prompt = typed_text(events[start])
-    asked, names = _terms(prompt), _named(prompt)
+    asked, names = _terms(prompt), _count_names(prompt)
     terms = Counter(asked)
     for each in events[start + 1 : stop]:
-        if each.kind is Kind.RESPONSE and each.author is Author.ASSISTANT:
+        if each.kind is EventKind.RESPONSE and each.author is Author.ASSISTANT:
             terms.update(_terms(each.text))
-            names.update(_named(each.text))
-        elif each.kind is Kind.TOOL_CALL and each.tool:
-            names.update(name.rsplit("/", 1)[-1] for name in _named(each.tool.target[:200]))
+            names.update(_count_names(each.text))
+        elif each.kind is EventKind.TOOL_CALL and each.tool:
+            names.update(name.rsplit("/", 1)[-1] for name in _count_names(each.tool.target[:200]))
     return _Exchange(start=start, stop=stop, asked=asked, terms=terms, names=names, prompt=prompt)
 
 
 def _terms(text: str) -> Counter[str]:
-    return Counter(word for word in statement(text[:READ_CHARS]).content if len(word) > 2 and not word.isdigit())
+    return Counter(word for word in parse_statement(text[:READ_CHARS]).content if len(word) > 2 and not word.isdigit())
 
 
-def _named(text: str) -> Counter[str]:
-    return Counter(name.casefold() for name in artifacts(text[:READ_CHARS]) if len(name) <= 60)
+def _count_names(text: str) -> Counter[str]:
+    return Counter(name.casefold() for name in find_artifacts(text[:READ_CHARS]) if len(name) <= 60)
 
 
-def _opens(each: _Exchange, run: Sequence[_Exchange], weigh: dict[str, float]) -> bool:
+def _is_new_topic(each: _Exchange, run: Sequence[_Exchange], weigh: dict[str, float]) -> bool:
     """Whether a prompt begins something else: it has words enough of its own, and the running topic knows too few of them."""
     if len(each.asked) < _LEAST_WORDS:
         return False
     known = {word for before in run[-_RECENT:] for word in before.terms} | {word for word, _ in run[0].asked.items()}
     total = sum(weigh[word] for word in each.asked)
     shared = sum(weigh[word] for word in each.asked if word in known)
-    names = set(_named(each.prompt)) & {name for before in run[-_RECENT:] for name in before.names}
+    names = set(_count_names(each.prompt)) & {name for before in run[-_RECENT:] for name in before.names}
     return len(names) < _SHARED_NAMES and shared < _COHESION * total
 
 
@@ -155,21 +155,21 @@ def _topic(events: Sequence[Event], run: Sequence[_Exchange], weigh: dict[str, f
         events=frozenset(each.key for each in events[start:stop]),
         words=tuple(best),
         names=tuple(named),
-        told=next((found for each in run if (found := _telling(each.prompt, lexicon))), ""),
+        told=next((found for each in run if (found := _first_telling(each.prompt, lexicon))), ""),
     )
 
 
-def _telling(prompt: str, lexicon: Lexicon) -> str:
+def _first_telling(prompt: str, lexicon: Lexicon) -> str:
     """The first sentence of a prompt that rules, decides, prefers or corrects, and says how far or why."""
     for sentence in sentence_texts(prompt[:READ_CHARS]):
         line = one_line(sentence[:_SENTENCE_CHARS])
         against = line.endswith(("?", "？", ":")) or len(line.split()) < _LEAST_WORDS
-        if not against and any(_tells(line, each) for each in lexicon.spoken):
+        if not against and any(_is_telling(line, each) for each in lexicon.spoken):
             return line
     return ""
 
 
-def _tells(line: str, patterns: TellingPatterns) -> bool:
+def _is_telling(line: str, patterns: TellingPatterns) -> bool:
     acts = (patterns.always, patterns.never, patterns.decided, patterns.preference, patterns.correction, patterns.from_now_on)
     grounds = (patterns.reason, patterns.here, patterns.must, patterns.contrast, patterns.rule)
     done = [found for source in acts if (found := _span(source, line))]
@@ -177,7 +177,7 @@ def _tells(line: str, patterns: TellingPatterns) -> bool:
     return any(left[1] <= right[0] or right[1] <= left[0] for left in done for right in why)
 
 
-def _marked(topic: Topic, had: Known, own: frozenset[str]) -> Topic:
+def _mark_topic(topic: Topic, had: MemoryCoverage, own: frozenset[str]) -> Topic:
     if not topic.events.isdisjoint(had.cited) or not own.isdisjoint(had.named):
         state = Coverage.COVERED
     else:
@@ -187,7 +187,7 @@ def _marked(topic: Topic, had: Known, own: frozenset[str]) -> Topic:
 
 def _span(source: str, text: str) -> tuple[int, int] | None:
     """Where the cue of a pattern stands: its last group."""
-    found = compiled(source).search(text) if source else None
+    found = compile_pattern(source).search(text) if source else None
     if found is None:
         return None
     start, stop = found.span(found.lastindex or 0)

@@ -10,14 +10,14 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from kept.core.memory import Candidate
-from kept.profiles.lexicons import alternatives, calendar_words, number_words
+from kept.profiles.lexicons import calendar_words, join_alternatives, number_words
 
 _READ = 1_000
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
 _WEEKDAYS, _MONTHS = calendar_words("weekdays"), calendar_words("months")
-_UNITS = {word: unit for unit in _DAYS for word in alternatives("expiry", unit, spaced=True).split("|")}
+_UNITS = {word: unit for unit in _DAYS for word in join_alternatives("expiry", unit, spaced=True).split("|")}
 _UNIT = "|".join(map(re.escape, _UNITS))
 _MONTH = "|".join(map(re.escape, _MONTHS))
 _NUMBER = "|".join(map(re.escape, number_words()))
@@ -25,19 +25,19 @@ _WHEN = (
     rf"(?:(?P<iso>\d{{4}}-\d\d-\d\d)|(?P<day>{'|'.join(map(re.escape, _WEEKDAYS))})"
     rf"|(?P<first>\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of| de)? (?P<month>{_MONTH})(?:,? (?P<year>\d{{4}}))?"
     rf"|(?P<month2>{_MONTH}) (?P<second>\d{{1,2}})(?:st|nd|rd|th)?(?:,? (?P<year2>\d{{4}}))?"
-    rf"|(?:{alternatives('expiry', 'end_of', spaced=True)}) (?P<whole>{_UNIT}))"
+    rf"|(?:{join_alternatives('expiry', 'end_of', spaced=True)}) (?P<whole>{_UNIT}))"
 )
-_AHEAD = rf"(?:{alternatives('expiry', 'next', spaced=True)}) (?:(?P<count>\d{{1,2}}|{_NUMBER}) )?(?P<unit>{_UNIT})"
-_UNTIL = alternatives("expiry", "until", spaced=True)
+_AHEAD = rf"(?:{join_alternatives('expiry', 'next', spaced=True)}) (?:(?P<count>\d{{1,2}}|{_NUMBER}) )?(?P<unit>{_UNIT})"
+_UNTIL = join_alternatives("expiry", "until", spaced=True)
 _END = re.compile(rf"(?<![\w-])(?:(?:{_UNTIL}) {_WHEN}|{_AHEAD})(?![\w-])")
-_REPEATS = re.compile(rf"(?i)(?<![\w-])(?:{alternatives('expiry', 'repeats', spaced=True)})(?![\w-])")
+_REPEATS = re.compile(rf"(?i)(?<![\w-])(?:{join_alternatives('expiry', 'repeats', spaced=True)})(?![\w-])")
 _WORD = re.compile(r"[\w-]+")
 
 
-def ends(text: str, at: datetime | None, zone: ZoneInfo) -> datetime | None:
+def find_end(text: str, at: datetime | None, zone: ZoneInfo) -> datetime | None:
     """When what was said at a moment ends by its own words; None where they name no end, or one that was past already."""
     found = _END.search(text[:_READ].lower()) if at is not None else None
-    if found is None or at is None or _REPEATS.search(text) or (found["day"] and _count_named(text, _WEEKDAYS) > 1):
+    if found is None or at is None or _REPEATS.search(text) or (found["day"] and _parse_count(text, _WEEKDAYS) > 1):
         return None
     try:
         last = _last_day(found, at.astimezone(zone).date())
@@ -47,12 +47,12 @@ def ends(text: str, at: datetime | None, zone: ZoneInfo) -> datetime | None:
     return end if end is not None and end > at else None
 
 
-def with_end(candidate: Candidate, zone: ZoneInfo) -> Candidate:
+def add_end(candidate: Candidate, zone: ZoneInfo) -> Candidate:
     """The candidate with the end that its words name, where it has none yet."""
-    return candidate if candidate.valid_until else replace(candidate, valid_until=ends(candidate.content, candidate.at, zone))
+    return candidate if candidate.valid_until else replace(candidate, valid_until=find_end(candidate.content, candidate.at, zone))
 
 
-def _count_named(text: str, words: dict[str, int]) -> int:
+def _parse_count(text: str, words: dict[str, int]) -> int:
     return sum(each.casefold() in words for each in _WORD.findall(text[:_READ]))
 
 

@@ -13,20 +13,20 @@ from datetime import datetime
 
 from kept.core.errors import SourceError
 from kept.core.event import Event
-from kept.core.isolation import contained
-from kept.core.memory import Accepted, Actor, Held, Judged, Refused, Verdict
-from kept.extraction.rules.candidates import extract
+from kept.core.isolation import isolate_errors
+from kept.core.memory import Accepted, Actor, CandidateVerdict, Held, Refused, Verdict
+from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.fixes import AHEAD
-from kept.extraction.rules.fixes import propose as fixes_of
+from kept.extraction.rules.fixes import propose_fixes as fixes_of
 from kept.extraction.rules.view import LOOKBACK
 from kept.extraction.segment import Episode, segment
-from kept.extraction.sequels import Sequels
-from kept.extraction.verdicts import Rules, judged, rules_for, texts
-from kept.local.batches import batches
-from kept.local.progress import Late, Progress, never, silent
-from kept.profiles.language import lexicon_of
+from kept.extraction.sequels import SessionPairing
+from kept.extraction.verdicts import Rules, judge_candidate, rules_for, texts_by_key
+from kept.local.batches import split_batches
+from kept.local.progress import Late, Progress, ignore_progress, never_late
+from kept.profiles.language import choose_lexicon
 from kept.profiles.profile import Occasion
-from kept.store.threads import abandoned
+from kept.store.threads import find_abandoned
 from kept.store.values import SEQUEL, Draft, Proposal, Span, Thread
 from kept.workspace import Workspace
 
@@ -36,7 +36,7 @@ WINDOW = 4_000  # events looked at together: bounds memory whatever the length o
 
 
 @dataclass(kw_only=True, slots=True)
-class Extracted:
+class ExtractionReport:
     """What extraction did: threads looked at, episodes analysed, and what became of their candidates.
 
     ``broken`` are the files of threads that could not be analysed, with the reason: they wait for the next run.
@@ -85,22 +85,22 @@ def extract_pending(
     force: bool = False,
     within: Within | None = None,
     occasion: Occasion = Occasion.NIGHTLY,
-    progress: Progress = silent,
-    late: Late = never,
-) -> Extracted:
-    """Extract every thread that is :func:`ready`; only those with events in [start, stop) where ``within`` is given.
+    progress: Progress = ignore_progress,
+    late: Late = never_late,
+) -> ExtractionReport:
+    """Extract every thread that is :func:`threads_to_extract`; only those with events in [start, stop) where ``within`` is given.
 
     ``run`` gives the number of the run, asked for only where something is to be noted. In real time only what is very sure is
     noted, and the thread still waits for a later occasion, which takes in all of it. A thread that cannot be analysed is named and
     left, and so are all where ``late`` says so. Raises StoreError.
     """
-    threads = ready(workspace, occasion, force=force, within=within)
+    threads = threads_to_extract(workspace, occasion, force=force, within=within)
     live = occasion is Occasion.REAL_TIME
-    forgotten, key = workspace.store.log.forgotten(), workspace.store.key("forget")
-    result = Extracted(threads=len(threads))
-    sequels = Sequels(workspace=workspace, run=run, coming=set(threads))
+    forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
+    result = ExtractionReport(threads=len(threads))
+    sequels = SessionPairing(workspace=workspace, run=run, coming=set(threads))
     number = 0
-    for batch in batches(workspace.store.archive.each(threads), _length, WINDOW):
+    for batch in split_batches(workspace.store.archive.threads_by_id(threads), _length, WINDOW):
         if late():
             break
         # A thread that is a batch of its own commits stretch by stretch, so that a run cut short goes on within it.
@@ -110,11 +110,11 @@ def extract_pending(
                 number += 1
                 try:
                     rules = replace(rules_for(workspace, thread, forgotten, key), live=live)
-                    for stretch in _extract(workspace, run, thread, rules, sequels, force=force):
+                    for stretch in _extract_thread(workspace, run, thread, rules, sequels, force=force):
                         result.episodes += stretch.episodes
                         for _, judged in stretch.span.judged:
                             result.count(judged.verdict)
-                    for verdict in sequels.fresh():
+                    for verdict in sequels.take_new_verdicts():
                         result.count(verdict)
                 except SourceError as error:
                     result.broken.append((thread.path, error.what))
@@ -122,7 +122,9 @@ def extract_pending(
     return result
 
 
-def ready(workspace: Workspace, occasion: Occasion, *, force: bool = False, within: Within | None = None) -> Mapping[int, int]:
+def threads_to_extract(
+    workspace: Workspace, occasion: Occasion, *, force: bool = False, within: Within | None = None
+) -> Mapping[int, int]:
     """The threads that grew (all where ``force``) and whose profile is extracted on an occasion; the others wait for one that is
     theirs.
 
@@ -134,7 +136,7 @@ def ready(workspace: Workspace, occasion: Occasion, *, force: bool = False, with
         each.id: each.extracted
         for each in workspace.store.archive.threads(pending=not force)
         if (always or workspace.profile_for(each.source, each.project, each.path).when.on(occasion))
-        and (within is None or overlaps(each, within))
+        and (within is None or has_events_within(each, within))
     }
 
 
@@ -142,26 +144,26 @@ def _length(thread: Thread) -> int:
     return thread.events
 
 
-def extract_anew(
+def reextract_thread(
     workspace: Workspace, run: int, thread: Thread, coming: Collection[int] = ()
-) -> tuple[tuple[Proposal, ...], tuple[Judged, ...]]:
+) -> tuple[tuple[Proposal, ...], tuple[CandidateVerdict, ...]]:
     """Extract a thread from its start, inside a transaction; what rules proposed of it before, and what they propose now.
 
     ``coming`` are the threads whose turn is still to come. Raises StoreError.
     """
-    before = _proposed(workspace, thread)
-    rules = rules_for(workspace, thread, workspace.store.log.forgotten(), workspace.store.key("forget"))
-    sequels = Sequels(workspace=workspace, run=lambda: run, coming=set(coming))
-    for _ in _extract(workspace, lambda: run, thread, rules, sequels, force=True):
+    before = _load_proposals(workspace, thread)
+    rules = rules_for(workspace, thread, workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget"))
+    sequels = SessionPairing(workspace=workspace, run=lambda: run, coming=set(coming))
+    for _ in _extract_thread(workspace, lambda: run, thread, rules, sequels, force=True):
         pass
-    return before, tuple(each.judged for each in _proposed(workspace, thread))
+    return before, tuple(each.judged for each in _load_proposals(workspace, thread))
 
 
-def _proposed(workspace: Workspace, thread: Thread) -> tuple[Proposal, ...]:
-    return workspace.store.log.proposals_from(thread.id, 0) + workspace.store.log.proposals_from(thread.id, 0, SEQUEL)
+def _load_proposals(workspace: Workspace, thread: Thread) -> tuple[Proposal, ...]:
+    return workspace.store.log.thread_proposals(thread.id, 0) + workspace.store.log.thread_proposals(thread.id, 0, SEQUEL)
 
 
-def overlaps(thread: Thread, within: Within) -> bool:
+def has_events_within(thread: Thread, within: Within) -> bool:
     """Whether a thread has events in [start, stop), as far as its first and last tell."""
     start, stop = within
     return (stop is None or (thread.first_at is not None and thread.first_at < stop)) and (
@@ -169,8 +171,8 @@ def overlaps(thread: Thread, within: Within) -> bool:
     )
 
 
-def _extract(
-    workspace: Workspace, run: Callable[[], int], thread: Thread, rules: Rules, sequels: Sequels, *, force: bool
+def _extract_thread(
+    workspace: Workspace, run: Callable[[], int], thread: Thread, rules: Rules, sequels: SessionPairing, *, force: bool
 ) -> Iterator[_Stretch]:
     """Analyse a thread from its first open episode on, and note it stretch by stretch; with the last one pair it with other
     sessions.
@@ -179,26 +181,26 @@ def _extract(
         changed = _mark_branches(workspace, thread)
         place = 0 if force else changed
         if place < thread.extracted:
-            workspace.store.archive.progressed(thread.id, extracted=place, seen=place)
+            workspace.store.archive.save_extraction_progress(thread.id, extracted=place, seen=place)
     closed = place
     while place < thread.events:
-        with contained("it cannot be analysed", thread.path):
-            stretch = _stretch(workspace, thread, place, rules)
+        with isolate_errors("it cannot be analysed", thread.path):
+            stretch = _extract_stretch(workspace, thread, place, rules)
         closed = stretch.closed if closed == place else closed  # once an episode stays open, so do those after it
         last = stretch.stop == thread.events
         with workspace.store.transaction():
-            _commit(workspace, run, thread, stretch.span, None if last else stretch.stop, live=rules.live)
+            _commit_span(workspace, run, thread, stretch.span, None if last else stretch.stop, live=rules.live)
             if not rules.live:
-                workspace.store.archive.progressed(thread.id, extracted=closed, seen=stretch.stop)
+                workspace.store.archive.save_extraction_progress(thread.id, extracted=closed, seen=stretch.stop)
             if last and not rules.live:
-                with contained("it cannot be paired with other sessions", thread.path):
-                    sequels.take(thread)
+                with isolate_errors("it cannot be paired with other sessions", thread.path):
+                    sequels.pair_thread(thread)
         yield stretch
         place = stretch.stop
 
 
-def _commit(workspace: Workspace, run: Callable[[], int], thread: Thread, span: Span, stop: int | None, *, live: bool) -> None:
-    before = tuple((each.ordinal, each.judged) for each in workspace.store.log.proposals_from(thread.id, span.start, stop=stop))
+def _commit_span(workspace: Workspace, run: Callable[[], int], thread: Thread, span: Span, stop: int | None, *, live: bool) -> None:
+    before = tuple((each.ordinal, each.judged) for each in workspace.store.log.thread_proposals(thread.id, span.start, stop=stop))
     if live:  # what an earlier batch found stays until the next one
         known = {each.candidate.id for _, each in before}
         fresh = (each for each in span.judged if each[1].candidate.id not in known)
@@ -210,14 +212,16 @@ def _commit(workspace: Workspace, run: Callable[[], int], thread: Thread, span: 
     workspace.store.log.commit(draft)
 
 
-def _stretch(workspace: Workspace, thread: Thread, place: int, rules: Rules) -> _Stretch:
+def _extract_stretch(workspace: Workspace, thread: Thread, place: int, rules: Rules) -> _Stretch:
     """Analyse the episodes that begin at an ordinal, as many as a window holds."""
     base, stop = max(0, place - LOOKBACK), min(place + WINDOW, thread.events)
     events = workspace.store.archive.events(thread.id, base, min(stop + AHEAD, thread.events))
     episodes = segment(events[place - base : stop - base], rules.profile.buffer)
     usable = [each for each in episodes if each.closed or stop == thread.events] or list(episodes)
-    judged = [(place + each.start, one) for each in usable for one in _judged(events, _moved(each, place - base), rules)]
-    judged += _fixes(events, base, place, place + usable[-1].stop, rules)
+    judged = [
+        (place + each.start, one) for each in usable for one in _judge_episode(events, _shift_episode(each, place - base), rules)
+    ]
+    judged += _judge_fixes(events, base, place, place + usable[-1].stop, rules)
     settled = thread.events - AHEAD
     unsettled = (each.start for each in usable if not each.closed or place + each.stop > settled)
     return _Stretch(
@@ -228,16 +232,16 @@ def _stretch(workspace: Workspace, thread: Thread, place: int, rules: Rules) -> 
     )
 
 
-def _moved(episode: Episode, places: int) -> Episode:
+def _shift_episode(episode: Episode, places: int) -> Episode:
     return replace(episode, start=episode.start + places, stop=episode.stop + places)
 
 
 def _mark_branches(workspace: Workspace, thread: Thread) -> int:
     """Update which events a rewind replaced; the first ordinal from which to extract again because of it."""
-    if not workspace.store.archive.forks(thread.id):
+    if not workspace.store.archive.has_rewinds(thread.id):
         return thread.extracted  # as nearly always: the tree of a long conversation need not be held in memory
     tree, marked = workspace.store.archive.tree(thread.id)
-    gone = abandoned(tree)
+    gone = find_abandoned(tree)
     workspace.store.archive.mark_abandoned(
         thread.id, ((order, bool(now)) for order, (was, now) in enumerate(zip(marked, gone, strict=True)) if was != now)
     )
@@ -245,11 +249,11 @@ def _mark_branches(workspace: Workspace, thread: Thread) -> int:
     return 0 if first < thread.extracted else thread.extracted
 
 
-def _judged(events: Sequence[Event], episode: Episode, rules: Rules) -> Iterator[Judged]:
+def _judge_episode(events: Sequence[Event], episode: Episode, rules: Rules) -> Iterator[CandidateVerdict]:
     """The candidates of an episode with their verdicts. They rest on it and what it looks back on: nothing later counts."""
     seen = events[max(0, episode.start - LOOKBACK) : episode.stop]
-    words = lexicon_of(seen, rules.profile.languages)
-    candidates = extract(
+    words = choose_lexicon(seen, rules.profile.languages)
+    candidates = extract_candidates(
         events,
         episode.start,
         episode.stop,
@@ -260,24 +264,26 @@ def _judged(events: Sequence[Event], episode: Episode, rules: Rules) -> Iterator
     )
     if not candidates:
         return
-    by_key, said = {each.key: each for each in seen}, texts(seen)
+    by_key, said = {each.key: each for each in seen}, texts_by_key(seen)
     for each in candidates:
-        found = judged(rules, each, by_key, said, words)
+        found = judge_candidate(rules, each, by_key, said, words)
         if not rules.live or (isinstance(found.verdict, Accepted) and found.candidate.confidence >= LIVE):
             yield found
 
 
-def _fixes(events: Sequence[Event], base: int, start: int, stop: int, rules: Rules) -> list[tuple[int, Judged]]:
+def _judge_fixes(events: Sequence[Event], base: int, start: int, stop: int, rules: Rules) -> list[tuple[int, CandidateVerdict]]:
     """The fixes whose success stands in ``[start, stop)`` of a thread, judged; ``base`` is the ordinal of the first of the events.
 
     None while a session goes on: a fix is proven by what comes after it.
     """
     if rules.live:
         return []
-    found: list[tuple[int, Judged]] = []
+    found: list[tuple[int, CandidateVerdict]] = []
     for place, candidate in fixes_of(events, profile=rules.profile, scope=lambda _: rules.scope, start=start - base):
         if base + place < stop:
             seen = events[max(0, place - LOOKBACK) : place + 1]
-            words = lexicon_of(seen, rules.profile.languages)
-            found.append((base + place, judged(rules, candidate, {each.key: each for each in seen}, texts(seen), words)))
+            words = choose_lexicon(seen, rules.profile.languages)
+            found.append(
+                (base + place, judge_candidate(rules, candidate, {each.key: each for each in seen}, texts_by_key(seen), words))
+            )
     return found

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 
 import re2
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.event import Origin
 from kept.core.lexicon import Lexicon
 from kept.core.memory import SAID_ONCE, Accepted, Candidate, Held, Refused, Verdict
 from kept.core.status_report import is_status_report
 from kept.core.text import one_line
 from kept.extraction.rules.passages import LONGEST_PASSAGE
-from kept.extraction.rules.patterns import has
+from kept.extraction.rules.patterns import has_match
 from kept.extraction.rules.tellings import ERRAND
 from kept.profiles.profile import Category, Profile, Writer
 
@@ -39,7 +39,7 @@ def judge(candidate: Candidate, profile: Profile, *, lexicon: Lexicon) -> Verdic
     return held
 
 
-def grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
+def is_grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
     """Whether every quote stands verbatim (white space apart) in the text of its event, and every artifact of the content in any
     text.
 
@@ -50,7 +50,7 @@ def grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
         if not quote or quote not in one_line(texts.get(each.event, "")):
             return False
     cited = "\n".join(one_line(texts[each.event]) for each in candidate.evidence).casefold()
-    missing = [name.casefold() for name in artifacts(candidate.content) if name.casefold() not in cited]
+    missing = [name.casefold() for name in find_artifacts(candidate.content) if name.casefold() not in cited]
     return bool(candidate.evidence) and all(any(name in one_line(text).casefold() for text in texts.values()) for name in missing)
 
 
@@ -63,13 +63,13 @@ def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refu
     decided = candidate.origin is Origin.USER and candidate.trigger == _DECIDED  # of software that happens to remember, perhaps
     checks = (
         ("no evidence", not any(each.quote.strip() for each in candidate.evidence)),
-        ("untrusted author", _untrusted(candidate, category)),
-        ("invisible text", any(_invisible(char) for char in text)),
+        ("untrusted author", _is_untrusted(candidate, category)),
+        ("invisible text", any(_is_invisible(char) for char in text)),
         ("too long", len(text) > (LONGEST_PASSAGE if _is_passage(candidate) else LONGEST)),
         (candidate.doubt, candidate.doubt in (SAID_ONCE, ERRAND)),
-        ("self-reference", not category.self_reference and not decided and has(lexicon.agent_talk, text)),
+        ("self-reference", not category.self_reference and not decided and has_match(lexicon.agent_talk, text)),
         ("status report", category.specific and journal and not candidate.fingerprint and is_status_report(text)),
-        ("unspecific", category.specific and journal and not candidate.fingerprint and not _specific(text)),
+        ("unspecific", category.specific and journal and not candidate.fingerprint and not _is_specific(text)),
     )
     return next((Refused(reason=reason) for reason, broken in checks if broken), None)
 
@@ -90,7 +90,7 @@ def _hold(candidate: Candidate, category: Category) -> Held | None:
     return None
 
 
-def _untrusted(candidate: Candidate, category: Category) -> bool:
+def _is_untrusted(candidate: Candidate, category: Category) -> bool:
     """Injected, sub-agent, compaction and abandoned text supports nothing; tool text supports no category that needs the user's
     words.
     """
@@ -104,12 +104,12 @@ def _is_passage(candidate: Candidate) -> bool:
     return any(candidate.content.startswith(quote) for quote in own)
 
 
-def _specific(text: str) -> bool:
+def _is_specific(text: str) -> bool:
     """Whether a text names something concrete: a file, a function, a setting, a command, a version, or something by its proper
     name.
     """
-    return bool(artifacts(text)) or _NAME.search(text) is not None
+    return bool(find_artifacts(text)) or _NAME.search(text) is not None
 
 
-def _invisible(char: str) -> bool:
+def _is_invisible(char: str) -> bool:
     return unicodedata.category(char) in ("Cf", "Co", "Cs", "Cn") or char in "\u2028\u2029\u3164\u115f\u1160\uffa0"

@@ -12,20 +12,20 @@ from itertools import islice
 from typing import Any
 
 from kept.core.codec import digest, json_fields
-from kept.core.fingerprint import recognised
-from kept.core.memory import UNDERSTOOD, UNTRIED, Accepted, Actor, Candidate, Held, Judged, Refused, Verdict
+from kept.core.fingerprint import is_known_statement
+from kept.core.memory import UNDERSTOOD, UNTRIED, Accepted, Actor, Candidate, CandidateVerdict, Held, Refused, Verdict
 from kept.core.redact import redact
-from kept.core.redact.scanner import scanner
-from kept.core.summary import Form, Passage
-from kept.extraction.expiry import with_end
+from kept.core.redact.scanner import load_scanner
+from kept.core.summary import Passage, PassageForm
+from kept.extraction.expiry import add_end
 from kept.extraction.extract_threads import Within
 from kept.extraction.gate import judge
-from kept.extraction.question_plan import Part, Question, pending, questions
-from kept.extraction.questions import Answer, Claim, Reading, answer, divided
+from kept.extraction.question_plan import Question, ThreadPart, list_pending_threads, questions
+from kept.extraction.questions import Answer, ChunkReading, Claim, read_answer, split_reply
 from kept.extraction.questions.rewording import clearer, is_unclear, rewording
-from kept.llm.ask import Answered, Asking, Awaited, Reply
-from kept.llm.room import Room
-from kept.local.progress import Late, Progress, never, silent
+from kept.llm.ask import Asking, CompleteReply, PendingReply, Reply
+from kept.llm.room import TokenLimits
+from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.profiles.profile import Occasion
 from kept.profiles.prompts import Prompt, question_text
 from kept.store.values import MODEL, Draft, Proposal, Span, Thread
@@ -36,7 +36,7 @@ _REDACTED = "[redacted:"
 
 
 @dataclass(kw_only=True, slots=True)
-class Heard:
+class LlmExtractionReport:
     """What asking a model came to.
 
     ``chunks`` were read. The candidates are the model's: ``confirmed`` of those accepted rest on one of the rules'; ``overruled``
@@ -61,7 +61,7 @@ class Heard:
         prompts = {name: {"origin": origin, "version": version} for name, (origin, version) in self.prompts.items()}
         return json_fields(self, *names, sessions="threads") | {"prompts": prompts}
 
-    def count(self, judged: Judged) -> None:
+    def count(self, judged: CandidateVerdict) -> None:
         """Add a judged candidate of the model's."""
         match judged.verdict:
             case Accepted():
@@ -73,20 +73,20 @@ class Heard:
                 self.refused[reason] += 1
 
 
-def hear(
+def extract_with_llm(
     workspace: Workspace,
     run: Callable[[], int],
     asking: Asking,
     *,
     by: str,
     trusted: bool = True,
-    room: Room = Room(),  # noqa: B008 - a frozen value
+    room: TokenLimits = TokenLimits(),  # noqa: B008 - a frozen value
     force: bool = False,
     within: Within | None = None,
     occasion: Occasion = Occasion.NIGHTLY,
-    progress: Progress = silent,
-    late: Late = never,
-) -> Heard:
+    progress: Progress = ignore_progress,
+    late: Late = never_late,
+) -> LlmExtractionReport:
     """Ask about every thread that grew since a model read it (every thread whole where ``force``), and note what comes of it.
 
     ``by`` names the model; it is noted with each pass. What it proposes waits unless it is ``trusted``. Only threads with events in
@@ -94,15 +94,15 @@ def hear(
     run, asked for only where something is to be noted. Where ``late`` says so nothing more is asked. Raises StoreError,
     ConfigError, and what ``asking`` raises; what was noted before stays.
     """
-    chosen = pending(workspace, force=force, within=within, occasion=occasion)
-    work = _Work(
+    chosen = list_pending_threads(workspace, force=force, within=within, occasion=occasion)
+    work = _LlmExtraction(
         workspace=workspace,
         run=run,
         asking=asking,
         by=by,
         trusted=trusted,
-        heard=Heard(threads=len(chosen)),
-        forgotten=workspace.store.log.forgotten(),
+        heard=LlmExtractionReport(threads=len(chosen)),
+        forgotten=workspace.store.log.forgotten_fingerprints(),
     )
 
     def in_time() -> Iterator[tuple[Thread, int]]:
@@ -117,14 +117,14 @@ def hear(
     while gathered := list(islice(planned, _TOGETHER)):
         for part in (part for each in gathered for part in each.parts):
             work.heard.prompts[part.prompt.profile] = (part.prompt.origin, part.prompt.version)
-        work.take(gathered)
+        work.ask_questions(gathered)
     progress("asking", len(chosen), len(chosen))
     work.heard.left += len(work.blocked)
     return work.heard
 
 
 @dataclass(kw_only=True, slots=True)
-class _Work:
+class _LlmExtraction:
     """A hearing under way. ``blocked`` are the threads of which a chunk was not answered: they are asked about again from there."""
 
     workspace: Workspace
@@ -132,37 +132,39 @@ class _Work:
     asking: Asking
     by: str
     trusted: bool
-    heard: Heard
+    heard: LlmExtractionReport
     forgotten: frozenset[str]
     blocked: set[int] = field(default_factory=set)
 
-    def take(self, planned: Sequence[Question]) -> None:
+    def ask_questions(self, planned: Sequence[Question]) -> None:
         """Ask some questions, and note the outcome thread by thread."""
         gathered = [part for each in planned for part in each.parts]
-        answers = self._cleared(planned, self._asked(planned))
-        points = [passages_of(part, found, self._signed(part)) for part, found in zip(gathered, answers, strict=True)]
-        judged = [self._judged(part, found) for part, found in zip(gathered, answers, strict=True)]
+        answers = self._cleared(planned, self._ask_for_answers(planned))
+        points = [to_passages(part, found, self._format_pass_note(part)) for part, found in zip(gathered, answers, strict=True)]
+        judged = [self._judge_answer(part, found) for part, found in zip(gathered, answers, strict=True)]
         for thread in dict.fromkeys(each.thread.id for each in gathered):
             own = [n for n, each in enumerate(gathered) if each.thread.id == thread]
-            self._note(
+            self._commit_answers(
                 [gathered[n] for n in own],
                 [judged[n] for n in own],
                 [answers[n] is not None for n in own],
                 [points[n] for n in own],
             )
 
-    def _asked(self, planned: Sequence[Question]) -> list[Answer | None]:
+    def _ask_for_answers(self, planned: Sequence[Question]) -> list[Answer | None]:
         """What came of each part of the questions, in order; None where a reply could not be had."""
         asks = [each.ask for each in planned if each.ask is not None]
         replies = iter(self.asking(asks) if asks else ())
-        return [found for each in planned for found in self._read(each.parts, next(replies) if each.ask is not None else None)]
+        return [
+            found for each in planned for found in self._read_reply(each.parts, next(replies) if each.ask is not None else None)
+        ]
 
-    def _read(self, some: Sequence[Part], reply: Reply | None) -> Iterator[Answer | None]:
+    def _read_reply(self, some: Sequence[ThreadPart], reply: Reply | None) -> Iterator[Answer | None]:
         told = [part for part in some if part.told]
-        bodies = iter(divided(reply.body, [part.excerpt for part in told]) if isinstance(reply, Answered) else [])
+        bodies = iter(split_reply(reply.body, [part.excerpt for part in told]) if isinstance(reply, CompleteReply) else [])
         for part in some:
             body = next(bodies, None) if part.told else None
-            found = answer(body, part.reading) if body is not None else None if part.told else Answer()
+            found = read_answer(body, part.reading) if body is not None else None if part.told else Answer()
             self.heard.dropped.update(found.dropped if found else {})
             yield found
 
@@ -187,17 +189,17 @@ class _Work:
             for some in sent
         ]
         for some, reply in zip(sent, self.asking(asks) if asks else (), strict=True):
-            better = clearer(reply.body, [each[1:] for each in some]) if isinstance(reply, Answered) else {}
+            better = clearer(reply.body, [each[1:] for each in some]) if isinstance(reply, CompleteReply) else {}
             for place, claim in better.items():
                 at, before, _ = some[place]
                 if (made := found[at]) is not None:
                     found[at] = replace(made, claims=tuple(claim if each is before else each for each in made.claims))
-            if isinstance(reply, Awaited):
+            if isinstance(reply, PendingReply):
                 for at, _, _ in some:
                     found[at] = None
         return found
 
-    def _unclear(self, made: Answer | None, reading: Reading) -> list[Claim]:
+    def _unclear(self, made: Answer | None, reading: ChunkReading) -> list[Claim]:
         """The claims that would be active, and that nobody understands alone."""
         return [
             claim
@@ -207,24 +209,24 @@ class _Work:
             and isinstance(judge(claim.candidate, reading.profile, lexicon=reading.lexicon), Accepted)
         ]
 
-    def _judged(self, part: Part, found: Answer | None) -> list[tuple[int, Judged]]:
+    def _judge_answer(self, part: ThreadPart, found: Answer | None) -> list[tuple[int, CandidateVerdict]]:
         if found is None:
             return []
         good = {each.candidate.id for each in found.claims if not each.refusal}
         claims = [
             (
                 each.ordinal,
-                Judged(
-                    candidate=with_end(each.candidate, self.workspace.zone),
+                CandidateVerdict(
+                    candidate=add_end(each.candidate, self.workspace.zone),
                     verdict=self._verdict(part.reading, each.candidate, each.refusal),
                 ),
             )
             for each in found.claims
             if not each.refusal or each.candidate.id not in good  # the same said twice, word for word, is no other claim
         ]
-        return [(place, _without_secrets(self.workspace, each)) for place, each in claims] + list(found.overruled)
+        return [(place, _refuse_secrets(self.workspace, each)) for place, each in claims] + list(found.overruled)
 
-    def _verdict(self, reading: Reading, candidate: Candidate, refusal: str) -> Verdict:
+    def _verdict(self, reading: ChunkReading, candidate: Candidate, refusal: str) -> Verdict:
         if refusal:
             return Refused(reason=refusal)
         if self._is_forgotten(candidate.content):
@@ -237,15 +239,15 @@ class _Work:
         return verdict if found_too or self.trusted or not isinstance(verdict, Accepted) else Held(reason=UNTRIED)
 
     def _is_forgotten(self, words: str) -> bool:
-        return bool(self.forgotten) and recognised(words, self.forgotten, self.workspace.store.key("forget"))
+        return bool(self.forgotten) and is_known_statement(words, self.forgotten, self.workspace.store.key("forget"))
 
-    def _signed(self, part: Part) -> str:
-        return f"{self.by}, {told(part.prompt)}"
+    def _format_pass_note(self, part: ThreadPart) -> str:
+        return f"{self.by}, {format_prompt_source(part.prompt)}"
 
-    def _note(
+    def _commit_answers(
         self,
-        own: Sequence[Part],
-        judged: Sequence[list[tuple[int, Judged]]],
+        own: Sequence[ThreadPart],
+        judged: Sequence[list[tuple[int, CandidateVerdict]]],
         answered: Sequence[bool],
         points: Sequence[list[Passage]],
     ) -> None:
@@ -260,7 +262,7 @@ class _Work:
                 self.heard.overruled += 1
         with self.workspace.store.transaction():
             if any(answered):
-                before = self.workspace.store.log.proposals_from(thread.id, start, MODEL)
+                before = self.workspace.store.log.thread_proposals(thread.id, start, MODEL)
                 kept = [
                     (each.ordinal, each.judged)
                     for each in before
@@ -268,30 +270,30 @@ class _Work:
                 ]
                 found = [each for one in judged for each in one]
                 span = Span(thread=thread.id, start=start, judged=(*found, *kept))
-                commit(self.workspace, self.run, thread, span, before=before, note=self._signed(own[0]))
+                commit_llm_proposals(self.workspace, self.run, thread, span, before=before, note=self._format_pass_note(own[0]))
                 for chunk, found_points in zip((each.reading.chunk for each in own), points, strict=True):
                     if chunk not in holes:
                         fresh = [each for each in found_points if not self._is_forgotten(each.text)]
-                        self.workspace.store.days.note_points(thread.id, chunk.start, chunk.stop, fresh)
-            self._progressed(thread, own, answered)
+                        self.workspace.store.days.save_points(thread.id, chunk.start, chunk.stop, fresh)
+            self._save_progress(thread, own, answered)
 
-    def _progressed(self, thread: Thread, own: Sequence[Part], answered: Sequence[bool]) -> None:
+    def _save_progress(self, thread: Thread, own: Sequence[ThreadPart], answered: Sequence[bool]) -> None:
         if thread.id in self.blocked:
             return
         first = next((part.reading.chunk for part, good in zip(own, answered, strict=True) if not good), None)
         if first is not None:
             self.blocked.add(thread.id)
-            self.workspace.store.archive.heard(thread.id, closed=first.start, seen=first.start)
+            self.workspace.store.archive.save_llm_progress(thread.id, closed=first.start, seen=first.start)
             return
         last = own[-1].reading.chunk
-        self.workspace.store.archive.heard(thread.id, closed=last.stop if last.closed else last.start, seen=last.stop)
+        self.workspace.store.archive.save_llm_progress(thread.id, closed=last.stop if last.closed else last.start, seen=last.stop)
 
 
 def _sessions_of(claims: Iterable[Claim]) -> list[str]:
     return [each.session for claim in claims for each in claim.candidate.evidence]
 
 
-def passages_of(part: Part, found: Answer | None, by: str) -> list[Passage]:
+def to_passages(part: ThreadPart, found: Answer | None, by: str) -> list[Passage]:
     """The points of a reply about a part, as they are stored; those that no time is known of belong to no day, and are left."""
     events = {each.key: (place, each) for place, each in part.reading.events.items()}
     made: list[Passage] = []
@@ -304,7 +306,7 @@ def passages_of(part: Part, found: Answer | None, by: str) -> list[Passage]:
             made.append(
                 Passage(
                     id=digest(str(part.thread.id), str(place), point.kind, point.text, size=7),
-                    form=Form.POINT,
+                    form=PassageForm.POINT,
                     kind=point.kind,
                     text=point.text,
                     at=max(times),
@@ -318,12 +320,12 @@ def passages_of(part: Part, found: Answer | None, by: str) -> list[Passage]:
     return made
 
 
-def told(prompt: Prompt) -> str:
+def format_prompt_source(prompt: Prompt) -> str:
     """A prompt in a few words: its version, and whose it is where it is not built in."""
     return f"prompt {prompt.version}{f' of {prompt.origin}' if prompt.overridden else ''}"
 
 
-def commit(
+def commit_llm_proposals(
     workspace: Workspace, run: Callable[[], int], thread: Thread, span: Span, *, before: Sequence[Proposal], note: str
 ) -> None:
     """Note what a model proposes of a thread, unless it is what it proposed ``before``. Raises StoreError."""
@@ -335,10 +337,10 @@ def commit(
     )
 
 
-def _without_secrets(workspace: Workspace, judged: Judged) -> Judged:
+def _refuse_secrets(workspace: Workspace, judged: CandidateVerdict) -> CandidateVerdict:
     """A candidate whose words hold a secret (one that a model guessed or put together) is refused, and kept without it."""
     words = judged.candidate.content
-    safe = redact(words, key=workspace.store.key("redaction"), more=scanner()).text
+    safe = redact(words, key=workspace.store.key("redaction"), more=load_scanner()).text
     if _REDACTED not in safe:
         return judged
-    return Judged(candidate=replace(judged.candidate, content=safe, artifacts=()), verdict=Refused(reason="secret"))
+    return CandidateVerdict(candidate=replace(judged.candidate, content=safe, artifacts=()), verdict=Refused(reason="secret"))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kept.profiles.lexicons import alternatives, number_words, word_list
+from kept.profiles.lexicons import join_alternatives, number_words, word_list
 
 _READ = 4_000
 _SCOPE = 3  # telling words behind a marker that it is said of
@@ -18,28 +18,28 @@ _ALIKE = 0.6  # share of the shorter clause's words from which two clauses say t
 _MANY = 6
 _OPENING = 60  # characters
 _HEADS = 2  # those that it is surely said of
-_JOINED = rf"\b(?:{alternatives('polarity', 'clause', spaced=True)})\b|{alternatives('polarity', 'clause', spaced=False)}"
+_JOINED = rf"\b(?:{join_alternatives('polarity', 'clause', spaced=True)})\b|{join_alternatives('polarity', 'clause', spaced=False)}"
 _CLAUSE = re.compile(rf"[,;.:!?—()\n、。，；！？]+|\s[-–]\s|{_JOINED}", re.IGNORECASE)
 # A word, or a character of a script without spaces; kana bend words and name little.
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[\u30a0-\u30ff]{2,}|(?![\u3040-\u9fff])[^\W_](?:(?![\u3040-\u9fff])[\w'’./@+-])*")
 
 
-def _markers(*names: str, end: str = r"(?![\w-])") -> str:
-    spaced, unspaced = ("|".join(alternatives("polarity", name, spaced=apart) for name in names) for apart in (True, False))
+def _marker_pattern(*names: str, end: str = r"(?![\w-])") -> str:
+    spaced, unspaced = ("|".join(join_alternatives("polarity", name, spaced=apart) for name in names) for apart in (True, False))
     return rf"(?:(?<![\w-])(?:{spaced.strip('|')}){end}|{unspaced.strip('|')})"
 
 
-_BACKWARD = re.compile(_markers("denies_back"), re.IGNORECASE)
-_DENIES = re.compile(_markers("denies", "denies_back"), re.IGNORECASE)
-_RESTRICTS = re.compile(_markers("restricts"), re.IGNORECASE)
-_GENERAL = re.compile(_markers("general"), re.IGNORECASE)
-_ALWAYS = re.compile(_markers("always"), re.IGNORECASE)
-_SOMETIMES = re.compile(_markers("sometimes"), re.IGNORECASE)
-_DEPENDS = re.compile(rf"[?？]|{_markers('depends')}", re.IGNORECASE)
+_BACKWARD = re.compile(_marker_pattern("denies_back"), re.IGNORECASE)
+_DENIES = re.compile(_marker_pattern("denies", "denies_back"), re.IGNORECASE)
+_RESTRICTS = re.compile(_marker_pattern("restricts"), re.IGNORECASE)
+_GENERAL = re.compile(_marker_pattern("general"), re.IGNORECASE)
+_ALWAYS = re.compile(_marker_pattern("always"), re.IGNORECASE)
+_SOMETIMES = re.compile(_marker_pattern("sometimes"), re.IGNORECASE)
+_DEPENDS = re.compile(rf"[?？]|{_marker_pattern('depends')}", re.IGNORECASE)
 # Verbs by which a person turns something down without a denial.
-_REJECTS = re.compile(_markers("rejects", end=r"\w*"), re.IGNORECASE)
+_REJECTS = re.compile(_marker_pattern("rejects", end=r"\w*"), re.IGNORECASE)
 # Denials in form that order what they are said of.
-_IDIOMS = re.compile(_markers("idioms"), re.IGNORECASE)
+_IDIOMS = re.compile(_marker_pattern("idioms"), re.IGNORECASE)
 # Words that name nothing a marker could be said of.
 _EMPTY = word_list("polarity", "empty") | word_list("polarity", "empty", spaced=False)
 _UNITS = number_words()
@@ -59,7 +59,7 @@ class _Marker:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Marked:
+class _MarkedText:
     """The telling words of a text clause by clause, and its markers."""
 
     clauses: tuple[frozenset[str], ...]
@@ -73,14 +73,14 @@ def opens_with_denial(text: str) -> bool:
     return any(markers.match(opening) is not None for markers in (_DENIES, _REJECTS))
 
 
-def distortion(claim: str, cited: Iterable[str], around: Iterable[str] = (), known: Iterable[str] = ()) -> str:
+def find_distortion(claim: str, cited: Iterable[str], around: Iterable[str] = (), known: Iterable[str] = ()) -> str:
     """How a claim turns the sentences it cites around: its polarity, its restriction or its numbers; empty where it does not.
 
     A number may also stand in the texts ``around`` them, and a clause speak of what else is ``known``; what a claim denies must
     stand in the sentences themselves.
     """
     sources = tuple(text[:_READ] for text in cited)
-    said, rests = _marked(claim[:_READ]), _marked("\n".join(sources))
+    said, rests = _parse_marked_text(claim[:_READ]), _parse_marked_text("\n".join(sources))
     whole = "\n".join(sources)
     words = frozenset[str]().union(*said.clauses)
     if said.denied and not (rests.denied or rests.restricted or _REJECTS.search(whole)):
@@ -94,16 +94,16 @@ def distortion(claim: str, cited: Iterable[str], around: Iterable[str] = (), kno
     spoken = frozenset[str]().union(*rests.clauses)
     if any(not each.heads & spoken for each in said.denied) and not rests.restricted:
         return "polarity"
-    near = spoken.union(*(clause for text in known for clause in _marked(text[:_READ]).clauses))
+    near = spoken.union(*(clause for text in known for clause in _parse_marked_text(text[:_READ]).clauses))
     if any(len(clause) > 2 and not clause & near for clause in said.clauses):
         return "extent"
-    if _turned(said.denied, rests, rests.denied) or _turned(rests.denied, said, said.denied):
+    if _is_reversed(said.denied, rests, rests.denied) or _is_reversed(rests.denied, said, said.denied):
         return "polarity"
-    if _turned(said.restricted, rests, rests.restricted) or _turned(rests.restricted, said, said.restricted):
+    if _is_reversed(said.restricted, rests, rests.restricted) or _is_reversed(rests.restricted, said, said.restricted):
         return "restriction"
     if _ALWAYS.search(claim) and _SOMETIMES.search(whole) and not _GENERAL.search(whole):
         return "restriction"
-    return "numbers" if _numbers_differ(claim, sources, tuple(around)) else ""
+    return "numbers" if _has_different_numbers(claim, sources, tuple(around)) else ""
 
 
 def is_qualified(rest: str) -> bool:
@@ -111,33 +111,33 @@ def is_qualified(rest: str) -> bool:
     return any(pattern.search(rest) for pattern in (_DENIES, _RESTRICTS, _SOMETIMES, _DEPENDS))
 
 
-def _turned(markers: Sequence[_Marker], other: _Marked, others: Sequence[_Marker]) -> bool:
+def _is_reversed(markers: Sequence[_Marker], other: _MarkedText, others: Sequence[_Marker]) -> bool:
     """Whether a clause of the other text says without a marker, in mostly the same words, what stands behind one here."""
     theirs = frozenset[str]().union(*(marker.scope for marker in others))
     return any(
-        not marker.scope & theirs and any(marker.heads & clause and _near(marker.clause, clause) for clause in other.clauses)
+        not marker.scope & theirs and any(marker.heads & clause and _is_near(marker.clause, clause) for clause in other.clauses)
         for marker in markers
     )
 
 
-def _near(left: frozenset[str], right: frozenset[str]) -> bool:
+def _is_near(left: frozenset[str], right: frozenset[str]) -> bool:
     common = len(left & right)
     return common >= _ALIKE * min(len(left), len(right)) and (2 * common >= min(len(left), _MANY) or (right <= left and common > 1))
 
 
 @lru_cache(maxsize=256)
-def _marked(text: str) -> _Marked:
+def _parse_marked_text(text: str) -> _MarkedText:
     clauses: list[frozenset[str]] = []
     denied: list[_Marker] = []
     restricted: list[_Marker] = []
     for clause in _clauses(_IDIOMS.sub(" ", text)):
-        spans = [(match.start(), match.end(), _telling(match[0])) for match in _TOKEN.finditer(clause)]
+        spans = [(match.start(), match.end(), _word_stem(match[0])) for match in _TOKEN.finditer(clause)]
         telling = [(start, end, word) for start, end, word in spans if word and not _is_marker(clause[start:end])]
         whole = frozenset(word for _, _, word in telling)
         clauses.append(whole)
         for pattern, marks in ((_DENIES, denied), (_RESTRICTS, restricted)):
             marks += [_marker(match, telling, whole) for match in pattern.finditer(clause)]
-    return _Marked(clauses=tuple(clauses), denied=tuple(denied), restricted=tuple(restricted))
+    return _MarkedText(clauses=tuple(clauses), denied=tuple(denied), restricted=tuple(restricted))
 
 
 def _marker(match: "re.Match[str]", telling: list[tuple[int, int, str]], clause: frozenset[str]) -> _Marker:
@@ -157,7 +157,7 @@ def _is_marker(token: str) -> bool:
     return any(pattern.fullmatch(token) for pattern in (_DENIES, _RESTRICTS, _ALWAYS))
 
 
-def _telling(token: str) -> str:
+def _word_stem(token: str) -> str:
     """The stem of a word that names something; empty for one that does not."""
     word = token.casefold().strip(".'’-/")
     if word in _EMPTY or not word or word.isdigit():
@@ -168,7 +168,7 @@ def _telling(token: str) -> str:
     return word
 
 
-def _numbers_differ(claim: str, sources: Iterable[str], around: Sequence[str]) -> bool:
+def _has_different_numbers(claim: str, sources: Iterable[str], around: Sequence[str]) -> bool:
     """Whether a claim holds a number that stands nowhere, or puts a cited one to other words than those it stands with."""
     cited = [pair for text in sources for pair in _numbers(text)]
     known = "\n".join(around)
@@ -192,7 +192,7 @@ def _numbers(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
     found: list[tuple[str, frozenset[str]]] = []
     for clause in _COUNTED.split(text):
         tokens = [match[0] for match in _TOKEN.finditer(clause)]
-        words = frozenset(word for token in tokens if (word := _telling(token)) and not _NUMBER.fullmatch(token))
+        words = frozenset(word for token in tokens if (word := _word_stem(token)) and not _NUMBER.fullmatch(token))
         numbers = [match[1] for match in _NUMBER.finditer(clause)] + [
             _UNITS[word] for token in tokens if (word := token.casefold()) in _UNITS
         ]

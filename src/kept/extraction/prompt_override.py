@@ -12,15 +12,15 @@ from kept import profiles
 from kept.core.errors import ConfigError, MissingError, StaleError, UsageError
 from kept.core.redact.check import refuse_secrets
 from kept.local import files, settings
-from kept.local.files import Content
+from kept.local.files import FileContent
 from kept.paths import Paths
 from kept.profiles.profile import Profile
-from kept.profiles.prompts import BUILT_IN, Prompt, composed, default, own_path, prompt
+from kept.profiles.prompts import BUILT_IN, Prompt, compose_prompt, default_prompt_text, load_prompt, user_prompt_path
 from kept.profiles.prompts.heading import with_category, without_category
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class InForce:
+class ActivePrompt:
     """The prompt in force for a profile, and where the user's own lies or would lie."""
 
     prompt: Prompt
@@ -28,7 +28,7 @@ class InForce:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Draft:
+class PromptState:
     """How the prompt of a profile stands, also where it cannot be followed (``problem`` says why, and ``prompt`` is None).
 
     ``text`` is what it says, ``origin`` the file it is from (or ``"built in"``), ``revision`` a hash of what a person saw.
@@ -48,107 +48,107 @@ class Draft:
         return self.origin != BUILT_IN
 
 
-def in_force(home: Paths, profile: str = "") -> InForce:
+def load_active_prompt(home: Paths, profile: str = "") -> ActivePrompt:
     """The prompt in force for a profile (the default one where none is named). Raises ConfigError."""
     usual = settings.load_settings(home.settings).profile
-    made = profiles.profile(profile or usual, home.config / "profiles")
-    found = prompt(made, root=home.root, config=home.config, default_profile=usual)
-    return InForce(prompt=found, own=own_path(made.id, home.config, default_profile=usual))
+    made = profiles.load_profile(profile or usual, home.config / "profiles")
+    found = load_prompt(made, root=home.root, config=home.config, default_profile=usual)
+    return ActivePrompt(prompt=found, own=user_prompt_path(made.id, home.config, default_profile=usual))
 
 
-def at_work(home: Paths) -> tuple[str, ...]:
+def active_profile_ids(home: Paths) -> tuple[str, ...]:
     """The ids of the profiles that the settings put to work, the default one first. Raises ConfigError."""
     found = settings.load_settings(home.settings)
     return tuple(dict.fromkeys((found.profile, *found.profiles, *(each.profile for each in found.use))))
 
 
-def look(home: Paths, profile: str = "") -> Draft:
+def load_prompt_state(home: Paths, profile: str = "") -> PromptState:
     """How the prompt of a profile stands, whatever is wrong with it. Raises ConfigError for settings or a profile that cannot be
     read.
     """
     usual = settings.load_settings(home.settings).profile
-    made = profiles.profile(profile or usual, home.config / "profiles")
-    own = own_path(made.id, home.config, default_profile=usual)
+    made = profiles.load_profile(profile or usual, home.config / "profiles")
+    own = user_prompt_path(made.id, home.config, default_profile=usual)
     try:
-        found = prompt(made, root=home.root, config=home.config, default_profile=usual)
+        found = load_prompt(made, root=home.root, config=home.config, default_profile=usual)
     except ConfigError as error:
         path = Path(error.where.split(", category ")[0])  # of the file, whichever part of it is wrong
-        text = files.read(path).data.decode("utf-8", "replace")
-        return Draft(
+        text = files.read_file(path).data.decode("utf-8", "replace")
+        return PromptState(
             profile=made, own=own, text=text, origin=str(path), revision=_revision(path, text), prompt=None, problem=str(error)
         )
     revision = _revision(Path(found.origin) if found.overridden else None, found.text)
-    return Draft(profile=made, own=own, text=found.text, origin=found.origin, revision=revision, prompt=found)
+    return PromptState(profile=made, own=own, text=found.text, origin=found.origin, revision=revision, prompt=found)
 
 
 def _revision(path: Path | None, text: str) -> str:
-    content = files.read(path) if path else files.content_of(text.encode("utf-8", "replace"))
+    content = files.read_file(path) if path else files.to_content(text.encode("utf-8", "replace"))
     return content.stamp.digest
 
 
-def begin(home: Paths, profile: str = "") -> Path:
+def create_own_prompt(home: Paths, profile: str = "") -> Path:
     """The file of the user's own prompt, which begins as a copy of the one in force. Raises ConfigError, ChangedError."""
-    own = _own(home, profile)
+    own = _own_prompt_path(home, profile)
     if not own.exists():
-        files.write(own, in_force(home, profile).prompt.text.encode(), expect=files.MISSING, root=home.root)
+        files.write_if_unchanged(own, load_active_prompt(home, profile).prompt.text.encode(), expect=files.MISSING, root=home.root)
     return own
 
 
-def save(home: Paths, profile: str, text: str, *, if_match: str) -> Draft:
+def save(home: Paths, profile: str, text: str, *, if_match: str) -> PromptState:
     """Make a text the user's own prompt, in the place of the one whose revision was seen; what was there before is put aside.
 
     Raises StaleError where it is another by now, ConfigError where the text cannot be followed (nothing is changed), ChangedError.
     """
-    draft = _seen(home, profile, if_match)
-    before = files.read(draft.own)
-    _followed(draft, text)
+    draft = _check_revision(home, profile, if_match)
+    before = files.read_file(draft.own)
+    _validate_prompt(draft, text)
     if before.stamp != files.MISSING and before.data.decode("utf-8", "replace") != text:
-        files.put_aside(draft.own, into=home.state / "prompts")
-    _put(home, draft, text, before)
-    return look(home, profile)
+        files.copy_to_quarantine(draft.own, into=home.state / "prompts")
+    _write_prompt(home, draft, text, before)
+    return load_prompt_state(home, profile)
 
 
-def _seen(home: Paths, profile: str, if_match: str) -> Draft:
-    draft = look(home, profile)
+def _check_revision(home: Paths, profile: str, if_match: str) -> PromptState:
+    draft = load_prompt_state(home, profile)
     if draft.revision != if_match:
         raise StaleError("the prompt was changed meanwhile", where=draft.origin, hint="nothing was saved; look, then say again")
     return draft
 
 
-def _followed(draft: Draft, text: str) -> None:
+def _validate_prompt(draft: PromptState, text: str) -> None:
     """Raise ConfigError where a prompt with that text could not be followed."""
     if not text.strip():
         raise ConfigError("the prompt is empty", where=str(draft.own), hint="reset it to go back to the built-in one")
-    composed(draft.profile, text, str(draft.own))
+    compose_prompt(draft.profile, text, str(draft.own))
 
 
-def _put(home: Paths, draft: Draft, text: str, before: Content) -> None:
+def _write_prompt(home: Paths, draft: PromptState, text: str, before: FileContent) -> None:
     refuse_secrets(text, before=before.data.decode("utf-8", "replace"), where=str(draft.own))
-    files.write(draft.own, text.encode("utf-8", "replace"), expect=before.stamp, root=home.root)
+    files.write_if_unchanged(draft.own, text.encode("utf-8", "replace"), expect=before.stamp, root=home.root)
 
 
-def declare(home: Paths, profile: str, name: str, told: Mapping[str, str | bool], *, if_match: str) -> Draft:
+def declare_category(home: Paths, profile: str, name: str, told: Mapping[str, str | bool], *, if_match: str) -> PromptState:
     """Declare a category in the user's own prompt, which begins with it where there was none yet. Raises as :func:`save`,
     UsageError.
     """
     if not name.strip():
         raise UsageError("a category needs a name", hint="letters, digits and _")
-    return save(home, profile, with_category(_mendable(home, profile), name.strip(), told), if_match=if_match)
+    return save(home, profile, with_category(_load_valid_text(home, profile), name.strip(), told), if_match=if_match)
 
 
-def withdraw(home: Paths, profile: str, name: str, *, if_match: str) -> Draft:
+def remove_category(home: Paths, profile: str, name: str, *, if_match: str) -> PromptState:
     """Take a category out of the user's own prompt; memories of it stay. Raises as :func:`save`, MissingError where it has none
     such.
     """
-    text = _mendable(home, profile)
+    text = _load_valid_text(home, profile)
     left = without_category(text, name)
     if left == text:
         raise MissingError(f"the prompt declares no category {name!r}", where=profile)
     return save(home, profile, left, if_match=if_match)
 
 
-def _mendable(home: Paths, profile: str) -> str:
-    draft = look(home, profile)
+def _load_valid_text(home: Paths, profile: str) -> str:
+    draft = load_prompt_state(home, profile)
     if draft.prompt is None:
         raise ConfigError(
             "the prompt cannot be followed as it is", where=draft.origin, hint=f"mend its text first: {draft.problem}"
@@ -156,29 +156,29 @@ def _mendable(home: Paths, profile: str) -> str:
     return draft.text
 
 
-def put_away(home: Paths, profile: str = "", *, if_match: str = "") -> Path:
+def remove_own_prompt(home: Paths, profile: str = "", *, if_match: str = "") -> Path:
     """Take the user's own prompt out of force; where it was copied to.
 
     Raises UsageError where there is none, StaleError where it is not of the revision ``if_match`` (empty: any), ConfigError,
     ChangedError.
     """
-    own = _own(home, profile)
-    content = files.read(own)
+    own = _own_prompt_path(home, profile)
+    content = files.read_file(own)
     if content.stamp == files.MISSING:
         raise UsageError("there is no prompt of your own", where=str(own))
     if if_match not in ("", content.stamp.digest):
         raise StaleError("the prompt was changed meanwhile", where=str(own), hint="nothing was changed; look, then say again")
-    kept = files.put_aside(own, into=home.state / "prompts")
-    files.remove(own, expect=content.stamp, root=home.root)
+    kept = files.copy_to_quarantine(own, into=home.state / "prompts")
+    files.delete_if_unchanged(own, expect=content.stamp, root=home.root)
     return kept
 
 
-def _own(home: Paths, profile: str) -> Path:
+def _own_prompt_path(home: Paths, profile: str) -> Path:
     usual = settings.load_settings(home.settings).profile
-    return own_path(profile or usual, home.config, default_profile=usual)
+    return user_prompt_path(profile or usual, home.config, default_profile=usual)
 
 
-def difference(found: InForce | Draft) -> tuple[str, ...]:
+def difference(found: ActivePrompt | PromptState) -> tuple[str, ...]:
     """The lines of a unified diff from the built-in prompt to the one in force; none where they are the same."""
-    text, origin = (found.text, found.origin) if isinstance(found, Draft) else (found.prompt.text, found.prompt.origin)
-    return tuple(unified_diff(default().splitlines(), text.splitlines(), "built in", origin, lineterm=""))
+    text, origin = (found.text, found.origin) if isinstance(found, PromptState) else (found.prompt.text, found.prompt.origin)
+    return tuple(unified_diff(default_prompt_text().splitlines(), text.splitlines(), "built in", origin, lineterm=""))

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kept.core.event import Event
-from kept.core.memory import Accepted, Held, Judged
-from kept.extraction.extract_threads import Within, overlaps
-from kept.extraction.questions import SURE, Chunk, Excerpt, Hint, Reading, chunks, hints, is_told, question
+from kept.core.memory import Accepted, CandidateVerdict, Held
+from kept.extraction.extract_threads import Within, has_events_within
+from kept.extraction.questions import SURE, Chunk, ChunkReading, Excerpt, Hint, build_question_ask, chunks, hints, is_worth_asking
 from kept.llm.ask import Ask
-from kept.llm.room import Room
-from kept.profiles.language import lexicon_of
+from kept.llm.room import TokenLimits
+from kept.profiles.language import choose_lexicon
 from kept.profiles.profile import Occasion, Profile
 from kept.profiles.prompts import Prompt
 from kept.store.values import Thread
@@ -23,14 +23,14 @@ LOOKBACK = 50
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
+class ThreadPart:
     """A chunk of a thread, and with what a reply about it is read.
 
     ``told`` says whether it is worth a question: a part in which nobody typed anything is not.
     """
 
     thread: Thread
-    reading: Reading
+    reading: ChunkReading
     prompt: Prompt
     told: bool = True
 
@@ -44,7 +44,7 @@ class Part:
 class Question:
     """Parts that are settled together, and what is asked about those that are told (None where none is)."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ThreadPart, ...]
     ask: Ask | None
 
 
@@ -53,18 +53,18 @@ def profile_of(workspace: Workspace, thread: Thread) -> Profile:
     return workspace.profile_for(thread.source, thread.project, thread.path)
 
 
-def questions(workspace: Workspace, waiting: Iterable[tuple[Thread, int]], room: Room) -> Iterator[Question]:
+def questions(workspace: Workspace, waiting: Iterable[tuple[Thread, int]], room: TokenLimits) -> Iterator[Question]:
     """What is asked about threads from an ordinal of each on, in order: small parts of the same prompt in one question.
 
     The one plan of what is asked: estimates count it, runs ask it. Raises StoreError, ConfigError.
     """
     found = (part for thread, closed in waiting for part in parts(workspace, thread, closed, limit=room.part))
-    return (Question(parts=some, ask=asked(some, room)) for some in together(found, room))
+    return (Question(parts=some, ask=build_parts_ask(some, room)) for some in group_parts(found, room))
 
 
-def together(found: Iterable[Part], room: Room) -> Iterator[tuple[Part, ...]]:
+def group_parts(found: Iterable[ThreadPart], room: TokenLimits) -> Iterator[tuple[ThreadPart, ...]]:
     """The parts one after another, as many as one question has room for; only the first may need what stands before it."""
-    some: list[Part] = []
+    some: list[ThreadPart] = []
     weight, prompt = 0, ""
     for part in found:
         size = part.excerpt.weight if part.told else 0
@@ -77,19 +77,19 @@ def together(found: Iterable[Part], room: Room) -> Iterator[tuple[Part, ...]]:
         yield tuple(some)
 
 
-def asked(some: Sequence[Part], room: Room) -> Ask | None:
+def build_parts_ask(some: Sequence[ThreadPart], room: TokenLimits) -> Ask | None:
     """What is asked about some parts; nothing about those in which nobody typed anything."""
     told = [part for part in some if part.told]
     about = [part.thread.session for part in told]
-    return question([part.excerpt for part in told], told[0].prompt, about=about, most=room.reply) if told else None
+    return build_question_ask([part.excerpt for part in told], told[0].prompt, about=about, most=room.reply) if told else None
 
 
-def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int) -> Iterator[Part]:
+def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int) -> Iterator[ThreadPart]:
     """The chunks of a thread from the ordinal ``closed`` on, in order. Raises StoreError, ConfigError."""
     profile = profile_of(workspace, thread)
-    prompt = workspace.prompt(profile)
+    prompt = workspace.extraction_prompt(profile)
     scope = workspace.scope(thread.project, thread.path)
-    proposed = [each.judged for each in workspace.store.log.proposals_from(thread.id, 0)]
+    proposed = [each.judged for each in workspace.store.log.thread_proposals(thread.id, 0)]
     place = closed
     while place < thread.events:
         base, stop = max(0, place - LOOKBACK), min(place + WINDOW, thread.events)
@@ -98,25 +98,25 @@ def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int) -> I
         usable = found if stop == thread.events else [each for each in found if each.closed] or found
         shown = {base + number: event for number, event in enumerate(events)}
         for each in usable:
-            near = _near(shown, each)
-            reading = Reading(
+            near = _events_near(shown, each)
+            reading = ChunkReading(
                 chunk=each,
                 events=near,
                 hints=_hints(each, shown, proposed),
                 profile=profile,
-                lexicon=lexicon_of(tuple(near.values()), profile.languages),
+                lexicon=choose_lexicon(tuple(near.values()), profile.languages),
                 scope=scope,
             )
-            told = any(is_told(near[place]) for place in range(each.start, each.stop))
-            yield Part(thread=thread, reading=reading, prompt=prompt, told=told)
+            told = any(is_worth_asking(near[place]) for place in range(each.start, each.stop))
+            yield ThreadPart(thread=thread, reading=reading, prompt=prompt, told=told)
         place = usable[-1].stop
 
 
-def _near(shown: dict[int, Event], chunk: Chunk) -> dict[int, Event]:
+def _events_near(shown: dict[int, Event], chunk: Chunk) -> dict[int, Event]:
     return {place: shown[place] for place in range(chunk.start - LOOKBACK, chunk.stop) if place in shown}
 
 
-def _hints(chunk: Chunk, shown: dict[int, Event], proposed: Iterable[Judged]) -> tuple[Hint, ...]:
+def _hints(chunk: Chunk, shown: dict[int, Event], proposed: Iterable[CandidateVerdict]) -> tuple[Hint, ...]:
     """What rules are nearly sure of in a chunk: by the last event it rests on."""
     places = {shown[place].key: place for place in range(chunk.start, chunk.stop)}
     found = []
@@ -128,14 +128,18 @@ def _hints(chunk: Chunk, shown: dict[int, Event], proposed: Iterable[Judged]) ->
     return hints([each for _, each in sorted(found, key=lambda each: (each[0], each[1].id))])
 
 
-def pending(
+def list_pending_threads(
     workspace: Workspace, *, force: bool = False, within: Within | None = None, occasion: Occasion = Occasion.NIGHTLY
 ) -> list[tuple[Thread, int]]:
     """The threads a run asks about, and from where on, those of a profile together: they share questions. Raises StoreError."""
-    waiting = tuple((each, 0) for each in workspace.store.archive.threads()) if force else workspace.store.archive.unheard()
+    waiting = (
+        tuple((each, 0) for each in workspace.store.archive.threads())
+        if force
+        else workspace.store.archive.list_threads_pending_llm()
+    )
     by_profile: dict[str, list[tuple[Thread, int]]] = {}
     for each, closed in waiting:
         profile = profile_of(workspace, each)
-        if (within is None or overlaps(each, within)) and profile.when.on(occasion):
+        if (within is None or has_events_within(each, within)) and profile.when.on(occasion):
             by_profile.setdefault(profile.id, []).append((each, closed))
     return [each for threads in by_profile.values() for each in threads]

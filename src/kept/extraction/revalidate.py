@@ -5,71 +5,75 @@ from dataclasses import replace
 
 from kept.core.codec import digest
 from kept.core.event import Author
-from kept.core.memory import UNDERSTOOD, Judged, Refused
-from kept.extraction.llm_extraction import commit
-from kept.extraction.questions.support import verbatim
+from kept.core.memory import UNDERSTOOD, CandidateVerdict, Refused
+from kept.extraction.llm_extraction import commit_llm_proposals
+from kept.extraction.questions.support import find_verbatim
 from kept.store.values import MODEL, Proposal, Span, Thread
 from kept.workspace import Workspace
 
 
-def recheck(workspace: Workspace, run: Callable[[], int], threads: Iterable[Thread]) -> None:
+def revalidate_threads(workspace: Workspace, run: Callable[[], int], threads: Iterable[Thread]) -> None:
     """Refuse what a model proposed of threads that changed, where its words are no longer there or were taken back. Raises
     StoreError.
     """
     for thread in threads:
         with workspace.store.transaction():
-            before = workspace.store.log.proposals_from(thread.id, 0, MODEL)
-            after = tuple((each.ordinal, _rechecked(workspace, thread, each)) for each in before)
+            before = workspace.store.log.thread_proposals(thread.id, 0, MODEL)
+            after = tuple((each.ordinal, _revalidate_proposal(workspace, thread, each)) for each in before)
             if before:
-                commit(
+                commit_llm_proposals(
                     workspace,
                     run,
                     thread,
                     Span(thread=thread.id, start=0, judged=after),
                     before=before,
-                    note=_note(workspace, before),
+                    note=_last_pass_note(workspace, before),
                 )
 
 
-def _rechecked(workspace: Workspace, thread: Thread, proposal: Proposal) -> Judged:
+def _revalidate_proposal(workspace: Workspace, thread: Thread, proposal: Proposal) -> CandidateVerdict:
     judged = proposal.judged
     if isinstance(judged.verdict, Refused):
         return judged
     (anchor,) = workspace.store.archive.events(thread.id, proposal.ordinal, proposal.ordinal + 1) or (None,)
     events = [workspace.store.archive.event(each.event) for each in judged.candidate.evidence]
     stands = all(
-        event is not None and verbatim(one.quote, event) for one, event in zip(judged.candidate.evidence, events, strict=True)
+        event is not None and find_verbatim(one.quote, event) for one, event in zip(judged.candidate.evidence, events, strict=True)
     )
     if stands and anchor is not None and anchor.author is not Author.ABANDONED:
         return judged
     return replace(judged, verdict=Refused(reason="no longer said"))
 
 
-def _note(workspace: Workspace, proposals: Sequence[Proposal]) -> str:
+def _last_pass_note(workspace: Workspace, proposals: Sequence[Proposal]) -> str:
     """Which model proposed them, by which prompt: of the last pass that did."""
     last = max((each.pass_id for each in proposals), default=0)
     return next((each.note for each in workspace.store.log.passes(only=[last])), "")
 
 
-def moved(workspace: Workspace, run: int, thread: Thread, renamed: dict[str, Judged], scopes: tuple[str, str]) -> dict[str, Judged]:
+def move_proposals(
+    workspace: Workspace, run: int, thread: Thread, renamed: dict[str, CandidateVerdict], scopes: tuple[str, str]
+) -> dict[str, CandidateVerdict]:
     """Bring what a model proposed of a thread from one scope to another, inside a transaction; what each became, by its old id.
 
     ``renamed`` says what the candidates of the rules became. Raises StoreError.
     """
-    before = workspace.store.log.proposals_from(thread.id, 0, MODEL)
-    after = [(each.ordinal, _moved(workspace, thread, each, renamed, scopes)) for each in before]
-    commit(
+    before = workspace.store.log.thread_proposals(thread.id, 0, MODEL)
+    after = [(each.ordinal, _move_proposal(workspace, thread, each, renamed, scopes)) for each in before]
+    commit_llm_proposals(
         workspace,
         lambda: run,
         thread,
         Span(thread=thread.id, start=0, judged=tuple(after)),
         before=before,
-        note=_note(workspace, before),
+        note=_last_pass_note(workspace, before),
     )
     return {old.judged.candidate.id: new for old, (_, new) in zip(before, after, strict=True)}
 
 
-def _moved(workspace: Workspace, thread: Thread, proposal: Proposal, renamed: dict[str, Judged], scopes: tuple[str, str]) -> Judged:
+def _move_proposal(
+    workspace: Workspace, thread: Thread, proposal: Proposal, renamed: dict[str, CandidateVerdict], scopes: tuple[str, str]
+) -> CandidateVerdict:
     judged, each = proposal.judged, proposal.judged.candidate
     if each.trigger != UNDERSTOOD:
         return replace(judged, candidate=renamed[each.id].candidate) if each.id in renamed else judged

@@ -7,7 +7,7 @@ only on the events to its left and on the event that opens it, so a session that
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kept.core.event import Author, Event, Kind
+from kept.core.event import Author, Event, EventKind
 from kept.profiles.profile import Buffer
 
 # An exchange is torn only beyond this many times the buffer's most, so that memory stays bounded.
@@ -34,7 +34,7 @@ def segment(events: Sequence[Event], buffer: Buffer) -> tuple[Episode, ...]:
     episodes: list[Episode] = []
     start = 0
     for index in range(1, len(events)):
-        if _opens(events, start, index, buffer):
+        if _is_episode_start(events, start, index, buffer):
             episodes.append(Episode(start=start, stop=index, closed=True))
             start = index
     if events:
@@ -42,13 +42,13 @@ def segment(events: Sequence[Event], buffer: Buffer) -> tuple[Episode, ...]:
     return tuple(episodes)
 
 
-def _opens(events: Sequence[Event], start: int, index: int, buffer: Buffer) -> bool:
+def _is_episode_start(events: Sequence[Event], start: int, index: int, buffer: Buffer) -> bool:
     event, size = events[index], index - start
-    if event.kind is Kind.PROMPT and event.author is Author.HUMAN:
-        return size >= max(1, buffer.most) or (size >= buffer.least and _pause(events[index - 1], event, buffer.seconds))
+    if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
+        return size >= max(1, buffer.most) or (size >= buffer.least and _has_pause(events[index - 1], event, buffer.seconds))
     limit = max(1, buffer.most) * TEAR
-    return size >= limit + GRACE or (size >= limit and event.kind is not Kind.TOOL_OUTPUT)
+    return size >= limit + GRACE or (size >= limit and event.kind is not EventKind.TOOL_OUTPUT)
 
 
-def _pause(before: Event, after: Event, seconds: int) -> bool:
+def _has_pause(before: Event, after: Event, seconds: int) -> bool:
     return before.at is None or after.at is None or (after.at - before.at).total_seconds() > seconds

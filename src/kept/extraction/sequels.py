@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from kept.core.event import Event
-from kept.core.memory import Actor, Judged, Verdict
-from kept.extraction.rules.fixes import left_failing
-from kept.extraction.rules.fixes import propose_across as fixes_across
-from kept.extraction.verdicts import Rules, judged, rules_for, texts
-from kept.profiles.language import lexicon_of
+from kept.core.memory import Actor, CandidateVerdict, Verdict
+from kept.extraction.rules.fixes import has_open_failure
+from kept.extraction.rules.fixes import propose_fixes_across as fixes_across
+from kept.extraction.verdicts import Rules, judge_candidate, rules_for, texts_by_key
+from kept.profiles.language import choose_lexicon
 from kept.store.values import SEQUEL, Draft, Span, Thread
 from kept.workspace import Workspace
 
@@ -25,7 +25,7 @@ _KNOWN = 10_000
 
 
 @dataclass(kw_only=True, slots=True)
-class Sequels:
+class SessionPairing:
     """The pairing of sessions under way; ``coming`` are the threads that are paired when it is their turn."""
 
     workspace: Workspace
@@ -35,28 +35,30 @@ class Sequels:
     _failing: dict[tuple[int, int], bool] = field(default_factory=dict)
     _verdicts: list[Verdict] = field(default_factory=list)
 
-    def fresh(self) -> list[Verdict]:
+    def take_new_verdicts(self) -> list[Verdict]:
         """The verdicts on what was found since this was asked last."""
         found, self._verdicts = self._verdicts, []
         return found
 
-    def take(self, thread: Thread) -> None:
+    def pair_thread(self, thread: Thread) -> None:
         """Pair a thread with those before it, and those after it anew, inside a transaction. Raises StoreError."""
         self.coming.discard(thread.id)
         begun, ended = thread.first_at, thread.last_at
         if not thread.project or begun is None or ended is None:
             return
         self._pair(thread, begun)
-        for each in tuple(self._following(thread, begun, ended)):
+        for each in tuple(self._later_threads(thread, begun, ended)):
             if each.id not in self.coming and each.first_at is not None:
                 self._pair(each, each.first_at)
 
-    def _following(self, thread: Thread, begun: datetime, ended: datetime) -> Iterator[Thread]:
+    def _later_threads(self, thread: Thread, begun: datetime, ended: datetime) -> Iterator[Thread]:
         """The threads that may have this one before them: all that began while it ran, and those after it up to the third that
         ended.
         """
         seen: list[datetime] = []
-        for each in self.workspace.store.archive.begun(self._near(thread), begun, ended + REACH):
+        for each in self.workspace.store.archive.threads_started_between(
+            self._directories_of_project(thread), begun, ended + REACH
+        ):
             if each.first_at is None or each.last_at is None:
                 continue
             if sum(ended < last < each.first_at for last in seen) >= SESSIONS:
@@ -65,7 +67,7 @@ class Sequels:
             if each.id != thread.id:
                 yield each
 
-    def _near(self, thread: Thread) -> tuple[str, ...]:
+    def _directories_of_project(self, thread: Thread) -> tuple[str, ...]:
         """The working directories of a thread's project."""
         if not self._directories:
             by_scope: dict[str, list[str]] = {}
@@ -76,9 +78,11 @@ class Sequels:
         return self._directories.get(self.workspace.scope(thread.project, thread.path), (thread.project,))
 
     def _pair(self, thread: Thread, begun: datetime) -> None:
-        before = self.workspace.store.log.proposals_from(thread.id, 0, SEQUEL)
-        rules = rules_for(self.workspace, thread, self.workspace.store.log.forgotten(), self.workspace.store.key("forget"))
-        judged = tuple(self._judged(thread, begun, rules))
+        before = self.workspace.store.log.thread_proposals(thread.id, 0, SEQUEL)
+        rules = rules_for(
+            self.workspace, thread, self.workspace.store.log.forgotten_fingerprints(), self.workspace.store.key("forget")
+        )
+        judged = tuple(self._judge_fixes(thread, begun, rules))
         was = tuple((each.ordinal, each.judged) for each in before)
         if was == judged:
             return
@@ -93,34 +97,36 @@ class Sequels:
         )
         self.workspace.store.log.commit(draft)
 
-    def _judged(self, thread: Thread, begun: datetime, rules: Rules) -> Iterator[tuple[int, Judged]]:
-        earlier = self._earlier(thread, begun)
-        if not any(self._fails(each) for each in earlier):
+    def _judge_fixes(self, thread: Thread, begun: datetime, rules: Rules) -> Iterator[tuple[int, CandidateVerdict]]:
+        earlier = self._earlier_threads(thread, begun)
+        if not any(self._is_left_failing(each) for each in earlier):
             return
         events = self.workspace.store.archive.events(thread.id, 0, EVENTS)
         known = {each.key for each in events}
         ends = {
-            event.key: event for each in earlier for event in self._end(each) if event.key not in known
+            event.key: event for each in earlier for event in self._last_events(each) if event.key not in known
         }  # a copy tells it again
         before = tuple(ends.values())
         both = (*before, *events)
-        words = lexicon_of(events, rules.profile.languages)
-        by_key, said = {each.key: each for each in both}, texts(both)
+        words = choose_lexicon(events, rules.profile.languages)
+        by_key, said = {each.key: each for each in both}, texts_by_key(both)
         for place, candidate in fixes_across(before, events, profile=rules.profile, scope=lambda _: rules.scope):
-            yield place, judged(rules, candidate, by_key, said, words)
+            yield place, judge_candidate(rules, candidate, by_key, said, words)
 
-    def _earlier(self, thread: Thread, begun: datetime) -> tuple[Thread, ...]:
+    def _earlier_threads(self, thread: Thread, begun: datetime) -> tuple[Thread, ...]:
         """The sessions before a thread, the latest last; copies of the thread itself are none."""
-        found = self.workspace.store.archive.ended(self._near(thread), begun - REACH, begun, SESSIONS)
+        found = self.workspace.store.archive.threads_ended_between(
+            self._directories_of_project(thread), begun - REACH, begun, SESSIONS
+        )
         return tuple(each for each in reversed(found) if each.session != thread.session)
 
-    def _fails(self, thread: Thread) -> bool:
+    def _is_left_failing(self, thread: Thread) -> bool:
         at = (thread.id, thread.events)
         if at not in self._failing:
             if len(self._failing) >= _KNOWN:
                 self._failing.clear()
-            self._failing[at] = left_failing(self._end(thread))
+            self._failing[at] = has_open_failure(self._last_events(thread))
         return self._failing[at]
 
-    def _end(self, thread: Thread) -> tuple[Event, ...]:
+    def _last_events(self, thread: Thread) -> tuple[Event, ...]:
         return self.workspace.store.archive.events(thread.id, max(0, thread.events - EVENTS), thread.events)

@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from kept.core.event import Author, Event, Kind
-from kept.core.fingerprint import recognised
+from kept.core.event import Author, Event, EventKind
+from kept.core.fingerprint import is_known_statement
 from kept.core.lexicon import Lexicon
-from kept.core.memory import Accepted, Candidate, Evidence, Judged, Memory, Refused, Verdict
+from kept.core.memory import Accepted, Candidate, CandidateVerdict, Evidence, Memory, Refused, Verdict
 from kept.core.redact import redact
 from kept.core.spans import typed_text
 from kept.core.text import normal_form
-from kept.extraction.expiry import with_end
-from kept.extraction.gate import grounded, judge
-from kept.extraction.rules.assertion import WITHDRAWN, retracts
+from kept.extraction.expiry import add_end
+from kept.extraction.gate import is_grounded, judge
+from kept.extraction.rules.assertion import WITHDRAWN, is_retraction
 from kept.profiles.profile import Profile
 from kept.sources.entries import ENTRY
 from kept.store.values import Thread
@@ -47,7 +47,7 @@ def rules_for(workspace: Workspace, thread: Thread, forgotten: frozenset[str], k
     profile = workspace.profile_for(thread.source, thread.project, thread.path)
     scope = workspace.scope(thread.project, thread.path)
     told = (
-        frozenset(normal_form(each.content) for each in workspace.store.log.memories() if _is_elsewhere(each, profile, scope))
+        frozenset(normal_form(each.content) for each in workspace.store.log.memories() if _is_in_other_scope(each, profile, scope))
         if thread.source == ENTRY
         else frozenset()
     )
@@ -55,60 +55,62 @@ def rules_for(workspace: Workspace, thread: Thread, forgotten: frozenset[str], k
     return Rules(profile=profile, scope=scope, forgotten=forgotten, key=key, zone=workspace.zone, handover=handover, told=told)
 
 
-def _is_elsewhere(memory: Memory, profile: Profile, scope: str) -> bool:
+def _is_in_other_scope(memory: Memory, profile: Profile, scope: str) -> bool:
     return bool(memory.content) and memory.profile == profile.id and memory.scope != scope
 
 
 def verdict_on(rules: Rules, candidate: Candidate, said: Mapping[str, str], words: Lexicon) -> Verdict:
     """The verdict on a candidate: the gate's, unless it was forgotten, or rests on words that are not there."""
-    if rules.forgotten and recognised(candidate.content, rules.forgotten, rules.key):
+    if rules.forgotten and is_known_statement(candidate.content, rules.forgotten, rules.key):
         return FORGOTTEN
     if normal_form(candidate.content) in rules.told:
         return TOLD
     verdict = judge(candidate, rules.profile, lexicon=words)
-    return Refused(reason="ungrounded") if isinstance(verdict, Accepted) and not grounded(candidate, said) else verdict
+    return Refused(reason="ungrounded") if isinstance(verdict, Accepted) and not is_grounded(candidate, said) else verdict
 
 
-def judged(rules: Rules, candidate: Candidate, by_key: Mapping[str, Event], said: Mapping[str, str], words: Lexicon) -> Judged:
+def judge_candidate(
+    rules: Rules, candidate: Candidate, by_key: Mapping[str, Event], said: Mapping[str, str], words: Lexicon
+) -> CandidateVerdict:
     """A candidate with its evidence told where it stands, and the verdict on it. What looks like a secret once its words stand
     together is refused, and not even listed in the clear; of what was forgotten no word is noted.
     """
-    found = with_end(located(candidate, by_key), rules.zone)
+    found = add_end(locate_evidence(candidate, by_key), rules.zone)
     clean = redact(found.content, key=rules.key)
     if clean.found:
-        return Judged(candidate=replace(found, content=clean.text), verdict=Refused(reason="secret"))
+        return CandidateVerdict(candidate=replace(found, content=clean.text), verdict=Refused(reason="secret"))
     if _is_retracted(found, by_key):  # noted in the candidate: a model that confirms it has it judged again
         found = replace(found, doubt=found.doubt or WITHDRAWN)
     verdict = verdict_on(rules, found, said, words)
-    return Judged(candidate=_wordless(found) if verdict == FORGOTTEN else found, verdict=verdict)
+    return CandidateVerdict(candidate=_strip_words(found) if verdict == FORGOTTEN else found, verdict=verdict)
 
 
 def _is_retracted(candidate: Candidate, by_key: Mapping[str, Event]) -> bool:
     """Whether the prompt after one that a candidate cites takes it back."""
-    prompts = [event for event in by_key.values() if event.kind is Kind.PROMPT and event.author is Author.HUMAN]
+    prompts = [event for event in by_key.values() if event.kind is EventKind.PROMPT and event.author is Author.HUMAN]
     cited = {each.event for each in candidate.evidence}
-    return any(before.key in cited and retracts(typed_text(after)) for before, after in pairwise(prompts))
+    return any(before.key in cited and is_retraction(typed_text(after)) for before, after in pairwise(prompts))
 
 
-def _wordless(candidate: Candidate) -> Candidate:
+def _strip_words(candidate: Candidate) -> Candidate:
     """What is left of a candidate that says what was forgotten: that there was one, and where."""
     evidence = tuple(replace(each, quote="") for each in candidate.evidence)
     return replace(candidate, content="", subject="", about="", artifacts=(), evidence=evidence)
 
 
-def located(candidate: Candidate, by_key: Mapping[str, Event]) -> Candidate:
+def locate_evidence(candidate: Candidate, by_key: Mapping[str, Event]) -> Candidate:
     """The candidate with its evidence told where it stands: session, file, time, author and trust are those of the cited event."""
-    evidence = tuple(_at(each, by_key[each.event]) if each.event in by_key else each for each in candidate.evidence)
+    evidence = tuple(_locate_quote(each, by_key[each.event]) if each.event in by_key else each for each in candidate.evidence)
     return replace(candidate, evidence=evidence)
 
 
-def _at(evidence: Evidence, event: Event) -> Evidence:
+def _locate_quote(evidence: Evidence, event: Event) -> Evidence:
     return replace(
         evidence, session=event.session, path=event.pointer.path, at=event.at, author=event.author.value, origin=event.origin
     )
 
 
-def texts(events: Sequence[Event]) -> dict[str, str]:
+def texts_by_key(events: Sequence[Event]) -> dict[str, str]:
     """What each event says, its tool's side included, by key: what quotes and artifacts are looked for in."""
     return {each.key: "\n".join(filter(None, (each.text, *_tool_text(each)))) for each in events}
 

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from kept.core.fence import GUARD
-from kept.local.queue import append, queue_path, state_of, take_lines
-from kept.profiles import profile
+from kept.local.queue import append_line, queue_path, state_folder, take_lines
+from kept.profiles import load_profile
 from kept.profiles.profile import Occasion
 
 _CPU_SECONDS = 300  # beyond this the system ends the reading of one transcript; what it did until then stays done
@@ -25,30 +25,31 @@ FIRST = "kept has begun to read the sessions on this machine, in the background;
 
 
 def start_run(root: str, path: str) -> bool:
-    """Start ``kept run`` for a transcript, where no run is under way; False where one is: then :func:`catch_up` does. Returns at
+    """Start ``kept run`` for a transcript, where no run is under way; False where one is: then :func:`start_missed_run` does.
+    Returns at
     once. Raises OSError.
     """
-    begun = _start(root, [*_OF_SESSIONS, path])
+    begun = _start_command(root, [*_OF_SESSIONS, path])
     if not begun and path.isprintable():
-        append(queue_path(state_of(root), _LATE), path, _LATE_BYTES)
+        append_line(queue_path(state_folder(root), _LATE), path, _LATE_BYTES)
     return begun
 
 
-def catch_up(root: str) -> str:
+def start_missed_run(root: str) -> str:
     """Begin in the background what nothing else does where only the plugin is there: the first run, the night's job that was
     missed, or the reading of what ended while another run was under way. Returns at once, with the line that tells of
     a first run, else empty. Raises OSError.
     """
-    state = state_of(root)
+    state = state_folder(root)
     if not os.path.exists(os.path.join(state, "kept.db")):  # noqa: PTH110, PTH118 - as in local/queue.py
         os.makedirs(os.path.join(state, "hooks"), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH118 - as above
         os.chmod(state, 0o700)  # noqa: PTH101 - as above
-        _since(state)
-        return FIRST if _start(root, ["run", "--quiet", "--no-llm"], bounded=False) else ""
+        _first_look_time(state)
+        return FIRST if _start_command(root, ["run", "--quiet", "--no-llm"], bounded=False) else ""
     if _is_missed(state):
-        _start(root, ["schedule", "run"], bounded=False)
-    elif not under_way(root) and (late := take_lines(queue_path(state, _LATE))):
-        _start(root, [*_OF_SESSIONS, *dict.fromkeys(late)])
+        _start_command(root, ["schedule", "run"], bounded=False)
+    elif not is_run_active(root) and (late := take_lines(queue_path(state, _LATE))):
+        _start_command(root, [*_OF_SESSIONS, *dict.fromkeys(late)])
     return ""
 
 
@@ -57,11 +58,11 @@ def _is_missed(state: str) -> bool:
     try:
         last = os.stat(os.path.join(state, "night.json")).st_mtime  # noqa: PTH116, PTH118 - as above
     except FileNotFoundError:
-        last = _since(state)
+        last = _first_look_time(state)
     return time.time() - last > _MISSED
 
 
-def _since(state: str) -> float:
+def _first_look_time(state: str) -> float:
     """When the plugin first looked here: the time of a file that is made once and never written again."""
     handle = os.open(os.path.join(state, "plugin.since"), os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)  # noqa: PTH118 - as above
     try:
@@ -70,11 +71,11 @@ def _since(state: str) -> float:
         os.close(handle)
 
 
-def _start(root: str, words: list[str], *, bounded: bool = True) -> bool:
+def _start_command(root: str, words: list[str], *, bounded: bool = True) -> bool:
     """Start a command of kept's, apart from the hook, where no run is under way."""
-    if under_way(root):
+    if is_run_active(root):
         return False
-    with open(os.path.join(state_of(root), "hooks", "run.log"), "wb") as log:  # noqa: PTH118, PTH123 - as in local/queue.py
+    with open(os.path.join(state_folder(root), "hooks", "run.log"), "wb") as log:  # noqa: PTH118, PTH123 - as in local/queue.py
         subprocess.Popen(  # noqa: S603 - this interpreter, this program, a path as an argument of its own
             [sys.executable, "-m", "kept", "--home", root, *words],
             stdin=subprocess.DEVNULL,
@@ -84,34 +85,34 @@ def _start(root: str, words: list[str], *, bounded: bool = True) -> bool:
             close_fds=True,
             cwd="/",
             env={**os.environ, GUARD: "1"},
-            preexec_fn=_bound if bounded else _give_way,  # noqa: PLW1509 - a hook has one thread
+            preexec_fn=_limit_processor_time if bounded else _lower_priority,  # noqa: PLW1509 - a hook has one thread
         )
     return True
 
 
-def wanted(root: str, profiles: Sequence[str]) -> bool:
+def has_session_end_profile(root: str, profiles: Sequence[str]) -> bool:
     """Whether any of these profiles is extracted when a session ends. Raises ConfigError for one that is none."""
     own = Path(root) / ".config" / "kept" / "profiles"
-    return any(profile(each, own).when.on(Occasion.SESSION_END) for each in profiles)
+    return any(load_profile(each, own).when.on(Occasion.SESSION_END) for each in profiles)
 
 
-def _give_way() -> None:
+def _lower_priority() -> None:
     """In the new process: give way to everybody else."""
     with suppress(OSError):
         os.nice(10)
 
 
-def _bound() -> None:
+def _limit_processor_time() -> None:
     """In the new process: give way, and end after so much time of the processor."""
-    _give_way()
+    _lower_priority()
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
 
 
-def under_way(root: str) -> bool:
+def is_run_active(root: str) -> bool:
     """Whether a run holds its lock."""
     try:
-        handle = os.open(os.path.join(state_of(root), "run.lock"), os.O_RDWR | os.O_CLOEXEC)  # noqa: PTH118 - as in local/queue.py
+        handle = os.open(os.path.join(state_folder(root), "run.lock"), os.O_RDWR | os.O_CLOEXEC)  # noqa: PTH118 - as in local/queue.py
     except OSError:
         return False
     try:

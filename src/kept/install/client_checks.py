@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from kept import __version__
-from kept.install.finding import Finding
-from kept.install.processes import Answer, run_limited
-from kept.install.setup import hooked, plugged, sectioned, used
+from kept.install.finding import CheckFinding
+from kept.install.processes import ProgramResult, run_limited
+from kept.install.setup import hooked_clients, plugin_clients, section_clients, used_clients
 from kept.local import files
-from kept.local.clients import CLIENTS, GEMINI, SPARED, Client, hooks_of, is_own_hook
-from kept.local.queue import complaints, queue_path, session_name
+from kept.local.clients import CLIENTS, GEMINI, SPARED, Client, hook_groups, is_own_hook
+from kept.local.queue import load_hook_log, queue_path, session_file_name
 from kept.local.settings import load_settings
 from kept.paths import Paths
 
@@ -39,31 +39,31 @@ _TRANSCRIPTS = ("projects", "sessions")  # folders of a client
 _LONGEST = 600  # seconds; a hook that hangs holds its session up for so long
 
 
-def look_at_clients(home: Paths) -> Iterator[Finding]:
+def check_clients(home: Paths) -> Iterator[CheckFinding]:
     """Every coding agent that is used: whether it calls kept, and what kept answers it."""
-    calling, there, using = hooked(home), plugged(home), used(home)
+    calling, there, using = hooked_clients(home), plugin_clients(home), used_clients(home)
     for client in (*CLIENTS, GEMINI):
-        elsewhere = tuple(misplaced(home, client))
+        elsewhere = tuple(find_misplaced_settings(home, client))
         yield from elsewhere
         if client in using:
-            yield from _settings_of(home, client)
+            yield from _check_settings(home, client)
         if client in calling and client in there:
             detail = "called by the settings and by the plugin; the plugin's hooks stay silent, so nothing is told twice"
-            yield Finding(name=client.name, well=None, detail=detail, fix=f"keep one: {_LEAVE.get(client.name, '')}")
+            yield CheckFinding(name=client.name, well=None, detail=detail, fix=f"keep one: {_LEAVE.get(client.name, '')}")
         elif client in there:
-            yield from _plugin(home, client)
+            yield from _check_plugin(home, client)
         elif client in calling:
-            yield from _hooks(home, client)
+            yield from _check_hooks(home, client)
         elif client in using and not elsewhere:
-            yield Finding(name=client.name, well=None, detail="does not call kept", fix="kept setup")
-    for client in sectioned(home):
+            yield CheckFinding(name=client.name, well=None, detail="does not call kept", fix="kept setup")
+    for client in section_clients(home):
         if client in there or client in calling or client.name in load_settings(home.settings).sections:
             continue
         detail = f"nothing of memory arrives in {home.of(client) / client.instructions}"
-        yield Finding(name=f"{client.name} section", well=None, detail=detail, fix="kept setup")
+        yield CheckFinding(name=f"{client.name} section", well=None, detail=detail, fix="kept setup")
 
 
-def misplaced(home: Paths, client: Client) -> Iterator[Finding]:
+def find_misplaced_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
     """A variable that has the client read other settings than those that call kept."""
     named = dict(home.variables).get(client.variable, "")
     if not named:
@@ -72,17 +72,17 @@ def misplaced(home: Paths, client: Client) -> Iterator[Finding]:
     wanted = Path(named).expanduser() / (client.folder if client.below else "")
     if home.root == home.user and folder != wanted:
         detail = f"{client.variable} names {named}, which is no folder; {client.name} makes it and finds nothing of kept's there"
-        yield Finding(name=f"{client.name} folder", well=False, detail=detail, fix=f"unset {client.variable}")
-    elif client.file and folder != usual and _calls_kept(usual / client.file) and not _calls_kept(folder / client.file):
+        yield CheckFinding(name=f"{client.name} folder", well=False, detail=detail, fix=f"unset {client.variable}")
+    elif client.file and folder != usual and _has_kept_hook(usual / client.file) and not _has_kept_hook(folder / client.file):
         detail = f"{client.variable} names {folder}, whose settings do not call kept; those in {usual} do"
-        yield Finding(name=f"{client.name} folder", well=False, detail=detail, fix="kept setup", repair="hooks")
+        yield CheckFinding(name=f"{client.name} folder", well=False, detail=detail, fix="kept setup", repair="hooks")
 
 
-def _calls_kept(path: Path) -> bool:
-    return any(is_own_hook(each["command"]) for _, each in _hook_entries(_parse(path)[0]))
+def _has_kept_hook(path: Path) -> bool:
+    return any(is_own_hook(each["command"]) for _, each in _hook_entries(_parse_settings(path)[0]))
 
 
-def _parse(path: Path) -> tuple[dict[str, Any], str]:
+def _parse_settings(path: Path) -> tuple[dict[str, Any], str]:
     """Settings as a client reads them, or why it ignores them."""
     try:
         raw = path.read_bytes()
@@ -108,14 +108,14 @@ def _hook_entries(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]
                     yield event, entry | {"matcher": group.get("matcher", "")}
 
 
-def _settings_of(home: Paths, client: Client) -> Iterator[Finding]:
+def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
     """What keeps a client from reading its settings, or from calling any hook."""
     folder = home.of(client)
     here = Path.cwd() / client.folder
     for path in (folder / each for each in _TRANSCRIPTS):
         if path.is_symlink() and not path.exists():
             detail = f"{path} leads to nothing, so no transcript is written or read"
-            yield Finding(
+            yield CheckFinding(
                 name=f"{client.name} transcripts", well=False, detail=detail, fix=f"mount {path.readlink()}, or rm {path}"
             )
     places = dict.fromkeys((folder / client.file, folder / client.plugins))
@@ -124,57 +124,60 @@ def _settings_of(home: Paths, client: Client) -> Iterator[Finding]:
         parts = (part for each in _MANAGED for part in sorted(each.with_suffix(".d").glob("*.json")))
         places |= dict.fromkeys((*extra, *_MANAGED, *parts))
     for path in places:
-        body, fault = _parse(path)
+        body, fault = _parse_settings(path)
         name = f"{client.name} settings"
         if fault:
             fix = f"rm {path}; kept setup" if path.is_symlink() and not path.exists() else f"mend {path}, then kept setup"
-            yield Finding(name=name, well=False, detail=fault, fix=fix)
+            yield CheckFinding(name=name, well=False, detail=fault, fix=fix)
         if body.get("disableAllHooks") is True:
-            yield Finding(
+            yield CheckFinding(
                 name=name, well=False, detail=f"disableAllHooks in {path}: no hook is called", fix=f"take it out of {path}"
             )
         if body.get("allowManagedHooksOnly") is True:
             detail = f"allowManagedHooksOnly in {path}: hooks of yours and of plugins are not called"
-            yield Finding(name=name, well=False, detail=detail, fix="ask who manages this machine")
+            yield CheckFinding(name=name, well=False, detail=detail, fix="ask who manages this machine")
         if body.get("cleanupPeriodDays") == 0:
             detail = f"cleanupPeriodDays is 0 in {path}: {client.name} writes no transcripts, so nothing is learnt"
-            yield Finding(name=name, well=False, detail=detail, fix=f"take it out of {path}")
+            yield CheckFinding(name=name, well=False, detail=detail, fix=f"take it out of {path}")
         features = body.get("features")
         if isinstance(features, dict) and any(features.get(each) is False for each in ("hooks", "codex_hooks")):
-            yield Finding(name=name, well=False, detail=f"hooks are off in {path}", fix=f"set hooks = true in {path}")
+            yield CheckFinding(name=name, well=False, detail=f"hooks are off in {path}", fix=f"set hooks = true in {path}")
 
 
-def _hooks(home: Paths, client: Client) -> Iterator[Finding]:
+def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:
     """Every hook that kept's setup enters: there, unchanged, and answered."""
     path = home.of(client) / client.file
-    body, _ = _parse(path)
+    body, _ = _parse_settings(path)
     found: dict[str, list[dict[str, Any]]] = {}
     for event, entry in _hook_entries(body):
         if is_own_hook(entry["command"]):
             found.setdefault(event, []).append(entry)
-    missing = [event for event in _wanted(client) if event not in found]
+    missing = [event for event in _expected_commands(client) if event not in found]
     if missing:
         detail = f"{path} does not call kept at {', '.join(missing)}"
-        yield Finding(name=client.name, well=False, detail=detail, fix="kept setup", repair="hooks")
+        yield CheckFinding(name=client.name, well=False, detail=detail, fix="kept setup", repair="hooks")
     faults = dict.fromkeys(
-        fault for event, entries in found.items() for entry in entries for fault in _faults(home, client, event, entry, body)
+        fault
+        for event, entries in found.items()
+        for entry in entries
+        for fault in _find_hook_faults(home, client, event, entry, body)
     )
     twice = [event for event, entries in found.items() if len(entries) > 1]
     for fault in (*faults, *(f"{path}: {each} calls kept twice" for each in twice)):
-        yield Finding(name=client.name, well=False, detail=fault, fix="kept setup", repair="hooks")
+        yield CheckFinding(name=client.name, well=False, detail=fault, fix="kept setup", repair="hooks")
     if not (missing or faults or twice):
-        yield Finding(name=client.name, well=True, detail=f"calls kept before each prompt; its {len(found)} hooks answer")
+        yield CheckFinding(name=client.name, well=True, detail=f"calls kept before each prompt; its {len(found)} hooks answer")
 
 
-def _wanted(client: Client) -> dict[str, str]:
+def _expected_commands(client: Client) -> dict[str, str]:
     """What kept's hook of each event is called with."""
-    return {event: str(group["hooks"][0]["command"]) for event, group in hooks_of(client).items()}
+    return {event: str(group["hooks"][0]["command"]) for event, group in hook_groups(client).items()}
 
 
-def _faults(home: Paths, client: Client, event: str, entry: Mapping[str, Any], body: Mapping[str, Any]) -> Iterator[str]:
+def _find_hook_faults(home: Paths, client: Client, event: str, entry: Mapping[str, Any], body: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with one hook."""
     command = str(entry["command"])
-    expected = _wanted(client).get(event)
+    expected = _expected_commands(client).get(event)
     if expected is None or f" {expected}" not in command:
         yield f"at {event} it calls `{command[:120]}`, which is no hook of that event"
         return
@@ -186,8 +189,8 @@ def _faults(home: Paths, client: Client, event: str, entry: Mapping[str, Any], b
     if words[0].startswith("/") and not os.access(words[0], os.X_OK):
         yield f"calls {words[0]}, which is not there" if not os.path.lexists(words[0]) else f"may not run {words[0]}"
         return
-    usual = hooks_of(client)[event].get("matcher") or _AT_START.get(event, "")
-    if usual and not _matches(str(entry["matcher"]), usual):
+    usual = hook_groups(client)[event].get("matcher") or _AT_START.get(event, "")
+    if usual and not _is_matcher_usual(str(entry["matcher"]), usual):
         yield f"at {event} kept is called for {entry['matcher']!r} only, not for {usual!r}"
     given = entry.get("timeout")
     if isinstance(given, int | float) and given > _LONGEST:
@@ -195,10 +198,10 @@ def _faults(home: Paths, client: Client, event: str, entry: Mapping[str, Any], b
     patience = float(given) if isinstance(given, int | float) and not isinstance(given, bool) else 60.0
     named = body.get("env")
     env = {str(name): str(value) for name, value in named.items()} if isinstance(named, dict) else {}
-    yield from _judge(home, client, event, command.removesuffix(SPARED), patience=patience, env=env)
+    yield from _check_hook_reply(home, client, event, command.removesuffix(SPARED), patience=patience, env=env)
 
 
-def _matches(matcher: str, usual: str) -> bool:
+def _is_matcher_usual(matcher: str, usual: str) -> bool:
     """Whether a hook with this matcher, a pattern of a client's, is called for the usual occasion."""
     try:
         return matcher in ("", "*") or re.fullmatch(matcher, usual) is not None
@@ -206,13 +209,15 @@ def _matches(matcher: str, usual: str) -> bool:
         return False
 
 
-def _judge(home: Paths, client: Client, event: str, command: str, *, patience: float, env: Mapping[str, str]) -> Iterator[str]:
+def _check_hook_reply(
+    home: Paths, client: Client, event: str, command: str, *, patience: float, env: Mapping[str, str]
+) -> Iterator[str]:
     """Call a hook and read what comes back."""
-    before, log = _notes(home), len(complaints(str(home.state)))
+    before, log = _note_sizes(home), len(load_hook_log(str(home.state)))
     answer = _call_hook(home, client, event, command, patience=patience, env=env)
-    after = _notes(home)
-    complained = complaints(str(home.state))[log:]
-    _take_away(home, before)
+    after = _note_sizes(home)
+    complained = load_hook_log(str(home.state))[log:]
+    _remove_test_notes(home, before)
     if answer.code is None and answer.err:
         yield f"at {event} kept cannot be started: {answer.err[:200]}"
     elif answer.code is None and patience <= _SECONDS:
@@ -226,7 +231,7 @@ def _judge(home: Paths, client: Client, event: str, command: str, *, patience: f
         yield f"at {event} the answer is none that {client.name} understands: {answer.out.strip()[:80]!r}"
     elif complained:
         yield f"at {event} kept notes in its log: {complained[-1][:200]}"
-    elif event == "UserPromptSubmit" and home.store.exists() and f"{session_name(_SESSION)}.told" not in after:
+    elif event == "UserPromptSubmit" and home.store.exists() and f"{session_file_name(_SESSION)}.told" not in after:
         yield f"at {event} kept answers, but not of the store in {home.state}: the hook has another home"
 
 
@@ -239,7 +244,7 @@ def _is_answer(out: str, event: str) -> bool:
         return False
 
 
-def _call_hook(home: Paths, client: Client, event: str, command: str, *, patience: float, env: Mapping[str, str]) -> Answer:
+def _call_hook(home: Paths, client: Client, event: str, command: str, *, patience: float, env: Mapping[str, str]) -> ProgramResult:
     """Run a hook's command line by a shell, with the payload of its event on stdin and the environment of a client."""
     payload = {"hook_event_name": event, "session_id": _SESSION, "cwd": str(home.root), "transcript_path": "", "prompt": "Hello."}
     payload |= {"source": "startup", "trigger": "manual", "reason": "other"} | ({"turn_id": "1"} if client.name == "codex" else {})
@@ -252,7 +257,7 @@ def _call_hook(home: Paths, client: Client, event: str, command: str, *, patienc
 _PASSED = frozenset({"PATH", "KEPT_HOME", "KEPT_EMBEDDINGS", "LANG", "LC_ALL", "TZ", "TMPDIR"})
 
 
-def _notes(home: Paths) -> dict[str, int]:
+def _note_sizes(home: Paths) -> dict[str, int]:
     """What hooks note of sessions, and how long each note is."""
     try:
         return {each.name: each.stat().st_size for each in Path(queue_path(str(home.state), "")).iterdir()}
@@ -260,13 +265,13 @@ def _notes(home: Paths) -> dict[str, int]:
         return {}
 
 
-def _take_away(home: Paths, before: Mapping[str, int]) -> None:
+def _remove_test_notes(home: Paths, before: Mapping[str, int]) -> None:
     """Take back what the calls noted of a session that is none; a failure that only the doctor saw is told to the next one all the
     same.
     """
-    for name, size in _notes(home).items():
+    for name, size in _note_sizes(home).items():
         path = Path(queue_path(str(home.state), name))
-        if name.startswith(("failure.", session_name(_SESSION))) and name not in before:
+        if name.startswith(("failure.", session_file_name(_SESSION))) and name not in before:
             path.unlink(missing_ok=True)
         elif name in ("handover", "put") and size > before.get(
             name, 0
@@ -274,40 +279,40 @@ def _take_away(home: Paths, before: Mapping[str, int]) -> None:
             os.truncate(path, before.get(name, 0)) if name in before else path.unlink(missing_ok=True)
 
 
-def _plugin(home: Paths, client: Client) -> Iterator[Finding]:
+def _check_plugin(home: Paths, client: Client) -> Iterator[CheckFinding]:
     """The plugin that is on: whether its files are there, and whether its launcher finds this kept."""
     folder = _plugin_folder(home, client)
     if folder is None:
-        yield Finding(name=client.name, well=True, detail="calls kept before each prompt (plugin)")
+        yield CheckFinding(name=client.name, well=True, detail="calls kept before each prompt (plugin)")
         return
     launcher = folder / "bin" / "kept"
     again = "gemini extensions install PATH" if client is GEMINI else f"{client.name} plugin install kept@kept"
     if not launcher.is_file():
-        yield Finding(name=client.name, well=False, detail=f"the plugin is on, but {launcher} is not there", fix=again)
+        yield CheckFinding(name=client.name, well=False, detail=f"the plugin is on, but {launcher} is not there", fix=again)
         return
     env = {"HOME": str(home.user), "PATH": os.environ.get("PATH", "")}
     done = run_limited(["/bin/sh", str(launcher), "--version"], seconds=_SECONDS, env=env).out
     if __version__ not in done:
         detail = f"the plugin finds {done.strip()[:80] or 'no kept'}; this is kept {__version__}"
-        yield Finding(name=client.name, well=False, detail=detail, fix="kept setup", repair="program")
+        yield CheckFinding(name=client.name, well=False, detail=detail, fix="kept setup", repair="program")
         return
-    if (own := _version_of_plugin(folder)) and own != __version__:
+    if (own := _plugin_version(folder)) and own != __version__:
         detail = f"the plugin in {folder} is of version {own}; this is kept {__version__}"
-        yield Finding(name=client.name, well=False, detail=detail, fix=_NEWER[client.name])
+        yield CheckFinding(name=client.name, well=False, detail=detail, fix=_NEWER[client.name])
     options = " --client gemini" if client is GEMINI else ""
     event = "BeforeAgent" if client is GEMINI else "UserPromptSubmit"
     command = f"sh {shlex.quote(str(launcher))} hook user-prompt --plugin{options}"
-    faults = tuple(_judge(home, client, event, command, patience=10.0, env={}))
+    faults = tuple(_check_hook_reply(home, client, event, command, patience=10.0, env={}))
     for fault in faults:
-        yield Finding(name=client.name, well=False, detail=fault, fix="kept setup", repair="program")
+        yield CheckFinding(name=client.name, well=False, detail=fault, fix="kept setup", repair="program")
     if not faults:
-        yield Finding(name=client.name, well=True, detail="calls kept before each prompt (plugin); it answers")
+        yield CheckFinding(name=client.name, well=True, detail="calls kept before each prompt (plugin); it answers")
 
 
-def _version_of_plugin(folder: Path) -> str:
+def _plugin_version(folder: Path) -> str:
     """The version that the plugin's own description names; empty where it names none."""
     for name in (".claude-plugin/plugin.json", "gemini-extension.json"):
-        body, _ = _parse(folder / name)
+        body, _ = _parse_settings(folder / name)
         if body.get("version"):
             return str(body["version"])
     return ""

@@ -16,25 +16,25 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.errors import KeptError
-from kept.install.client_checks import look_at_clients, misplaced
-from kept.install.finding import Finding
-from kept.install.machine_checks import look_at_folders, look_at_lock, look_at_program, look_at_settings, not_private
+from kept.install.client_checks import check_clients, find_misplaced_settings
+from kept.install.finding import CheckFinding
+from kept.install.machine_checks import check_folders, check_program, check_run_lock, check_settings_file, find_exposed_paths
 from kept.install.processes import run_limited
-from kept.install.schedule import installed_entries
-from kept.install.schedulers import Installed, Kind
-from kept.install.setup import hooked, install_hooks, note_program, planned, used
+from kept.install.schedule import list_installed_jobs
+from kept.install.schedulers import InstalledJob, SchedulerKind
+from kept.install.setup import hooked_clients, install_hooks, note_program, plan_hooks, used_clients
 from kept.intake.discovery import survey
-from kept.local.job_failures import standing_failures
-from kept.local.queue import complaints, lines, queue_path
-from kept.local.settings import Llm
+from kept.local.job_failures import load_failures
+from kept.local.queue import load_hook_log, queue_path, read_lines
+from kept.local.settings import LlmSettings
 from kept.outputs.write import FileState, file_states
 from kept.paths import Paths
-from kept.pipeline.nightly import NIGHT, last_night
-from kept.pipeline.usage import set_aside
+from kept.pipeline.nightly import NIGHT, load_last_night
+from kept.pipeline.usage import load_quarantined
 from kept.recall.embed import MANY_PACK, PACK
-from kept.workspace import Workspace, now, opened
+from kept.workspace import Workspace, open_workspace, utc_now
 
 _MISSED = 3  # days without a night from which on it is told
 _OLD = 30  # days after which the newest backup is told
@@ -45,21 +45,21 @@ _TRIED = 30.0  # seconds that the model of this machine may take to answer
 _NOT_TOLD = "kept config try asks it one question"
 
 
-def examine(home: Paths, *, profile: str | None = None, zone: str | None = None) -> tuple[Finding, ...]:
+def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = None) -> tuple[CheckFinding, ...]:
     """Look at everything. A look that fails is itself a finding."""
-    looks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
-        ("program", lambda: look_at_program(home)),
-        ("settings", lambda: look_at_settings(home)),
-        ("folder", lambda: look_at_folders(home)),
-        ("store", lambda: _store(home, profile, zone)),
-        ("meaning", _model),
-        ("agents", lambda: look_at_clients(home)),
-        ("hook log", lambda: _complaints(home)),
-        ("run", lambda: look_at_lock(home)),
-        ("nights", lambda: _night(home)),
-        ("extras", _extras),
+    looks: tuple[tuple[str, Callable[[], Iterator[CheckFinding]]], ...] = (
+        ("program", lambda: check_program(home)),
+        ("settings", lambda: check_settings_file(home)),
+        ("folder", lambda: check_folders(home)),
+        ("store", lambda: _check_store(home, profile, zone)),
+        ("meaning", _check_local_models),
+        ("agents", lambda: check_clients(home)),
+        ("hook log", lambda: _check_hook_log(home)),
+        ("run", lambda: check_run_lock(home)),
+        ("nights", lambda: _check_schedule(home)),
+        ("extras", _check_extras),
     )
-    found: list[Finding] = []
+    found: list[CheckFinding] = []
     for name, look in looks:
         try:
             found += look()
@@ -67,37 +67,37 @@ def examine(home: Paths, *, profile: str | None = None, zone: str | None = None)
             what, fix = (error.what, error.hint) if isinstance(error, KeptError) else (str(error), "")
             where = f" ({error.where})" if isinstance(error, KeptError) and error.where else ""
             found.append(
-                Finding(name=name, well=False, detail=f"{what}{where}", fix=fix or "mend that, then run kept doctor again")
+                CheckFinding(name=name, well=False, detail=f"{what}{where}", fix=fix or "mend that, then run kept doctor again")
             )
     return tuple(dict.fromkeys(found))
 
 
-def mend(home: Paths, findings: Iterable[Finding]) -> tuple[str, ...]:
+def apply_repairs(home: Paths, findings: Iterable[CheckFinding]) -> tuple[str, ...]:
     """Do what a program can do about what is wrong; what was done, in words. Raises KeptError where that fails."""
     return tuple(REPAIRS[name](home) for name in dict.fromkeys(each.repair for each in findings if each.repair))
 
 
 def _make_private(home: Paths) -> str:
-    for path in (home.state, *not_private(home)):
+    for path in (home.state, *find_exposed_paths(home)):
         path.chmod(0o700 if path.is_dir() else 0o600)
     return f"made {home.state} and the files in it yours alone"
 
 
 def _enter_hooks(home: Paths) -> str:
     """Where kept is called already, or was before a variable led elsewhere: another agent, and leave to call, are asked for."""
-    calling = hooked(home)
-    own = [home.of(each) / each.file for each in used(home) if each in calling or any(misplaced(home, each))]
-    changes = tuple(each for each in planned(home, allow=False) if each.path in own)
+    calling = hooked_clients(home)
+    own = [home.of(each) / each.file for each in used_clients(home) if each in calling or any(find_misplaced_settings(home, each))]
+    changes = tuple(each for each in plan_hooks(home, allow=False) if each.path in own)
     return f"entered the hooks in {', '.join(str(each.path) for each in install_hooks(home, changes)) or 'no file'}"
 
 
 def _write_files(home: Paths) -> str:
-    with opened(home) as workspace:
-        written = settle(workspace, lambda: None)[1]
+    with open_workspace(home) as workspace:
+        written = apply_person_change(workspace, lambda: None)[1]
     return f"wrote {', '.join(path for path, _ in written.files) or 'the files'}"
 
 
-def _note_this(home: Paths) -> str:
+def _update_program_note(home: Paths) -> str:
     note_program(home, anew=True)
     return "noted where this kept is"
 
@@ -106,41 +106,41 @@ REPAIRS: Mapping[str, Callable[[Paths], str]] = {
     "private": _make_private,
     "hooks": _enter_hooks,
     "files": _write_files,
-    "program": _note_this,
+    "program": _update_program_note,
 }
 
 
-def _store(home: Paths, profile: str | None, zone: str | None) -> Iterator[Finding]:
+def _check_store(home: Paths, profile: str | None, zone: str | None) -> Iterator[CheckFinding]:
     if not home.store.exists():
         return
-    with opened(home, profile=profile, zone=zone) as workspace:
-        yield Finding(
+    with open_workspace(home, profile=profile, zone=zone) as workspace:
+        yield CheckFinding(
             name="settings",
             well=True,
             detail=f"profiles {', '.join(each.id for each in workspace.profiles)}, zone {workspace.zone}",
         )
-        damage = workspace.store.damage()
-        yield Finding(
+        damage = workspace.store.find_damage()
+        yield CheckFinding(
             name="store", well=not damage, detail=damage[0] if damage else "whole", fix="kept check, then kept restore FILE"
         )
-        yield from _clock_of_store(workspace)
-        yield from _sources(workspace)
-        yield from _set_aside(workspace)
-        yield from _outputs(workspace)
-        yield from _language_model(workspace)
+        yield from _check_store_clock(workspace)
+        yield from _check_sources(workspace)
+        yield from _check_quarantined(workspace)
+        yield from _check_outputs(workspace)
+        yield from _check_language_model(workspace)
         copies = sorted(home.backups.glob("kept-*.db")) if home.backups.is_dir() else []
         newest = (workspace.clock().timestamp() - copies[-1].stat().st_mtime) / 86_400 if copies else None
-        yield Finding(
+        yield CheckFinding(
             name="backup",
             well=newest < _OLD if newest is not None else None,
             detail=f"the newest is {newest:.0f} days old" if newest is not None else "there is none yet",
             fix="kept backup FILE",
         )
-        if copies and not _is_whole(copies[-1]):
-            yield Finding(name="backup", well=False, detail=f"{copies[-1]} is damaged", fix="kept backup FILE")
+        if copies and not _is_intact_copy(copies[-1]):
+            yield CheckFinding(name="backup", well=False, detail=f"{copies[-1]} is damaged", fix="kept backup FILE")
 
 
-def _is_whole(path: Path) -> bool:
+def _is_intact_copy(path: Path) -> bool:
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as copy:
             return bool(copy.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
@@ -148,42 +148,44 @@ def _is_whole(path: Path) -> bool:
         return False
 
 
-def _clock_of_store(workspace: Workspace) -> Iterator[Finding]:
+def _check_store_clock(workspace: Workspace) -> Iterator[CheckFinding]:
     """No run of the store is of a day to come."""
     runs = workspace.store.log.runs(1)
     if runs and runs[0].started_at > workspace.clock() + _DAY:
         today, last = workspace.clock().date(), runs[0].started_at.date()
         detail = f"it is {today} here, but the last run was on {last}: the clock was wrong, then or now"
-        yield Finding(name="clock", well=False, detail=detail, fix="timedatectl set-ntp true")
+        yield CheckFinding(name="clock", well=False, detail=detail, fix="timedatectl set-ntp true")
 
 
-def _outputs(workspace: Workspace) -> Iterator[Finding]:
+def _check_outputs(workspace: Workspace) -> Iterator[CheckFinding]:
     """The files kept writes are there, and as it wrote them or as a person edited them."""
     for path, state, reason in file_states(workspace):
         if state is FileState.MISSING:
-            yield Finding(name="file", well=False, detail=f"{path} is gone", fix="kept run", repair="files")
+            yield CheckFinding(name="file", well=False, detail=f"{path} is gone", fix="kept run", repair="files")
         elif state is FileState.DAMAGED:
-            yield Finding(name="file", well=False, detail=f"{path}: {reason}", fix="kept run --accept-loss, or put the file back")
+            yield CheckFinding(
+                name="file", well=False, detail=f"{path}: {reason}", fix="kept run --accept-loss, or put the file back"
+            )
         elif state is FileState.EDITED:
-            yield Finding(name="file", well=None, detail=f"{path} was edited; the next run takes that over", fix="kept run")
+            yield CheckFinding(name="file", well=None, detail=f"{path} was edited; the next run takes that over", fix="kept run")
         elif not os.access(path, os.R_OK | os.W_OK) or not Path(path).stat().st_mode & 0o400:
-            yield Finding(name="file", well=False, detail=f"{path} cannot be read or written", fix=f"chmod u+rw {path}")
+            yield CheckFinding(name="file", well=False, detail=f"{path} cannot be read or written", fix=f"chmod u+rw {path}")
 
 
-def _language_model(workspace: Workspace) -> Iterator[Finding]:
+def _check_language_model(workspace: Workspace) -> Iterator[CheckFinding]:
     """The model of the settings can be reached. One that listens on this machine is asked one small question; others may cost."""
     chosen = workspace.settings.llm
     if chosen.adapter == "none":
         return
-    fault = _unreachable(chosen, workspace.env)
-    asked = not fault and workspace.llm is not None and _host(chosen)[0] in ("127.0.0.1", "localhost", "::1")
+    fault = _unreachable_reason(chosen, workspace.env)
+    asked = not fault and workspace.llm is not None and _model_address(chosen)[0] in ("127.0.0.1", "localhost", "::1")
     if asked:
         words = [sys.executable, "-m", "kept", "--home", str(workspace.paths.root), "config", "try", "--yes"]
         tried = run_limited(words, seconds=_TRIED, env=workspace.env)
         told = (tried.err.strip() or tried.out.strip()).splitlines()[-1:] or [f"nothing within {_TRIED:.0f} s"]
         fault = "" if tried.code == 0 else f"it does not answer: {told[0].removeprefix('It did not answer: ')[:300]}"
     name = chosen.model or chosen.command or chosen.adapter
-    yield Finding(
+    yield CheckFinding(
         name="language model",
         well=False if fault else True if asked else None,
         detail=f"{name}: {fault or ('it answered' if asked else _NOT_TOLD)}",
@@ -191,12 +193,12 @@ def _language_model(workspace: Workspace) -> Iterator[Finding]:
     )
 
 
-def _host(chosen: Llm) -> tuple[str, int]:
+def _model_address(chosen: LlmSettings) -> tuple[str, int]:
     parts = urlsplit(chosen.base_url)
     return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
-def _unreachable(chosen: Llm, env: Mapping[str, str]) -> str:
+def _unreachable_reason(chosen: LlmSettings, env: Mapping[str, str]) -> str:
     """Why the model cannot be reached, as far as can be told without asking it."""
     usual = {"anthropic": "ANTHROPIC_API_KEY", "openai": "" if chosen.base_url else "OPENAI_API_KEY"}.get(chosen.adapter, "")
     key = chosen.key_env or usual
@@ -206,7 +208,7 @@ def _unreachable(chosen: Llm, env: Mapping[str, str]) -> str:
         words = chosen.command.split()
         if not words or shutil.which(words[0], path=env.get("PATH")) is None:
             return f"there is no program {chosen.command!r}"
-    host, port = _host(chosen)
+    host, port = _model_address(chosen)
     if host:
         try:
             socket.create_connection((host, port), timeout=3).close()
@@ -215,10 +217,10 @@ def _unreachable(chosen: Llm, env: Mapping[str, str]) -> str:
     return ""
 
 
-def _sources(workspace: Workspace) -> Iterator[Finding]:
+def _check_sources(workspace: Workspace) -> Iterator[CheckFinding]:
     found = survey(workspace)
     read = [each for each in found.tools if each.files or each.sessions]
-    yield Finding(
+    yield CheckFinding(
         name="sources",
         well=bool(read) or None,
         detail=", ".join(f"{each.name} {each.files:,}" for each in read) or "no transcripts were found",
@@ -227,32 +229,32 @@ def _sources(workspace: Workspace) -> Iterator[Finding]:
     unreadable = {path for each in found.tools for path, _ in each.unreadable} | found.unread.keys()
     if unreadable:
         detail = f"{len(unreadable)} files could not be read, such as {min(unreadable)}"
-        yield Finding(
+        yield CheckFinding(
             name="unreadable", well=False, detail=detail, fix="kept sources says why; kept sources exclude PATH leaves one out"
         )
     doomed = sum(len(each.doomed) for each in found.tools)
     if doomed:
-        yield Finding(
+        yield CheckFinding(
             name="vanishing", well=False, detail=f"{doomed} transcripts will be deleted by their tool within a week", fix="kept run"
         )
 
 
-def _set_aside(workspace: Workspace) -> Iterator[Finding]:
-    aside = set_aside(workspace)
+def _check_quarantined(workspace: Workspace) -> Iterator[CheckFinding]:
+    aside = load_quarantined(workspace)
     if aside:
         session, fault = next(iter(aside.items()))
         detail = f"the language model's reply about {len(aside)} sessions could not be used, such as {session} ({fault})"
         fix = "kept run --force asks again; so does another model or a mended program"
-        yield Finding(name="set aside", well=False, detail=detail, fix=fix)
+        yield CheckFinding(name="set aside", well=False, detail=detail, fix=fix)
 
 
-def _model() -> Iterator[Finding]:
+def _check_local_models() -> Iterator[CheckFinding]:
     there = PACK.exists() and MANY_PACK.exists()
     for pack, least in _LEAST.items():
         if pack.exists() and pack.stat().st_size < least:
-            yield Finding(name="meaning", well=False, detail=f"{pack} is cut off", fix=f"rm {pack}; make run")
+            yield CheckFinding(name="meaning", well=False, detail=f"{pack} is cut off", fix=f"rm {pack}; make run")
     without = "the local model knows English alone" if PACK.exists() else "no local model: search goes by words alone"
-    yield Finding(
+    yield CheckFinding(
         name="meaning",
         well=there or None,
         detail="the local models are there" if there else without,
@@ -260,55 +262,59 @@ def _model() -> Iterator[Finding]:
     )
 
 
-def _complaints(home: Paths) -> Iterator[Finding]:
-    told = complaints(str(home.state))
+def _check_hook_log(home: Paths) -> Iterator[CheckFinding]:
+    told = load_hook_log(str(home.state))
     if told:
-        yield Finding(name="hook log", well=None, detail=f"{len(told)} lines, the last: {told[-1][:200]}", fix="mend what it names")
+        yield CheckFinding(
+            name="hook log", well=None, detail=f"{len(told)} lines, the last: {told[-1][:200]}", fix="mend what it names"
+        )
 
 
-def _night(home: Paths) -> Iterator[Finding]:
-    there = installed_entries(home, os.environ)
-    yield from _left_waiting(home)
+def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
+    there = list_installed_jobs(home, os.environ)
+    yield from _check_queue(home)
     for each in there:
-        yield from _calls_nobody(each)
-        yield Finding(
+        yield from _check_job_program(each)
+        yield CheckFinding(
             name="schedule",
             well=each.enabled,
             detail=f"{each.kind}: {each.detail or 'runs every night'}",
             fix="kept schedule install",
         )
     if not there:
-        yield Finding(name="schedule", well=None, detail="nothing runs by itself", fix="kept schedule install")
-    night = last_night(home)
+        yield CheckFinding(name="schedule", well=None, detail="nothing runs by itself", fix="kept schedule install")
+    night = load_last_night(home)
     if night is None and (home.state / "night.json").exists():
-        yield Finding(name="nights", well=False, detail="night.json tells of no night", fix="kept schedule run")
+        yield CheckFinding(name="nights", well=False, detail="night.json tells of no night", fix="kept schedule run")
     for step in night.failed if night else ():
-        yield Finding(name=f"last night: {step.name}", well=False, detail=step.detail, fix="kept schedule run")
-    late = (now() - night.at).days if night else 0
+        yield CheckFinding(name=f"last night: {step.name}", well=False, detail=step.detail, fix="kept schedule run")
+    late = (utc_now() - night.at).days if night else 0
     if there and late >= _MISSED:
         detail = f"the night's job last ran {late} days ago; whatever runs next makes up for it"
         fix = (
             "kept schedule run; where you log out at night: loginctl enable-linger"
-            if there[0].kind == Kind.SYSTEMD
+            if there[0].kind == SchedulerKind.SYSTEMD
             else "kept schedule run"
         )
-        yield Finding(name="nights", well=False, detail=detail, fix=fix)
-    for failure in standing_failures(str(home.state)):
+        yield CheckFinding(name="nights", well=False, detail=detail, fix=fix)
+    for failure in load_failures(str(home.state)):
         if not failure.what.startswith(NIGHT):
-            yield Finding(name=failure.what, well=False, detail=f"{failure.detail} (since {failure.since[:10]})", fix="kept run")
+            yield CheckFinding(
+                name=failure.what, well=False, detail=f"{failure.detail} (since {failure.since[:10]})", fix="kept run"
+            )
 
 
-def _left_waiting(home: Paths) -> Iterator[Finding]:
+def _check_queue(home: Paths) -> Iterator[CheckFinding]:
     """What hooks left is read some day."""
-    waiting = lines(queue_path(str(home.state), "queue"))
+    waiting = read_lines(queue_path(str(home.state), "queue"))
     with suppress(ValueError, IndexError):
         since = datetime.fromisoformat(waiting[0].partition("\t")[0])
-        if now() - since > _WAITING:
+        if utc_now() - since > _WAITING:
             detail = f"{len(waiting)} times sessions told of something new since {since.date()}, and nothing read it"
-            yield Finding(name="waiting", well=False, detail=detail, fix="kept run; kept schedule install")
+            yield CheckFinding(name="waiting", well=False, detail=detail, fix="kept run; kept schedule install")
 
 
-def _calls_nobody(entry: Installed) -> Iterator[Finding]:
+def _check_job_program(entry: InstalledJob) -> Iterator[CheckFinding]:
     """The program that the entry of the night starts is gone."""
     for place in entry.places:
         raw = Path(place).read_bytes() if Path(place).is_file() else b""
@@ -316,13 +322,15 @@ def _calls_nobody(entry: Installed) -> Iterator[Finding]:
         for program in dict.fromkeys(re.findall(r"(/[^\s\"'<>]*/(?:kept|python[\d.]*))(?=[\s\"'<])", text)):
             if not os.access(program, os.X_OK):
                 detail = f"{place} starts {program}, which cannot be run"
-                yield Finding(name="schedule", well=False, detail=detail, fix="kept schedule install")
+                yield CheckFinding(name="schedule", well=False, detail=detail, fix="kept schedule install")
 
 
-def _extras() -> Iterator[Finding]:
+def _check_extras() -> Iterator[CheckFinding]:
     for name, module, what in (
         ("zstd", "zstandard", "Codex's compressed rollouts"),
         ("mcp", "mcp", "memory as tools for any agent"),
     ):
         there = importlib.util.find_spec(module) is not None
-        yield Finding(name=f"extra {name}", well=there or None, detail=what, fix="" if there else f'pip install "kept[{name}]"')
+        yield CheckFinding(
+            name=f"extra {name}", well=there or None, detail=what, fix="" if there else f'pip install "kept[{name}]"'
+        )

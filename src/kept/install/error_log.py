@@ -11,9 +11,9 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from urllib.parse import unquote
 
-from kept.core.times import to_text
+from kept.core.times import format_instant
 from kept.paths import Paths
-from kept.workspace import now
+from kept.workspace import utc_now
 
 NAME = "errors.log"
 _BYTES = 500_000
@@ -33,17 +33,17 @@ def note_error(home: Paths, doing: str, error: BaseException) -> Path | None:
     place = home.state / NAME
     with suppress(OSError), closing(RotatingFileHandler(place, maxBytes=_BYTES, backupCount=_COPIES, encoding="utf-8")) as handler:
         place.chmod(0o600)
-        text = "\n".join((f"{to_text(now())} {doing}: {error_line(error)}", *_trace(error)))
+        text = "\n".join((f"{format_instant(utc_now())} {doing}: {error_line(error)}", *_format_trace(error)))
         handler.emit(logging.LogRecord("kept", logging.ERROR, "", 0, text, (), None))
         return place
     return None
 
 
-def _trace(error: BaseException) -> list[str]:
+def _format_trace(error: BaseException) -> list[str]:
     """The calls an error came through, outermost first; the error that caused it before it, as Python tells them."""
     lines: list[str] = []
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if cause is not None:
-        lines += [*_trace(cause), "  which led to"]
+        lines += [*_format_trace(cause), "  which led to"]
     lines += [f"  {frame.filename}:{frame.lineno} in {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
     return [*lines, f"  {type(error).__name__}"]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class CheckFinding:
     """One thing looked at: ``well`` is False where it is wrong, None where it is only worth knowing; ``fix`` is the command that
     mends it, or what to do. ``repair`` names what ``kept doctor --fix`` does about it; empty where that is a person's to do.
     """

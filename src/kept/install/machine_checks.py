@@ -17,9 +17,9 @@ from zoneinfo import ZoneInfo
 
 from kept import __version__
 from kept.core.errors import BusyError
-from kept.install.finding import Finding
-from kept.install.processes import version_of
-from kept.local.files import locked, read_text
+from kept.install.finding import CheckFinding
+from kept.install.processes import kept_version
+from kept.local.files import hold_lock, read_text
 from kept.local.queue import queue_path
 from kept.local.settings import load_settings
 from kept.paths import Paths
@@ -29,45 +29,45 @@ _HOURS = 12  # a run that holds its lock longer is stuck; a night's model alone 
 _DAY = 86_400.0  # seconds that clocks may differ by
 
 
-def look_at_program(home: Paths) -> Iterator[Finding]:
+def check_program(home: Paths) -> Iterator[CheckFinding]:
     """Python, SQLite, and which kept a shell and the plugin run."""
-    yield Finding(
+    yield CheckFinding(
         name="python", well=sys.version_info >= (3, 11), detail=sys.version.split()[0], fix="install Python 3.11 or newer"
     )
     options = {row[0] for row in sqlite3.connect(":memory:").execute("PRAGMA compile_options")}
     full_text = any("FTS5" in each for each in options)
-    yield Finding(
+    yield CheckFinding(
         name="sqlite",
         well=full_text,
         detail=f"{sqlite3.sqlite_version}{'' if full_text else ' without full-text search'}",
         fix="use a Python whose SQLite has FTS5",
     )
-    yield _on_path()
+    yield _check_path_program()
     noted = Path(read_text(home.state / "program").strip() or "/")
     if noted != Path("/") and not os.access(noted, os.X_OK):
         detail = f"the plugin looks for kept at {noted}, which cannot be run"
-        yield Finding(name="program", well=False, detail=detail, fix="kept setup", repair="program")
-    elif noted != Path("/") and __version__ not in (said := version_of(str(noted))):
+        yield CheckFinding(name="program", well=False, detail=detail, fix="kept setup", repair="program")
+    elif noted != Path("/") and __version__ not in (said := kept_version(str(noted))):
         detail = f"the plugin runs {noted} ({said[:80] or 'it does not answer'}); this is kept {__version__}"
-        yield Finding(name="program", well=False, detail=detail, fix="kept setup", repair="program")
+        yield CheckFinding(name="program", well=False, detail=detail, fix="kept setup", repair="program")
 
 
-def _on_path() -> Finding:
+def _check_path_program() -> CheckFinding:
     """Which kept a shell runs: it should be this one."""
     found, own = shutil.which("kept"), Path(sys.executable).with_name("kept")
     if found is None:
         detail = "`kept` is not on your PATH; hooks and the schedule call it by its full path"
-        return Finding(name="command", well=None, detail=detail, fix=f"export PATH={own.parent}:$PATH")
+        return CheckFinding(name="command", well=None, detail=detail, fix=f"export PATH={own.parent}:$PATH")
     if own.is_file() and not own.samefile(found):
-        said = version_of(found)
+        said = kept_version(found)
         detail = f"{found} is first on the PATH ({said[:80] or 'it does not answer'}); this is kept {__version__} in {own.parent}"
-        return Finding(
+        return CheckFinding(
             name="command", well=None if __version__ in said else False, detail=detail, fix=f"export PATH={own.parent}:$PATH"
         )
-    return Finding(name="command", well=True, detail=found)
+    return CheckFinding(name="command", well=True, detail=found)
 
 
-def look_at_settings(home: Paths) -> Iterator[Finding]:
+def check_settings_file(home: Paths) -> Iterator[CheckFinding]:
     """The settings can be followed, and nothing in the environment leads elsewhere."""
     load_settings(home.settings)
     zone = os.environ.get("TZ", "").removeprefix(":")
@@ -75,52 +75,54 @@ def look_at_settings(home: Paths) -> Iterator[Finding]:
         try:
             ZoneInfo(zone)
         except (LookupError, ValueError, OSError):
-            yield Finding(
+            yield CheckFinding(
                 name="zone", well=False, detail=f"TZ names {zone}, which is no time zone: days are those of UTC", fix="unset TZ"
             )
     usual = home.user / ".local" / "share" / "kept" / "kept.db"
     if home.root != home.user and os.environ.get("KEPT_HOME") and usual.exists():
         detail = f"KEPT_HOME has kept work in {home.root}; another store is in {usual.parent}"
-        yield Finding(name="store elsewhere", well=None if home.store.exists() else False, detail=detail, fix="unset KEPT_HOME")
+        yield CheckFinding(
+            name="store elsewhere", well=None if home.store.exists() else False, detail=detail, fix="unset KEPT_HOME"
+        )
 
 
-def look_at_folders(home: Paths) -> Iterator[Finding]:
+def check_folders(home: Paths) -> Iterator[CheckFinding]:
     """Kept's own folder: private, writable, on a disk with room, of this time."""
     if not home.state.exists():
-        yield Finding(name="home", well=None, detail=f"nothing is kept in {home.state} yet", fix="kept run")
+        yield CheckFinding(name="home", well=None, detail=f"nothing is kept in {home.state} yet", fix="kept run")
         return
     for each in (home.state, Path(queue_path(str(home.state), ""))):
         if each.exists() and not each.is_dir():
-            yield Finding(name="folder", well=False, detail=f"{each} is a file", fix=f"mv {each} {each}.aside; kept run")
+            yield CheckFinding(name="folder", well=False, detail=f"{each} is a file", fix=f"mv {each} {each}.aside; kept run")
             return
     mode = home.state.stat().st_mode & 0o7777
     fix = "kept doctor --fix"
-    yield Finding(
+    yield CheckFinding(
         name="folder",
         well=mode & 0o777 == 0o700,
         detail=f"{home.state} has mode {mode:04o}",
         fix=f"chmod 700 {home.state}",
         repair="private" if mode & 0o777 != 0o700 else "",
     )
-    open_files = not_private(home)
+    open_files = find_exposed_paths(home)
     if open_files:
         detail = f"{len(open_files)} files can be read by others, or not by you, such as {open_files[0]}"
-        yield Finding(name="private", well=False, detail=detail, fix=fix, repair="private")
+        yield CheckFinding(name="private", well=False, detail=detail, fix=fix, repair="private")
     owner = os.geteuid() or home.user.stat().st_uid  # who uses sudo leaves files in somebody's home that are root's
-    strange = [each for each in home.state.rglob("*") if _is_anothers(each, owner)]
+    strange = [each for each in home.state.rglob("*") if _is_other_users(each, owner)]
     if strange:
         detail = f"{strange[0]} belongs to another user"
-        yield Finding(name="owner", well=False, detail=detail, fix=f"sudo chown -R {owner} {home.state}")
-    yield from _disk(home)
-    yield from _clock_of_files(home)
+        yield CheckFinding(name="owner", well=False, detail=detail, fix=f"sudo chown -R {owner} {home.state}")
+    yield from _check_disk(home)
+    yield from _check_file_clock(home)
 
 
-def not_private(home: Paths) -> list[Path]:
+def find_exposed_paths(home: Paths) -> list[Path]:
     """Files and folders of kept's own that others may open, or that their owner may not."""
-    return [each for each in sorted(home.state.rglob("*")) if _is_open(each)]
+    return [each for each in sorted(home.state.rglob("*")) if _is_exposed(each)]
 
 
-def _is_open(path: Path) -> bool:
+def _is_exposed(path: Path) -> bool:
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:  # a run took it meanwhile
@@ -130,7 +132,7 @@ def _is_open(path: Path) -> bool:
     return bool(mode & 0o077 or mode & 0o600 != 0o600 or (S_ISDIR(mode) and not mode & 0o100))
 
 
-def _is_anothers(path: Path, owner: int) -> bool:
+def _is_other_users(path: Path, owner: int) -> bool:
     try:
         status = path.lstat()
     except FileNotFoundError:  # as above
@@ -138,7 +140,7 @@ def _is_anothers(path: Path, owner: int) -> bool:
     return not S_ISLNK(status.st_mode) and status.st_uid != owner
 
 
-def _disk(home: Paths) -> Iterator[Finding]:
+def _check_disk(home: Paths) -> Iterator[CheckFinding]:
     """What is written arrives on the disk, and a backup would."""
     try:
         with TemporaryFile(dir=home.state) as proof:
@@ -146,57 +148,59 @@ def _disk(home: Paths) -> Iterator[Finding]:
             proof.flush()
             os.fsync(proof.fileno())
     except OSError as error:
-        yield Finding(
+        yield CheckFinding(
             name="writable", well=False, detail=f"{home.state}: {error.strerror}", fix=f"df -h {home.state}; ls -ld {home.state}"
         )
     else:
-        yield Finding(name="writable", well=True, detail=str(home.state))
+        yield CheckFinding(name="writable", well=True, detail=str(home.state))
     needed = max(_ROOM, 2 * home.store.stat().st_size if home.store.exists() else 0)
     free = shutil.disk_usage(home.state).free
     detail, fix = f"{free // 1_000_000:,} MB free", "make room: a backup needs as much as the store"
-    yield Finding(name="room", well=free > needed, detail=detail, fix=fix)
+    yield CheckFinding(name="room", well=free > needed, detail=detail, fix=fix)
     state = os.statvfs(home.state)
     if state.f_files and state.f_favail < 100:
-        yield Finding(name="room", well=False, detail="the disk has no room for further files", fix=f"df -i {home.state}")
+        yield CheckFinding(name="room", well=False, detail="the disk has no room for further files", fix=f"df -i {home.state}")
     most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     if most != resource.RLIM_INFINITY and most < needed:
-        yield Finding(name="limit", well=False, detail=f"a file may have {most:,} bytes at most here", fix="ulimit -f unlimited")
+        yield CheckFinding(
+            name="limit", well=False, detail=f"a file may have {most:,} bytes at most here", fix="ulimit -f unlimited"
+        )
 
 
-def _clock_of_files(home: Paths) -> Iterator[Finding]:
+def _check_file_clock(home: Paths) -> Iterator[CheckFinding]:
     """The clock of this machine against that of the disk, and against what kept's own program and store are of."""
     with suppress(OSError), TemporaryFile(dir=home.state) as proof:
         apart = abs(os.fstat(proof.fileno()).st_mtime - time.time())
         if apart > _DAY:
-            yield Finding(
+            yield CheckFinding(
                 name="clock", well=False, detail="the disk and this machine tell different days", fix="timedatectl set-ntp true"
             )
     newest = max((path.stat().st_mtime for path in (Path(__file__), home.store) if path.exists()), default=0.0)
     if newest > time.time() + _DAY:
         day = datetime.fromtimestamp(newest, tz=UTC).date()
         detail = f"it is {datetime.now(UTC).date()} here, but kept's own files are of {day}"
-        yield Finding(name="clock", well=False, detail=detail, fix="timedatectl set-ntp true")
+        yield CheckFinding(name="clock", well=False, detail=detail, fix="timedatectl set-ntp true")
 
 
-def look_at_lock(home: Paths) -> Iterator[Finding]:
+def check_run_lock(home: Paths) -> Iterator[CheckFinding]:
     """A run that holds the lock for hours, or was stopped, keeps all others out."""
     if not home.lock.exists():
         return
     try:
-        with locked(home.lock):
+        with hold_lock(home.lock):
             return
     except BusyError as error:
         found = re.search(r"process (\d+)", str(error))
     number = found.group(1) if found else ""
-    state, hours = _process(number)
+    state, hours = _process_state(number)
     stands = state in ("T", "t", "Z")
     stuck = stands or hours > _HOURS
     detail = f"process {number or 'unknown'} has been running it for {hours:.1f} hours{' and stands still' if stands else ''}"
     fix = f"kill -9 {number}; kept run" if stuck else "wait for it"
-    yield Finding(name="run", well=False if stuck else None, detail=detail, fix=fix)
+    yield CheckFinding(name="run", well=False if stuck else None, detail=detail, fix=fix)
 
 
-def _process(number: str) -> tuple[str, float]:
+def _process_state(number: str) -> tuple[str, float]:
     """The state of a process, as Linux names it, and for how many hours it has been running."""
     try:
         fields = Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class ProgramResult:
     """What a program answered: its exit code (None: it took too long or could not be started), and what it wrote."""
 
     code: int | None
@@ -21,7 +21,7 @@ class Answer:
 
 def run_limited(
     command: str | Sequence[str], *, seconds: float, env: Mapping[str, str], given: bytes = b"", where: Path = Path("/")
-) -> Answer:
+) -> ProgramResult:
     """Run a command line by a shell, or a program with its arguments; after so many seconds it and what it started is ended."""
     words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     try:
@@ -35,18 +35,18 @@ def run_limited(
             start_new_session=True,
         )
     except OSError as error:
-        return Answer(code=None, out="", err=f"{shlex.join(words)}: {error.strerror}")
+        return ProgramResult(code=None, out="", err=f"{shlex.join(words)}: {error.strerror}")
     try:
         out, err = process.communicate(given, timeout=seconds)
     except subprocess.TimeoutExpired:
         with suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        return Answer(code=None, out="", err="")
-    return Answer(code=process.returncode, out=out.decode("utf-8", "replace"), err=err.decode("utf-8", "replace"))
+        return ProgramResult(code=None, out="", err="")
+    return ProgramResult(code=process.returncode, out=out.decode("utf-8", "replace"), err=err.decode("utf-8", "replace"))
 
 
-def version_of(program: str) -> str:
+def kept_version(program: str) -> str:
     """What version a kept says it is; empty where it does not answer."""
     env = {name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ}
     return run_limited([program, "--version"], seconds=15, env=env).out.strip()

@@ -11,69 +11,74 @@ from pathlib import Path
 
 from kept.core.errors import ConfigError, UsageError
 from kept.install import schedulers
-from kept.install.schedulers import Entry, Installed, Kind, Run, run_command
+from kept.install.schedulers import InstalledJob, JobEntry, Run, SchedulerKind, run_command
 from kept.local import files
-from kept.local.settings import zone as known_zone
+from kept.local.settings import load_zone as known_zone
 from kept.paths import Paths
 
 AT = time(2, 30)
 
 
-def install(
+def install_job(
     home: Paths, env: Mapping[str, str], *, at: str = "", zone: str = "", kind: str = "", run: Run = run_command
-) -> Installed:
+) -> InstalledJob:
     """Enter the night's job (``at`` HH:MM, in a named zone where the scheduler knows zones). Entering it again replaces it.
 
     Where ``home`` is not the user's, the files are written below it and the system is told nothing: a trial never runs by itself.
     Raises UsageError for a time or zone that is none, ConfigError where the system has no scheduler that is known.
     """
-    chosen, entry = _plan(home, env, at=at, zone=zone, kind=kind)
-    wanted = schedulers.files_of(chosen, entry, home.root, env)
+    chosen, entry = _plan_job(home, env, at=at, zone=zone, kind=kind)
+    wanted = schedulers.job_entry_files(chosen, entry, home.root, env)
     for path, text in wanted.items():
-        files.write(
-            path, text.encode("utf-16" if chosen is Kind.WINDOWS else "utf-8"), expect=files.read(path).stamp, root=home.root
+        files.write_if_unchanged(
+            path,
+            text.encode("utf-16" if chosen is SchedulerKind.WINDOWS else "utf-8"),
+            expect=files.read_file(path).stamp,
+            root=home.root,
         )
     if home.root != home.user:
-        return Installed(kind=chosen, places=tuple(map(str, wanted)), enabled=False, detail="a trial home: the system was not told")
-    done = schedulers.enable(chosen, entry, tuple(wanted), run)
-    return Installed(kind=chosen, places=tuple(map(str, wanted)) or ("crontab",), enabled=not done.code, detail=done.out)
+        return InstalledJob(
+            kind=chosen, places=tuple(map(str, wanted)), enabled=False, detail="a trial home: the system was not told"
+        )
+    done = schedulers.enable_job(chosen, entry, tuple(wanted), run)
+    return InstalledJob(kind=chosen, places=tuple(map(str, wanted)) or ("crontab",), enabled=not done.code, detail=done.out)
 
 
 def job_files(home: Paths, env: Mapping[str, str], *, at: str = "", zone: str = "", kind: str = "") -> Mapping[str, str]:
-    """What :func:`install` would write: text by place. Writes nothing. Raises UsageError, ConfigError."""
-    chosen, entry = _plan(home, env, at=at, zone=zone, kind=kind)
-    files_by_place = schedulers.files_of(chosen, entry, home.root, env)
+    """What :func:`install_job` would write: text by place. Writes nothing. Raises UsageError, ConfigError."""
+    chosen, entry = _plan_job(home, env, at=at, zone=zone, kind=kind)
+    files_by_place = schedulers.job_entry_files(chosen, entry, home.root, env)
     return {str(path): text for path, text in files_by_place.items()} or {"crontab": f"{schedulers.cron_line(entry)}\n"}
 
 
-def _plan(home: Paths, env: Mapping[str, str], *, at: str, zone: str, kind: str) -> tuple[Kind, Entry]:
+def _plan_job(home: Paths, env: Mapping[str, str], *, at: str, zone: str, kind: str) -> tuple[SchedulerKind, JobEntry]:
     """The scheduler and what is entered with it. Raises UsageError, ConfigError."""
     chosen = _scheduler_kind(kind)
     if zone:
         known_zone(zone)
-        if chosen is not Kind.SYSTEMD:
+        if chosen is not SchedulerKind.SYSTEMD:
             raise UsageError(f"{chosen} knows no zones", hint="leave --tz out: the time is the machine's own")
-    return chosen, Entry(command=_command(home, env), at=_parse_time(at), zone=zone)
+    return chosen, JobEntry(command=_job_command(home, env), at=_parse_time(at), zone=zone)
 
 
-def uninstall(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> tuple[str, ...]:
+def uninstall_job(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> tuple[str, ...]:
     """Take every entry out of every scheduler this system has; what was taken out, in words. Every other line and file stays."""
     told: list[str] = []
     own = home.root == home.user
-    for kind in Kind:
-        places = [each for each in schedulers.files_of(kind, _ANY, home.root, env) if each.is_file()]
-        if own and (places or (kind is Kind.CRON and schedulers.in_crontab(run))):
-            schedulers.disable(kind, places, run)
+    for kind in SchedulerKind:
+        places = [each for each in schedulers.job_entry_files(kind, _ANY, home.root, env) if each.is_file()]
+        if own and (places or (kind is SchedulerKind.CRON and schedulers.find_crontab_line(run))):
+            schedulers.disable_job(kind, places, run)
             told += [] if places else ["the line of the crontab"]
         for each in places:
-            files.remove(each, expect=files.read(each).stamp, root=home.root)
+            files.delete_if_unchanged(each, expect=files.read_file(each).stamp, root=home.root)
             told.append(str(each))
         for folder in dict.fromkeys(each.parent for each in places):
-            _tidy(folder, home.root)
+            _remove_empty_folders(folder, home.root)
     return tuple(told)
 
 
-def _tidy(folder: Path, root: Path) -> None:
+def _remove_empty_folders(folder: Path, root: Path) -> None:
     """Remove the folders of systemd that are left empty."""
     while folder.name in ("user", "systemd") and folder.is_relative_to(root):
         try:
@@ -83,27 +88,33 @@ def _tidy(folder: Path, root: Path) -> None:
         folder = folder.parent
 
 
-def installed_entries(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> tuple[Installed, ...]:
+def list_installed_jobs(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> tuple[InstalledJob, ...]:
     """Which entries stand, and whether the system runs them."""
     found = []
-    for kind in Kind:
-        places = tuple(str(each) for each in schedulers.files_of(kind, _ANY, home.root, env) if each.is_file())
-        line = schedulers.in_crontab(run) if kind is Kind.CRON and home.root == home.user else ""
+    for kind in SchedulerKind:
+        places = tuple(str(each) for each in schedulers.job_entry_files(kind, _ANY, home.root, env) if each.is_file())
+        line = schedulers.find_crontab_line(run) if kind is SchedulerKind.CRON and home.root == home.user else ""
         if places or line:
-            told = schedulers.state(kind, run) if home.root == home.user else schedulers.Ran(code=1, out="a trial home")
+            told = (
+                schedulers.query_job_state(kind, run)
+                if home.root == home.user
+                else schedulers.CommandResult(code=1, out="a trial home")
+            )
             found.append(
-                Installed(kind=kind, places=places or ("crontab",), enabled=not told.code and bool(told.out), detail=told.out[:300])
+                InstalledJob(
+                    kind=kind, places=places or ("crontab",), enabled=not told.code and bool(told.out), detail=told.out[:300]
+                )
             )
     return tuple(found)
 
 
-_ANY = Entry(command=("kept",), at=AT)
+_ANY = JobEntry(command=("kept",), at=AT)
 
 
-def _scheduler_kind(name: str) -> Kind:
-    if name and name not in list(Kind):
-        raise UsageError(f"there is no scheduler {name!r}", hint=f"one of: {', '.join(Kind)}")
-    found = (Kind(name),) if name else schedulers.available()
+def _scheduler_kind(name: str) -> SchedulerKind:
+    if name and name not in list(SchedulerKind):
+        raise UsageError(f"there is no scheduler {name!r}", hint=f"one of: {', '.join(SchedulerKind)}")
+    found = (SchedulerKind(name),) if name else schedulers.available_schedulers()
     if not found:
         raise ConfigError("this system has no scheduler that kept knows", hint="have `kept schedule run` started every night")
     return found[0]
@@ -123,7 +134,7 @@ _VARIABLES = (
 )
 
 
-def _command(home: Paths, env: Mapping[str, str]) -> tuple[str, ...]:
+def _job_command(home: Paths, env: Mapping[str, str]) -> tuple[str, ...]:
     """The command of the night's job: this very interpreter, so that no PATH decides which kept runs, and the folders of clients
     that the environment names now. Windows keeps its variables with the user.
     """

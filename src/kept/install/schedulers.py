@@ -23,18 +23,18 @@ LABEL = "dev.kept.nightly"
 MARK = "# kept nightly"  # ends kept's own line of a crontab
 _SECONDS = 30
 
-Run = Callable[[Sequence[str], str], "Ran"]
+Run = Callable[[Sequence[str], str], "CommandResult"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Ran:
+class CommandResult:
     """How a command of the system ended: its exit code (127 where there is no such command) and what it said."""
 
     code: int
     out: str
 
 
-class Kind(StrEnum):
+class SchedulerKind(StrEnum):
     """What starts a program every night."""
 
     SYSTEMD = "systemd"
@@ -44,7 +44,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class JobEntry:
     """What is to be started: the command with its arguments, at which time of day in which zone (empty: the system's)."""
 
     command: tuple[str, ...]
@@ -53,48 +53,50 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Installed:
+class InstalledJob:
     """An entry that stands: where, and whether the system runs it; ``detail`` says what the system says of it."""
 
-    kind: Kind
+    kind: SchedulerKind
     places: tuple[str, ...]
     enabled: bool
     detail: str = ""
 
 
-def run_command(words: Sequence[str], given: str = "") -> Ran:
+def run_command(words: Sequence[str], given: str = "") -> CommandResult:
     """Run a command of the system, its input given, for at most 30 seconds."""
     try:
         # Names of programs are fixed, arguments are passed one by one.
         done = subprocess.run(list(words), input=given, capture_output=True, text=True, timeout=_SECONDS, check=False)  # noqa: S603
     except FileNotFoundError:
-        return Ran(code=127, out=f"there is no command {words[0]}")
+        return CommandResult(code=127, out=f"there is no command {words[0]}")
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Ran(code=126, out=str(error))
-    return Ran(code=done.returncode, out=(done.stdout + done.stderr if done.returncode else done.stdout).strip())
+        return CommandResult(code=126, out=str(error))
+    return CommandResult(code=done.returncode, out=(done.stdout + done.stderr if done.returncode else done.stdout).strip())
 
 
-def available(platform: str = sys.platform, found: Callable[[str], str | None] = shutil.which) -> tuple[Kind, ...]:
+def available_schedulers(
+    platform: str = sys.platform, found: Callable[[str], str | None] = shutil.which
+) -> tuple[SchedulerKind, ...]:
     """What this system has, the best first."""
     if platform == "darwin":
-        return (Kind.LAUNCHD, *([Kind.CRON] if found("crontab") else []))
+        return (SchedulerKind.LAUNCHD, *([SchedulerKind.CRON] if found("crontab") else []))
     if platform == "win32":
-        return (Kind.WINDOWS,)
-    return tuple(kind for kind, name in ((Kind.SYSTEMD, "systemctl"), (Kind.CRON, "crontab")) if found(name))
+        return (SchedulerKind.WINDOWS,)
+    return tuple(kind for kind, name in ((SchedulerKind.SYSTEMD, "systemctl"), (SchedulerKind.CRON, "crontab")) if found(name))
 
 
-def service_text(entry: Entry) -> str:
+def service_text(entry: JobEntry) -> str:
     """The systemd service: one shot, low priority, no terminal, no output of its own."""
     return (
         "[Unit]\nDescription=kept: remember what the day was worth\nDocumentation=man:kept(1)\n\n"
-        f"[Service]\nType=oneshot\nExecStart={' '.join(map(_systemd_word, entry.command))}\n"
+        f"[Service]\nType=oneshot\nExecStart={' '.join(map(_quote_systemd, entry.command))}\n"
         "Nice=19\nIOSchedulingClass=idle\nCPUSchedulingPolicy=idle\nTimeoutStartSec=6h\n"
         "StandardInput=null\nStandardOutput=null\nStandardError=journal\n"
         "SuccessExitStatus=1\n"
     )
 
 
-def timer_text(entry: Entry) -> str:
+def timer_text(entry: JobEntry) -> str:
     """The systemd timer: every night at the time, in the zone; a night the machine was off is made up for when it is on again."""
     zone = f" {entry.zone}" if entry.zone else ""
     return (
@@ -104,13 +106,13 @@ def timer_text(entry: Entry) -> str:
     )
 
 
-def _systemd_word(word: str) -> str:
+def _quote_systemd(word: str) -> str:
     """A word of a systemd command line: quoted, with nothing in it that systemd would expand."""
     safe = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return f'"{safe}"' if re.search(r"[^\w@+=:,./-]", safe) else safe
 
 
-def agent_text(entry: Entry) -> str:
+def launchd_text(entry: JobEntry) -> str:
     """The launchd agent: in the machine's own time, at low priority; run late where the machine slept."""
     body = {
         "Label": LABEL,
@@ -126,20 +128,20 @@ def agent_text(entry: Entry) -> str:
     return plistlib.dumps(body).decode()
 
 
-def cron_line(entry: Entry) -> str:
+def cron_line(entry: JobEntry) -> str:
     """The line of a crontab, in the machine's own time."""
-    words = " ".join(_shell_word(each) for each in entry.command)
+    words = " ".join(_quote_shell(each) for each in entry.command)
     return f"{entry.at.minute} {entry.at.hour} * * * nice -n 19 {words} >/dev/null 2>&1 {MARK}"
 
 
-def _shell_word(word: str) -> str:
+def _quote_shell(word: str) -> str:
     if any(char in word for char in "\n\r\0"):
         raise UsageError("a path with a line break cannot stand in a crontab", where=word[:80])
     quoted = word if re.fullmatch(r"[\w@+=:,./-]+", word) else "'" + word.replace("'", "'\\''") + "'"
     return quoted.replace("%", "\\%")
 
 
-def task_text(entry: Entry) -> str:
+def windows_task_text(entry: JobEntry) -> str:
     """The Windows task, made up for where the machine was off."""
     arguments = escape(subprocess.list2cmdline(entry.command[1:]))
     return (
@@ -160,57 +162,57 @@ def units_folder(home: Path, env: Mapping[str, str]) -> Path:
     return (Path(given) if given and Path(given).is_relative_to(home) else home / ".config") / "systemd" / "user"
 
 
-def files_of(kind: Kind, entry: Entry, home: Path, env: Mapping[str, str]) -> Mapping[Path, str]:
+def job_entry_files(kind: SchedulerKind, entry: JobEntry, home: Path, env: Mapping[str, str]) -> Mapping[Path, str]:
     """The files an entry consists of; none where it is a line of a crontab."""
     match kind:
-        case Kind.SYSTEMD:
+        case SchedulerKind.SYSTEMD:
             folder = units_folder(home, env)
             return {folder / f"{UNIT}.service": service_text(entry), folder / f"{UNIT}.timer": timer_text(entry)}
-        case Kind.LAUNCHD:
-            return {home / "Library" / "LaunchAgents" / f"{LABEL}.plist": agent_text(entry)}
-        case Kind.WINDOWS:
-            return {home / ".local" / "share" / "kept" / f"{UNIT}.xml": task_text(entry)}
-        case Kind.CRON:
+        case SchedulerKind.LAUNCHD:
+            return {home / "Library" / "LaunchAgents" / f"{LABEL}.plist": launchd_text(entry)}
+        case SchedulerKind.WINDOWS:
+            return {home / ".local" / "share" / "kept" / f"{UNIT}.xml": windows_task_text(entry)}
+        case SchedulerKind.CRON:
             return {}
 
 
-def enable(kind: Kind, entry: Entry, places: Sequence[Path], run: Run = run_command) -> Ran:
+def enable_job(kind: SchedulerKind, entry: JobEntry, places: Sequence[Path], run: Run = run_command) -> CommandResult:
     """Have the system run an entry whose files are written."""
     match kind:
-        case Kind.SYSTEMD:
+        case SchedulerKind.SYSTEMD:
             reloaded = run(["systemctl", "--user", "daemon-reload"], "")
             return reloaded if reloaded.code else run(["systemctl", "--user", "enable", "--now", f"{UNIT}.timer"], "")
-        case Kind.LAUNCHD:
-            run(["launchctl", "bootout", _domain(), str(places[0])], "")
-            return run(["launchctl", "bootstrap", _domain(), str(places[0])], "")
-        case Kind.WINDOWS:
+        case SchedulerKind.LAUNCHD:
+            run(["launchctl", "bootout", _launchd_domain(), str(places[0])], "")
+            return run(["launchctl", "bootstrap", _launchd_domain(), str(places[0])], "")
+        case SchedulerKind.WINDOWS:
             return run(["schtasks", "/create", "/tn", UNIT, "/xml", str(places[0]), "/f"], "")
-        case Kind.CRON:
-            others = _crontab(run)
+        case SchedulerKind.CRON:
+            others = _other_crontab_lines(run)
             return run(["crontab", "-"], "".join(f"{each}\n" for each in (*others, cron_line(entry))))
 
 
-def disable(kind: Kind, places: Sequence[Path], run: Run = run_command) -> Ran:
+def disable_job(kind: SchedulerKind, places: Sequence[Path], run: Run = run_command) -> CommandResult:
     """Have the system run it no more; kept's line leaves the crontab, every other stays as it is."""
     match kind:
-        case Kind.SYSTEMD:
+        case SchedulerKind.SYSTEMD:
             return run(["systemctl", "--user", "disable", "--now", f"{UNIT}.timer"], "")
-        case Kind.LAUNCHD:
-            return run(["launchctl", "bootout", _domain(), str(places[0])], "") if places else Ran(code=0, out="")
-        case Kind.WINDOWS:
+        case SchedulerKind.LAUNCHD:
+            return run(["launchctl", "bootout", _launchd_domain(), str(places[0])], "") if places else CommandResult(code=0, out="")
+        case SchedulerKind.WINDOWS:
             return run(["schtasks", "/delete", "/tn", UNIT, "/f"], "")
-        case Kind.CRON:
-            others = _crontab(run)
+        case SchedulerKind.CRON:
+            others = _other_crontab_lines(run)
             return run(["crontab", "-"], "".join(f"{each}\n" for each in others)) if others else run(["crontab", "-r"], "")
 
 
-def in_crontab(run: Run = run_command) -> str:
+def find_crontab_line(run: Run = run_command) -> str:
     """Kept's line of the crontab; empty where there is none."""
     found = run(["crontab", "-l"], "")
     return next((each for each in found.out.splitlines() if each.rstrip().endswith(MARK)), "") if not found.code else ""
 
 
-def _crontab(run: Run) -> list[str]:
+def _other_crontab_lines(run: Run) -> list[str]:
     """The lines of the crontab that are not kept's. Raises KeptError where there is one that cannot be read."""
     found = run(["crontab", "-l"], "")
     if found.code and "no crontab" not in found.out:
@@ -218,19 +220,19 @@ def _crontab(run: Run) -> list[str]:
     return [each for each in found.out.splitlines() if not each.rstrip().endswith(MARK)] if not found.code else []
 
 
-def state(kind: Kind, run: Run = run_command) -> Ran:
+def query_job_state(kind: SchedulerKind, run: Run = run_command) -> CommandResult:
     """What the system says of the entry: code 0 where it runs it."""
     match kind:
-        case Kind.SYSTEMD:
+        case SchedulerKind.SYSTEMD:
             return run(["systemctl", "--user", "list-timers", f"{UNIT}.timer", "--no-pager", "--no-legend"], "")
-        case Kind.LAUNCHD:
-            return run(["launchctl", "print", f"{_domain()}/{LABEL}"], "")
-        case Kind.WINDOWS:
+        case SchedulerKind.LAUNCHD:
+            return run(["launchctl", "print", f"{_launchd_domain()}/{LABEL}"], "")
+        case SchedulerKind.WINDOWS:
             return run(["schtasks", "/query", "/tn", UNIT], "")
-        case Kind.CRON:
-            line = in_crontab(run)
-            return Ran(code=0 if line else 1, out=line)
+        case SchedulerKind.CRON:
+            line = find_crontab_line(run)
+            return CommandResult(code=0 if line else 1, out=line)
 
 
-def _domain() -> str:
+def _launchd_domain() -> str:
     return f"gui/{os.getuid()}"

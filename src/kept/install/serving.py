@@ -17,67 +17,67 @@ _KEY_BYTES = 32
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Running:
+class RunningPage:
     """Where a page is served already: its port and its key."""
 
     port: int
     key: str
 
 
-def running(home: Paths) -> Running | None:
+def find_running_page(home: Paths) -> RunningPage | None:
     """The page that another process serves for this home; None where none does, or where it says nothing readable."""
-    if not _lock(home).exists():
+    if not _lock_path(home).exists():
         return None
-    with suppress(BusyError), files.locked(_lock(home)):
+    with suppress(BusyError), files.hold_lock(_lock_path(home)):
         return None
     with suppress(KeptError, ValueError):
-        key = files.read(_key(home), at_most=1_000).data.decode("ascii").strip()
-        return Running(port=int(files.read(_port(home), at_most=1_000).data.decode("ascii")), key=key)
+        key = files.read_file(_key_path(home), at_most=1_000).data.decode("ascii").strip()
+        return RunningPage(port=int(files.read_file(_port_path(home), at_most=1_000).data.decode("ascii")), key=key)
     return None
 
 
 @contextmanager
-def announced(home: Paths, port: int) -> Iterator[str]:
+def announce_page(home: Paths, port: int) -> Iterator[str]:
     """A new key for as long as the body runs, in ``web.key`` beside ``web.port``. Raises BusyError where a page is served
     already.
     """
-    with files.locked(_lock(home)):
+    with files.hold_lock(_lock_path(home)):
         key = secrets.token_urlsafe(_KEY_BYTES)
-        _write_anew(home, _key(home), f"{key}\n")
-        _write_anew(home, _port(home), f"{port}\n")
+        _write_private(home, _key_path(home), f"{key}\n")
+        _write_private(home, _port_path(home), f"{port}\n")
         try:
             yield key
         finally:
-            for each in (_key(home), _port(home)):
+            for each in (_key_path(home), _port_path(home)):
                 with suppress(KeptError):
-                    files.remove(each, expect=files.read(each).stamp, root=home.state)
+                    files.delete_if_unchanged(each, expect=files.read_file(each).stamp, root=home.state)
 
 
-def lasting_key(home: Paths) -> str:
+def load_mcp_key(home: Paths) -> str:
     """The key of ``kept mcp --http``, made once in ``mcp.key`` (0600), so that clients can hold it in their settings. Raises
     KeptError where it cannot be read or written.
     """
     path = home.state / "mcp.key"
-    key = files.read(path, at_most=1_000).data.decode("ascii", "replace").strip()
+    key = files.read_file(path, at_most=1_000).data.decode("ascii", "replace").strip()
     if not key:
         key = secrets.token_urlsafe(_KEY_BYTES)
-        _write_anew(home, path, f"{key}\n")
+        _write_private(home, path, f"{key}\n")
     return key
 
 
-def _write_anew(home: Paths, path: Path, text: str) -> None:
+def _write_private(home: Paths, path: Path, text: str) -> None:
     """Write a file anew, so that what was there lends it neither its mode nor its links."""
-    files.remove(path, expect=files.read(path).stamp, root=home.state)
-    files.write(path, text.encode(), expect=files.MISSING, root=home.state)
+    files.delete_if_unchanged(path, expect=files.read_file(path).stamp, root=home.state)
+    files.write_if_unchanged(path, text.encode(), expect=files.MISSING, root=home.state)
 
 
-def _lock(home: Paths) -> Path:
+def _lock_path(home: Paths) -> Path:
     return home.state / "web.lock"
 
 
-def _key(home: Paths) -> Path:
+def _key_path(home: Paths) -> Path:
     return home.state / "web.key"
 
 
-def _port(home: Paths) -> Path:
+def _port_path(home: Paths) -> Path:
     return home.state / "web.port"

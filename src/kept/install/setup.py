@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kept.changes import read_before_edits
-from kept.core.codec import canonical
+from kept.changes import archive_before_edits
+from kept.core.codec import to_canonical_json
 from kept.core.errors import BusyError, KeptError
 from kept.core.markup import BOM, split_lines
 from kept.install import schedule
@@ -31,7 +31,7 @@ from kept.local.clients import (
     has_hooks,
     has_permission,
     has_plugin,
-    hooks_of,
+    hook_groups,
     with_hooks,
     with_permission,
     without_hooks,
@@ -44,9 +44,9 @@ from kept.local.permissions import (
     without_codex_permission,
 )
 from kept.outputs import section
-from kept.outputs.targets import written_before
-from kept.outputs.view_file import views
-from kept.outputs.write import Written, absorb_edits
+from kept.outputs.targets import list_editable_targets
+from kept.outputs.view_file import list_views
+from kept.outputs.write import WriteReport, merge_hand_edits
 from kept.paths import Paths
 from kept.store.run_number import RunNumber
 from kept.store.values import Output
@@ -54,7 +54,7 @@ from kept.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class SettingsChange:
     """What would be done to a file, or was: the file, in words what, and what would stand in it (None: it goes)."""
 
     path: Path
@@ -63,7 +63,7 @@ class Change:
 
 
 @dataclass(kw_only=True, slots=True)
-class Left:
+class UninstallReport:
     """What leaving did: files and lines taken away, what was kept aside because a person added it, and what could not be done."""
 
     removed: list[str] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Left:
     problems: list[str] = field(default_factory=list)
 
 
-def program() -> str:
+def hook_program() -> str:
     """How a hook calls kept: by its full path, for hooks get a poor PATH."""
     script = Path(sys.executable).with_name("kept")
     found = str(script) if script.is_file() else shutil.which("kept")
@@ -85,189 +85,198 @@ def note_program(home: Paths, *, anew: bool = False) -> None:
     script, place = Path(sys.executable).with_name("kept"), home.state / "program"
     noted = Path(files.read_text(place).strip() or "/")
     if script.is_file() and home.state.is_dir() and (noted != script if anew else not noted.is_file()):
-        files.write(place, f"{script}\n".encode(), expect=files.read(place).stamp, root=home.root)
+        files.write_if_unchanged(place, f"{script}\n".encode(), expect=files.read_file(place).stamp, root=home.root)
 
 
-def used(home: Paths) -> tuple[Client, ...]:
+def used_clients(home: Paths) -> tuple[Client, ...]:
     """The coding agents that are used on this machine and can call hooks."""
     return tuple(each for each in CLIENTS if home.of(each).is_dir())
 
 
-def hooked(home: Paths) -> tuple[Client, ...]:
+def hooked_clients(home: Paths) -> tuple[Client, ...]:
     """Those whose settings call kept."""
     return tuple(each for each in CLIENTS if has_hooks(files.read_text(home.of(each) / each.file)))
 
 
-def plugged(home: Paths) -> tuple[Client, ...]:
+def plugin_clients(home: Paths) -> tuple[Client, ...]:
     """Those in which kept's plugin or extension is on: it brings the hooks."""
     return tuple(each for each in (*CLIENTS, GEMINI) if has_plugin(files.read_text(home.of(each) / each.plugins)))
 
 
-def sectioned(home: Paths) -> tuple[Client, ...]:
+def section_clients(home: Paths) -> tuple[Client, ...]:
     """The agents used here that read instructions of their own, so that memory can arrive in a section of them."""
     return tuple(each for each in READERS if home.of(each).is_dir())
 
 
-def planned(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[Change, ...]:
+def plan_hooks(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[SettingsChange, ...]:
     """What installing the hooks would write; nothing where all stand already, or the plugin brings them.
 
     ``allow`` also lets the agents call the one tool that hands the person's words over without asking. Raises ConfigError for
     settings nobody can edit safely.
     """
-    own = f"{program()}{'' if home.root == home.user else f' --home {shlex.quote(str(home.root))}'}"
+    own = f"{hook_program()}{'' if home.root == home.user else f' --home {shlex.quote(str(home.root))}'}"
     found = []
-    there = plugged(home)
-    for client in used(home):
+    there = plugin_clients(home)
+    for client in used_clients(home):
         path = home.of(client) / client.file
         before = after = files.read_text(path)
         what = []
         if hooks and (client not in there or has_hooks(before)):
             after = with_hooks(before, own, str(path), client)
-            what += [f"{len(hooks_of(client))} hooks for {client.name}"] if after != before else []
+            what += [f"{len(hook_groups(client))} hooks for {client.name}"] if after != before else []
         if allow and client.name == "claude":
             allowed = with_permission(after, PLUGIN_SUGGEST if client in there else SUGGEST, str(path))
             what += ["leave to save your words, and to call no other tool, without asking you"] if allowed != after else []
             after = allowed
         if after != before:
-            found.append(Change(path=path, what=", ".join(what), text=after))
-    return (*found, *(_permissions(home) if allow else ()))
+            found.append(SettingsChange(path=path, what=", ".join(what), text=after))
+    return (*found, *(_plan_permissions(home) if allow else ()))
 
 
-def _permissions(home: Paths) -> Iterator[Change]:
+def _plan_permissions(home: Paths) -> Iterator[SettingsChange]:
     """What lets Codex and Gemini CLI call the one tool, where kept's server is there."""
     codex = next(each for each in CLIENTS if each.name == "codex")
     for path, after in (
         (home.of(codex) / CODEX_SETTINGS, with_codex_permission(files.read_text(home.of(codex) / CODEX_SETTINGS))),
-        (home.of(GEMINI) / GEMINI_POLICY, POLICY if GEMINI in plugged(home) else files.read_text(home.of(GEMINI) / GEMINI_POLICY)),
+        (
+            home.of(GEMINI) / GEMINI_POLICY,
+            POLICY if GEMINI in plugin_clients(home) else files.read_text(home.of(GEMINI) / GEMINI_POLICY),
+        ),
     ):
         if after != files.read_text(path):
-            yield Change(path=path, what="leave to save your words, and to call no other tool, without asking you", text=after)
+            yield SettingsChange(
+                path=path, what="leave to save your words, and to call no other tool, without asking you", text=after
+            )
 
 
-def install_hooks(home: Paths, changes: tuple[Change, ...] | None = None) -> tuple[Change, ...]:
-    """Write the changes (else all that :func:`planned` tells), and note what stood there before. Raises ConfigError,
+def install_hooks(home: Paths, changes: tuple[SettingsChange, ...] | None = None) -> tuple[SettingsChange, ...]:
+    """Write the changes (else all that :func:`plan_hooks` tells), and note what stood there before. Raises ConfigError,
     ChangedError.
     """
-    changes, noted = planned(home) if changes is None else changes, _noted(home)
+    changes, noted = plan_hooks(home) if changes is None else changes, _load_setup_note(home)
     for each in changes:
-        content = files.read(each.path)
+        content = files.read_file(each.path)
         data = (each.text or "").encode()
-        first = str(each.path) not in noted or not _is_changed(content.data.decode("utf-8", "replace"))
+        first = str(each.path) not in noted or not _has_kept_entries(content.data.decode("utf-8", "replace"))
         before = None if content.stamp == files.MISSING else base64.b64encode(content.data).decode()
         if first:
             noted[str(each.path)] = {"before": before, "after": base64.b64encode(data).decode()}
         else:
             noted[str(each.path)]["after"] = base64.b64encode(data).decode()
-        _note(home, noted)
-        files.write(each.path, data, expect=content.stamp, root=home.boundary(each.path))
+        _save_setup_note(home, noted)
+        files.write_if_unchanged(each.path, data, expect=content.stamp, root=home.boundary(each.path))
     return changes
 
 
-def leave(workspace: Workspace, env: Mapping[str, str], *, run: Run = run_command) -> Left:
+def uninstall_kept(workspace: Workspace, env: Mapping[str, str], *, run: Run = run_command) -> UninstallReport:
     """Take away every hook, entry, file and line of kept's outside its own folders, hand edits taken over into the store first.
 
-    What a person added to a file of kept's is kept aside and named. The store stays: :func:`purge` deletes it.
+    What a person added to a file of kept's is kept aside and named. The store stays: :func:`delete_own_folders` deletes it.
     """
-    left = leave_system(workspace.paths, env, run=run)
-    written, number = Written(), RunNumber(workspace.store.log, workspace.clock, "uninstall")
+    left = uninstall_system_parts(workspace.paths, env, run=run)
+    written, number = WriteReport(), RunNumber(workspace.store.log, workspace.clock, "uninstall")
     with suppress(BusyError):  # a run reads by itself
-        read_before_edits(workspace)
-    absorb_edits(workspace, number, written)
+        archive_before_edits(workspace)
+    merge_hand_edits(workspace, number, written)
     left.problems += written.problems
-    _leave_outputs(workspace, left)
+    _remove_outputs(workspace, left)
     if number.started:
         workspace.store.log.end_run(number(), workspace.clock(), {"removed": left.removed})
     return left
 
 
-def leave_system(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> Left:
+def uninstall_system_parts(home: Paths, env: Mapping[str, str], *, run: Run = run_command) -> UninstallReport:
     """Take away the hooks and the entry of the night, which need no store to be found."""
-    left = Left()
-    _leave_clients(home, left)
-    left.removed += schedule.uninstall(home, env, run=run)
+    left = UninstallReport()
+    _uninstall_clients(home, left)
+    left.removed += schedule.uninstall_job(home, env, run=run)
     note = home.state / "program"
     if note.is_file():
-        files.remove(note, expect=files.read(note).stamp, root=home.root)
+        files.delete_if_unchanged(note, expect=files.read_file(note).stamp, root=home.root)
     return left
 
 
-def _leave_clients(home: Paths, left: Left) -> None:
-    noted = _noted(home)
+def _uninstall_clients(home: Paths, left: UninstallReport) -> None:
+    noted = _load_setup_note(home)
     edited: list[tuple[Path, str, Callable[[str, str], str]]] = [
         *((home.of(each) / each.file, "the hooks", without_hooks) for each in CLIENTS),
-        *((home.of(each) / CODEX_SETTINGS, "the permission", _without_permission) for each in CLIENTS if each.name == "codex"),
-        (home.of(GEMINI) / GEMINI_POLICY, "the permission", _without_permission),
+        *((home.of(each) / CODEX_SETTINGS, "the permission", _strip_permission) for each in CLIENTS if each.name == "codex"),
+        (home.of(GEMINI) / GEMINI_POLICY, "the permission", _strip_permission),
     ]
     for path, what, without in edited:
-        content = files.read(path)
+        content = files.read_file(path)
         text = content.data.decode("utf-8", "replace")
         known = noted.get(str(path), {})
         try:
-            if not (_is_changed(text) or _without_permission(text, "") != text):
+            if not (_has_kept_entries(text) or _strip_permission(text, "") != text):
                 continue
             untouched = base64.b64decode(known.get("after") or "") == content.data
             rest = base64.b64decode(known.get("before") or "") if untouched else without(text, str(path)).encode()
             if (untouched and known.get("before") is None) or (path.name == Path(GEMINI_POLICY).name and not rest):
-                files.remove(path, expect=content.stamp, root=home.boundary(path))
+                files.delete_if_unchanged(path, expect=content.stamp, root=home.boundary(path))
                 if path.name == Path(GEMINI_POLICY).name:
                     with suppress(OSError):
                         path.parent.rmdir()
             else:
-                files.write(path, rest, expect=content.stamp, root=home.boundary(path))
+                files.write_if_unchanged(path, rest, expect=content.stamp, root=home.boundary(path))
             left.removed.append(f"{what} in {path}")
         except KeptError as error:
             left.problems.append(str(error))
     if noted:
         place = home.state / "setup.json"
-        files.remove(place, expect=files.read(place).stamp, root=home.root)
+        files.delete_if_unchanged(place, expect=files.read_file(place).stamp, root=home.root)
 
 
-def _without_permission(text: str, _: str) -> str:
+def _strip_permission(text: str, _: str) -> str:
     return without_codex_permission(text).replace(POLICY, "")
 
 
-def _is_changed(text: str) -> bool:
+def _has_kept_entries(text: str) -> bool:
     """True if settings hold anything of kept's."""
     return has_hooks(text) or has_permission(text)
 
 
-def _leave_outputs(workspace: Workspace, left: Left) -> None:
+def _remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
     """Take away every file and section kept wrote; one in which a person wrote too is copied aside before."""
-    targets = [(each.path, bool(each.heading)) for each in written_before(workspace)] + [
-        (path, False) for path, _ in views(workspace)
+    targets = [(each.path, bool(each.heading)) for each in list_editable_targets(workspace)] + [
+        (path, False) for path, _ in list_views(workspace)
     ]
     for path, in_section in targets:
-        known = workspace.store.output(str(path))
+        known = workspace.store.output_states(str(path))
         try:
             workspace.refuse_links(path)
-            content = files.read(path)
+            content = files.read_file(path)
             if not known or content.stamp == files.MISSING:
                 continue
             block = section.find_section(content.data, where=str(path)) if in_section else None
             inside = content.data if not in_section else block.inside if block else None
             if inside is not None:
-                if _has_words_of_a_person(known, inside):
-                    left.aside.append(str(files.put_aside(path, into=workspace.paths.state / "aside")))
-                rest = section.remove(content.data, absorbed=inside, where=str(path)) if in_section else b""
+                if _has_person_words(known, inside):
+                    left.aside.append(str(files.copy_to_quarantine(path, into=workspace.paths.state / "aside")))
+                rest = section.remove_section(content.data, absorbed=inside, where=str(path)) if in_section else b""
                 if rest.strip():
-                    files.write(path, rest, expect=content.stamp, root=workspace.paths.boundary(path), links=workspace.links)
+                    files.write_if_unchanged(
+                        path, rest, expect=content.stamp, root=workspace.paths.boundary(path), links=workspace.linked_folders
+                    )
                 else:
-                    files.remove(path, expect=content.stamp, root=workspace.paths.boundary(path), links=workspace.links)
+                    files.delete_if_unchanged(
+                        path, expect=content.stamp, root=workspace.paths.boundary(path), links=workspace.linked_folders
+                    )
                 left.removed.append(f"the section in {path}" if rest.strip() else str(path))
             workspace.store.drop_output(str(path))
         except (KeptError, OSError) as error:
             left.problems.append(str(error))
-    _tidy(workspace.paths, [path.parent for path, _ in targets])
+    _remove_empty_folders(workspace.paths, [path.parent for path, _ in targets])
 
 
-def _has_words_of_a_person(known: tuple[Output, ...], inside: bytes) -> bool:
+def _has_person_words(known: tuple[Output, ...], inside: bytes) -> bool:
     """Whether the lines of a file of kept's, however they end, are not those kept alone wrote."""
     now = [line for line, _ in split_lines(inside.removeprefix(BOM.encode()).decode("utf-8", "replace"))]
     same = next((each for each in known if [line.text for line in each.lines] == now), None)
     return same is None or any(line.users and line.text.strip() for line in same.lines)
 
 
-def _tidy(home: Paths, folders: Sequence[Path]) -> None:
+def _remove_empty_folders(home: Paths, folders: Sequence[Path]) -> None:
     """Remove folders that are left empty, up to the home; those of the agents themselves stay."""
     stay = {home.root, *(home.of(each) for each in CLIENTS), home.root / ".config"}
     for folder in folders:
@@ -280,7 +289,7 @@ def _tidy(home: Paths, folders: Sequence[Path]) -> None:
             each = each.parent
 
 
-def purge(home: Paths) -> tuple[str, ...]:
+def delete_own_folders(home: Paths) -> tuple[str, ...]:
     """Delete kept's own folders: store, backups, settings, profiles, prompts. There is no way back. Returns what went."""
     gone = []
     for folder in (home.state, home.config):
@@ -290,14 +299,14 @@ def purge(home: Paths) -> tuple[str, ...]:
     return tuple(gone)
 
 
-def _noted(home: Paths) -> dict[str, dict[str, Any]]:
+def _load_setup_note(home: Paths) -> dict[str, dict[str, Any]]:
     try:
-        noted = json.loads(files.read(home.state / "setup.json").data or b"{}")
+        noted = json.loads(files.read_file(home.state / "setup.json").data or b"{}")
     except ValueError:
         return {}
     return {str(path): each for path, each in noted.items() if isinstance(each, dict)} if isinstance(noted, dict) else {}
 
 
-def _note(home: Paths, noted: Mapping[str, Any]) -> None:
+def _save_setup_note(home: Paths, noted: Mapping[str, Any]) -> None:
     place = home.state / "setup.json"
-    files.write(place, canonical(noted).encode(), expect=files.read(place).stamp, root=home.root)
+    files.write_if_unchanged(place, to_canonical_json(noted).encode(), expect=files.read_file(place).stamp, root=home.root)

@@ -13,11 +13,11 @@ from typing import Protocol
 
 import re2
 
-from kept.core.event import Author, Event, Kind, Tool
+from kept.core.event import Author, Event, EventKind, ToolUse
 from kept.core.fence import NOTICE, TAG
 from kept.core.handover import FENCE
 from kept.core.invisible import strip_invisible
-from kept.intake.results import unwrapped
+from kept.intake.results import unwrap_result
 
 
 class Redaction(Protocol):
@@ -49,7 +49,7 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cleaned:
+class CleanedEvent:
     """The clean event, the bytes (UTF-8) that went by reason, and how many secrets were found.
 
     The sum of ``removed`` is the event's reduction; "secrets" is negative where the marks are longer than what they replace.
@@ -60,15 +60,15 @@ class Cleaned:
     secrets: int
 
 
-def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits) -> Cleaned:
+def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits) -> CleanedEvent:
     """The event as it may be stored and shown to a model. Pure; cleaning a clean event changes nothing."""
-    ledger = _Ledger(removed={}, secrets=0)
+    ledger = _RemovalTally(removed={}, secrets=0)
     text, ledger = _purge(event.text, redact, ledger)
-    if event.kind is Kind.TOOL_OUTPUT:
-        bare = unwrapped(text)
-        text, ledger = bare, ledger.took("envelope", text, bare)
+    if event.kind is EventKind.TOOL_OUTPUT:
+        bare = unwrap_result(text)
+        text, ledger = bare, ledger.add_removal("envelope", text, bare)
     shorter, reason = _shorten(event, text, limits)
-    ledger = ledger.took(reason, text, shorter)
+    ledger = ledger.add_removal(reason, text, shorter)
     tool = event.tool
     if tool:
         name, ledger = _clean_name(tool.name, redact, limits.place, ledger)
@@ -78,7 +78,7 @@ def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits) -
         tool = replace(tool, name=name, call=call, target=target, detail=detail)
     project, ledger = _clean_name(event.project, redact, limits.place, ledger)
     branch, ledger = _clean_name(event.branch, redact, limits.place, ledger)
-    return Cleaned(
+    return CleanedEvent(
         event=replace(_redact_names(event, redact), text=shorter, tool=tool, project=project, branch=branch),
         removed={reason: count for reason, count in ledger.removed.items() if count},
         secrets=ledger.secrets,
@@ -99,34 +99,34 @@ def _redact_names(event: Event, redact: Callable[[str], Redaction]) -> Event:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Ledger:
+class _RemovalTally:
     removed: dict[str, int]
     secrets: int
 
-    def took(self, reason: str, before: str, after: str, *, secrets: int = 0) -> "_Ledger":
+    def add_removal(self, reason: str, before: str, after: str, *, secrets: int = 0) -> "_RemovalTally":
         if before is after:
             return self
         count = self.removed.get(reason, 0) + _count_bytes(before) - _count_bytes(after)
-        return _Ledger(removed={**self.removed, reason: count}, secrets=self.secrets + secrets)
+        return _RemovalTally(removed={**self.removed, reason: count}, secrets=self.secrets + secrets)
 
 
 def _count_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _purge(text: str, redact: Callable[[str], Redaction], ledger: _Ledger) -> tuple[str, _Ledger]:
+def _purge(text: str, redact: Callable[[str], Redaction], ledger: _RemovalTally) -> tuple[str, _RemovalTally]:
     """The text without what is invisible, binary or secret."""
     visible, _ = strip_invisible(text)
-    ledger = ledger.took("invisible", text, visible)
-    seen = _without_own(visible)
-    ledger = ledger.took("kept's own", visible, seen)
+    ledger = ledger.add_removal("invisible", text, visible)
+    seen = _remove_kept_blocks(visible)
+    ledger = ledger.add_removal("kept's own", visible, seen)
     plain = _without_blobs(seen)
-    ledger = ledger.took("blobs", seen, plain)
+    ledger = ledger.add_removal("blobs", seen, plain)
     redacted = redact(plain)
-    return redacted.text, ledger.took("secrets", plain, redacted.text, secrets=len(redacted.found))
+    return redacted.text, ledger.add_removal("secrets", plain, redacted.text, secrets=len(redacted.found))
 
 
-def _field(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Ledger) -> tuple[str, _Ledger]:
+def _field(text: str, redact: Callable[[str], Redaction], most: int, ledger: _RemovalTally) -> tuple[str, _RemovalTally]:
     purged, ledger = _purge(text, redact, ledger)
     halves = purged.split(_BECAME) if len(purged) > most else [purged]
     # Of an edit what stood there and what stands there now stay in equal parts.
@@ -135,7 +135,7 @@ def _field(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Le
         if len(halves) == 2
         else _cut_middle(purged, most)
     )
-    return short, ledger.took("long", purged, short)
+    return short, ledger.add_removal("long", purged, short)
 
 
 # What kept put before a session or gave to a tool, wherever it turns up again: as it was, quoted, or as JSON writes it; cut short
@@ -144,7 +144,7 @@ _OWN = re2.compile(rf"(?s)<{TAG}>(?:\s|\\n|>)*{re2.escape(NOTICE[:30])}.*?(?:<\\
 _REMINDER = re2.compile(rf"(?s)<{FENCE}>.+?<\\?/{FENCE}>")
 
 
-def _without_own(text: str) -> str:
+def _remove_kept_blocks(text: str) -> str:
     """The text without the blocks that kept itself gave: what it remembers is not learnt again."""
     text = _OWN.sub("", text) if f"<{TAG}>" in text else text
     return _REMINDER.sub("", text) if f"<{FENCE}>" in text else text
@@ -153,11 +153,11 @@ def _without_own(text: str) -> str:
 _BECAME = "\n→\n"
 
 
-def _clean_name(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Ledger) -> tuple[str, _Ledger]:
+def _clean_name(text: str, redact: Callable[[str], Redaction], most: int, ledger: _RemovalTally) -> tuple[str, _RemovalTally]:
     """A path or a name: one line, cut at the end."""
     purged, ledger = _purge(text, redact, ledger)
     short = purged.replace("\n", " ").replace("\t", " ")[:most]
-    return short, ledger.took("long", purged, short)
+    return short, ledger.add_removal("long", purged, short)
 
 
 # --- what is cut ---------------------------------------------------------------------------------------------------------------
@@ -213,27 +213,27 @@ _SHOWING = re2.compile(
 def _shorten(event: Event, text: str, limits: Limits) -> tuple[str, str]:
     """The text as short as its kind asks for, and the reason."""
     match event.kind:
-        case Kind.PROMPT | Kind.RESPONSE:
+        case EventKind.PROMPT | EventKind.RESPONSE:
             if event.author in (Author.INJECTED, Author.COMPACTION):
                 return _cut_middle(text, limits.injected), "injected"
             return _cut_middle(text, limits.said), "long"
-        case Kind.TOOL_CALL:
+        case EventKind.TOOL_CALL:
             return _cut_middle(text, limits.output), "long"
-        case Kind.TOOL_OUTPUT:
+        case EventKind.TOOL_OUTPUT:
             short = _without_repeats(text)
-            if _shows_file(event.tool):
+            if _is_file_content(event.tool):
                 return _cut_middle(short, limits.dump), "dump"
             return _cut_middle(short, limits.output, errors=0 if _is_named(event.tool, _LISTS) else limits.errors), "output"
 
 
-def _shows_file(tool: Tool | None) -> bool:
+def _is_file_content(tool: ToolUse | None) -> bool:
     """Whether an output is what stands in a file, and the file is still there to be read."""
     if tool is None or tool.ok is False or tool.exit_code:
         return False
     return _is_named(tool, _SHOWS_FILES) or bool(_SHOWING.search(tool.target[:1000]))
 
 
-def _is_named(tool: Tool | None, names: frozenset[str]) -> bool:
+def _is_named(tool: ToolUse | None, names: frozenset[str]) -> bool:
     """Whether a tool goes by one of these names, however its words are joined and whoever serves it."""
     return tool is not None and "".join(char for char in tool.name.rsplit("__", 1)[-1].lower() if char.isalnum()) in names
 
@@ -301,16 +301,16 @@ _VARYING = re2.compile(r"[\d\s█▉▊▋▌▍▎▏▓▒░━╸╺=#>.|/\\
 
 def _without_repeats(text: str) -> str:
     """The text with runs of equal lines, and of lines that differ only in how far something got, shortened to the last of each."""
-    telling = _progressing(text)
+    telling = _find_progress_lines(text)
     lines = text.split("\n")
     forms = (
         "\0" + _VARYING.sub(" ", line) if place in telling and len(line) <= _LONGEST_PROGRESS else line
         for place, line in enumerate(lines)
     )
-    return "\n".join(_shortened(zip(forms, lines, strict=True)))
+    return "\n".join(_shorten_runs(zip(forms, lines, strict=True)))
 
 
-def _shortened(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _shorten_runs(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
     for form, group in groupby(lines, key=itemgetter(0)):
         run = [line for _, line in group]
         if len(run) < 3:
@@ -322,7 +322,7 @@ def _shortened(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
             yield run[-1]
 
 
-def _progressing(text: str) -> set[int]:
+def _find_progress_lines(text: str) -> set[int]:
     """The numbers of the lines that tell how far something got: looked for in one pass, for most texts have none."""
     data = text.encode("utf-8", "surrogatepass")
     found: set[int] = set()

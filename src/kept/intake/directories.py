@@ -4,10 +4,10 @@ from kept.core.project import Project, directory_name
 from kept.workspace import Workspace
 
 
-def note(workspace: Workspace, place: str) -> None:
+def note_directory(workspace: Workspace, place: str) -> None:
     """Note what a directory is, where that is not known yet."""
     if workspace.store.archive.project(place) is None:
-        identity = workspace.found(place)
-        workspace.store.archive.put_project(
+        identity = workspace.detect_identity(place)
+        workspace.store.archive.save_project(
             Project(directory=place, identity=identity, name=directory_name(identity), scope=workspace.scope(place))
         )

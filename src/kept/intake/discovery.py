@@ -10,14 +10,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from sys import intern
 
-from kept.core.event import Account
-from kept.intake.reading import format_of, is_excluded, places, printable
-from kept.intake.unread import unread
-from kept.local.settings.roots import Root
-from kept.sources.entries import ENTRY, entries
-from kept.sources.files import Skip, Skipped, encoding_of, examine, find_files, in_tool_folder
-from kept.sources.registry import LEFT_OUT, SOURCES, in_zone
-from kept.sources.retention import days_kept
+from kept.core.event import RecordAccount
+from kept.intake.reading import format_of, is_excluded, list_source_places, printable
+from kept.intake.unread import load_unread_reasons
+from kept.local.settings.roots import SourceRoot
+from kept.sources.entries import ENTRY, find_entries
+from kept.sources.files import SkippedFile, SkipReason, find_files, find_wide_encoding, identify_file, tool_folder_format
+from kept.sources.registry import LEFT_OUT, SOURCES, with_zone
+from kept.sources.retention import retention_days
 from kept.store.values import OptedOut
 from kept.workspace import Workspace
 
@@ -27,7 +27,7 @@ _OTHERWISE = (".sqlite", ".sqlite3", ".db", ".vscdb", ".zst")  # files whose cur
 
 
 @dataclass(kw_only=True, slots=True)
-class Tool:
+class ToolSurvey:
     """What there is of one tool.
 
     ``places`` are where it is looked for, with whether anything is there. ``files`` and ``size`` (bytes) are what lies there now,
@@ -48,7 +48,7 @@ class Tool:
     elsewhere: int = 0
     excluded: int = 0
     sessions: int = 0
-    account: Account = field(default_factory=Account)
+    account: RecordAccount = field(default_factory=RecordAccount)
     first_at: datetime | None = None
     last_at: datetime | None = None
     unreadable: list[tuple[str, str]] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Survey:
     ``unread`` are files that the runs so far should have read and did not, with the reason.
     """
 
-    tools: tuple[Tool, ...]
+    tools: tuple[ToolSurvey, ...]
     others: Counter[str]
     named: tuple[tuple[str, str], ...]
     excluded: Counter[str]
@@ -83,9 +83,9 @@ class Survey:
 
 def survey(workspace: Workspace) -> Survey:
     """Look at every known place. Reads at most the first 64 KB of a file, and changes nothing."""
-    accounts: dict[str, Account] = {}
+    accounts: dict[str, RecordAccount] = {}
     states = _states(workspace, accounts)
-    tools = {each.name: each for each in _archived(workspace, accounts)}
+    tools = {each.name: each for each in _survey_archive(workspace, accounts)}
     others, excluded = Counter[str](), Counter[str]()
     named: list[tuple[str, str]] = []
     seen: set[str] = set()
@@ -108,26 +108,26 @@ def survey(workspace: Workspace) -> Survey:
         others=others,
         named=tuple(named),
         excluded=excluded,
-        opted_out=workspace.store.archive.opted_out(),
+        opted_out=workspace.store.archive.opted_out_sessions(),
         projects=_projects(workspace),
         plugins_left_out=tuple(LEFT_OUT),
-        unread=unread(workspace.paths),
+        unread=load_unread_reasons(workspace.paths),
     )
 
 
 _States = Mapping[tuple[str, str], int]
 
 
-def _states(workspace: Workspace, accounts: dict[str, Account]) -> _States:
+def _states(workspace: Workspace, accounts: dict[str, RecordAccount]) -> _States:
     """How many bytes of each file were looked at, by source and path; the sum of its accounts is added to those of its source."""
     states: dict[tuple[str, str], int] = {}
     for each in workspace.store.archive.files():
         states[intern(each.source), each.path] = each.offset + each.account.pending
-        accounts[each.source] = accounts.get(each.source, Account()) + each.account
+        accounts[each.source] = accounts.get(each.source, RecordAccount()) + each.account
     return states
 
 
-def _archived(workspace: Workspace, accounts: Mapping[str, Account]) -> Iterator[Tool]:
+def _survey_archive(workspace: Workspace, accounts: Mapping[str, RecordAccount]) -> Iterator[ToolSurvey]:
     """Every tool, with what the archive has of it."""
     sessions: dict[str, set[str]] = {}
     spans: dict[str, list[datetime]] = {}
@@ -138,18 +138,18 @@ def _archived(workspace: Workspace, accounts: Mapping[str, Account]) -> Iterator
         spans[thread.source] = [min(times), max(times)] if times else []
     for name in dict.fromkeys((*(each.name for each in SOURCES), *accounts)):
         times = spans.get(name, [])
-        yield Tool(
+        yield ToolSurvey(
             name=name,
             enabled=name not in workspace.settings.sources_off,
             sessions=len(sessions.get(name, ())),
-            account=accounts.get(name, Account()),
+            account=accounts.get(name, RecordAccount()),
             first_at=min(times, default=None),
             last_at=max(times, default=None),
-            days_kept=days_kept(name, workspace.paths.user, workspace.env),
+            days_kept=retention_days(name, workspace.paths.user, workspace.env),
         )
 
 
-def _paths(workspace: Workspace, tools: Mapping[str, Tool]) -> Iterator[tuple[Path, Tool, Root | None]]:
+def _paths(workspace: Workspace, tools: Mapping[str, ToolSurvey]) -> Iterator[tuple[Path, ToolSurvey, SourceRoot | None]]:
     """Every file in the places of a tool, then in the roots of the settings (with the root), each once."""
     seen: set[Path] = set()
     for source in SOURCES:
@@ -157,7 +157,7 @@ def _paths(workspace: Workspace, tools: Mapping[str, Tool]) -> Iterator[tuple[Pa
         found = dict.fromkeys(place for root in roots for place in source.places(root, workspace.env))
         journal = workspace.paths.root / workspace.settings.journal.folder
         if source.name == ENTRY:
-            found = dict.fromkeys(entries(journal))
+            found = dict.fromkeys(find_entries(journal))
         tools[source.name].places = tuple((place, place.exists()) for place in found)
         for place, there in tools[source.name].places:
             for path in find_files(place) if there else ():
@@ -175,20 +175,20 @@ def _paths(workspace: Workspace, tools: Mapping[str, Tool]) -> Iterator[tuple[Pa
 
 
 def _count_file(
-    workspace: Workspace, path: Path, lies: tuple[Tool, Root | None], tools: Mapping[str, Tool], states: _States
+    workspace: Workspace, path: Path, lies: tuple[ToolSurvey, SourceRoot | None], tools: Mapping[str, ToolSurvey], states: _States
 ) -> str:
     """Count one file; the reason where it is no transcript. ``lies`` tells in whose place it lies, or in which root."""
     place_of, root = lies
-    owner = in_tool_folder(path) if root else place_of.name
-    found = format_of(path, in_zone(workspace.zone), root, owner=owner)
-    if isinstance(found, Skipped):
-        if found.reason in (Skip.UNKNOWN_FORMAT, Skip.EMPTY, Skip.MACHINERY):
+    owner = tool_folder_format(path) if root else place_of.name
+    found = format_of(path, with_zone(workspace.zone), root, owner=owner)
+    if isinstance(found, SkippedFile):
+        if found.reason in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY, SkipReason.MACHINERY):
             return found.reason.value
         place_of.unreadable.append((printable(path), found.reason.value))
         return ""
     tool, info = tools[found.name], path.stat()
     state = states.get((found.name, str(path)))
-    if state is None and (name := encoding_of(path)):
+    if state is None and (name := find_wide_encoding(path)):
         tool.unreadable.append((printable(path), f"is {name}, not UTF-8"))
         return ""
     tool.files += 1
@@ -210,7 +210,7 @@ def _deletion_time(workspace: Workspace, info: os.stat_result, days: int | None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Doomed:
+class ExpiringFiles:
     """How many files a tool deletes within a week that are not archived whole, and when the first of them is due."""
 
     source: str
@@ -218,14 +218,14 @@ class Doomed:
     since: datetime
 
 
-def doomed(workspace: Workspace) -> tuple[Doomed, ...]:
+def find_expiring_files(workspace: Workspace) -> tuple[ExpiringFiles, ...]:
     """What is lost soon unless it is read, by tool. Looks at names and times, and opens only files that are due and not
     archived.
     """
     ends: dict[str, list[datetime]] = {}
     states: _States | None = None
-    for source, place in places(workspace):
-        days = days_kept(source.name, workspace.paths.user, workspace.env)
+    for source, place in list_source_places(workspace):
+        days = retention_days(source.name, workspace.paths.user, workspace.env)
         if days is None or source.name in workspace.settings.sources_off:
             continue
         for path in find_files(place):
@@ -240,15 +240,15 @@ def doomed(workspace: Workspace) -> tuple[Doomed, ...]:
                 states = _states(workspace, {})
             if states.get((source.name, str(path))) == info.st_size:
                 continue
-            found = examine(path, sources=in_zone(workspace.zone), owner=source.name)
-            if not isinstance(found, Skipped) and found.name == source.name and not encoding_of(path):
+            found = identify_file(path, sources=with_zone(workspace.zone), owner=source.name)
+            if not isinstance(found, SkippedFile) and found.name == source.name and not find_wide_encoding(path):
                 ends.setdefault(source.name, []).append(end)
-    return tuple(Doomed(source=name, files=len(found), since=min(found)) for name, found in ends.items())
+    return tuple(ExpiringFiles(source=name, files=len(found), since=min(found)) for name, found in ends.items())
 
 
 def _projects(workspace: Workspace) -> dict[str, tuple[str, ...]]:
     """The directories of every project, by what it is called."""
-    names = workspace.names()
+    names = workspace.scope_names()
     found: dict[str, list[str]] = {}
     for each in workspace.store.archive.projects():
         scope = workspace.scope(each.directory)

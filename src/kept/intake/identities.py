@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kept.core.event import FORGOTTEN_MARK, Event
-from kept.sources.pieces import hash_of
+from kept.sources.pieces import hash_texts
 from kept.store.protocol import Archive
 
 _MARK = 12  # characters of a hash that tell contents apart
@@ -22,15 +22,15 @@ def distinguish(archive: Archive, events: Iterable[Event], *, rewritten: bool) -
     seen: dict[str, Event] = {}
     for event in events:
         earlier = seen.get(event.key) or archive.event(event.key)
-        if earlier is not None and _differs(earlier, event):
-            own = replace(event, key=f"{event.key}~{(event.twin or hash_of(event.kind, event.text))[:_MARK]}")
+        if earlier is not None and _has_other_content(earlier, event):
+            own = replace(event, key=f"{event.key}~{(event.twin or hash_texts(event.kind, event.text))[:_MARK]}")
             if not (_is_same_record(earlier, event, rewritten=rewritten) and archive.event(own.key) is None):
                 event = own  # noqa: PLW2901 - the event goes on under its own key
         seen.setdefault(event.key, event)
         yield event
 
 
-def _differs(earlier: Event, event: Event) -> bool:
+def _has_other_content(earlier: Event, event: Event) -> bool:
     """Whether two events say different things. A copy that is cleaned otherwise has the same twin; what was forgotten is no
     content.
     """

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kept.core.event import Event, Kind
-from kept.core.project import FOLDER, REMOTE, Project, directory_name, managed_repository, root_of
+from kept.core.event import Event, EventKind
+from kept.core.project import FOLDER, REMOTE, Project, directory_name, managed_repository, project_root
 from kept.local import files
 from kept.local.checkouts import remote_name
 from kept.local.git_history import first_commit
@@ -40,7 +40,7 @@ _GIT = re.compile(r"\bgit\b[^|;&]*\b(?:push|pull|fetch|remote)\b")
 def note_remotes(remotes: Remotes, events: Iterable[Event]) -> None:
     """Count the repositories that git named in the outputs among some events."""
     for event in events:
-        if event.kind is Kind.TOOL_OUTPUT and event.tool and event.project and _GIT.search(event.tool.target):
+        if event.kind is EventKind.TOOL_OUTPUT and event.tool and event.project and _GIT.search(event.tool.target):
             for found in _NAMED.finditer(event.text[:_OUTPUT]):
                 if name := remote_name(found[1]):
                     remotes.setdefault(event.project, Counter())[name] += 1
@@ -53,7 +53,7 @@ def note_branches(branches: Branches, events: Iterable[Event]) -> None:
             branches.setdefault(directory, set()).add(hashlib.sha256(name.encode()).hexdigest()[:16])
 
 
-def keep_branches(home: Paths, branches: Branches) -> None:
+def save_branches(home: Paths, branches: Branches) -> None:
     """Add branches to those known from earlier transcripts."""
     known = load_branches(home)
     for directory, names in branches.items():
@@ -62,7 +62,7 @@ def keep_branches(home: Paths, branches: Branches) -> None:
     body = {directory: sorted(names) for directory, names in sorted(known.items())}
     if known != load_branches(home):
         place = home.state / _BRANCHES
-        files.write(place, json.dumps(body, indent=1).encode(), expect=files.read(place).stamp, root=home.root)
+        files.write_if_unchanged(place, json.dumps(body, indent=1).encode(), expect=files.read_file(place).stamp, root=home.root)
 
 
 def load_branches(home: Paths) -> Branches:
@@ -76,13 +76,13 @@ def identities(projects: Sequence[Project], remotes: Remotes, commits: Mapping[s
     ``commits`` are first commits by directory. Evidence that points two ways decides nothing.
     """
     found = {project.directory: project.identity for project in projects}
-    _by_remote(found, remotes)
-    _by_commit(found, commits)
-    _by_layout(found)
+    _join_by_remote(found, remotes)
+    _join_by_commit(found, commits)
+    _join_by_layout(found)
     return found
 
 
-def _by_remote(found: dict[str, str], remotes: Remotes) -> None:
+def _join_by_remote(found: dict[str, str], remotes: Remotes) -> None:
     """A folder is the repository that git pushed to and fetched from there."""
     named: dict[str, Counter[str]] = {}
     for directory, counted in remotes.items():
@@ -91,10 +91,10 @@ def _by_remote(found: dict[str, str], remotes: Remotes) -> None:
     for identity, counted in named.items():
         (remote, most), *_ = counted.most_common(1)
         if identity.startswith(FOLDER) and most >= _SHARE * counted.total():
-            _join(found, identity, REMOTE + remote)
+            _join_identities(found, identity, REMOTE + remote)
 
 
-def _by_commit(found: dict[str, str], commits: Mapping[str, str]) -> None:
+def _join_by_commit(found: dict[str, str], commits: Mapping[str, str]) -> None:
     """Repositories whose histories begin with one commit are one, whatever they are called by now."""
     groups: dict[str, Counter[str]] = {}
     for directory, commit in commits.items():
@@ -103,23 +103,23 @@ def _by_commit(found: dict[str, str], commits: Mapping[str, str]) -> None:
     for group in groups.values():
         best = min(group, key=lambda identity: (not identity.startswith(REMOTE), -group[identity], identity))
         for identity in group:
-            _join(found, identity, best)
+            _join_identities(found, identity, best)
 
 
-def _by_layout(found: dict[str, str]) -> None:
+def _join_by_layout(found: dict[str, str]) -> None:
     """A workspace of a manager is of the repository that the manager names, where one project alone is called so."""
     managed = {
         identity: name.casefold()
         for directory, identity in found.items()
-        if (name := managed_repository(directory)) and identity == FOLDER + root_of(directory)
+        if (name := managed_repository(directory)) and identity == FOLDER + project_root(directory)
     }
     for identity, name in managed.items():
         others = {other for other in found.values() if other not in managed and directory_name(other).casefold() == name}
         if len(others) == 1:
-            _join(found, identity, min(others))
+            _join_identities(found, identity, min(others))
 
 
-def _join(found: dict[str, str], identity: str, other: str) -> None:
+def _join_identities(found: dict[str, str], identity: str, other: str) -> None:
     for directory, known in found.items():
         if known == identity:
             found[directory] = other
@@ -132,11 +132,13 @@ def first_commits(workspace: Workspace, projects: Sequence[Project], *, keep: bo
     known = _load_commits(workspace.paths)
     now = dict(known)
     for project in projects:
-        if project.directory not in now and (checkout := workspace.checkout(project.directory)) is not None:
+        if project.directory not in now and (checkout := workspace.find_checkout(project.directory)) is not None:
             now[project.directory] = first_commit(checkout.git)
     if keep and now != known:
         place = workspace.paths.state / _COMMITS
-        files.write(place, json.dumps(now, indent=1).encode(), expect=files.read(place).stamp, root=workspace.paths.root)
+        files.write_if_unchanged(
+            place, json.dumps(now, indent=1).encode(), expect=files.read_file(place).stamp, root=workspace.paths.root
+        )
     return now
 
 
@@ -146,15 +148,15 @@ def _load_commits(home: Paths) -> dict[str, str]:
 
 def _load(place: Path) -> dict[str, object]:
     try:
-        body = json.loads(files.read(place).data or b"{}")
+        body = json.loads(files.read_file(place).data or b"{}")
     except ValueError:
         return {}
     return body if isinstance(body, dict) else {}
 
 
-def suggestions(projects: Sequence[Project], branches: Branches) -> tuple[tuple[str, str, str], ...]:
+def suggest_same_projects(projects: Sequence[Project], branches: Branches) -> tuple[tuple[str, str, str], ...]:
     """Pairs of identities that may be one project, with the evidence, which is too weak to decide."""
-    pairs = _of_common_branches(projects, branches)
+    pairs = _pair_by_branches(projects, branches)
     known = sorted({project.identity for project in projects})
     for number, one in enumerate(known):
         for other in known[number + 1 :]:
@@ -169,7 +171,7 @@ def suggestions(projects: Sequence[Project], branches: Branches) -> tuple[tuple[
     return tuple((one, other, why) for (one, other), why in sorted(pairs.items()))
 
 
-def _of_common_branches(projects: Sequence[Project], branches: Branches) -> dict[tuple[str, str], str]:
+def _pair_by_branches(projects: Sequence[Project], branches: Branches) -> dict[tuple[str, str], str]:
     """Pairs of identities in which branches of the same names were worked on, and in no third one."""
     workers: dict[str, set[str]] = {}
     for project in projects:

@@ -5,28 +5,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kept.core.errors import UsageError
-from kept.core.memory import Actor, Judged, Memory, Status
+from kept.core.memory import Actor, CandidateVerdict, Memory, Status
 from kept.core.operation import Move
-from kept.core.project import Project, directory_name, scope_of
-from kept.extraction.extract_threads import extract_anew
-from kept.extraction.revalidate import moved
-from kept.intake.directories import note
-from kept.intake.kinship import first_commits, identities, keep_branches
-from kept.intake.reading import Reading
-from kept.local.progress import Progress, silent
+from kept.core.project import Project, directory_name, project_scope
+from kept.extraction.extract_threads import reextract_thread
+from kept.extraction.revalidate import move_proposals
+from kept.intake.directories import note_directory
+from kept.intake.kinship import first_commits, identities, save_branches
+from kept.intake.reading import ReadingReport
+from kept.local.progress import Progress, ignore_progress
 from kept.store.values import Draft, Proposal
-from kept.workspace import Workspace, place_of
+from kept.workspace import Workspace, project_directory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Moved:
+class MoveReport:
     """What a correction of projects did: the scopes that memories left or came to, and how many moved."""
 
     scopes: frozenset[str] = frozenset()
     memories: int = 0
 
 
-def record(workspace: Workspace, reading: Reading, *, keep: bool = True) -> None:
+def record_projects(workspace: Workspace, reading: ReadingReport, *, keep: bool = True) -> None:
     """Note what every directory is that was not seen before, and what evidence says of those that were.
 
     One that disappears later keeps what was noted. The repositories that git named and the branches are those of the ``reading``:
@@ -36,45 +36,45 @@ def record(workspace: Workspace, reading: Reading, *, keep: bool = True) -> None
     """
     archive, remotes = workspace.store.archive, reading.remotes
     if keep and reading.branches:
-        keep_branches(workspace.paths, reading.branches)
-    places = {place for directory, path in archive.directories() if (place := place_of(directory, path))}
+        save_branches(workspace.paths, reading.branches)
+    places = {place for directory, path in archive.directories() if (place := project_directory(directory, path))}
     fresh = sorted(places - {each.directory for each in archive.projects()})
     if not fresh and not remotes:
         return
     with workspace.store.transaction():
         for place in fresh:
-            note(workspace, place)
+            note_directory(workspace, place)
         known = archive.projects()
         found = identities(known, remotes, first_commits(workspace, known, keep=keep))
         for project in known:
             if found[project.directory] != project.identity:
                 identity = found[project.directory]
-                archive.put_project(replace(project, identity=identity, name=directory_name(identity)))
+                archive.save_project(replace(project, identity=identity, name=directory_name(identity)))
         for place in fresh:  # nothing of it is remembered yet: its memories lie where they belong from the beginning
             if (noted := archive.project(place)) is not None:
-                archive.put_project(replace(noted, scope=workspace.scope(place)))
+                archive.save_project(replace(noted, scope=workspace.scope(place)))
 
 
-def move(workspace: Workspace, run: int, progress: Progress = silent) -> Moved:
+def move_memories(workspace: Workspace, run: int, progress: Progress = ignore_progress) -> MoveReport:
     """Bring memories to where a person's corrections in the settings say their directories belong, as one pass.
 
     What was said in such a directory is extracted again, so that its candidates stand in the new scope; a memory that rests on
     nothing else goes with them, with its id, its history and what a person made of it. Raises StoreError.
     """
-    changed = {each.directory: each for each in misplaced(workspace)}
+    changed = {each.directory: each for each in list_misplaced_directories(workspace)}
     if not changed:
-        return Moved()
-    threads = [each for each in workspace.store.archive.threads() if place_of(each.project, each.path) in changed]
+        return MoveReport()
+    threads = [each for each in workspace.store.archive.threads() if project_directory(each.project, each.path) in changed]
     with workspace.store.transaction():
-        renamed: dict[str, Judged] = {}
+        renamed: dict[str, CandidateVerdict] = {}
         for number, thread in enumerate(threads):
             progress("moving", number, len(threads))
-            known = _renamed(*extract_anew(workspace, run, thread, [each.id for each in threads[number + 1 :]]))
-            scopes = changed[place_of(thread.project, thread.path)].scope, workspace.scope(thread.project, thread.path)
-            renamed |= known | moved(workspace, run, thread, known, scopes)
+            known = _match_renamed(*reextract_thread(workspace, run, thread, [each.id for each in threads[number + 1 :]]))
+            scopes = changed[project_directory(thread.project, thread.path)].scope, workspace.scope(thread.project, thread.path)
+            renamed |= known | move_proposals(workspace, run, thread, known, scopes)
         progress("moving", len(threads), len(threads))
         for each in changed.values():
-            workspace.store.archive.put_project(_placed(workspace, each))
+            workspace.store.archive.save_project(_place_project(workspace, each))
         operations = tuple(_moves(workspace, {each.scope for each in changed.values()}, renamed, _targets(workspace, changed)))
         if operations:
             workspace.store.log.commit(
@@ -87,14 +87,14 @@ def move(workspace: Workspace, run: int, progress: Progress = silent) -> Moved:
                     operations=operations,
                 )
             )
-    return Moved(
+    return MoveReport(
         scopes=frozenset({each.scope for each in changed.values()} | {workspace.scope(each) for each in changed}),
         memories=len(operations),
     )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Family:
+class ProjectFamily:
     """One project: its scope, what it is called, its identity, its directories, and how many active memories are filed under it."""
 
     scope: str
@@ -104,20 +104,20 @@ class Family:
     memories: int
 
 
-def families(workspace: Workspace) -> tuple[Family, ...]:
+def list_project_families(workspace: Workspace) -> tuple[ProjectFamily, ...]:
     """Every project, by name."""
     names, held = (
-        workspace.names(),
+        workspace.scope_names(),
         Counter(each.scope for each in workspace.store.log.memories() if each.status_at(workspace.clock()) is Status.ACTIVE),
     )
     directories: dict[str, list[Project]] = {}
     for project in workspace.store.archive.projects():
         directories.setdefault(workspace.scope(project.directory), []).append(project)
     found = (
-        Family(
+        ProjectFamily(
             scope=scope,
             name=names.get(scope, scope),
-            identity=workspace.identity(members[0].directory),
+            identity=workspace.project_identity(members[0].directory),
             memories=held[scope],
             directories=tuple(member.directory for member in members),
         )
@@ -126,9 +126,9 @@ def families(workspace: Workspace) -> tuple[Family, ...]:
     return tuple(sorted(found, key=lambda family: (family.name, family.scope)))
 
 
-def family(workspace: Workspace, word: str) -> Family:
+def find_project_family(workspace: Workspace, word: str) -> ProjectFamily:
     """The project that a person means: by a directory of it, its name or its scope. Raises UsageError where none or several fit."""
-    known = families(workspace)
+    known = list_project_families(workspace)
     place = str(Path(word).expanduser().absolute())
     fits = [each for each in known if word in (each.scope, each.name) or place in each.directories or word in each.directories]
     fits = fits or [each for each in known if directory_name(each.identity) == word]
@@ -138,27 +138,27 @@ def family(workspace: Workspace, word: str) -> Family:
     return fits[0]
 
 
-def misplaced(workspace: Workspace) -> tuple[Project, ...]:
+def list_misplaced_directories(workspace: Workspace) -> tuple[Project, ...]:
     """The directories whose memories lie elsewhere than the settings say."""
     return tuple(each for each in workspace.store.archive.projects() if workspace.scope(each.directory) != each.scope)
 
 
-def _placed(workspace: Workspace, project: Project) -> Project:
+def _place_project(workspace: Workspace, project: Project) -> Project:
     return Project(
         directory=project.directory,
         identity=project.identity,
         name=project.name,
-        scope=scope_of(workspace.identity(project.directory)),
+        scope=project_scope(workspace.project_identity(project.directory)),
     )
 
 
-def _renamed(before: tuple[Proposal, ...], after: tuple[Judged, ...]) -> dict[str, Judged]:
+def _match_renamed(before: tuple[Proposal, ...], after: tuple[CandidateVerdict, ...]) -> dict[str, CandidateVerdict]:
     """What each candidate became, by its old id."""
     found = {_identity_of(each): each for each in after}
     return {each.judged.candidate.id: found[_identity_of(each.judged)] for each in before if _identity_of(each.judged) in found}
 
 
-def _identity_of(judged: Judged) -> tuple[object, ...]:
+def _identity_of(judged: CandidateVerdict) -> tuple[object, ...]:
     each = judged.candidate
     return each.profile, each.category, each.trigger, each.at, each.content, tuple((one.event, one.quote) for one in each.evidence)
 
@@ -174,7 +174,7 @@ def _targets(workspace: Workspace, changed: dict[str, Project]) -> dict[str, str
     return {scope: min(found) for scope, found in reached.items() if scope not in held and len(found) == 1}
 
 
-def _moves(workspace: Workspace, scopes: set[str], renamed: dict[str, Judged], whole: dict[str, str]) -> list[Move]:
+def _moves(workspace: Workspace, scopes: set[str], renamed: dict[str, CandidateVerdict], whole: dict[str, str]) -> list[Move]:
     operations: list[Move] = []
     for memory in workspace.store.log.memories():
         if memory.scope in scopes:
@@ -186,7 +186,7 @@ def _moves(workspace: Workspace, scopes: set[str], renamed: dict[str, Judged], w
     return operations
 
 
-def _target(workspace: Workspace, memory: Memory, renamed: dict[str, Judged], whole: dict[str, str]) -> str:
+def _target(workspace: Workspace, memory: Memory, renamed: dict[str, CandidateVerdict], whole: dict[str, str]) -> str:
     """Where a memory goes: with the candidates it rests on if all that live went; else with its scope, if that went as a whole."""
     stay = {each.judged.candidate.id for each in workspace.store.log.proposals(memory.profile, memory.scope)}
     if stay & set(memory.candidates):

@@ -16,21 +16,21 @@ from typing import Any, cast
 import re2
 
 from kept.core.errors import SourceError, UsageError
-from kept.core.event import OFF_THE_RECORD, Account, Author, Cursor, Event, Kind, Slice
-from kept.core.isolation import contained
-from kept.core.redact import Redacted, redact
-from kept.core.redact.scanner import scanner
+from kept.core.event import OFF_THE_RECORD, Author, Cursor, Event, EventKind, RecordAccount, Slice
+from kept.core.isolation import isolate_errors
+from kept.core.redact import RedactionResult, redact
+from kept.core.redact.scanner import load_scanner
 from kept.intake.clean import Limits, clean
 from kept.intake.identities import distinguish
 from kept.intake.kinship import Branches, Remotes, note_branches, note_remotes
-from kept.local.batches import batches
-from kept.local.progress import Late, Progress, never, silent
-from kept.local.settings.roots import Root, root_above
+from kept.local.batches import split_batches
+from kept.local.progress import Late, Progress, ignore_progress, never_late
+from kept.local.settings.roots import SourceRoot, find_root_above
 from kept.sources.base import Source
-from kept.sources.entries import ENTRY, entries
-from kept.sources.files import Skip, Skipped, examine, find_files, in_tool_folder
-from kept.sources.registry import SOURCES, in_zone
-from kept.sources.stat_cache import look, same
+from kept.sources.entries import ENTRY, find_entries
+from kept.sources.files import SkippedFile, SkipReason, find_files, identify_file, tool_folder_format
+from kept.sources.registry import SOURCES, with_zone
+from kept.sources.stat_cache import is_unchanged, make_stat_entry
 from kept.workspace import Workspace
 
 LIMITS = Limits()
@@ -42,7 +42,7 @@ _LEAST_BYTES = 4096  # what an empty file counts for, so that a batch is no more
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Input:
+class InputFile:
     """A file to read, and its format."""
 
     path: Path
@@ -50,7 +50,7 @@ class Input:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class FilesToRead:
     """What there is to read: files with their format, and the paths that are not read, each with the reason.
 
     ``files`` are those to open, by path: a path takes a fifth of what its parts do, and there may be hundreds of thousands.
@@ -65,9 +65,9 @@ class Found:
     left: tuple[tuple[str, str], ...]
 
     @property
-    def inputs(self) -> Iterator[Input]:
+    def inputs(self) -> Iterator[InputFile]:
         """The files to open, one at a time."""
-        return (Input(path=Path(path), source=source) for path, source in self.files.items())
+        return (InputFile(path=Path(path), source=source) for path, source in self.files.items())
 
     @property
     def sources(self) -> Counter[str]:
@@ -76,7 +76,7 @@ class Found:
 
 
 @dataclass(kw_only=True, slots=True)
-class Reading:
+class ReadingReport:
     """What was read so far: files that had something new, its days, the accounts by source, bytes before and after cleaning.
 
     ``opted_out`` are the sessions that are not to be remembered; ``erased`` counts the archived events of theirs that were erased.
@@ -86,7 +86,7 @@ class Reading:
     files: int = 0
     fresh: int = 0
     days: set[date] = field(default_factory=set)
-    accounts: dict[str, Account] = field(default_factory=dict)
+    accounts: dict[str, RecordAccount] = field(default_factory=dict)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     left: tuple[tuple[str, str], ...] = ()
     bytes_in: int = 0
@@ -99,13 +99,13 @@ class Reading:
     branches: Branches = field(default_factory=dict)
 
     @property
-    def account(self) -> Account:
+    def account(self) -> RecordAccount:
         """The sum over all sources."""
-        return sum(self.accounts.values(), Account())
+        return sum(self.accounts.values(), RecordAccount())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Candidate:
+class _PathCandidate:
     """A path to examine. ``owner`` is the format whose tool's folder it lies in.
 
     ``named`` tells that a person named this very file, ``asked`` that they named it or a folder above it. ``root`` is the root of
@@ -114,12 +114,12 @@ class _Candidate:
 
     path: Path
     owner: str = ""
-    root: Root | None = None
+    root: SourceRoot | None = None
     named: bool = False
     asked: bool = False
 
 
-def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False) -> Found:
+def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False) -> FilesToRead:
     """The files to read: those below the given paths, or every known place of every enabled source; ``force``: also unchanged ones.
 
     Raises UsageError where a given path does not exist.
@@ -128,46 +128,46 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
     unchanged: dict[str, str] = {}
     skipped: list[tuple[str, str]] = []
     left: list[tuple[str, str]] = []
-    sources = in_zone(workspace.zone)
+    sources = with_zone(workspace.zone)
     if not paths:
         gone = [place for root in workspace.settings.root if not os.path.lexists(place := root.resolve(workspace.paths.user))]
         skipped += [(printable(place), "a root that is not there: kept sources remove ends following it") for place in gone]
     for candidate in _paths_to_examine(workspace, paths):
         path, shown = candidate.path, printable(candidate.path)
-        if _excluded(workspace, path):
+        if _is_path_excluded(workspace, path):
             left.append((shown, "excluded by you"))
             continue
-        if not force and (name := _as_it_was(workspace, path)):
+        if not force and (name := _unchanged_format(workspace, path)):
             unchanged[str(path)] = name
             continue
         try:
-            with contained("its format cannot be told", str(path)):
+            with isolate_errors("its format cannot be told", str(path)):
                 source = format_of(candidate.path, sources, candidate.root, named=candidate.named, owner=candidate.owner)
         except SourceError as error:
             skipped.append((shown, error.what))
             continue
         match source:
-            case Skipped():
+            case SkippedFile():
                 (skipped if _is_missed(candidate, source) else left).append((shown, source.sentence))
             case _ if source.name in workspace.settings.sources_off:
                 left.append((shown, f"{source.name} is switched off by you"))
             case _:
                 files[str(path)] = source
-    return Found(files=files, unchanged=Counter(unchanged.values()), skipped=tuple(skipped), left=tuple(left))
+    return FilesToRead(files=files, unchanged=Counter(unchanged.values()), skipped=tuple(skipped), left=tuple(left))
 
 
 def format_of(
-    path: Path, sources: Sequence[Source], root: Root | None = None, *, named: bool = False, owner: str = ""
-) -> Source | Skipped:
+    path: Path, sources: Sequence[Source], root: SourceRoot | None = None, *, named: bool = False, owner: str = ""
+) -> Source | SkippedFile:
     """The format of a file as :func:`examine` tells it, with what a person says of the root it lies in."""
-    source = examine(path, sources=sources, named=named, owner=owner)
+    source = identify_file(path, sources=sources, named=named, owner=owner)
     if root is None:
         return source
-    if isinstance(source, Skipped):
+    if isinstance(source, SkippedFile):
         # What no format claims in a vault is a note, not a conversation.
         name = "journal" if root.format == "vault" else root.format
         chosen = next((each for each in sources if each.name == name), None)
-        if chosen is None or source.reason is not Skip.UNKNOWN_FORMAT or path.suffix.lower() not in _WORDS:
+        if chosen is None or source.reason is not SkipReason.UNKNOWN_FORMAT or path.suffix.lower() not in _WORDS:
             return source
         source = chosen
     if root.author and is_dataclass(source) and any(each.name == "author" for each in fields(source)):
@@ -181,32 +181,36 @@ def printable(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _is_missed(candidate: _Candidate, skipped: Skipped) -> bool:
+def _is_missed(candidate: _PathCandidate, skipped: SkippedFile) -> bool:
     """Whether a path that is not read is a loss: not what else lies in a tool's folder, nor a program's own folder."""
-    if skipped.reason is Skip.MACHINERY:
+    if skipped.reason is SkipReason.MACHINERY:
         return False
-    return candidate.asked or skipped.reason not in (Skip.UNKNOWN_FORMAT, Skip.EMPTY)
+    return candidate.asked or skipped.reason not in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY)
 
 
-def _as_it_was(workspace: Workspace, path: Path) -> str:
+def _unchanged_format(workspace: Workspace, path: Path) -> str:
     """The format of a file that looks as it did when it was read to its end, and is not left out; else empty."""
     try:
         (name := str(path)).encode()
     except UnicodeEncodeError:  # a name that is no text cannot be noted
         return ""
-    known = workspace.store.archive.looked(name)
-    if known is None or known[0] in workspace.settings.sources_off or not same(known[1], _look(workspace, path, known[0])):
+    known = workspace.store.archive.stat_cache_entry(name)
+    if (
+        known is None
+        or known[0] in workspace.settings.sources_off
+        or not is_unchanged(known[1], _make_stat_stamp(workspace, path, known[0]))
+    ):
         return ""
     return known[0]
 
 
-def _look(workspace: Workspace, path: Path, source: str) -> str:
+def _make_stat_stamp(workspace: Workspace, path: Path, source: str) -> str:
     """What a file looks like now, and whose words its root says it holds: where that changes, the file is read again."""
-    root = root_above(workspace.settings.root, path, workspace.paths.user)
-    return look(path, source, root.author if root else "")
+    root = find_root_above(workspace.settings.root, path, workspace.paths.user)
+    return make_stat_entry(path, source, root.author if root else "")
 
 
-def places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:
+def list_source_places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:
     """The known places of all sources that exist on this machine, also below a ``--home`` other than the user's."""
     roots = dict.fromkeys((workspace.paths.user, workspace.paths.root))
     found = [(source, place) for root in roots for source in SOURCES for place in source.places(root, workspace.env)]
@@ -215,37 +219,37 @@ def places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:
         each
         for source in SOURCES
         if source.name == ENTRY
-        for each in entries(workspace.paths.root / workspace.settings.journal.folder)
+        for each in find_entries(workspace.paths.root / workspace.settings.journal.folder)
     ]
     found += [(source, each) for source in SOURCES if source.name == ENTRY for each in own]
     return tuple((source, place) for source, place in dict.fromkeys(found) if place.exists())
 
 
-def _paths_to_examine(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_Candidate]:
+def _paths_to_examine(workspace: Workspace, paths: Sequence[Path]) -> Iterator[_PathCandidate]:
     """Paths to examine."""
     if not paths:
-        for source, place in places(workspace):
-            yield from (_Candidate(path=path, owner=source.name) for path in find_files(place))
+        for source, place in list_source_places(workspace):
+            yield from (_PathCandidate(path=path, owner=source.name) for path in find_files(place))
         for root in workspace.settings.root:
             files = find_files(root.resolve(workspace.paths.user)) if root.resolve(workspace.paths.user).exists() else ()
-            yield from (_Candidate(path=path, owner=in_tool_folder(path), root=root) for path in files)
+            yield from (_PathCandidate(path=path, owner=tool_folder_format(path), root=root) for path in files)
         return
-    known = tuple((source.name, Path(os.path.realpath(place))) for source, place in places(workspace))
+    known = tuple((source.name, Path(os.path.realpath(place))) for source, place in list_source_places(workspace))
     for path in paths:
         if not path.exists() and not path.is_symlink():
             raise UsageError("there is no such file or directory", where=str(path))
         named = not path.is_dir()
         for file in (path.absolute(),) if named else find_files(path):
-            above = root_above(workspace.settings.root, file, workspace.paths.user)
-            yield _Candidate(path=file, owner=_owner(file, known), root=above, named=named, asked=True)
+            above = find_root_above(workspace.settings.root, file, workspace.paths.user)
+            yield _PathCandidate(path=file, owner=_owner(file, known), root=above, named=named, asked=True)
 
 
 def _owner(path: Path, known: Sequence[tuple[str, Path]]) -> str:
     """The format whose tool's folder a file lies in: a folder of this machine, or one that is laid out like a tool's."""
-    return next((name for name, place in known if path.is_relative_to(place)), "") or in_tool_folder(path)
+    return next((name for name, place in known if path.is_relative_to(place)), "") or tool_folder_format(path)
 
 
-def _excluded(workspace: Workspace, path: Path) -> bool:
+def _is_path_excluded(workspace: Workspace, path: Path) -> bool:
     return is_excluded(str(path), workspace.settings.exclude)
 
 
@@ -258,11 +262,11 @@ OPT_OUT = ("<!-- kept: ignore -->", "kept: ignore this conversation", OFF_THE_RE
 _OFF_COMMAND = re2.compile(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
 
 
-def opts_out(event: Event) -> bool:
+def is_opt_out(event: Event) -> bool:
     """Whether the user says here that the conversation is not to be remembered: on a line of its own, outside of code, or by a
     command.
     """
-    if event.kind is not Kind.PROMPT or "kept:" not in event.text.lower():
+    if event.kind is not EventKind.PROMPT or "kept:" not in event.text.lower():
         return False
     if event.author is Author.INJECTED and event.label_reason.startswith("wrapper:command-"):
         return bool(_OFF_COMMAND.search(event.text))
@@ -273,18 +277,18 @@ def opts_out(event: Event) -> bool:
 
 
 def archive_files(
-    workspace: Workspace, found: Found, *, force: bool = False, progress: Progress = silent, late: Late = never
-) -> Reading:
+    workspace: Workspace, found: FilesToRead, *, force: bool = False, progress: Progress = ignore_progress, late: Late = never_late
+) -> ReadingReport:
     """Archive what is new in the files. A file that cannot be read is skipped, counted and named; the rest goes on.
 
     ``force`` reads every file again from its start; what is known already is not stored twice. Where ``late`` says so no further
     files are opened. Raises StoreError.
     """
-    sessions = {each.session for each in workspace.store.archive.opted_out()}
-    result = Reading(skipped=list(found.skipped), left=found.left, opted_out=sessions)
-    without_secrets = _remembering(partial(redact, key=workspace.store.key("redaction"), more=scanner()))
+    sessions = {each.session for each in workspace.store.archive.opted_out_sessions()}
+    result = ReadingReport(skipped=list(found.skipped), left=found.left, opted_out=sessions)
+    without_secrets = _cache_redaction(partial(redact, key=workspace.store.key("redaction"), more=load_scanner()))
     number = 0
-    for batch in batches(found.inputs, _weigh_input, BATCH_BYTES):
+    for batch in split_batches(found.inputs, _weigh_input, BATCH_BYTES):
         if late():
             break
         # A file that is a batch of its own commits slice by slice, so that a run cut short goes on within it; one that is compared
@@ -301,13 +305,13 @@ def archive_files(
     return result
 
 
-def _remembering(redaction: Callable[[str], Redacted]) -> Callable[[str], Redacted]:
+def _cache_redaction(redaction: Callable[[str], RedactionResult]) -> Callable[[str], RedactionResult]:
     """The same redaction, which looks at a short text once: each event names the same directory, branch and tool again."""
     short = lru_cache(maxsize=1024)(redaction)
     return lambda text: short(text) if len(text) <= _SHORT else redaction(text)
 
 
-def _weigh_input(each: Input) -> int:
+def _weigh_input(each: InputFile) -> int:
     try:
         return max(each.path.stat().st_size, _LEAST_BYTES)
     except OSError:
@@ -315,21 +319,21 @@ def _weigh_input(each: Input) -> int:
 
 
 def _read_file(
-    workspace: Workspace, each: Input, without_secrets: Callable[[str], Redacted], result: Reading, *, force: bool
+    workspace: Workspace, each: InputFile, without_secrets: Callable[[str], RedactionResult], result: ReadingReport, *, force: bool
 ) -> None:
     archive, path, source = workspace.store.archive, str(each.path), each.source.name
     known = archive.cursor(source, path)
     cursor = Cursor() if force or known is None else known
     anew, grown, rewritten = cursor == Cursor(), False, False
     now: list[Event] | None = None  # what a file that is read from its start says, where that is compared
-    stamp = _look(workspace, each.path, source)  # before it is read: what comes later is a change
-    for piece in _pieces(each, cursor):
+    stamp = _make_stat_stamp(workspace, each.path, source)  # before it is read: what comes later is a change
+    for piece in _read_slices(each, cursor):
         if piece.cursor == cursor:
             continue  # nothing but an unfinished last record: nothing is written
         rewritten = rewritten or REWRITTEN in piece.account.noted
         restarted = anew or REWRITTEN in piece.account.noted
-        usable, account = _usable(workspace, _filed(workspace, each.path, piece), result)
-        with contained("it cannot be cleaned", path):
+        usable, account = _select_usable_events(workspace, _assign_project(workspace, each.path, piece), result)
+        with isolate_errors("it cannot be cleaned", path):
             cleaned = [clean(event, redact=without_secrets, limits=LIMITS) for event in usable]
         for done in cleaned:
             result.bytes_kept += len(done.event.text)
@@ -347,42 +351,42 @@ def _read_file(
             now = events if _is_compared(each.source) else None
         elif now is not None:
             now += events
-        result.accounts[source] = result.accounts.get(source, Account()) + account
+        result.accounts[source] = result.accounts.get(source, RecordAccount()) + account
         cursor, anew, grown = piece.cursor, False, True
     if now is not None:
-        _leave(workspace, path, now, whole=source == ENTRY)
+        _mark_outdated_events(workspace, path, now, whole=source == ENTRY)
     if grown:
         result.files += 1
-        archive.put_look(source, path, stamp)
+        archive.save_stat_cache_entry(source, path, stamp)
 
 
 def _is_compared(source: Source) -> bool:
-    """Whether a file of a format may say less than before, or be of another author: see :func:`_leave`."""
+    """Whether a file of a format may say less than before, or be of another author: see :func:`_mark_outdated_events`."""
     return source.name == ENTRY or hasattr(source, "author")
 
 
-def _filed(workspace: Workspace, path: Path, piece: Slice) -> Slice:
+def _assign_project(workspace: Workspace, path: Path, piece: Slice) -> Slice:
     """A slice with its events filed under the project that the file's root names, where it names one."""
-    root = root_above(workspace.settings.root, path, workspace.paths.user)
+    root = find_root_above(workspace.settings.root, path, workspace.paths.user)
     if root is None or not root.project:
         return piece
     directory = next((each.directory for each in workspace.store.archive.projects() if each.name == root.project), root.project)
     return replace(piece, events=tuple(replace(event, project=directory) for event in piece.events))
 
 
-def _pieces(each: Input, cursor: Cursor) -> Iterator[Slice]:
+def _read_slices(each: InputFile, cursor: Cursor) -> Iterator[Slice]:
     """What the format reads, slice by slice; whatever its reader raises is a SourceError."""
-    with contained("its reader failed", str(each.path)):
+    with isolate_errors("its reader failed", str(each.path)):
         found = iter(each.source.read(each.path, cursor))
     while True:
-        with contained("its reader failed", str(each.path)):
+        with isolate_errors("its reader failed", str(each.path)):
             piece = next(found, None)
         if piece is None:
             return
         yield piece
 
 
-def _leave(workspace: Workspace, path: str, now: Sequence[Event], *, whole: bool) -> None:
+def _mark_outdated_events(workspace: Workspace, path: str, now: Sequence[Event], *, whole: bool) -> None:
     """Note which events of a file do not count any more: what has another author since, and of a ``whole`` file (an entry of the
     journal) also what is not there.
     """
@@ -397,18 +401,18 @@ def _leave(workspace: Workspace, path: str, now: Sequence[Event], *, whole: bool
         ]
         if changes := [(place, left) for place, left in enumerate(gone) if left != bool(marked[place])]:
             archive.mark_abandoned(thread.id, changes)
-            archive.progressed(thread.id, extracted=0, seen=0)
+            archive.save_extraction_progress(thread.id, extracted=0, seen=0)
 
 
-def _usable(workspace: Workspace, piece: Slice, result: Reading) -> tuple[list[Event], Account]:
+def _select_usable_events(workspace: Workspace, piece: Slice, result: ReadingReport) -> tuple[list[Event], RecordAccount]:
     """The events that are to be remembered, and the account that says how many are not. What was archived of the others is
     erased.
     """
     for event in piece.events:
-        if event.session and event.session not in result.opted_out and opts_out(event):
+        if event.session and event.session not in result.opted_out and is_opt_out(event):
             result.opted_out.add(event.session)
             result.erased += workspace.store.archive.opt_out(event.session, event.pointer.path)
-            workspace.store.days.drop(sessions={event.session})
+            workspace.store.days.drop_notes(sessions={event.session})
     noted: Counter[str] = Counter()
     usable: list[Event] = []
     for event in piece.events:

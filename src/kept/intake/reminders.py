@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from kept.core.fence import tokens_of
-from kept.core.handover import ASK, OPEN, REMINDER, START, fenced
-from kept.intake.triggers import fires
+from kept.core.fence import estimate_token_count
+from kept.core.handover import ASK, OPEN, REMINDER, START, fence_text
+from kept.intake.triggers import has_trigger
 from kept.local import queue
-from kept.local.queue import queue_path, session_name
+from kept.local.queue import queue_path, session_file_name
 
 OFF, REMIND, ASKING = "off", "remind", "ask"  # the setting `handover`
 ENDING = ".turns"
@@ -51,7 +51,7 @@ def _prints_pattern() -> re.Pattern[str]:
     return re.compile(r"\0(?:-p|--print)(?:[\0=]|$)")
 
 
-class Turns(NamedTuple):
+class ReminderState(NamedTuple):
     """What is noted of a session: tokens of reminders so far, where its turn began in the transcript, and if the turn was
     reminded.
     """
@@ -61,40 +61,40 @@ class Turns(NamedTuple):
     reminded: bool = False
 
 
-def at_start(state: str, session: str, source: str) -> str:
+def start_reminder(state: str, session: str, source: str) -> str:
     """What a session is told at its start, once; after a compaction with the prompts that were open. Empty where it knows
     already.
     """
     if source in ("resume", "fork"):
         return ""
-    lines = [fenced(START)]
+    lines = [fence_text(START)]
     if source == "compact":
-        left = queue.lines(_path(state, session, OPEN_ENDING))
+        left = queue.read_lines(_path(state, session, OPEN_ENDING))
         if left:
-            lines.append(fenced("\n".join([OPEN, *(f"- {line}" for line in left)])))
-    queue.drop(_path(state, session, OPEN_ENDING))
+            lines.append(fence_text("\n".join([OPEN, *(f"- {line}" for line in left)])))
+    queue.delete_if_present(_path(state, session, OPEN_ENDING))
     if source != "compact":
-        queue.drop(_path(state, session, ENDING))
-    queue.drop_old(queue_path(state, ""), ENDING)
-    queue.drop_old(queue_path(state, ""), OPEN_ENDING)
-    return _counted(state, "start", "\n".join(lines))
+        queue.delete_if_present(_path(state, session, ENDING))
+    queue.delete_old_files(queue_path(state, ""), ENDING)
+    queue.delete_old_files(queue_path(state, ""), OPEN_ENDING)
+    return _count_cost(state, "start", "\n".join(lines))
 
 
-def before_prompt(state: str, session: str, transcript: str, prompt: str) -> str:
+def prompt_reminder(state: str, session: str, transcript: str, prompt: str) -> str:
     """The reminder for a prompt; empty where no trigger fires, the session has had its share, or the agent handed over in this
     turn.
     """
-    if not session or not fires(prompt):
+    if not session or not has_trigger(prompt):
         return ""
-    turns, size, text = _turns(state, session), _file_size(transcript), fenced(REMINDER)
-    cost = tokens_of(text)
-    if turns.spent + cost > _SHARE * (_BEFORE + size / _BYTES) or _handed_over(transcript, turns.began, size):
+    turns, size, text = _load_reminder_state(state, session), _file_size(transcript), fence_text(REMINDER)
+    cost = estimate_token_count(text)
+    if turns.spent + cost > _SHARE * (_BEFORE + size / _BYTES) or _has_handed_over(transcript, turns.began, size):
         return ""
-    _store_turns(state, session, Turns(turns.spent + cost, turns.began, reminded=True))
-    return _counted(state, "reminder", text)
+    _save_reminder_state(state, session, ReminderState(turns.spent + cost, turns.began, reminded=True))
+    return _count_cost(state, "reminder", text)
 
 
-def at_stop(state: str, session: str, payload: Mapping[str, Any], env: Mapping[str, str], *, asking: bool) -> str:
+def stop_question(state: str, session: str, payload: Mapping[str, Any], env: Mapping[str, str], *, asking: bool) -> str:
     """The question at the end of a turn that was reminded and handed nothing over; asked once, of a person's own session, if at
     all.
 
@@ -103,15 +103,15 @@ def at_stop(state: str, session: str, payload: Mapping[str, Any], env: Mapping[s
     if not session:
         return ""
     transcript = str(payload.get("transcript_path") or "")
-    turns, size = _turns(state, session), _file_size(transcript)
+    turns, size = _load_reminder_state(state, session), _file_size(transcript)
     last = str(payload.get("last_assistant_message") or "")
-    unanswered = turns.reminded and 'kept: "' not in last[-4_000:] and not _handed_over(transcript, turns.began, size)
-    question = fenced(ASK)
-    cost = tokens_of(question)
+    unanswered = turns.reminded and 'kept: "' not in last[-4_000:] and not _has_handed_over(transcript, turns.began, size)
+    question = fence_text(ASK)
+    cost = estimate_token_count(question)
     affordable = turns.spent + cost <= _SHARE * (_BEFORE + size / _BYTES)
     ask = asking and unanswered and affordable and payload.get("stop_hook_active") is False and is_interactive(env)
-    _store_turns(state, session, Turns(turns.spent + cost * ask, turns.began if ask else size, reminded=False))
-    return _counted(state, "question", question) if ask else ""
+    _save_reminder_state(state, session, ReminderState(turns.spent + cost * ask, turns.began if ask else size, reminded=False))
+    return _count_cost(state, "question", question) if ask else ""
 
 
 def is_interactive(env: Mapping[str, str]) -> bool:
@@ -121,11 +121,11 @@ def is_interactive(env: Mapping[str, str]) -> bool:
     """
     if env.get("CLAUDE_CODE_ENTRYPOINT") not in _INTERACTIVE:
         return False
-    clients = [line for line in _ancestors(os.getppid()) if _client_pattern().search(line)]
+    clients = [line for line in _ancestor_commands(os.getppid()) if _client_pattern().search(line)]
     return len(clients) < 2 and not any(_prints_pattern().search(line) for line in clients)
 
 
-def _ancestors(process: int) -> Iterable[str]:
+def _ancestor_commands(process: int) -> Iterable[str]:
     """The command lines of a process and of those that started it, where the system tells them by files."""
     for _ in range(_GENERATIONS):
         try:
@@ -139,22 +139,22 @@ def _ancestors(process: int) -> Iterable[str]:
             return
 
 
-def leave_open(state: str, session: str, lines: Iterable[str]) -> None:
+def save_open_prompts(state: str, session: str, lines: Iterable[str]) -> None:
     """Note what a session has open before its conversation is compacted; replaces what was noted before. Raises OSError."""
     path = _path(state, session, OPEN_ENDING)
-    queue.drop(path)
+    queue.delete_if_present(path)
     for line in lines:
-        queue.append(path, line, _COSTS)
+        queue.append_line(path, line, _COSTS)
 
 
-def costs(state: str) -> dict[str, tuple[int, int]]:
+def load_reminder_costs(state: str) -> dict[str, tuple[int, int]]:
     """What was told sessions so far, as far as it is noted: how often and how many tokens, by kind."""
     return _totals(queue_path(state, "handover"))
 
 
 def _totals(path: str) -> dict[str, tuple[int, int]]:
     totals: dict[str, tuple[int, int]] = {}
-    for line in queue.lines(path):
+    for line in queue.read_lines(path):
         kind, _, tokens = line.partition(" ")
         if tokens.isdigit():
             times, spent = totals.get(kind, (0, 0))
@@ -164,7 +164,7 @@ def _totals(path: str) -> dict[str, tuple[int, int]]:
 
 def count_put(state: str, day: str, text: str) -> None:
     """Note what was put before a session or a prompt of a day. Raises OSError."""
-    _append_bounded(queue_path(state, "put"), f"{day} {tokens_of(text)}")
+    _append_bounded(queue_path(state, "put"), f"{day} {estimate_token_count(text)}")
 
 
 def put_by_day(state: str) -> dict[str, tuple[int, int]]:
@@ -172,36 +172,36 @@ def put_by_day(state: str) -> dict[str, tuple[int, int]]:
     return _totals(queue_path(state, "put"))
 
 
-def _counted(state: str, kind: str, text: str) -> str:
-    _append_bounded(queue_path(state, "handover"), f"{kind} {tokens_of(text)}")
+def _count_cost(state: str, kind: str, text: str) -> str:
+    _append_bounded(queue_path(state, "handover"), f"{kind} {estimate_token_count(text)}")
     return text
 
 
 def _append_bounded(path: str, line: str) -> None:
     """Add a line; the older half goes where there is no room."""
-    if not queue.append(path, line, _COSTS):
-        kept = queue.lines(path)
-        queue.drop(path)
+    if not queue.append_line(path, line, _COSTS):
+        kept = queue.read_lines(path)
+        queue.delete_if_present(path)
         for old in kept[len(kept) // 2 :]:
-            queue.append(path, old, _COSTS)
-        queue.append(path, line, _COSTS)
+            queue.append_line(path, old, _COSTS)
+        queue.append_line(path, line, _COSTS)
 
 
-def _turns(state: str, session: str) -> Turns:
-    for line in queue.lines(_path(state, session, ENDING))[-1:]:
+def _load_reminder_state(state: str, session: str) -> ReminderState:
+    for line in queue.read_lines(_path(state, session, ENDING))[-1:]:
         words = line.split()
         if len(words) == 3 and all(word.isdigit() for word in words):
-            return Turns(int(words[0]), int(words[1]), words[2] == "1")
-    return Turns()
+            return ReminderState(int(words[0]), int(words[1]), words[2] == "1")
+    return ReminderState()
 
 
-def _store_turns(state: str, session: str, turns: Turns) -> None:
+def _save_reminder_state(state: str, session: str, turns: ReminderState) -> None:
     path = _path(state, session, ENDING)
-    queue.drop(path)
-    queue.append(path, f"{turns.spent} {turns.began} {int(turns.reminded)}", _COSTS)
+    queue.delete_if_present(path)
+    queue.append_line(path, f"{turns.spent} {turns.began} {int(turns.reminded)}", _COSTS)
 
 
-def _handed_over(transcript: str, began: int, size: int) -> bool:
+def _has_handed_over(transcript: str, began: int, size: int) -> bool:
     """True if the agent handed something over since a turn began."""
     if size <= began:
         return False
@@ -221,7 +221,17 @@ def _file_size(path: str) -> int:
 
 
 def _path(state: str, session: str, ending: str) -> str:
-    return queue_path(state, session_name(session) + ending)
+    return queue_path(state, session_file_name(session) + ending)
 
 
-__all__ = ["ASKING", "OFF", "REMIND", "at_start", "at_stop", "before_prompt", "costs", "is_interactive", "leave_open"]
+__all__ = [
+    "ASKING",
+    "OFF",
+    "REMIND",
+    "is_interactive",
+    "load_reminder_costs",
+    "prompt_reminder",
+    "save_open_prompts",
+    "start_reminder",
+    "stop_question",
+]

@@ -23,7 +23,7 @@ _NOTHING = frozenset({"(empty)", "(none)"})
 _LAYERS = 4  # envelopes within each other
 
 
-def unwrapped(text: str) -> str:
+def unwrap_result(text: str) -> str:
     """A result without the envelopes around all of it; unwrapping it again changes nothing."""
     for _ in range(_LAYERS):
         inner = _without_lines(_without_tag(text))

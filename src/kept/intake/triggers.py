@@ -178,10 +178,10 @@ _WEAK_WORDS = word_set(
 _INTERNAL = frozenset("'’-")
 
 
-def fires(prompt: str) -> bool:
+def has_trigger(prompt: str) -> bool:
     """True if something in a typed prompt may be a rule, decision, correction, constraint, preference or cause."""
     text = _without_code(prompt if len(prompt) <= _READ else f"{prompt[: _READ // 2]}\n{prompt[-_READ // 2 :]}")
-    words = [word.strip("'-") for word in "".join(char if _is_part(char) else " " for char in text).replace("’", "'").split()]
+    words = [word.strip("'-") for word in "".join(char if _is_word_part(char) else " " for char in text).replace("’", "'").split()]
     dense = 0 if text.isascii() else sum(1 for char in text if "\u3040" <= char <= "\u9fff")
     if len(words) < _LEAST and dense < _DENSE:
         return False
@@ -192,7 +192,7 @@ def fires(prompt: str) -> bool:
     return any(f" {phrase} " in line for phrase in _PHRASES) or (dense > 0 and any(word in text for word in _UNSPACED))
 
 
-def _is_part(char: str) -> bool:
+def _is_word_part(char: str) -> bool:
     return char.isalnum() or char in _INTERNAL
 
 
@@ -208,4 +208,4 @@ def _without_code(text: str) -> str:
     return "\n".join(lines)
 
 
-__all__ = ["fires"]
+__all__ = ["has_trigger"]

@@ -4,12 +4,12 @@ hand-over.
 
 from collections.abc import Sequence
 
-from kept.core.event import Author, Event, Kind
+from kept.core.event import Author, Event, EventKind
 from kept.core.spans import typed_text
 from kept.core.text import one_line
 from kept.extraction.rules.suggestions import suggestions
 from kept.extraction.rules.view import is_prompt
-from kept.intake.triggers import fires
+from kept.intake.triggers import has_trigger
 from kept.workspace import Workspace
 
 _READ = 4_000  # events of the end of a session
@@ -21,26 +21,26 @@ def open_prompts(workspace: Workspace, path: str) -> tuple[str, ...]:
     """The open prompts of the session that a transcript tells, the earliest first. Raises StoreError."""
     archive = workspace.store.archive
     threads = list(archive.threads(path=path))
-    return unanswered(
+    return find_unanswered(
         [event for thread in threads[-1:] for event in archive.events(thread.id, max(0, thread.events - _READ), thread.events)]
     )
 
 
-def unanswered(events: Sequence[Event]) -> tuple[str, ...]:
+def find_unanswered(events: Sequence[Event]) -> tuple[str, ...]:
     """The typed lines that fire a trigger, of prompts since the last compaction in whose turn nothing was handed over."""
     found: list[str] = []
     starts = [place for place, event in enumerate(events) if is_prompt(event)]
     for start, stop in zip(starts, [*starts[1:], len(events)], strict=True):
         if next(suggestions(events, start, stop), None) is None:
             lines = [one_line(line) for line in typed_text(events[start]).splitlines()]
-            found += [line[:_LONGEST] for line in lines if fires(line)]
+            found += [line[:_LONGEST] for line in lines if has_trigger(line)]
         if any(_is_compaction(event) for event in events[start:stop]):
             found.clear()
     return tuple(dict.fromkeys(found))[-_MOST:]
 
 
 def _is_compaction(event: Event) -> bool:
-    return event.kind is Kind.PROMPT and event.author is Author.COMPACTION
+    return event.kind is EventKind.PROMPT and event.author is Author.COMPACTION
 
 
-__all__ = ["open_prompts", "unanswered"]
+__all__ = ["find_unanswered", "open_prompts"]

@@ -8,20 +8,20 @@ from pathlib import Path
 
 from kept.core.errors import KeptError, UsageError
 from kept.core.memory import Memory, Status
-from kept.core.summary import Bullet, Part
-from kept.days.day_notes import once
-from kept.days.summaries import part_of, worked
-from kept.journal.narrate import head_of
-from kept.journal.narrate.page import body_of
+from kept.core.summary import SummaryBullet, SummaryPart
+from kept.days.day_notes import drop_repeated_notes
+from kept.days.summaries import part_of_category, work_bullet
+from kept.journal.narrate import parse_entry_head
+from kept.journal.narrate.page import entry_body
 from kept.local import files
-from kept.store.values import Noted, Sitting
+from kept.store.values import SessionActivity, ThreadNote
 from kept.workspace import Workspace
 
 _LASTING = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
+class CalendarDay:
     """One day in a calendar: how many sessions had events on it, how many things were worked on, learnt, decided and asked; whether
     a journal entry is there.
     """
@@ -41,28 +41,28 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Month:
+class CalendarMonth:
     """Every day of a month, and the first days of the months before and after it in which something happened, where there are
     such.
     """
 
     first: date
-    cells: tuple[Cell, ...]
+    cells: tuple[CalendarDay, ...]
     before: date | None
     after: date | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Session:
+class DaySession:
     """A session's part in a day, and what was worked on in it."""
 
-    sitting: Sitting
+    sitting: SessionActivity
     scope: str
-    worked: tuple[Bullet, ...]
+    worked: tuple[SummaryBullet, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Diary:
+class JournalEntry:
     """The journal entry of a day: its file, its Markdown without front matter, and who wrote it (empty: not kept)."""
 
     path: Path
@@ -70,7 +70,7 @@ class Diary:
     writer: str
 
 
-def month_of(text: str, today: date) -> date:
+def parse_month(text: str, today: date) -> date:
     """The first day of a month a person names as YYYY-MM, of any day in it, or of today's (empty). Raises UsageError."""
     if not text:
         return today.replace(day=1)
@@ -80,27 +80,30 @@ def month_of(text: str, today: date) -> date:
         raise UsageError(f"{text!r} is no month", hint="write YYYY-MM") from error
 
 
-def month(workspace: Workspace, first: date) -> Month:
+def load_month(workspace: Workspace, first: date) -> CalendarMonth:
     """The month that begins with a day. Raises StoreError."""
     following = (first + timedelta(days=32)).replace(day=1)
     days = [first + timedelta(days=number) for number in range((following - first).days)]
-    start, stop = workspace.span(first)[0], workspace.span(days[-1])[1]
-    known = {each.astimezone(workspace.zone).date() for each in workspace.store.archive.minutes()}
-    sessions = {day: len(workspace.store.archive.sittings(*workspace.span(day))) for day in days if day in known}
-    worked_on = Counter(each.note.at.astimezone(workspace.zone).date() for each in once(workspace.store.days.between(start, stop)))
-    parts: Counter[tuple[date, Part]] = Counter()
+    start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(days[-1])[1]
+    known = {each.astimezone(workspace.zone).date() for each in workspace.store.archive.active_minutes()}
+    sessions = {day: len(workspace.store.archive.sittings(*workspace.day_bounds(day))) for day in days if day in known}
+    worked_on = Counter(
+        each.note.at.astimezone(workspace.zone).date()
+        for each in drop_repeated_notes(workspace.store.days.notes_between(start, stop))
+    )
+    parts: Counter[tuple[date, SummaryPart]] = Counter()
     for each in workspace.store.log.memories_between(start, stop):
         if each.content and each.first_seen is not None and each.status in _LASTING:
-            parts[each.first_seen.astimezone(workspace.zone).date(), part_of(each.category)] += 1
+            parts[each.first_seen.astimezone(workspace.zone).date(), part_of_category(each.category)] += 1
     entries = {day for day in days if _entry_path(workspace, day).is_file()}
     cells = tuple(
-        Cell(
+        CalendarDay(
             day=day,
             sessions=sessions.get(day, 0),
             worked=worked_on[day],
-            learnt=parts[day, Part.LEARNT],
-            decided=parts[day, Part.DECIDED],
-            open=parts[day, Part.OPEN],
+            learnt=parts[day, SummaryPart.LEARNT],
+            decided=parts[day, SummaryPart.DECIDED],
+            open=parts[day, SummaryPart.OPEN],
             entry=day in entries,
         )
         for day in days
@@ -110,37 +113,37 @@ def month(workspace: Workspace, first: date) -> Month:
         max((each for each in other if each < first), default=None),
         min((each for each in other if each > first), default=None),
     )
-    return Month(first=first, cells=cells, before=before, after=after)
+    return CalendarMonth(first=first, cells=cells, before=before, after=after)
 
 
-def latest(workspace: Workspace) -> date | None:
+def latest_active_day(workspace: Workspace) -> date | None:
     """The last day on which something happened; None where nothing ever did. Raises StoreError."""
-    last = max(workspace.store.archive.minutes(), default=None)
+    last = max(workspace.store.archive.active_minutes(), default=None)
     return last.astimezone(workspace.zone).date() if last else None
 
 
-def sessions(workspace: Workspace, day: date) -> tuple[Session, ...]:
+def load_day_sessions(workspace: Workspace, day: date) -> tuple[DaySession, ...]:
     """The sessions with events on a day, in their order, each with what was worked on in it on that day. Raises StoreError."""
-    start, stop = workspace.span(day)
-    told: Mapping[tuple[str, str], list[Noted]] = defaultdict(list)
-    for each in once(workspace.store.days.between(start, stop)):
+    start, stop = workspace.day_bounds(day)
+    told: Mapping[tuple[str, str], list[ThreadNote]] = defaultdict(list)
+    for each in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
         told[each.path, each.session].append(each)
     found = []
     for sitting in workspace.store.archive.sittings(start, stop):
         scope = workspace.scope(sitting.project, sitting.path)
         notes = told.get((sitting.path, sitting.session), ())
-        found.append(Session(sitting=sitting, scope=scope, worked=tuple(worked(each.note, scope) for each in notes)))
+        found.append(DaySession(sitting=sitting, scope=scope, worked=tuple(work_bullet(each.note, scope) for each in notes)))
     return tuple(found)
 
 
-def still_open(workspace: Workspace, day: date) -> tuple[Memory, ...]:
+def list_open_questions(workspace: Workspace, day: date) -> tuple[Memory, ...]:
     """The questions that were open when a day ended, the newest first: asked by then, and not answered or ended before."""
-    stop = workspace.span(day)[1]
+    stop = workspace.day_bounds(day)[1]
     found = [
         each
         for each in workspace.store.log.memories()
         if each.content
-        and part_of(each.category) is Part.OPEN
+        and part_of_category(each.category) is SummaryPart.OPEN
         and each.status in _LASTING
         and each.first_seen is not None
         and each.first_seen < stop
@@ -150,18 +153,18 @@ def still_open(workspace: Workspace, day: date) -> tuple[Memory, ...]:
     return tuple(sorted(found, key=lambda each: (each.first_seen is None, each.first_seen, each.id), reverse=True))
 
 
-def diary(workspace: Workspace, day: date) -> Diary | None:
+def load_journal_entry(workspace: Workspace, day: date) -> JournalEntry | None:
     """The journal entry of a day; None where there is none that can be read."""
     path = _entry_path(workspace, day)
     try:
-        content = files.read(path)
+        content = files.read_file(path)
     except KeptError:
         return None
     if content.stamp == files.MISSING:
         return None
     text = content.data.decode("utf-8", "replace")
-    head = head_of(text)
-    return Diary(path=path, text=body_of(text) if head else text, writer=head.writer if head else "")
+    head = parse_entry_head(text)
+    return JournalEntry(path=path, text=entry_body(text) if head else text, writer=head.writer if head else "")
 
 
 def _entry_path(workspace: Workspace, day: date) -> Path:

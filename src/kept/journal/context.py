@@ -11,19 +11,19 @@ import re2
 
 from kept.core.event import is_note
 from kept.core.memory import Accepted, Candidate, Memory, Status
-from kept.core.summary import Note, Part, Point
-from kept.core.text import likeness, normal_form, numbers, tokens
+from kept.core.summary import SummaryPart, SummaryPoint, WorkNote
+from kept.core.text import jaccard_similarity, normal_form, number_tokens, tokenize
 from kept.days.day_notes import PARTS
-from kept.days.summaries import MOST, bullets_of, join_topics, notes, ordered, part_of, worked
-from kept.extraction.questions import folded
-from kept.journal.entry import Grade, Slot, Told
+from kept.days.summaries import MOST, build_notes, join_topics, order_bullets, part_of_category, to_bullets, work_bullet
+from kept.extraction.questions import merge_points
+from kept.journal.entry import ContextItem, Slot, TrustLevel
 from kept.memories.history import memories_at
-from kept.profiles.language import lexicon_of
+from kept.profiles.language import choose_lexicon
 from kept.sources.entries import ENTRY
-from kept.store.values import Noted
+from kept.store.values import ThreadNote
 from kept.workspace import JOURNAL, Workspace
 
-_SLOTS = {Part.DECIDED: Slot.DECIDED, Part.LEARNT: Slot.LEARNT, Part.OPEN: Slot.OPEN}
+_SLOTS = {SummaryPart.DECIDED: Slot.DECIDED, SummaryPart.LEARNT: Slot.LEARNT, SummaryPart.OPEN: Slot.OPEN}
 _REAL = (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED, Status.RETIRED)
 _LATELY = timedelta(days=14)
 _REPEATED = 0.6  # likeness from which two things of a project are one
@@ -39,39 +39,41 @@ _MEMORY_WEIGHT, _LEARNT_WEIGHT, _POINT_WEIGHT = 1.0, 30.0, 10.0
 
 def worked_days(workspace: Workspace, first: date, last: date) -> tuple[date, ...]:
     """The days in a span on which something was worked on, in order. Raises StoreError."""
-    start, stop = workspace.span(first)[0], workspace.span(last)[1]
-    times = [each.note.at for each in workspace.store.days.between(start, stop)]
+    start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
+    times = [each.note.at for each in workspace.store.days.notes_between(start, stop)]
     times += [at for at, _ in _journal_headings(workspace, start, stop)]
     return tuple(sorted({each.astimezone(workspace.zone).date() for each in times}))
 
 
-def sessions_of(workspace: Workspace, first: date, last: date) -> tuple[str, ...]:
+def session_ids_between(workspace: Workspace, first: date, last: date) -> tuple[str, ...]:
     """The sessions with events on these days, each once; entries of kept's own are none. Raises StoreError."""
-    sittings = workspace.store.archive.sittings(workspace.span(first)[0], workspace.span(last)[1])
+    sittings = workspace.store.archive.sittings(workspace.day_bounds(first)[0], workspace.day_bounds(last)[1])
     return tuple(sorted({each.session for each in sittings if each.source != ENTRY}))
 
 
-def telling(workspace: Workspace, first: date, last: date, *, detailed: bool = False) -> tuple[Told, ...]:
+def collect_context(workspace: Workspace, first: date, last: date, *, detailed: bool = False) -> tuple[ContextItem, ...]:
     """What the sessions of these days say: worked on, errors solved, decided, learnt, open, commits, files; a thing that several
     days say once. Raises StoreError.
 
     ``detailed`` is for a model: every exchange by itself, and the points that a model noted while it read.
     """
-    start, stop = workspace.span(first)[0], workspace.span(last)[1]
-    found = [(each, workspace.scope(each.project, each.path)) for each in _until(workspace, start, stop)]
+    start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
+    found = [(each, workspace.scope(each.project, each.path)) for each in _notes_until(workspace, start, stop)]
     written = tuple(dict.fromkeys(each for _, each in _journal_headings(workspace, start, stop)))
-    points = _points(workspace, start, stop) if detailed else ()
-    return _without_repeats((*_worked(found, detailed=detailed), *written, *points, *_learnt(workspace, start, stop)))
+    points = _point_items(workspace, start, stop) if detailed else ()
+    return _without_repeats((*_work_items(found, detailed=detailed), *written, *points, *_memory_items(workspace, start, stop)))
 
 
-def _without_repeats(told: Sequence[Told]) -> tuple[Told, ...]:
+def _without_repeats(told: Sequence[ContextItem]) -> tuple[ContextItem, ...]:
     """What is told, each thing of a project once, where it weighs most; commits and files as they are."""
-    chosen: dict[int, Told] = {}
+    chosen: dict[int, ContextItem] = {}
     known: list[tuple[Slot, str, frozenset[str]]] = []
     for place, thing in sorted(enumerate(told), key=lambda pair: -pair[1].weight):
-        words = tokens(thing.text)
+        words = tokenize(thing.text)
         if thing.slot not in (Slot.COMMITS, Slot.FILES) and any(
-            (slot, scope) == (thing.slot, thing.scope) and likeness(words, other) > _REPEATED and numbers(words) == numbers(other)
+            (slot, scope) == (thing.slot, thing.scope)
+            and jaccard_similarity(words, other) > _REPEATED
+            and number_tokens(words) == number_tokens(other)
             for slot, scope, other in known
         ):
             continue
@@ -80,20 +82,20 @@ def _without_repeats(told: Sequence[Told]) -> tuple[Told, ...]:
     return tuple(chosen[place] for place in sorted(chosen))
 
 
-def _points(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[Told]:
+def _point_items(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[ContextItem]:
     """What a model noted of these days while it read their sessions; not what it read in an entry of kept's own."""
     own = str(workspace.paths.root / workspace.settings.journal.folder)
-    scopes: dict[str, list[Point]] = {}
-    for pointed in workspace.store.days.points(start, stop):
+    scopes: dict[str, list[SummaryPoint]] = {}
+    for pointed in workspace.store.days.points_between(start, stop):
         if pointed.path.rpartition("/")[0] != own:
             scopes.setdefault(workspace.scope(pointed.project, pointed.path), []).append(pointed.passage.point)
     for scope, points in scopes.items():
-        for point in folded(points):
+        for point in merge_points(points):
             slot = _SLOTS.get(PARTS[point.kind], Slot.WORKED)
-            yield Told(slot=slot, text=point.text, scope=scope, weight=_POINT_WEIGHT)
+            yield ContextItem(slot=slot, text=point.text, scope=scope, weight=_POINT_WEIGHT)
 
 
-def _journal_headings(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[tuple[datetime, Told]]:
+def _journal_headings(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[tuple[datetime, ContextItem]]:
     """What journals of others (a person's, an agent's) wrote of a span: the headings of their sections that say something.
 
     A heading that a file has again and again is part of its form and says nothing.
@@ -104,62 +106,62 @@ def _journal_headings(workspace: Workspace, start: datetime, stop: datetime) -> 
         if thread.first_at < stop and thread.last_at >= start:
             scope = workspace.scope(thread.project, thread.path)
             events = [each for each in workspace.store.archive.events(thread.id, 0, min(thread.events, _LOOKED)) if is_note(each)]
-            repeated = Counter(_heading(each.text) for each in events)
+            repeated = Counter(_section_heading(each.text) for each in events)
             for event in events:
-                words = _heading(event.text)
+                words = _section_heading(event.text)
                 if event.at is not None and start <= event.at < stop and words and repeated[words] == 1:
-                    yield event.at, Told(slot=Slot.WORKED, text=words, scope=scope, weight=_WRITTEN_WEIGHT)
+                    yield event.at, ContextItem(slot=Slot.WORKED, text=words, scope=scope, weight=_WRITTEN_WEIGHT)
 
 
-def _heading(text: str) -> str:
+def _section_heading(text: str) -> str:
     """The words of the heading that a section begins with; empty where it has none, or one that fits any day."""
     first = text.partition("\n")[0]
     words = _NUMBERED.sub("", first.lstrip("#").strip()) if first.startswith("#") else ""
     return words if len(words.split()) >= _HEADING_WORDS and len(words) <= _HEADING_LONGEST else ""
 
 
-def _worked(found: list[tuple[Noted, str]], *, detailed: bool) -> Iterator[Told]:
+def _work_items(found: list[tuple[ThreadNote, str]], *, detailed: bool) -> Iterator[ContextItem]:
     of_event = {noted.note.event: noted.note for noted, _ in found}
-    bullets = ordered(bullet for noted, scope in found for bullet in bullets_of(noted.note, scope))
-    topics = [bullet for bullet in bullets if bullet.part is Part.WORKED]
+    bullets = order_bullets(bullet for noted, scope in found for bullet in to_bullets(noted.note, scope))
+    topics = [bullet for bullet in bullets if bullet.part is SummaryPart.WORKED]
     for group in [(bullet,) for bullet in topics] if detailed else join_topics(topics, MOST, alike=0.0):
-        text = group[0].text if detailed else _narrate([of_event[bullet.source] for bullet in group])
-        yield Told(slot=Slot.WORKED, text=text, scope=group[0].scope, weight=float(sum(bullet.weight for bullet in group)))
-    asked = (bullet for bullet in bullets if bullet.part is Part.OPEN)
-    yield from (Told(slot=Slot.OPEN, text=bullet.text, scope=bullet.scope, weight=_LEARNT_WEIGHT) for bullet in asked)
+        text = group[0].text if detailed else _narrate_notes([of_event[bullet.source] for bullet in group])
+        yield ContextItem(slot=Slot.WORKED, text=text, scope=group[0].scope, weight=float(sum(bullet.weight for bullet in group)))
+    asked = (bullet for bullet in bullets if bullet.part is SummaryPart.OPEN)
+    yield from (ContextItem(slot=Slot.OPEN, text=bullet.text, scope=bullet.scope, weight=_LEARNT_WEIGHT) for bullet in asked)
     commits = dict.fromkeys((scope, one) for each, scope in found for one in each.note.commits)
-    yield from (Told(slot=Slot.COMMITS, text=text, scope=scope, weight=0.5) for scope, text in commits)
+    yield from (ContextItem(slot=Slot.COMMITS, text=text, scope=scope, weight=0.5) for scope, text in commits)
     changed: dict[str, Counter[str]] = {}
     for each, scope in found:
         changed.setdefault(scope, Counter()).update(each.note.names)
     for scope, names in changed.items():
         if names:
             listed = ", ".join(name for name, _ in sorted(names.items(), key=lambda one: (-one[1], one[0]))[:_FILES])
-            yield Told(slot=Slot.FILES, text=listed, scope=scope, weight=0.4)
+            yield ContextItem(slot=Slot.FILES, text=listed, scope=scope, weight=0.4)
 
 
-def _narrate(group: Sequence[Note]) -> str:
+def _narrate_notes(group: Sequence[WorkNote]) -> str:
     """Notes about one thing as a paragraph: what was attempted, how each ended, and the files; of many the weightiest."""
     weightiest = sorted(group, key=lambda note: -note.weight)[:_STEPS]
     told = []
     for note in sorted(weightiest, key=lambda note: note.ordinal):
         ended = [text for text in (note.outcome, *(f"Committed: {subject}" for subject in note.commits[:2])) if text]
-        told.append(" ".join((f"**{_closed(note.asked)}**", *map(_closed, ended))))
+        told.append(" ".join((f"**{_end_sentence(note.asked)}**", *map(_end_sentence, ended))))
     names = dict.fromkeys(name for note in weightiest for name in note.names[:3])
     files = [name for name in names if not any(name in text for text in told)][:_STEPS]
     return " Then: ".join(told) + (f" Changed: {', '.join(files)}." if files else "")
 
 
-def _closed(sentence: str) -> str:
+def _end_sentence(sentence: str) -> str:
     """A sentence with a mark at its end."""
     return sentence if sentence.endswith((".", "!", "?", "…", "。", "！", "？")) else f"{sentence}."
 
 
-def _until(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[Noted]:
+def _notes_until(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[ThreadNote]:
     """The notes of a span, each once, as they were at its end: what came of a prompt after midnight is not known yet."""
     ends: Mapping[int, datetime | None] = {each.id: each.last_at for each in workspace.store.archive.threads()}
     seen: set[str] = set()
-    listed = workspace.store.days.between(start, stop)
+    listed = workspace.store.days.notes_between(start, stop)
     last = {each.thread: each.note.ordinal for each in sorted(listed, key=lambda one: one.note.ordinal)}
     for each in listed:
         if each.note.event in seen:
@@ -167,8 +169,8 @@ def _until(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[No
         seen.add(each.note.event)
         end = ends.get(each.thread)
         if last[each.thread] == each.note.ordinal and end is not None and end >= stop:
-            yield Noted(
-                note=_note_before(workspace, each, stop),
+            yield ThreadNote(
+                note=_cut_note_at(workspace, each, stop),
                 thread=each.thread,
                 session=each.session,
                 project=each.project,
@@ -178,30 +180,32 @@ def _until(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[No
             yield each
 
 
-def _note_before(workspace: Workspace, noted: Noted, stop: datetime) -> Note:
+def _cut_note_at(workspace: Workspace, noted: ThreadNote, stop: datetime) -> WorkNote:
     """A note made of what was there before ``stop`` alone."""
     first = noted.note.ordinal
     events = workspace.store.archive.events(noted.thread, first, first + _LOOKED)
     before = next((place for place, each in enumerate(events) if each.at is not None and each.at >= stop), len(events))
     if before == len(events):
         return noted.note
-    spoken = lexicon_of(events[:before], workspace.languages).spoken
-    made = notes(events[:before], [(0, before)], lambda at: at.astimezone(workspace.zone).date(), spoken=spoken, base=first)
+    spoken = choose_lexicon(events[:before], workspace.languages).spoken
+    made = build_notes(events[:before], [(0, before)], lambda at: at.astimezone(workspace.zone).date(), spoken=spoken, base=first)
     return next(
         (each for each in made if each.event == noted.note.event),
-        Note(ordinal=first, event=noted.note.event, at=noted.note.at, asked=noted.note.asked),
+        WorkNote(ordinal=first, event=noted.note.event, at=noted.note.at, asked=noted.note.asked),
     )
 
 
-def _proposals(workspace: Workspace) -> dict[str, Candidate]:
+def _accepted_candidates(workspace: Workspace) -> dict[str, Candidate]:
     return {
-        each.candidate.id: each.candidate for each in workspace.store.log.every_proposal() if isinstance(each.verdict, Accepted)
+        each.candidate.id: each.candidate
+        for each in workspace.store.log.all_judged_candidates()
+        if isinstance(each.verdict, Accepted)
     }
 
 
-def _learnt(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[Told]:
+def _memory_items(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[ContextItem]:
     """What was remembered of these days out of their sessions, in the words of these days."""
-    proposals = {name: each for name, each in _proposals(workspace).items() if not _of_entry(workspace, each)}
+    proposals = {name: each for name, each in _accepted_candidates(workspace).items() if not _is_from_entry(workspace, each)}
     for memory in workspace.store.log.memories_between(start, stop):
         if memory.status not in _REAL:
             continue
@@ -209,11 +213,11 @@ def _learnt(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[T
         within = [each for each in own if each.at is not None and start <= each.at < stop and _was_known(each, stop)]
         if within:
             newest = max(within, key=lambda one: (str(one.at), one.id))
-            slot = Slot.SOLVED if newest.fingerprint else _SLOTS[part_of(memory.category)]
-            yield Told(slot=slot, text=newest.content, scope=memory.scope, reference=memory.id, weight=_LEARNT_WEIGHT)
+            slot = Slot.SOLVED if newest.fingerprint else _SLOTS[part_of_category(memory.category)]
+            yield ContextItem(slot=slot, text=newest.content, scope=memory.scope, reference=memory.id, weight=_LEARNT_WEIGHT)
 
 
-def _of_entry(workspace: Workspace, candidate: Candidate) -> bool:
+def _is_from_entry(workspace: Workspace, candidate: Candidate) -> bool:
     """Whether a candidate rests on entries of kept's own: an entry does not tell what itself told."""
     own = str(workspace.paths.root / workspace.settings.journal.folder)
     return bool(candidate.evidence) and all(each.path.rpartition("/")[0] == own for each in candidate.evidence)
@@ -223,49 +227,49 @@ def _was_known(candidate: Candidate, stop: datetime) -> bool:
     return all(each.at is None or each.at < stop for each in candidate.evidence)
 
 
-def recalled(workspace: Workspace, day: date) -> tuple[Told, ...]:
+def memories_before_day(workspace: Workspace, day: date) -> tuple[ContextItem, ...]:
     """What was remembered on the eve of a day, in the words it was remembered in then. Raises StoreError."""
-    start = workspace.span(day)[0]
-    proposals = _proposals(workspace)
-    found: list[tuple[tuple[str, bool, str, str], Told]] = []
+    start = workspace.day_bounds(day)[0]
+    proposals = _accepted_candidates(workspace)
+    found: list[tuple[tuple[str, bool, str, str], ContextItem]] = []
     for memory in memories_at(workspace, start - timedelta(microseconds=1)):
-        words = _worded(memory, proposals, start)
+        words = _wording_at(memory, proposals, start)
         if memory.status_at(start) is Status.ACTIVE and words and memory.first_seen is not None and memory.first_seen < start:
             made = memory.first_seen.astimezone(workspace.zone).date()
             category = workspace.category(memory)
             weight = _MEMORY_WEIGHT + (category.weight if category else 0.0)
-            told = Told(
+            told = ContextItem(
                 slot=Slot.BEFORE,
                 text=words,
-                grade=Grade.MEMORY,
-                source=Grade.MEMORY.value,
+                grade=TrustLevel.MEMORY,
+                source=TrustLevel.MEMORY.value,
                 reference=memory.id,
                 day=made,
                 scope=memory.scope,
                 weight=weight,
-                kind=part_of(memory.category).value,
+                kind=part_of_category(memory.category).value,
             )
             found.append(((made.isoformat(), memory.profile == JOURNAL, words, memory.id), told))
-    once: dict[str, Told] = {}
+    once: dict[str, ContextItem] = {}
     for _, each in sorted(found, key=lambda one: one[0]):
         once.setdefault(normal_form(each.text), each)  # sessions and the entry about them say the same
     return tuple(once.values())
 
 
-def last_worked_on(workspace: Workspace, day: date, scopes: Collection[str]) -> Iterator[Told]:
+def last_work_before_day(workspace: Workspace, day: date, scopes: Collection[str]) -> Iterator[ContextItem]:
     """Where each project of a day stood before it: what was last worked on there, within two weeks. Raises StoreError."""
-    start = workspace.span(day)[0]
-    last: dict[str, Note] = {}
-    for noted in workspace.store.days.between(start - _LATELY, start):
+    start = workspace.day_bounds(day)[0]
+    last: dict[str, WorkNote] = {}
+    for noted in workspace.store.days.notes_between(start - _LATELY, start):
         scope = workspace.scope(noted.project, noted.path)
         if scope in scopes:
             last[scope] = noted.note
     for scope, note in last.items():
-        yield Told(
+        yield ContextItem(
             slot=Slot.BEFORE,
-            text=worked(note, scope).text,
-            grade=Grade.MEMORY,
-            source=Grade.MEMORY.value,
+            text=work_bullet(note, scope).text,
+            grade=TrustLevel.MEMORY,
+            source=TrustLevel.MEMORY.value,
             day=note.at.astimezone(workspace.zone).date(),
             scope=scope,
             weight=_LEARNT_WEIGHT,
@@ -273,7 +277,7 @@ def last_worked_on(workspace: Workspace, day: date, scopes: Collection[str]) -> 
         )
 
 
-def _worded(memory: Memory, proposals: Mapping[str, Candidate], start: datetime) -> str:
+def _wording_at(memory: Memory, proposals: Mapping[str, Candidate], start: datetime) -> str:
     """The words of a memory as they were: a person's own, else those of the newest proposal that was there."""
     if memory.owned or not memory.candidates:
         return memory.content

@@ -22,7 +22,7 @@ class Slot(StrEnum):
     BEFORE = "before"
 
 
-class Grade(StrEnum):
+class TrustLevel(StrEnum):
     """How far a source may be trusted: what sessions tell, what is remembered already, what comes from outside."""
 
     SESSION = "sessions"
@@ -31,7 +31,7 @@ class Grade(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Item:
+class FeedItem:
     """Something that an external source brought: untrusted text, on one line each.
 
     ``key`` is the same whenever the source gives it again. ``source`` is the name of the feed.
@@ -46,7 +46,7 @@ class Item:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class ContextItem:
     """One thing an entry may tell: its words, where they come from, and what it weighs.
 
     ``reference`` is a memory's id or an item's key; ``day`` the day it was made, where that is another than the entry's; ``kind``
@@ -55,8 +55,8 @@ class Told:
 
     slot: Slot
     text: str
-    grade: Grade = Grade.SESSION
-    source: str = Grade.SESSION.value
+    grade: TrustLevel = TrustLevel.SESSION
+    source: str = TrustLevel.SESSION.value
     reference: str = ""
     day: date | None = None
     scope: str = ""
@@ -65,7 +65,7 @@ class Told:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Head:
+class EntryHead:
     """What the front matter of an entry says of it.
 
     ``shares`` are those of what the entry was made of, by source, adding up to 1; ``memories`` the ids it drew on,

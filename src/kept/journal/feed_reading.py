@@ -11,37 +11,37 @@ from pathlib import Path
 
 from kept.core.codec import digest, dump, load
 from kept.core.errors import ChangedError, SourceError
-from kept.core.fingerprint import says_any
+from kept.core.fingerprint import has_known_statement
 from kept.core.redact import redact
-from kept.core.redact.scanner import scanner
-from kept.journal.entry import Item
-from kept.journal.feeds import Fetch, fetch, read_new_items
+from kept.core.redact.scanner import load_scanner
+from kept.journal.entry import FeedItem
+from kept.journal.feeds import Fetch, fetch_address, read_new_items
 from kept.local import files
-from kept.local.settings.feeds import Feed
+from kept.local.settings.feeds import FeedSettings
 from kept.workspace import Workspace
 
 _MOST = 50_000  # items of a source that are kept, the newest
 
 
-def collect(workspace: Workspace, *, fetching: Fetch = fetch) -> tuple[str, ...]:
+def collect_feeds(workspace: Workspace, *, fetching: Fetch = fetch_address) -> tuple[str, ...]:
     """Put by what is new in every external source of the settings. Returns what could not be read or was skipped, in words."""
     told: list[str] = []
     for each in workspace.settings.feed:
         try:
-            told += _collect(workspace, each, fetching)
+            told += _collect_feed(workspace, each, fetching)
         except (SourceError, ChangedError) as error:
             told.append(f"{feed_name(each)}: {error}")
     return tuple(told)
 
 
-def feed_name(feed: Feed) -> str:
+def feed_name(feed: FeedSettings) -> str:
     """What entries call a source."""
     return feed.name or feed.kind
 
 
-def _collect(workspace: Workspace, feed: Feed, fetching: Fetch) -> Iterator[str]:
-    path = _path(workspace, feed)
-    stamp, cursor, known = _stored(path)
+def _collect_feed(workspace: Workspace, feed: FeedSettings, fetching: Fetch) -> Iterator[str]:
+    path = _feed_path(workspace, feed)
+    stamp, cursor, known = _load_stored_items(path)
     found = read_new_items(
         feed.kind,
         name=feed_name(feed),
@@ -51,10 +51,10 @@ def _collect(workspace: Workspace, feed: Feed, fetching: Fetch) -> Iterator[str]
         now=workspace.clock(),
         fetching=fetching,
     )
-    prints, secret = workspace.store.log.forgotten(), workspace.store.key("forget")
-    fresh = {each.key: _safe(workspace, each) for each in found.items if each.key not in known}
+    prints, secret = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
+    fresh = {each.key: _redact_item(workspace, each) for each in found.items if each.key not in known}
     fresh = {
-        key: _emptied(each) if prints and _tells(each, lambda text: says_any(text, prints, secret)) else each
+        key: _empty_item(each) if prints and _has_match(each, lambda text: has_known_statement(text, prints, secret)) else each
         for key, each in fresh.items()
     }
     if fresh or dict(found.cursor) != dict(cursor):
@@ -64,29 +64,31 @@ def _collect(workspace: Workspace, feed: Feed, fetching: Fetch) -> Iterator[str]
         yield f"{feed_name(feed)}: skipped " + ", ".join(f"{count} {reason}" for reason, count in sorted(found.skipped.items()))
 
 
-def _store_items(workspace: Workspace, path: Path, stamp: files.Stamp, cursor: Mapping[str, str], items: Iterable[Item]) -> None:
+def _store_items(
+    workspace: Workspace, path: Path, stamp: files.FileStamp, cursor: Mapping[str, str], items: Iterable[FeedItem]
+) -> None:
     lines = [json.dumps({"cursor": dict(cursor)}), *(json.dumps(dump(each), ensure_ascii=False) for each in items)]
-    files.write(path, ("\n".join(lines) + "\n").encode("utf-8", "replace"), expect=stamp, root=workspace.paths.root)
+    files.write_if_unchanged(path, ("\n".join(lines) + "\n").encode("utf-8", "replace"), expect=stamp, root=workspace.paths.root)
 
 
-def _safe(workspace: Workspace, item: Item) -> Item:
+def _redact_item(workspace: Workspace, item: FeedItem) -> FeedItem:
     def without(text: str) -> str:
-        return redact(text, key=workspace.store.key("redaction"), more=scanner()).text
+        return redact(text, key=workspace.store.key("redaction"), more=load_scanner()).text
 
-    return Item(
+    return FeedItem(
         key=item.key, source=item.source, title=without(item.title), text=without(item.text), at=item.at, link=without(item.link)
     )
 
 
-def _path(workspace: Workspace, feed: Feed) -> Path:
+def _feed_path(workspace: Workspace, feed: FeedSettings) -> Path:
     return workspace.paths.state / "feeds" / f"{digest(feed.kind, feed.url or feed.path, feed_name(feed), size=8)}.jsonl"
 
 
-def _stored(path: Path) -> tuple[files.Stamp, Mapping[str, str], dict[str, Item]]:
+def _load_stored_items(path: Path) -> tuple[files.FileStamp, Mapping[str, str], dict[str, FeedItem]]:
     """What was put by of a source: the file's stamp, the cursor, the items by key. A damaged line is passed over and read again."""
-    content = files.read(path)
+    content = files.read_file(path)
     lines = content.data.decode("utf-8", "replace").splitlines()
-    items: dict[str, Item] = {}
+    items: dict[str, FeedItem] = {}
     cursor: Mapping[str, str] = {}
     damaged = False
     for number, line in enumerate(lines):
@@ -95,25 +97,25 @@ def _stored(path: Path) -> tuple[files.Stamp, Mapping[str, str], dict[str, Item]
             if number == 0:
                 cursor = {str(name): str(value) for name, value in body["cursor"].items()}
             else:
-                made = load(Item, body)
+                made = load(FeedItem, body)
                 items[made.key] = made
         except (ValueError, KeyError, TypeError, AttributeError):
             damaged = True
     return content.stamp, {} if damaged else cursor, items
 
 
-def items_between(workspace: Workspace, start: datetime, stop: datetime) -> tuple[Item, ...]:
+def items_between(workspace: Workspace, start: datetime, stop: datetime) -> tuple[FeedItem, ...]:
     """What external sources brought of a span of time, by source and time. Reads nothing but what was put by. Raises KeptError."""
-    found: list[Item] = []
+    found: list[FeedItem] = []
     for each in workspace.settings.feed:
-        _, _, items = _stored(_path(workspace, each))
+        _, _, items = _load_stored_items(_feed_path(workspace, each))
         within = [one for one in items.values() if one.at is not None and start <= one.at < stop]
         found += sorted(within, key=lambda one: (str(one.at), one.key))
     return tuple(found)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Erased:
+class FeedErasure:
     """What was erased of an external source: its name, how many items, and the texts of theirs that may stand elsewhere."""
 
     name: str
@@ -121,48 +123,48 @@ class Erased:
     texts: tuple[str, ...]
 
 
-def items_that(workspace: Workspace, tells: Callable[[str], bool]) -> Iterator[Item]:
+def find_items(workspace: Workspace, tells: Callable[[str], bool]) -> Iterator[FeedItem]:
     """The items of all sources that tell something."""
-    for path in _paths(workspace):
-        yield from (item for item in _stored(path)[2].values() if item.at is not None and _tells(item, tells))
+    for path in _feed_paths(workspace):
+        yield from (item for item in _load_stored_items(path)[2].values() if item.at is not None and _has_match(item, tells))
 
 
 def erase_items(workspace: Workspace, tells: Callable[[str], bool]) -> int:
     """Empty the items of all sources, of the settings or of earlier ones, that tell something. Returns how many. Raises
     KeptError.
     """
-    return sum(len(_erase(workspace, path, lambda one: _tells(one, tells))) for path in _paths(workspace))
+    return sum(len(_erase_items(workspace, path, lambda one: _has_match(one, tells))) for path in _feed_paths(workspace))
 
 
-def erase_source(workspace: Workspace, source: str) -> Erased:
+def erase_source(workspace: Workspace, source: str) -> FeedErasure:
     """Empty all items of a source, known by its name, file or address. Raises KeptError."""
     named = {each for each in workspace.settings.feed if source in (feed_name(each), each.path, each.url)}
-    own, name = {_path(workspace, each) for each in named}, next((feed_name(each) for each in named), source)
-    erased: list[Item] = []
-    for path in _paths(workspace):
-        erased += _erase(workspace, path, (lambda _: True) if path in own else (lambda one: one.source == source))
+    own, name = {_feed_path(workspace, each) for each in named}, next((feed_name(each) for each in named), source)
+    erased: list[FeedItem] = []
+    for path in _feed_paths(workspace):
+        erased += _erase_items(workspace, path, (lambda _: True) if path in own else (lambda one: one.source == source))
     texts = tuple(dict.fromkeys(text for each in erased for text in (each.title, each.text) if text))
-    return Erased(name=name, items=len(erased), texts=texts)
+    return FeedErasure(name=name, items=len(erased), texts=texts)
 
 
-def _paths(workspace: Workspace) -> tuple[Path, ...]:
+def _feed_paths(workspace: Workspace) -> tuple[Path, ...]:
     return tuple(sorted((workspace.paths.state / "feeds").glob("*.jsonl")))
 
 
-def _erase(workspace: Workspace, path: Path, wanted: Callable[[Item], bool]) -> list[Item]:
+def _erase_items(workspace: Workspace, path: Path, wanted: Callable[[FeedItem], bool]) -> list[FeedItem]:
     """Empty items of a file, and return them as they were. A line that could not be read goes with them: it is brought again."""
-    stamp, cursor, known = _stored(path)
+    stamp, cursor, known = _load_stored_items(path)
     erased = [each for each in known.values() if each.at is not None and wanted(each)]
     gone = {each.key for each in erased}
     if erased or not cursor:
-        _store_items(workspace, path, stamp, cursor, [_emptied(each) if each.key in gone else each for each in known.values()])
+        _store_items(workspace, path, stamp, cursor, [_empty_item(each) if each.key in gone else each for each in known.values()])
     return erased
 
 
-def _emptied(item: Item) -> Item:
+def _empty_item(item: FeedItem) -> FeedItem:
     """An item of which nothing is left but that it came, so that it does not come again."""
     return replace(item, title="", text="", link="", at=None)
 
 
-def _tells(item: Item, tells: Callable[[str], bool]) -> bool:
+def _has_match(item: FeedItem, tells: Callable[[str], bool]) -> bool:
     return any(tells(each) for each in (item.title, item.text, f"{item.title} {item.text}", item.link) if each)

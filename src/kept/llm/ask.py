@@ -77,7 +77,7 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answered:
+class CompleteReply:
     """A complete reply that fits the schema. It may say that there is nothing; ``cached`` means that it was not paid for again."""
 
     body: Mapping[str, Any]
@@ -86,7 +86,7 @@ class Answered:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unreadable:
+class UnreadableReply:
     """Something came back that is no complete reply of the schema, also when asked once more: nothing may be taken from it."""
 
     reason: str
@@ -95,7 +95,7 @@ class Unreadable:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unreachable:
+class UnreachableReply:
     """No reply came: the model could not be reached, refused to serve, or ran out of time. Asking later may help."""
 
     reason: str
@@ -104,7 +104,7 @@ class Unreachable:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unaffordable:
+class UnaffordableReply:
     """The question was not asked, because a budget does not allow it. ``reason`` names the budget and its limit."""
 
     reason: str
@@ -112,14 +112,14 @@ class Unaffordable:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Awaited:
+class PendingReply:
     """The question is with the provider, in a batch at half the price; a later run gets the reply by asking the same again."""
 
     reason: str
     usage: Usage = field(default_factory=Usage)
 
 
-Reply = Answered | Unreadable | Unreachable | Unaffordable | Awaited
+Reply = CompleteReply | UnreadableReply | UnreachableReply | UnaffordableReply | PendingReply
 
 # Asks in, replies out, in the same order. Whoever implements it does caching, retrying, budgets and recording.
 Asking = Callable[[Sequence[Ask]], Sequence[Reply]]

@@ -113,14 +113,14 @@ def estimate_body(estimate: Estimate) -> dict[str, Any]:
     return {"questions": estimate.questions, "from_cache": estimate.cached} | usage_body(estimate.usage)
 
 
-def expected(ask: Ask, tokens: int, price: Price | None, *, share: float = 1.0, batched: bool = False) -> Usage:
+def estimate_ask_usage(ask: Ask, tokens: int, price: Price | None, *, share: float = 1.0, batched: bool = False) -> Usage:
     """What a question of so many tokens costs where its reply takes up the given share of what it may."""
     out = int(ask.most * share)
     cost = None if price is None else price.cost(tokens_in=tokens, tokens_out=out, batched=batched)
     return Usage(calls=1, input_tokens=tokens, output_tokens=out, cost=cost)
 
 
-def priced(usage: Usage, price: Price | None, *, batched: bool = False) -> Usage:
+def add_usage_cost(usage: Usage, price: Price | None, *, batched: bool = False) -> Usage:
     """A usage with its cost, where the model did not tell it: by its price, if that is known."""
     if usage.cost is not None or price is None:
         return usage

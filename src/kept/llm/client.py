@@ -16,19 +16,19 @@ from typing import Any
 
 from kept.core.codec import digest
 from kept.core.errors import ConfigError
-from kept.core.times import from_text, to_text
-from kept.llm.adapters.base import Batching, Model, Said, Silent, estimate, whole
-from kept.llm.ask import Answered, Ask, Awaited, Fault, Reply, Unaffordable, Unreachable, Unreadable, Usage
-from kept.llm.budget import Estimate, Limits, Tally, expected, priced
-from kept.llm.open_question import OpenQuestion, note_of, once_more
+from kept.core.times import format_instant, parse_stored_instant
+from kept.llm.adapters.base import AdapterFailure, AdapterReply, BatchModel, Model, estimate_tokens, format_full_prompt
+from kept.llm.ask import Ask, CompleteReply, Fault, PendingReply, Reply, UnaffordableReply, UnreachableReply, UnreadableReply, Usage
+from kept.llm.budget import Estimate, Limits, Tally, add_usage_cost, estimate_ask_usage
+from kept.llm.open_question import OpenQuestion, make_second_ask, question_note
 from kept.llm.plan import SECONDS, Plan
 from kept.llm.prices import Price, price_of
-from kept.llm.replies import Batch, Note, Replies
-from kept.llm.reply import Wrong
-from kept.llm.retry import Heard, Pace, read_spoken, tried
-from kept.llm.room import Room
-from kept.local.batches import batches
-from kept.local.progress import Progress, silent
+from kept.llm.replies import Batch, QuestionNote, ReplyCache
+from kept.llm.reply import InvalidReply
+from kept.llm.retry import AskOutcome, RetryPolicy, ask_with_retries, read_adapter_reply
+from kept.llm.room import TokenLimits
+from kept.local.batches import split_batches
+from kept.local.progress import Progress, ignore_progress
 
 TRIES = 3  # runs in which an unreadable reply is asked for again
 _SILENCES = 3  # questions in a row without a reply after which no more are asked
@@ -44,7 +44,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _unchanged(text: str) -> tuple[str, int]:
+def _skip_redaction(text: str) -> tuple[str, int]:
     return text, 0
 
 
@@ -61,22 +61,22 @@ class LlmClient:
         self,
         made: Callable[[], Model],
         *,
-        replies: Replies | None = None,
+        replies: ReplyCache | None = None,
         clock: Callable[[], datetime] = _now,
         day_start: Callable[[], datetime] | None = None,
         limits: Sequence[Limits] = (),
         day: Limits | None = None,
-        pace: Pace | None = None,
+        pace: RetryPolicy | None = None,
         price: Price | None = None,
-        redact: Redact = _unchanged,
+        redact: Redact = _skip_redaction,
         batch: bool = False,
         program: str = "",
-        room: Callable[[], Room] = Room,
+        room: Callable[[], TokenLimits] = TokenLimits,
         plan: Plan | None = None,
     ) -> None:
         self.tally = Tally()
         self.tell: Callable[[str], None] = lambda _: None
-        self.progress: Progress = silent
+        self.progress: Progress = ignore_progress
         self.dry = False
         self.retry = False  # whether questions that were set aside are asked again
         self._measure = room
@@ -84,12 +84,12 @@ class LlmClient:
         self._program = program
         self._made = made
         self._model: Model | None = None
-        self._replies = replies or Replies(None)
+        self._replies = replies or ReplyCache(None)
         self._clock = clock
         self._day_start = day_start or (lambda: clock().replace(hour=0, minute=0, second=0, microsecond=0))
         self._limits = tuple(limits)
         self._day = day
-        self._pace = pace or Pace()
+        self._pace = pace or RetryPolicy()
         self._price = price
         self._redact = redact
         self._batch = batch
@@ -97,65 +97,65 @@ class LlmClient:
         self._today = Usage()
         self._announced = False
         self._silences = 0
-        self._stopped: Unreachable | None = None
+        self._stopped: UnreachableReply | None = None
         self._next = 0.0
 
     @cached_property
-    def room(self) -> Room:
+    def token_limits(self) -> TokenLimits:
         """How large questions and replies may be; found out, perhaps from a server, when it is first needed."""
         return self._measure()
 
     def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
         """Ask, and wait for all the replies; one a question, in their order. Raises StoreError."""
         try:
-            model = self._there()
+            model = self._load_model()
         except ConfigError as error:
             self.tally.questions += len(asks)
-            told = Unreachable(reason=str(error), fault=Fault.SETUP)
+            told = UnreachableReply(reason=str(error), fault=Fault.SETUP)
             for _ in asks:
                 self._count(told)
             return [told for _ in asks]
-        safe = [self._safe(each) for each in asks]
+        safe = [self._redact_ask(each) for each in asks]
         keys = [each.key(model.name) for each in safe]
         self._today = sum(
-            (replace(each.usage, cost=each.usage.cost or 0.0) for each in self._replies.spent(self._day_start())), Usage()
+            (replace(each.usage, cost=each.usage.cost or 0.0) for each in self._replies.usage_between(self._day_start())), Usage()
         )
         if not self.dry:
-            self._collect(model)
+            self._collect_batches(model)
         replies: dict[str, Reply] = {}
         waiting: list[OpenQuestion] = []
-        pending = {note.key for batch in self._replies.batches(model.name) for note in batch.items.values()}
+        pending = {note.key for batch in self._replies.pending_batches(model.name) for note in batch.items.values()}
         for key, ask in dict(zip(keys, safe, strict=True)).items():
-            known = self._known(key, pending)
+            known = self._find_known_reply(key, pending)
             if known is None:
                 waiting.append(OpenQuestion(key=key, ask=ask))
             else:
                 replies[key] = known
         self.tally.questions += len(keys)
-        self.tally.cached += sum(isinstance(each, Answered) for each in replies.values())
+        self.tally.cached += sum(isinstance(each, CompleteReply) for each in replies.values())
         if self.dry:
             self.tally.would += self._estimate(waiting) + Estimate(cached=len(replies))
-            return [replies.get(key) or Unaffordable(reason="a dry run asks nothing") for key in keys]
+            return [replies.get(key) or UnaffordableReply(reason="a dry run asks nothing") for key in keys]
         if not self._announced:
             self.announce(self._estimate(waiting))
-        handed = self._hand_in(model, waiting)
+        handed = self._submit_batches(model, waiting)
         replies |= handed
-        replies |= self._asked(model, [each for each in waiting if each.key not in handed])
+        replies |= self._send_questions(model, [each for each in waiting if each.key not in handed])
         for each in replies.values():
             self._count(each)
         return [replies[key] for key in keys]
 
     def estimate(self, asks: Sequence[Ask]) -> Estimate:
         """What asking would cost now. Asks nothing. Raises ConfigError, StoreError."""
-        name = self._there().name
-        made = {ask.key(name): ask for ask in map(self._safe, asks)}
-        waiting = [OpenQuestion(key=key, ask=ask) for key, ask in made.items() if self._replies.find(key) is None]
+        name = self._load_model().name
+        made = {ask.key(name): ask for ask in map(self._redact_ask, asks)}
+        waiting = [OpenQuestion(key=key, ask=ask) for key, ask in made.items() if self._replies.find_reply(key) is None]
         return self._estimate(waiting) + Estimate(cached=len(made) - len(waiting))
 
-    def remembered(self, asks: Sequence[Ask]) -> list[Mapping[str, Any] | None]:
+    def stored_replies(self, asks: Sequence[Ask]) -> list[Mapping[str, Any] | None]:
         """The replies to questions that were asked before, None where one was not. Asks nothing. Raises ConfigError, StoreError."""
-        name = self._there().name
-        return [self._replies.find(self._safe(ask).key(name)) for ask in asks]
+        name = self._load_model().name
+        return [self._replies.find_reply(self._redact_ask(ask).key(name)) for ask in asks]
 
     def close(self) -> None:
         """End what is under way and close what is open."""
@@ -163,130 +163,133 @@ class LlmClient:
             self._model.close()
         self._replies.close()
 
-    def _there(self) -> Model:
+    def _load_model(self) -> Model:
         if self._model is None:
             self._model = self._made()
             self._price = self._price or price_of(self._model.name)
         return self._model
 
-    def _safe(self, ask: Ask) -> Ask:
+    def _redact_ask(self, ask: Ask) -> Ask:
         """The question without secrets: the archive has none, and this is the last gate."""
         system, one = self._redact(ask.system)
         prompt, two = self._redact(ask.prompt)
         self.tally.secrets += one + two
-        most = min(ask.most, self.room.reply)
+        most = min(ask.most, self.token_limits.reply)
         return replace(ask, system=system, prompt=prompt, most=most) if one or two or most < ask.most else ask
 
-    def _known(self, key: str, pending: set[str]) -> Reply | None:
+    def _find_known_reply(self, key: str, pending: set[str]) -> Reply | None:
         """The reply that is known without asking, if one is."""
-        body = self._replies.find(key)
+        body = self._replies.find_reply(key)
         if body is not None:
-            return Answered(body=body, cached=True)
+            return CompleteReply(body=body, cached=True)
         if key in pending:
-            return Awaited(reason="its reply is being made in a batch of the provider; a later run collects it")
+            return PendingReply(reason="its reply is being made in a batch of the provider; a later run collects it")
         tries, fault = self._replies.failures(key, self._program)
         if tries >= TRIES and not self.retry:
             reason = (
                 f"its reply could not be read in {tries} runs ({fault}); `kept run --force`, another model or a mended program "
                 "asks again"
             )
-            return Unreadable(reason=reason, fault=Fault(fault))
+            return UnreadableReply(reason=reason, fault=Fault(fault))
         return None
 
     def _estimate(self, waiting: Sequence[OpenQuestion]) -> Estimate:
-        usages = [expected(each.ask, estimate(whole(each.ask)), self._price, share=_TYPICAL) for each in waiting]
+        usages = [
+            estimate_ask_usage(each.ask, estimate_tokens(format_full_prompt(each.ask)), self._price, share=_TYPICAL)
+            for each in waiting
+        ]
         return Estimate(questions=len(waiting), usage=sum(usages, Usage()))
 
     def announce(self, coming: Estimate) -> None:
         """Say before anything is sent what is coming, where it is much, and that a budget will not do, where it will not."""
         self._announced = True
         would = coming.usage
-        told = f"{coming.questions:,} questions, about {would.input_tokens:,} tokens{self._told_cost(coming)}"
-        if self._plan is None and coming.questions and would.cost is None and any(each.usd for each in self._every_limit()):
+        told = f"{coming.questions:,} questions, about {would.input_tokens:,} tokens{self._format_cost(coming)}"
+        if self._plan is None and coming.questions and would.cost is None and any(each.usd for each in self._all_limits()):
             unknown = (
                 "the price of this model is not known, so that the budgets in USD cannot hold (llm.price_input, llm.run_tokens)"
             )
             self.tally.note("budget", unknown)
             self.tell(unknown)
-        if short := self._over(replace(would, cost=would.cost or 0.0)):
+        if short := self._exceeded_budget(replace(would, cost=would.cost or 0.0)):
             sentence = f"{told}: more than the budget of {short} allows; what it does not allow waits"
             self.tally.note("budget", sentence)
             self.tell(sentence)
         elif coming.questions >= _MANY:
             self.tell(f"Asking {told}")
 
-    def _told_cost(self, coming: Estimate) -> str:
+    def _format_cost(self, coming: Estimate) -> str:
         if self._plan is not None:
             minutes = max(1, round(coming.questions * SECONDS / max(1, self._pace.concurrency) / 60))
-            left = max(0, self._plan.calls - self._asked_of_plan())
+            left = max(0, self._plan.calls - self._count_plan_calls())
             return f", about {minutes:,} min, through your plan with {self._plan.program}, of which {left} may be asked now"
         return "" if coming.usage.cost is None else f", about {coming.usage.cost:.2f} USD"
 
-    def _asked_of_plan(self) -> int:
+    def _count_plan_calls(self) -> int:
         """The questions that were put to the plan in its hours."""
         since = self._clock() - timedelta(hours=self._plan.hours if self._plan else 0)
-        return sum(each.usage.calls for each in self._replies.spent(since))
+        return sum(each.usage.calls for each in self._replies.usage_between(since))
 
-    def _every_limit(self) -> tuple[Limits, ...]:
+    def _all_limits(self) -> tuple[Limits, ...]:
         return (*self._limits, *((self._day,) if self._day else ()))
 
-    def _over(self, more: Usage) -> str:
+    def _exceeded_budget(self, more: Usage) -> str:
         """Which budget would be over with so much more; empty where none."""
         run = next((told for each in self._limits if (told := each.over(self._run + more))), "")
         return run or (self._day.over(self._today + more) if self._day else "")
 
-    def _asked(self, model: Model, questions: Sequence[OpenQuestion]) -> dict[str, Reply]:
+    def _send_questions(self, model: Model, questions: Sequence[OpenQuestion]) -> dict[str, Reply]:
         """Send the questions, several at a time; every reply is remembered as it arrives."""
         waiting = deque(questions)
-        flying: dict[Future[Heard], OpenQuestion] = {}
+        flying: dict[Future[AskOutcome], OpenQuestion] = {}
         replies: dict[str, Reply] = {}
         with ThreadPoolExecutor(max_workers=max(1, self._pace.concurrency)) as pool:
             try:
                 while waiting or flying:
                     while waiting and len(flying) < max(1, self._pace.concurrency):
-                        reply = self._refused(waiting[0], flying.values())
-                        if reply is not None and flying and isinstance(reply, Unaffordable):
+                        reply = self._refuse_question(waiting[0], flying.values())
+                        if reply is not None and flying and isinstance(reply, UnaffordableReply):
                             break  # what is under way may cost less than was put aside for it
                         one = waiting.popleft()
                         if reply is not None:
                             replies[one.key] = reply
                             continue
                         self._throttle()
-                        flying[pool.submit(tried, model, one.ask, self._pace)] = one
+                        flying[pool.submit(ask_with_retries, model, one.ask, self._pace)] = one
                     done, _ = wait(flying, return_when=FIRST_COMPLETED)
                     for each in done:
-                        self._settle(each.result(), flying.pop(each), waiting, replies)
+                        self._store_outcome(each.result(), flying.pop(each), waiting, replies)
                     self.progress("asking", len(replies), len(replies) + len(waiting) + len(flying))
             except BaseException:
                 model.close()  # what is under way ends now, not after its timeout
                 for each in [each for each in flying if each.done() and each.exception() is None]:
-                    self._settle(each.result(), flying.pop(each), waiting, replies)  # paid for, so remembered
+                    self._store_outcome(each.result(), flying.pop(each), waiting, replies)  # paid for, so remembered
                 pool.shutdown(cancel_futures=True)
                 raise
         return replies
 
-    def _refused(self, one: OpenQuestion, flying: Sequence[OpenQuestion] | Any) -> Reply | None:
+    def _refuse_question(self, one: OpenQuestion, flying: Sequence[OpenQuestion] | Any) -> Reply | None:
         """Why a question is not sent: nobody answers, or a budget does not allow it. None where it may be sent."""
         told = one.told
         if self._stopped:
-            return Unreadable(reason=told.reason, fault=told.fault, usage=one.spent) if told else self._stopped
-        aside = sum((self._most(each.ask) for each in (*flying, one)), Usage())
-        if self._plan is not None and self._asked_of_plan() + aside.calls > self._plan.calls:
-            return Unaffordable(reason=self._plan.reason) if not told else self._untold(one)
-        if short := self._over(aside):
+            return UnreadableReply(reason=told.reason, fault=told.fault, usage=one.spent) if told else self._stopped
+        aside = sum((self._max_usage(each.ask) for each in (*flying, one)), Usage())
+        if self._plan is not None and self._count_plan_calls() + aside.calls > self._plan.calls:
+            return UnaffordableReply(reason=self._plan.reason) if not told else self._refuse_second_try(one)
+        if short := self._exceeded_budget(aside):
             if told:
-                return self._untold(one)
-            return Unaffordable(reason=f"the budget of {short} is used up")
+                return self._refuse_second_try(one)
+            return UnaffordableReply(reason=f"the budget of {short} is used up")
         return None
 
     @staticmethod
-    def _untold(one: OpenQuestion) -> Unreadable:
+    def _refuse_second_try(one: OpenQuestion) -> UnreadableReply:
         assert one.told is not None
-        return Unreadable(reason=f"{one.told.reason}; the budget allows no second try", fault=one.told.fault, usage=one.spent)
+        return UnreadableReply(reason=f"{one.told.reason}; the budget allows no second try", fault=one.told.fault, usage=one.spent)
 
-    def _most(self, ask: Ask, *, batched: bool = False) -> Usage:
+    def _max_usage(self, ask: Ask, *, batched: bool = False) -> Usage:
         """What a question may cost at most; where its price is unknown, what the questions before it cost on average."""
-        usage = expected(ask, estimate(whole(ask)), self._price, batched=batched)
+        usage = estimate_ask_usage(ask, estimate_tokens(format_full_prompt(ask)), self._price, batched=batched)
         average = (self._run.cost or 0.0) / self._run.calls if self._run.calls else 0.0
         return usage if usage.cost is not None else replace(usage, cost=average)
 
@@ -297,133 +300,137 @@ class LlmClient:
                 self._pace.sleep(self._next - now)
             self._next = max(now, self._next) + 60.0 / self._pace.rate
 
-    def _settle(self, heard: Heard, one: OpenQuestion, waiting: deque[OpenQuestion], replies: dict[str, Reply]) -> None:
+    def _store_outcome(self, heard: AskOutcome, one: OpenQuestion, waiting: deque[OpenQuestion], replies: dict[str, Reply]) -> None:
         """Remember what came back and what it cost; put a question that needs a second try at the head of those that wait."""
-        usage = self._paid(heard.lost)
-        if isinstance(heard.spoken, Said):
-            usage += self._paid(heard.spoken.usage)
+        usage = self._price_usage(heard.lost)
+        if isinstance(heard.spoken, AdapterReply):
+            usage += self._price_usage(heard.spoken.usage)
         if usage.calls:
-            self._pay(one.ask.purpose, usage)
+            self._record_usage(one.ask.purpose, usage)
         one.spent += usage
         match heard.spoken, heard.read:
-            case Silent(fault=fault, reason=reason), _:
+            case AdapterFailure(fault=fault, reason=reason), _:
                 reason = self._redact(reason)[0]
-                self._note_silence(fault, reason)
+                self._count_failure(fault, reason)
                 told = one.told
                 replies[one.key] = (
-                    Unreadable(reason=told.reason, fault=told.fault, usage=one.spent)
+                    UnreadableReply(reason=told.reason, fault=told.fault, usage=one.spent)
                     if told
-                    else Unreachable(reason=reason, fault=fault, usage=one.spent)
+                    else UnreachableReply(reason=reason, fault=fault, usage=one.spent)
                 )
-            case _, Wrong() as wrong if wrong.fault is not Fault.REFUSAL and not one.again:
+            case _, InvalidReply() as wrong if wrong.fault is not Fault.REFUSAL and not one.again:
                 self._silences = 0
-                waiting.appendleft(replace(one, ask=once_more(one.ask, wrong), again=True, told=wrong))
-            case _, Wrong() as wrong:
+                waiting.appendleft(replace(one, ask=make_second_ask(one.ask, wrong), again=True, told=wrong))
+            case _, InvalidReply() as wrong:
                 self._silences = 0
-                self._replies.failed(note_of(one.key, one.ask), wrong.fault.value, self._program)
-                replies[one.key] = Unreadable(reason=wrong.reason, fault=wrong.fault, usage=one.spent)
+                self._replies.failed(question_note(one.key, one.ask), wrong.fault.value, self._program)
+                replies[one.key] = UnreadableReply(reason=wrong.reason, fault=wrong.fault, usage=one.spent)
             case _, body:
                 self._silences = 0
-                replies[one.key] = self._remember(note_of(one.key, one.ask), body or {}, one.spent)
+                replies[one.key] = self._store_reply(question_note(one.key, one.ask), body or {}, one.spent)
 
-    def _paid(self, usage: Usage) -> Usage:
+    def _price_usage(self, usage: Usage) -> Usage:
         """A usage with what the person pays for it: nothing through a plan."""
-        return replace(usage, cost=0.0) if self._plan is not None else priced(usage, self._price)
+        return replace(usage, cost=0.0) if self._plan is not None else add_usage_cost(usage, self._price)
 
-    def _remember(self, note: Note, body: Mapping[str, Any], usage: Usage) -> Answered:
-        safe = self._without_secrets(body)
+    def _store_reply(self, note: QuestionNote, body: Mapping[str, Any], usage: Usage) -> CompleteReply:
+        safe = self._redact_body(body)
         assert self._model is not None
-        self._replies.put(note, self._model.name, safe, self._clock())
-        return Answered(body=safe, usage=usage)
+        self._replies.save_reply(note, self._model.name, safe, self._clock())
+        return CompleteReply(body=safe, usage=usage)
 
-    def _without_secrets(self, value: Any) -> Any:
+    def _redact_body(self, value: Any) -> Any:
         match value:
             case str():
                 text, found = self._redact(value)
                 self.tally.secrets += found
                 return text
             case list():
-                return [self._without_secrets(each) for each in value]
+                return [self._redact_body(each) for each in value]
             case dict():
-                return {name: self._without_secrets(each) for name, each in value.items()}
+                return {name: self._redact_body(each) for name, each in value.items()}
             case _:
                 return value
 
-    def _pay(self, purpose: str, usage: Usage) -> None:
+    def _record_usage(self, purpose: str, usage: Usage) -> None:
         assert self._model is not None
-        self._replies.spend(purpose, self._model.name, usage, self._clock())
+        self._replies.save_usage(purpose, self._model.name, usage, self._clock())
         self.tally.add(purpose, usage)
         known = replace(usage, cost=usage.cost or 0.0)
         self._run, self._today = self._run + known, self._today + known
 
-    def _note_silence(self, fault: Fault, reason: str) -> None:
+    def _count_failure(self, fault: Fault, reason: str) -> None:
         self._silences += 1
         if fault is Fault.SETUP:
-            self._stopped = Unreachable(reason=reason, fault=fault)
+            self._stopped = UnreachableReply(reason=reason, fault=fault)
         elif fault is Fault.RATE_LIMIT and self._plan is not None:
             reason = f"your plan with {self._plan.program} allows no more for now ({reason}); a later run asks the rest"
-            self._stopped = Unreachable(reason=reason, fault=fault)
+            self._stopped = UnreachableReply(reason=reason, fault=fault)
         elif self._silences >= _SILENCES:
-            self._stopped = Unreachable(reason=f"{self._silences} questions in a row got no reply, the last: {reason}", fault=fault)
+            self._stopped = UnreachableReply(
+                reason=f"{self._silences} questions in a row got no reply, the last: {reason}", fault=fault
+            )
 
     def _count(self, reply: Reply) -> None:
         match reply:
-            case Unreadable(fault=fault):
+            case UnreadableReply(fault=fault):
                 self.tally.unreadable[fault.value] += 1
                 self.tally.note("unreadable", reply.reason)
-            case Unreachable(fault=fault):
+            case UnreachableReply(fault=fault):
                 self.tally.unreachable[fault.value] += 1
                 self.tally.note("unreachable", reply.reason)
-            case Unaffordable():
+            case UnaffordableReply():
                 self.tally.unaffordable += 1
                 self.tally.note("unaffordable", reply.reason)
-            case Awaited():
+            case PendingReply():
                 self.tally.awaited += 1
-            case Answered():
+            case CompleteReply():
                 pass
 
-    def _hand_in(self, model: Model, waiting: Sequence[OpenQuestion]) -> dict[str, Reply]:
+    def _submit_batches(self, model: Model, waiting: Sequence[OpenQuestion]) -> dict[str, Reply]:
         """Hand what can wait to the provider's batch interface, where the user wants that; the rest is asked now."""
-        if not self._batch or not isinstance(model, Batching):
+        if not self._batch or not isinstance(model, BatchModel):
             return {}
         chosen: list[OpenQuestion] = []
         aside = Usage()
         for each in waiting:
-            cost = self._most(each.ask, batched=True)
-            if each.ask.waits and not self._over(aside + cost):
+            cost = self._max_usage(each.ask, batched=True)
+            if each.ask.waits and not self._exceeded_budget(aside + cost):
                 chosen.append(each)
                 aside += cost
         replies: dict[str, Reply] = {}
-        for some in batches(chosen, lambda each: len(whole(each.ask).encode()), _BATCH_BYTES):
+        for some in split_batches(chosen, lambda each: len(format_full_prompt(each.ask).encode()), _BATCH_BYTES):
             named = {digest(each.key): each for each in some}
             batch = model.submit({name: each.ask for name, each in named.items()})
-            if isinstance(batch, Silent):
-                self._note_silence(batch.fault, batch.reason)
-                replies |= {each.key: Unreachable(reason=batch.reason, fault=batch.fault) for each in some}
+            if isinstance(batch, AdapterFailure):
+                self._count_failure(batch.fault, batch.reason)
+                replies |= {each.key: UnreachableReply(reason=batch.reason, fault=batch.fault) for each in some}
                 continue
-            items = {name: note_of(each.key, each.ask) for name, each in named.items()}
-            self._replies.put_batch(Batch(id=batch, model=model.name, at=to_text(self._clock()), items=items))
-            replies |= {each.key: Awaited(reason="handed in as part of a batch; a later run collects the reply") for each in some}
+            items = {name: question_note(each.key, each.ask) for name, each in named.items()}
+            self._replies.save_batch(Batch(id=batch, model=model.name, at=format_instant(self._clock()), items=items))
+            replies |= {
+                each.key: PendingReply(reason="handed in as part of a batch; a later run collects the reply") for each in some
+            }
         return replies
 
-    def _collect(self, model: Model) -> None:
+    def _collect_batches(self, model: Model) -> None:
         """Take in what batches of earlier runs have brought. What a batch did not answer is asked for again."""
-        if not isinstance(model, Batching):
+        if not isinstance(model, BatchModel):
             return
-        for batch in self._replies.batches(model.name):
+        for batch in self._replies.pending_batches(model.name):
             found = model.collect(batch.id)
-            late = (self._clock() - from_text(batch.at)).total_seconds() > _BATCH_HOURS * 3600
-            if (found is None or isinstance(found, Silent)) and not late:
+            late = (self._clock() - parse_stored_instant(batch.at)).total_seconds() > _BATCH_HOURS * 3600
+            if (found is None or isinstance(found, AdapterFailure)) and not late:
                 continue
             for name, spoken in found.items() if isinstance(found, Mapping) else ():
                 note = batch.items.get(name)
-                if note is None or not isinstance(spoken, Said):
+                if note is None or not isinstance(spoken, AdapterReply):
                     continue
-                usage = priced(spoken.usage, self._price, batched=True)
-                self._pay(note.purpose, usage)
-                read = read_spoken(spoken, note.schema)
-                if isinstance(read, Wrong):
+                usage = add_usage_cost(spoken.usage, self._price, batched=True)
+                self._record_usage(note.purpose, usage)
+                read = read_adapter_reply(spoken, note.schema)
+                if isinstance(read, InvalidReply):
                     self._replies.failed(note, read.fault.value, self._program)
                 elif read is not None:
-                    self._remember(note, read, usage)
+                    self._store_reply(note, read, usage)
             self._replies.drop_batch(batch.id)

@@ -18,7 +18,7 @@ _MOST = 1_000_000  # bytes of a list of models
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class AvailableModel:
     """A model that could be asked: what it is called, the settings that have it asked, whether nothing leaves this machine."""
 
     title: str
@@ -26,16 +26,16 @@ class Found:
     local: bool = False
 
 
-def programs(env: Mapping[str, str]) -> tuple[Found, ...]:
+def programs(env: Mapping[str, str]) -> tuple[AvailableModel, ...]:
     """The known programs on the path."""
     return tuple(
-        Found(title=title, settings={"llm.adapter": "command", "llm.command": name, "llm.model": model})
+        AvailableModel(title=title, settings={"llm.adapter": "command", "llm.command": name, "llm.model": model})
         for name, (title, model) in PROGRAMS.items()
         if shutil.which(name, path=env.get("PATH"))
     )
 
 
-def servers(ports: Mapping[str, int] | None = None) -> tuple[Found, ...]:
+def servers(ports: Mapping[str, int] | None = None) -> tuple[AvailableModel, ...]:
     """The servers with OpenAI's interface that answer on the loopback address and could be asked, each with its first model."""
     found, library = [], find_spec("openai") is not None
     for title, port in (SERVERS if ports is None else ports).items():
@@ -45,7 +45,7 @@ def servers(ports: Mapping[str, int] | None = None) -> tuple[Found, ...]:
                 if library
                 else {"llm.adapter": "command", "llm.command": "ollama", "llm.model": model}
             )
-            found.append(Found(title=f"{title} ({model})", settings=settings, local=True))
+            found.append(AvailableModel(title=f"{title} ({model})", settings=settings, local=True))
     return tuple(found)
 
 

@@ -10,25 +10,25 @@ from pathlib import Path
 
 from kept.core.codec import digest
 from kept.core.errors import ConfigError
-from kept.llm.adapters import Anthropic, Command, Model, Ollama, OpenAI, Recorded, Recording, script
+from kept.llm.adapters import Anthropic, Command, Model, Ollama, OpenAI, RecordingModel, ReplayModel, load_script
 from kept.llm.adapters.ollama import ollama_context, served_context
 from kept.llm.ask import GUARD
 from kept.llm.budget import Limits
 from kept.llm.client import LlmClient, Redact
 from kept.llm.plan import plan_for
 from kept.llm.prices import Price
-from kept.llm.replies import Replies
-from kept.llm.retry import Pace
-from kept.llm.room import UNKNOWN_LOCAL, VENDORS, known_context, room_for
-from kept.local.settings import Llm
+from kept.llm.replies import ReplyCache
+from kept.llm.retry import RetryPolicy
+from kept.llm.room import UNKNOWN_LOCAL, VENDORS, known_context, token_limits_for
+from kept.local.settings import LlmSettings
 
 OLLAMA_MOST = 16_384  # tokens of context that an Ollama server is asked for: each takes memory of the machine
 _PROGRAMS = ("claude", "codex", "gemini")  # that answer with models of large vendors
 _WORDS = 4  # of a command line, in which its program and its script stand
 
 
-def asker(
-    settings: Llm,
+def create_llm_client(
+    settings: LlmSettings,
     *,
     replies: Path,
     env: Mapping[str, str],
@@ -46,23 +46,23 @@ def asker(
     program = Path(words[0]).name if words else ""
     plan = plan_for(program, env, calls=settings.plan_calls, share=settings.plan_share)
     return LlmClient(
-        lambda: model(settings, env),
-        replies=Replies(replies),
+        lambda: create_model(settings, env),
+        replies=ReplyCache(replies),
         clock=clock,
         day_start=day_start,
         limits=(Limits(span="a run", usd=settings.run_usd, calls=settings.run_calls, tokens=settings.run_tokens),),
         day=Limits(span="a day", usd=settings.day_usd, calls=settings.day_calls, tokens=settings.day_tokens),
-        pace=Pace(attempts=settings.attempts, concurrency=settings.concurrency, rate=settings.rate, insists=plan is None),
+        pace=RetryPolicy(attempts=settings.attempts, concurrency=settings.concurrency, rate=settings.rate, insists=plan is None),
         price=price,
         redact=redact,
         batch=settings.batch,
-        program=_program(settings, env),
-        room=lambda: room_for(context_of(settings), most=settings.prompt_tokens),
+        program=_identify_program(settings, env),
+        room=lambda: token_limits_for(context_of(settings), most=settings.prompt_tokens),
         plan=plan,
     )
 
 
-def context_of(settings: Llm) -> int:
+def context_of(settings: LlmSettings) -> int:
     """The tokens of context that the model has: as set, as its name tells, as its server says; little where nobody does."""
     if settings.context or settings.adapter in ("scripted", "recorded"):
         return settings.context or VENDORS
@@ -73,7 +73,7 @@ def context_of(settings: Llm) -> int:
     return known_context(settings.model) or (UNKNOWN_LOCAL if is_unproven(settings) else VENDORS)
 
 
-def is_unproven(settings: Llm) -> bool:
+def is_unproven(settings: LlmSettings) -> bool:
     """True if nobody knows how well the model reads: a local one or a program of the user's own, whose name tells nothing."""
     words = shlex.split(settings.command) if settings.adapter == "command" else []
     own = bool(words) and Path(words[0]).name not in _PROGRAMS
@@ -81,7 +81,7 @@ def is_unproven(settings: Llm) -> bool:
     return (own or local) and not known_context(settings.model)
 
 
-def _program(settings: Llm, env: Mapping[str, str]) -> str:
+def _identify_program(settings: LlmSettings, env: Mapping[str, str]) -> str:
     """What identifies the program or server that answers, and this one; a program that was replaced is another."""
     parts = [version("kept"), settings.adapter, settings.command, settings.base_url]
     for word in shlex.split(settings.command)[:_WORDS] if settings.adapter == "command" else ():
@@ -92,38 +92,40 @@ def _program(settings: Llm, env: Mapping[str, str]) -> str:
     return digest(*parts)
 
 
-def model(settings: Llm, env: Mapping[str, str]) -> Model:
+def create_model(settings: LlmSettings, env: Mapping[str, str]) -> Model:
     """The model of the settings, recorded where they say so. Raises ConfigError where something is missing."""
-    made = _model(settings, env)
+    made = _create_adapter(settings, env)
     if settings.recording and settings.adapter != "recorded":
-        return Recording(made, Path(settings.recording).expanduser())
+        return RecordingModel(made, Path(settings.recording).expanduser())
     return made
 
 
-def _model(settings: Llm, env: Mapping[str, str]) -> Model:
+def _create_adapter(settings: LlmSettings, env: Mapping[str, str]) -> Model:
     name, timeout = settings.model, settings.timeout
     match settings.adapter:
         case "command":
-            command = _needed(settings.command, "llm.command", "kept config set llm.command claude")
+            command = _require_setting(settings.command, "llm.command", "kept config set llm.command claude")
             return Command(command, model=name, env=env, timeout=timeout, more=settings.env)
         case "anthropic":
-            _needed(name, "llm.model", "kept config set llm.model claude-haiku-5-5")
-            return Anthropic(name, key=_key(settings, env, "ANTHROPIC_API_KEY"), base_url=settings.base_url, timeout=timeout)
+            _require_setting(name, "llm.model", "kept config set llm.model claude-haiku-5-5")
+            return Anthropic(
+                name, key=_load_api_key(settings, env, "ANTHROPIC_API_KEY"), base_url=settings.base_url, timeout=timeout
+            )
         case "openai":
-            _needed(name, "llm.model", "kept config set llm.model gpt-6-luna")
-            return OpenAI(name, key=_key(settings, env, "OPENAI_API_KEY"), base_url=settings.base_url, timeout=timeout)
+            _require_setting(name, "llm.model", "kept config set llm.model gpt-6-luna")
+            return OpenAI(name, key=_load_api_key(settings, env, "OPENAI_API_KEY"), base_url=settings.base_url, timeout=timeout)
         case "ollama":
-            _needed(name, "llm.model", "kept config set llm.model qwen3:8b")
+            _require_setting(name, "llm.model", "kept config set llm.model qwen3:8b")
             return Ollama(name, context=context_of(settings), base_url=settings.base_url, timeout=timeout)
         case "scripted":
-            return script(_file(settings.script, "llm.script"))
+            return load_script(_required_path(settings.script, "llm.script"))
         case "recorded":
-            return Recorded(_file(settings.recording, "llm.recording"))
+            return ReplayModel(_required_path(settings.recording, "llm.recording"))
         case other:
             raise ConfigError(f"there is no llm.adapter {other!r}")
 
 
-def _key(settings: Llm, env: Mapping[str, str], usual: str) -> str:
+def _load_api_key(settings: LlmSettings, env: Mapping[str, str], usual: str) -> str:
     """The key out of the environment; a server of the user's own may want none."""
     name = settings.key_env or usual
     key = env.get(name, "")
@@ -132,11 +134,11 @@ def _key(settings: Llm, env: Mapping[str, str], usual: str) -> str:
     return key
 
 
-def _file(value: str, name: str) -> Path:
-    return Path(_needed(value, name, f"kept config set {name} FILE")).expanduser()
+def _required_path(value: str, name: str) -> Path:
+    return Path(_require_setting(value, name, f"kept config set {name} FILE")).expanduser()
 
 
-def _needed(value: str, name: str, hint: str) -> str:
+def _require_setting(value: str, name: str, hint: str) -> str:
     if not value:
         raise ConfigError(f"{name} is not set", hint=hint)
     return value

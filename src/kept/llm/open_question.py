@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 
 from kept.llm.ask import Ask, Fault, Usage
-from kept.llm.replies import Note
-from kept.llm.reply import Wrong
+from kept.llm.replies import QuestionNote
+from kept.llm.reply import InvalidReply
 
 _AGAIN = "Your last reply could not be used: {reason}. Reply again with one complete JSON object of the schema, and nothing else."
 
@@ -17,15 +17,15 @@ class OpenQuestion:
     ask: Ask
     again: bool = False
     spent: Usage = field(default_factory=Usage)
-    told: Wrong | None = None
+    told: InvalidReply | None = None
 
 
-def note_of(key: str, ask: Ask) -> Note:
+def question_note(key: str, ask: Ask) -> QuestionNote:
     """What is remembered of a question, under which key its reply is found."""
-    return Note(key=key, purpose=ask.purpose, version=ask.version, schema=ask.schema, about=ask.about)
+    return QuestionNote(key=key, purpose=ask.purpose, version=ask.version, schema=ask.schema, about=ask.about)
 
 
-def once_more(ask: Ask, wrong: Wrong) -> Ask:
+def make_second_ask(ask: Ask, wrong: InvalidReply) -> Ask:
     """The one question that may follow a reply nobody can use: the same, with what was wrong, and with more room where it was
     cut.
     """

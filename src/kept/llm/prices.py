@@ -35,14 +35,14 @@ class Price:
 def price_of(model: str) -> Price | None:
     """The price of a model by its name, whatever stands before the last ``:`` or ``/``; None where the table does not know it."""
     plain = model.rpartition(":")[2].rpartition("/")[2]
-    known = _table()["models"]
+    known = _load_price_table()["models"]
     found = max((each for each in known if plain.startswith(each)), key=len, default="")
     return _price(known[found]) if found else None
 
 
-def date() -> str:
+def price_table_date() -> str:
     """The day the table is of."""
-    return str(_table()["date"])
+    return str(_load_price_table()["date"])
 
 
 def _price(row: Mapping[str, Any]) -> Price:
@@ -54,10 +54,10 @@ def _price(row: Mapping[str, Any]) -> Price:
         input_above=above.get("input", 0.0),
         output_above=above.get("output", 0.0),
         read=row.get("read", 1.0),
-        batch=_table()["batch"],
+        batch=_load_price_table()["batch"],
     )
 
 
 @cache
-def _table() -> dict[str, Any]:
+def _load_price_table() -> dict[str, Any]:
     return tomllib.loads(files("kept.llm").joinpath("prices.toml").read_text(encoding="utf-8"))

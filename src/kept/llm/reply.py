@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Any
 
 from kept.llm.ask import Fault
-from kept.llm.schema import fitted
+from kept.llm.schema import fit_to_schema
 
 _THINKING = ("think", "thinking", "reasoning")
 _OVER = {"rate_limit_error": Fault.RATE_LIMIT, "overloaded_error": Fault.OVERLOADED, "rate_limit_exceeded": Fault.RATE_LIMIT}
@@ -22,56 +22,56 @@ _REFUSING = ("i can't", "i can’t", "i cannot", "i'm unable", "i am unable", "i
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wrong:
+class InvalidReply:
     """A text nothing may be taken from; ``reason`` says why, in words that hold nothing of it."""
 
     fault: Fault
     reason: str
 
 
-def understand(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+def parse_reply(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | InvalidReply:
     """The one object in a text that fits the schema, or what is wrong with the text."""
-    said = _answer(text)
+    said = _strip_thinking(text)
     if said is None:
-        return Wrong(fault=Fault.TRUNCATED, reason="the reply ends in the middle of its thinking")
+        return InvalidReply(fault=Fault.TRUNCATED, reason="the reply ends in the middle of its thinking")
     if not said.strip():
-        return Wrong(fault=Fault.EMPTY, reason="the reply is empty")
+        return InvalidReply(fault=Fault.EMPTY, reason="the reply is empty")
     try:
-        found = list(_objects(said))
+        found = list(_parse_objects(said))
     except json.JSONDecodeError as error:
         cut = error.msg.startswith("Unterminated string") or error.pos >= len(error.doc.rstrip())
         if cut:
-            return Wrong(fault=Fault.TRUNCATED, reason="the reply ends in the middle of its JSON")
-        return Wrong(fault=Fault.MALFORMED, reason=f"the reply is no valid JSON ({error.msg} at character {error.pos})")
+            return InvalidReply(fault=Fault.TRUNCATED, reason="the reply ends in the middle of its JSON")
+        return InvalidReply(fault=Fault.MALFORMED, reason=f"the reply is no valid JSON ({error.msg} at character {error.pos})")
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        return Wrong(fault=Fault.MALFORMED, reason=f"the reply is no valid JSON ({reason})")
+        return InvalidReply(fault=Fault.MALFORMED, reason=f"the reply is no valid JSON ({reason})")
     match found:
         case []:
             opening = said.strip()[:200].lower()
             if any(each in opening for each in _REFUSING):
-                return Wrong(fault=Fault.REFUSAL, reason="the model refused to answer")
-            return Wrong(fault=Fault.MALFORMED, reason="the reply holds no JSON object")
+                return InvalidReply(fault=Fault.REFUSAL, reason="the model refused to answer")
+            return InvalidReply(fault=Fault.MALFORMED, reason="the reply holds no JSON object")
         case [body]:
             try:
-                made: dict[str, Any] = fitted(schema, body)
+                made: dict[str, Any] = fit_to_schema(schema, body)
             except ValueError as error:
-                return _failure(body) or Wrong(fault=Fault.SCHEMA, reason=str(error))
+                return _parse_server_error(body) or InvalidReply(fault=Fault.SCHEMA, reason=str(error))
             return made
         case _:
-            return Wrong(fault=Fault.AMBIGUOUS, reason=f"the reply holds {len(found)} JSON objects where one was asked for")
+            return InvalidReply(fault=Fault.AMBIGUOUS, reason=f"the reply holds {len(found)} JSON objects where one was asked for")
 
 
-def _failure(body: Mapping[str, Any]) -> Wrong | None:
+def _parse_server_error(body: Mapping[str, Any]) -> InvalidReply | None:
     """What a server's error says that came in the place of a reply."""
     error = body.get("error")
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return None
     kind = str(error.get("type") or error.get("code") or "")
-    return Wrong(fault=_OVER.get(kind, Fault.FAILED), reason="the server answered with an error in the place of a reply")
+    return InvalidReply(fault=_OVER.get(kind, Fault.FAILED), reason="the server answered with an error in the place of a reply")
 
 
-def _answer(text: str) -> str | None:
+def _strip_thinking(text: str) -> str | None:
     """The text after the thinking; None where the thinking does not end."""
     said = text.strip().removeprefix("\ufeff")
     while name := next((each for each in _THINKING if said.startswith(f"<{each}>")), ""):
@@ -85,7 +85,7 @@ def _answer(text: str) -> str | None:
     return said
 
 
-def _objects(said: str) -> Iterator[Any]:
+def _parse_objects(said: str) -> Iterator[Any]:
     """Every JSON object that stands in a text by itself. Raises ValueError where one begins that is not whole."""
     place = 0
     while (place := said.find("{", place)) >= 0:
@@ -105,21 +105,23 @@ def _objects(said: str) -> Iterator[Any]:
         yield found
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
         raise ValueError("a key stands twice in one object")
     return made
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     if not isfinite(number := float(text)):
         raise ValueError("a number that is not finite")
     return number
 
 
-def _not_finite(_: str) -> float:
+def _reject_infinite(_: str) -> float:
     raise ValueError("a number that is not finite")
 
 
-_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unique, parse_float=_finite, parse_constant=_not_finite)
+_DECODER = json.JSONDecoder(
+    strict=False, object_pairs_hook=_reject_duplicate_keys, parse_float=_parse_finite, parse_constant=_reject_infinite
+)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kept.llm.adapters.base import Model, Said, Silent, Spoken
+from kept.llm.adapters.base import AdapterFailure, AdapterReply, Model, Spoken
 from kept.llm.ask import Ask, Fault, Usage
-from kept.llm.reply import Wrong, understand
+from kept.llm.reply import InvalidReply, parse_reply
 
 _LONGEST_PAUSE = 120.0
 _PASSING = {Fault.RATE_LIMIT, Fault.OVERLOADED, Fault.CONNECTION, Fault.TIMEOUT}
@@ -16,7 +16,7 @@ _REACHED = {Fault.EMPTY, Fault.REFUSAL, Fault.TRUNCATED, Fault.MALFORMED, Fault.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pace:
+class RetryPolicy:
     """How fast and how often is asked: ``rate`` in questions a minute (0: as fast as it goes). ``insists`` says that a server that
     asks to wait is asked again.
 
@@ -33,52 +33,54 @@ class Pace:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Heard:
+class AskOutcome:
     """What came of a question: what was said, what it means, and what was spent on tries that brought nothing."""
 
     spoken: Spoken
-    read: Mapping[str, Any] | Wrong | None
+    read: Mapping[str, Any] | InvalidReply | None
     lost: Usage
 
 
-def tried(model: Model, ask: Ask, pace: Pace) -> Heard:
+def ask_with_retries(model: Model, ask: Ask, pace: RetryPolicy) -> AskOutcome:
     """Ask until there is a reply, or trying again is of no use. Runs beside others; touches nothing shared."""
     lost = Usage()
     for attempt in range(1, max(1, pace.attempts) + 1):
         spoken = model.ask(ask)
-        read = read_spoken(spoken, ask.schema)
-        fault, after = _trouble(spoken, read)
+        read = read_adapter_reply(spoken, ask.schema)
+        fault, after = _find_fault(spoken, read)
         if fault is None:
-            return Heard(spoken=spoken, read=read, lost=lost)
+            return AskOutcome(spoken=spoken, read=read, lost=lost)
         lost += spoken.usage
         if fault is Fault.TIMEOUT and not spoken.usage.calls:
             lost += Usage(calls=1, input_tokens=model.count(ask), cost=None)  # it may be on the bill
         last = attempt >= (2 if fault is Fault.TIMEOUT else pace.attempts) or (fault is Fault.RATE_LIMIT and not pace.insists)
         if fault not in _PASSING or last or (after or 0.0) > _LONGEST_PAUSE:
-            reason = spoken.reason if isinstance(spoken, Silent) else "the server answered with an error in the place of a reply"
-            return Heard(spoken=Silent(fault=fault, reason=reason), read=None, lost=lost)
+            reason = (
+                spoken.reason if isinstance(spoken, AdapterFailure) else "the server answered with an error in the place of a reply"
+            )
+            return AskOutcome(spoken=AdapterFailure(fault=fault, reason=reason), read=None, lost=lost)
         pause = min(_LONGEST_PAUSE, 2.0**attempt) * (0.5 + pace.jitter() / 2)
         pace.sleep(max(after or 0.0, pause))
     raise AssertionError(ask.purpose)
 
 
-def read_spoken(spoken: Spoken, schema: Mapping[str, Any]) -> Mapping[str, Any] | Wrong | None:
+def read_adapter_reply(spoken: Spoken, schema: Mapping[str, Any]) -> Mapping[str, Any] | InvalidReply | None:
     """What a reply says, or what is wrong with it; None where there is none."""
     match spoken:
-        case Silent():
+        case AdapterFailure():
             return None
-        case Said(refused=True):
-            return Wrong(fault=Fault.REFUSAL, reason="the model refused to answer")
-        case Said(cut=True):
-            return Wrong(fault=Fault.TRUNCATED, reason="the reply was cut off at its limit")
-        case Said(text=text):
-            return understand(text, schema)
+        case AdapterReply(refused=True):
+            return InvalidReply(fault=Fault.REFUSAL, reason="the model refused to answer")
+        case AdapterReply(cut=True):
+            return InvalidReply(fault=Fault.TRUNCATED, reason="the reply was cut off at its limit")
+        case AdapterReply(text=text):
+            return parse_reply(text, schema)
 
 
-def _trouble(spoken: Spoken, read: Mapping[str, Any] | Wrong | None) -> tuple[Fault | None, float | None]:
+def _find_fault(spoken: Spoken, read: Mapping[str, Any] | InvalidReply | None) -> tuple[Fault | None, float | None]:
     """Why this is no reply at all, an error told in its place included, and how long the server asks to wait."""
-    if isinstance(spoken, Silent):
+    if isinstance(spoken, AdapterFailure):
         return spoken.fault, spoken.after
-    if isinstance(read, Wrong) and read.fault not in _REACHED:
+    if isinstance(read, InvalidReply) and read.fault not in _REACHED:
         return read.fault, None
     return None, None

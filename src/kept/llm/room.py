@@ -24,7 +24,7 @@ _KNOWN = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Room:
+class TokenLimits:
     """The most tokens that a question shows of what it is about, and that its reply may have."""
 
     part: int = PART_TOKENS
@@ -37,8 +37,8 @@ def known_context(model: str) -> int:
     return next((tokens for name, tokens in _KNOWN.items() if plain.startswith(name)), 0)
 
 
-def room_for(context: int, *, most: int = 0) -> Room:
+def token_limits_for(context: int, *, most: int = 0) -> TokenLimits:
     """What fits into a context of so many tokens, with questions of at most ``most`` (0: as large as they fit)."""
     reply = min(REPLY_TOKENS, context // 4)
     asked = context - reply if not most else min(context - reply, most)
-    return Room(part=max(_LEAST, min(PART_TOKENS, int((asked - _FIXED) * _SPARE))), reply=reply)
+    return TokenLimits(part=max(_LEAST, min(PART_TOKENS, int((asked - _FIXED) * _SPARE))), reply=reply)

@@ -32,7 +32,7 @@ _WHOLE = re.compile(r"-?\d{1,9}")
 
 
 def schema_of(kind: Any, **choices: Sequence[str]) -> dict[str, Any]:
-    """The schema of the JSON that :func:`read_fitted` makes a value of ``kind`` of.
+    """The schema of the JSON that :func:`parse_as` makes a value of ``kind`` of.
 
     ``kind`` is made of dataclasses, strings, numbers, booleans, None, enums, tuples of one kind, and unions of those; a field's
     ``metadata["description"]`` goes with it. ``choices`` narrows string fields, by their name wherever they stand, to given values
@@ -44,7 +44,9 @@ def schema_of(kind: Any, **choices: Sequence[str]) -> dict[str, Any]:
     if origin in (Union, types.UnionType):
         tagged = sum(is_dataclass(each) for each in arguments) > 1
         return {
-            "anyOf": [_tagged(each, choices) if tagged and is_dataclass(each) else schema_of(each, **choices) for each in arguments]
+            "anyOf": [
+                _tagged_schema(each, choices) if tagged and is_dataclass(each) else schema_of(each, **choices) for each in arguments
+            ]
         }
     if origin is tuple and arguments[1:] == (...,):
         return {"type": "array", "items": schema_of(arguments[0], **choices)}
@@ -55,7 +57,7 @@ def schema_of(kind: Any, **choices: Sequence[str]) -> dict[str, Any]:
     raise TypeError(f"no schema for {kind}")
 
 
-def _tagged(kind: Any, choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _tagged_schema(kind: Any, choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     return _object({"is": {"type": "string", "enum": [kind.__name__.lower()]}} | _properties(kind, choices))
 
 
@@ -75,7 +77,7 @@ def _properties(kind: Any, choices: Mapping[str, Sequence[str]]) -> dict[str, An
     return made
 
 
-def fitted(schema: Mapping[str, Any], value: object, place: str = "reply") -> Any:
+def fit_to_schema(schema: Mapping[str, Any], value: object, place: str = "reply") -> Any:
     """The value in the schema's form, read as models write: what is missing takes the empty value of its type, keys that nobody
     asked for are left, one plain value is a list of one, a text alone is the object that begins with it, an item that does not fit
     is lost alone.
@@ -83,16 +85,16 @@ def fitted(schema: Mapping[str, Any], value: object, place: str = "reply") -> An
     Raises ValueError that says what does not fit and where, where nothing of a list, or no key at all, is what was asked for.
     """
     if "anyOf" in schema:
-        return _first_fitting(schema["anyOf"], value, place)
+        return _fit_first(schema["anyOf"], value, place)
     match schema["type"]:
         case "object":
-            return _fitted_object(schema, value, place)
+            return _fit_object(schema, value, place)
         case "array":
-            return _fitted_list(schema["items"], value, place)
+            return _fit_list(schema["items"], value, place)
         case name:
             plain = _plain_value(name, value)
             if plain is None and name != "null":
-                raise ValueError(f"{place}: expected {name}, found {_named(value)}")
+                raise ValueError(f"{place}: expected {name}, found {_json_type_name(value)}")
             if "enum" in schema and plain not in schema["enum"]:
                 raise ValueError(f"{place}: none of the allowed values")  # what it is instead goes into no message
             if isinstance(plain, str) and any("\ud800" <= char <= "\udfff" for char in plain):
@@ -100,11 +102,11 @@ def fitted(schema: Mapping[str, Any], value: object, place: str = "reply") -> An
             return plain
 
 
-def _first_fitting(schemas: Sequence[Mapping[str, Any]], value: object, place: str) -> Any:
+def _fit_first(schemas: Sequence[Mapping[str, Any]], value: object, place: str) -> Any:
     told = ""
     for each in () if value is None and {"type": "null"} in schemas else schemas:
         try:
-            return fitted(each, value, place)
+            return fit_to_schema(each, value, place)
         except ValueError as error:
             told = told or str(error)
     if told:
@@ -112,32 +114,33 @@ def _first_fitting(schemas: Sequence[Mapping[str, Any]], value: object, place: s
     return None
 
 
-def _fitted_object(schema: Mapping[str, Any], value: object, place: str) -> dict[str, Any]:
+def _fit_object(schema: Mapping[str, Any], value: object, place: str) -> dict[str, Any]:
     properties = schema["properties"]
     if isinstance(value, str) and properties and next(iter(properties.values())).get("type") == "string":
         value = {next(iter(properties)): value}  # the text alone, where an object that begins with its text was asked for
-    if told := _no_object(properties, value):
+    if told := _find_object_mismatch(properties, value):
         raise ValueError(f"{place}: {told}")
     assert isinstance(value, dict)
     return {
-        name: fitted(each, value[name] if name in value else _empty(each), f"{place}.{name}") for name, each in properties.items()
+        name: fit_to_schema(each, value[name] if name in value else _empty(each), f"{place}.{name}")
+        for name, each in properties.items()
     }
 
 
-def _no_object(properties: Mapping[str, Any], value: object) -> str:
+def _find_object_mismatch(properties: Mapping[str, Any], value: object) -> str:
     """Why a value is none of the objects with these properties; empty where it is one."""
     if not isinstance(value, dict):
-        return f"expected object, found {_named(value)}"
+        return f"expected object, found {_json_type_name(value)}"
     return f"{next(iter(properties))!r} is missing" if properties and not value.keys() & properties.keys() else ""
 
 
-def _fitted_list(schema: Mapping[str, Any], value: object, place: str) -> list[Any]:
+def _fit_list(schema: Mapping[str, Any], value: object, place: str) -> list[Any]:
     items = value if isinstance(value, list) else [] if value is None else [value]
     good: list[Any] = []
     told = ""
     for index, each in enumerate(items):
         try:
-            good.append(fitted(schema, each, f"{place}[{index}]"))
+            good.append(fit_to_schema(schema, each, f"{place}[{index}]"))
         except ValueError as error:
             told = told or str(error)
     # Plain values belong together: half a list of numbers says something else than the whole.
@@ -172,11 +175,13 @@ def _plain_value(name: str, value: object) -> str | int | float | bool | None:
     return "" if value is None and name == "string" else None
 
 
-def _named(value: object) -> str:
+def _json_type_name(value: object) -> str:
     return next((name for name, kinds in _KINDS.items() if type(value) in kinds), "something else")
 
 
-def read_fitted(kind: type[T], body: Any, **choices: Sequence[str]) -> T:
-    """The value that a reply's body says, read as :func:`fitted` does. Raises ValueError that says what does not fit and where."""
-    made: T = codec.load(kind, fitted(schema_of(kind, **choices), body))
+def parse_as(kind: type[T], body: Any, **choices: Sequence[str]) -> T:
+    """The value that a reply's body says, read as :func:`fit_to_schema` does. Raises ValueError that says what does not fit and
+    where.
+    """
+    made: T = codec.load(kind, fit_to_schema(schema_of(kind, **choices), body))
     return made

@@ -22,6 +22,6 @@ SIGNS = (
 )
 
 
-def agents_sign(variables: Mapping[str, str]) -> str:
+def agent_variable(variables: Mapping[str, str]) -> str:
     """The variable that says that an agent runs this; empty where none does."""
     return next((each for each in SIGNS if variables.get(each, "") not in ("", "0", "false")), "")

@@ -6,7 +6,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def batches(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[list[T]]:
+def split_batches(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[list[T]]:
     """The items in their order, in runs whose sizes add up to ``most`` at most; one that is larger is a run of its own."""
     gathered: list[T] = []
     total = 0

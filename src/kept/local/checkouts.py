@@ -26,7 +26,7 @@ class Checkout:
     local: str = ""
 
 
-def checkout_of(directory: str) -> Checkout | None:
+def find_checkout(directory: str) -> Checkout | None:
     """The repository a directory lies in; None where it is unknown, gone or unreadable."""
     if not directory.startswith("/") or "\0" in directory:
         return None
@@ -35,15 +35,15 @@ def checkout_of(directory: str) -> Checkout | None:
         git = folder / ".git"
         try:
             if git.is_dir():
-                return _checkout(folder, git)
+                return _make_checkout(folder, git)
             if git.is_file():
-                return _of_worktree(folder, git)
+                return _find_worktree_checkout(folder, git)
         except OSError:
             return None
     return None
 
 
-def _of_worktree(folder: Path, git: Path) -> Checkout | None:
+def _find_worktree_checkout(folder: Path, git: Path) -> Checkout | None:
     """A worktree's ``.git`` is a file that names its own folder in the repository, and that one names the common folder."""
     words = _read_start(git)
     if not words.startswith("gitdir:"):
@@ -51,11 +51,11 @@ def _of_worktree(folder: Path, git: Path) -> Checkout | None:
     own = folder / words.removeprefix("gitdir:").strip()
     common = own / (_read_start(own / "commondir").strip() or ".")
     resolved = common.resolve()
-    return _checkout(resolved.parent if resolved.name == ".git" else folder, resolved)
+    return _make_checkout(resolved.parent if resolved.name == ".git" else folder, resolved)
 
 
-def _checkout(root: Path, git: Path) -> Checkout:
-    url = _origin(git)
+def _make_checkout(root: Path, git: Path) -> Checkout:
+    url = _read_origin_url(git)
     local = url.removeprefix("file://")
     return Checkout(root=root, git=git, remote=remote_name(url), local=local if local.startswith("/") else "")
 
@@ -66,7 +66,7 @@ def remote_name(url: str) -> str:
     return f"{found['host']}/{found['path']}".lower() if found else ""
 
 
-def _origin(git: Path) -> str:
+def _read_origin_url(git: Path) -> str:
     section = ""
     for line in _read_start(git / "config").splitlines():
         words = line.strip()

@@ -54,7 +54,7 @@ class Client:
     below: bool = False
     failure: str = ""
 
-    def folder_in(self, home: Path, variables: Mapping[str, str], *, outside: bool = False) -> Path:
+    def resolve_folder(self, home: Path, variables: Mapping[str, str], *, outside: bool = False) -> Path:
         """The folder: where its variable says, as far as that lies below the home or is, ``outside``, a folder that is there."""
         usual, named = home / self.folder, variables.get(self.variable, "")
         if not named:
@@ -119,13 +119,13 @@ def is_own_hook(command: str) -> bool:
     return _OURS.search(command) is not None
 
 
-def hooks_of(client: Client) -> dict[str, dict[str, Any]]:
+def hook_groups(client: Client) -> dict[str, dict[str, Any]]:
     """The groups of hooks that kept asks a client for, by the client's event; each has one command, ``hook NAME`` of kept."""
-    groups: dict[str, dict[str, Any]] = {event: _group(*called) for event, called in EVENTS.items()}
-    return groups | ({client.failure: {"matcher": SHELL, **_group(*FAILURE)}} if client.failure else {})
+    groups: dict[str, dict[str, Any]] = {event: _make_hook_group(*called) for event, called in EVENTS.items()}
+    return groups | ({client.failure: {"matcher": SHELL, **_make_hook_group(*FAILURE)}} if client.failure else {})
 
 
-def _group(name: str, seconds: int) -> dict[str, Any]:
+def _make_hook_group(name: str, seconds: int) -> dict[str, Any]:
     return {"hooks": [{"type": "command", "command": f"hook {name}", "timeout": seconds}]}
 
 
@@ -135,9 +135,9 @@ def with_hooks(text: str, program: str, where: str, client: Client = CLIENTS[0])
     ``text`` is empty where there is no file. Raises ConfigError where it is no JSON object of the known form: nothing is guessed.
     """
     body = _parse_settings(text, where) if text.strip() else {}
-    _drop(body, where)
+    _drop_hooks(body, where)
     hooks = body.setdefault("hooks", {})
-    for event, group in hooks_of(client).items():
+    for event, group in hook_groups(client).items():
         (entry,) = group["hooks"]
         entry["command"] = f"{program} {entry['command']}{SPARED}"
         hooks.setdefault(event, []).append(group)
@@ -149,7 +149,7 @@ def with_permission(text: str, tool: str, where: str) -> str:
     body = _parse_settings(text, where) if text.strip() else {}
     if tool in body.get("permissions", {}).get("allow", ()):
         return text
-    _forbid(body)
+    _drop_permission(body)
     body.setdefault("permissions", {}).setdefault("allow", []).append(tool)
     return _format_settings(body, text)
 
@@ -159,7 +159,7 @@ def without_hooks(text: str, where: str) -> str:
     ConfigError.
     """
     body = _parse_settings(text, where)
-    if not _drop(body, where) + _forbid(body):
+    if not _drop_hooks(body, where) + _drop_permission(body):
         return text
     return _format_settings(body, text)
 
@@ -167,7 +167,7 @@ def without_hooks(text: str, where: str) -> str:
 def has_permission(text: str) -> bool:
     """True if the settings let an agent call kept's tool without asking."""
     try:
-        return bool(text.strip()) and _forbid(_parse_settings(text, "")) > 0
+        return bool(text.strip()) and _drop_permission(_parse_settings(text, "")) > 0
     except ConfigError:
         return False
 
@@ -175,7 +175,7 @@ def has_permission(text: str) -> bool:
 def has_hooks(text: str) -> bool:
     """Whether any hook of kept's stands in the settings."""
     try:
-        return bool(text.strip()) and _drop(_parse_settings(text, ""), "") > 0
+        return bool(text.strip()) and _drop_hooks(_parse_settings(text, ""), "") > 0
     except ConfigError:
         return False
 
@@ -194,7 +194,7 @@ def _parse_settings(text: str, where: str) -> dict[str, Any]:
     return body
 
 
-def _forbid(body: dict[str, Any]) -> int:
+def _drop_permission(body: dict[str, Any]) -> int:
     """Take the permission to call kept's tool out of the body; how many there were."""
     permissions = body.get("permissions", {})
     allowed = permissions.get("allow", [])
@@ -209,7 +209,7 @@ def _forbid(body: dict[str, Any]) -> int:
     return dropped
 
 
-def _drop(body: dict[str, Any], where: str) -> int:
+def _drop_hooks(body: dict[str, Any], where: str) -> int:
     """Take kept's entries out of the body; how many there were."""
     hooks, dropped = body.get("hooks", {}), 0
     for event in list(hooks):
@@ -218,7 +218,7 @@ def _drop(body: dict[str, Any], where: str) -> int:
             raise ConfigError(f"hooks.{event} is no list", where=where, hint="add the hooks by hand: kept setup --show")
         for group in list(groups):
             entries = group.get("hooks") if isinstance(group, dict) else None
-            kept = [each for each in entries if not _is_ours(each)] if isinstance(entries, list) else None
+            kept = [each for each in entries if not _is_own_entry(each)] if isinstance(entries, list) else None
             if kept is None or entries is None or len(kept) == len(entries):
                 continue
             dropped += len(entries) - len(kept)
@@ -232,7 +232,7 @@ def _drop(body: dict[str, Any], where: str) -> int:
     return dropped
 
 
-def _is_ours(entry: object) -> bool:
+def _is_own_entry(entry: object) -> bool:
     command = entry.get("command") if isinstance(entry, dict) else None
     return isinstance(command, str) and is_own_hook(command)
 

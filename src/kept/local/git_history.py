@@ -31,11 +31,11 @@ def first_commit(git: Path) -> str:
     """
     if (git / "shallow").exists():
         return ""
-    sha = _head(git)
+    sha = _read_head(git)
     try:
-        with _objects(git) as objects:
+        with _open_objects(git) as objects:
             for _ in range(_COMMITS):
-                body = objects.commit(sha) if sha else b""
+                body = objects.read_commit(sha) if sha else b""
                 if not body:
                     return ""
                 parent = _PARENT.search(body.partition(b"\n\n")[0])
@@ -47,7 +47,7 @@ def first_commit(git: Path) -> str:
     return ""
 
 
-def _head(git: Path) -> str:
+def _read_head(git: Path) -> str:
     """The commit that HEAD names."""
     words = _read_small_file(git / "HEAD").strip()
     name = words.removeprefix("ref: ")
@@ -72,31 +72,31 @@ def _read_small_file(path: Path) -> str:
         return ""
 
 
-class _Objects:
+class _ObjectStore:
     """The objects of a repository: its packs (index and pack, as bytes) and the folder of its loose ones."""
 
     def __init__(self, folder: Path, packs: list[tuple[mmap.mmap, mmap.mmap]]) -> None:
         self._folder = folder
         self._packs = packs
 
-    def commit(self, sha: str) -> bytes:
+    def read_commit(self, sha: str) -> bytes:
         """The text of a commit; empty where there is none. Raises ValueError and its like for a damaged one."""
-        kind, body = self._get(sha, 0)
+        kind, body = self._read_object(sha, 0)
         return body if kind == _COMMIT else b""
 
-    def _get(self, sha: str, depth: int) -> tuple[int, bytes]:
+    def _read_object(self, sha: str, depth: int) -> tuple[int, bytes]:
         for index, pack in self._packs:
-            offset = _offset(index, bytes.fromhex(sha))
+            offset = _find_offset(index, bytes.fromhex(sha))
             if offset is not None:
-                return self._unpacked(pack, offset, depth)
+                return self._unpack_object(pack, offset, depth)
         path = self._folder / sha[:2] / sha[2:]
         if not path.is_file():
             return 0, b""
         with path.open("rb") as file:
-            header, _, body = _inflated(file.read(_OBJECT_BYTES)).partition(b"\0")
+            header, _, body = _inflate(file.read(_OBJECT_BYTES)).partition(b"\0")
         return (_COMMIT if header.startswith(b"commit ") else 0), body
 
-    def _unpacked(self, pack: mmap.mmap, offset: int, depth: int) -> tuple[int, bytes]:
+    def _unpack_object(self, pack: mmap.mmap, offset: int, depth: int) -> tuple[int, bytes]:
         if depth > _CHAIN:
             raise ValueError("a chain of deltas without end")
         byte, position = pack[offset], offset + 1
@@ -104,37 +104,37 @@ class _Objects:
         while byte & 0x80:
             byte, position = pack[position], position + 1
         if kind == _OFFSET_DELTA:
-            back, position = _distance(pack, position)
-            base_kind, base = self._unpacked(pack, offset - back, depth + 1)
+            back, position = _read_delta_distance(pack, position)
+            base_kind, base = self._unpack_object(pack, offset - back, depth + 1)
         elif kind == _REF_DELTA:
-            base_kind, base = self._get(pack[position : position + 20].hex(), depth + 1)
+            base_kind, base = self._read_object(pack[position : position + 20].hex(), depth + 1)
             position += 20
         else:
-            return (kind, _inflated(pack[position : position + _OBJECT_BYTES])) if kind == _COMMIT else (kind, b"")
-        return (base_kind, _applied(base, _inflated(pack[position : position + _OBJECT_BYTES]))) if base else (base_kind, b"")
+            return (kind, _inflate(pack[position : position + _OBJECT_BYTES])) if kind == _COMMIT else (kind, b"")
+        return (base_kind, _apply_delta(base, _inflate(pack[position : position + _OBJECT_BYTES]))) if base else (base_kind, b"")
 
 
 @contextmanager
-def _objects(git: Path) -> Iterator[_Objects]:
+def _open_objects(git: Path) -> Iterator[_ObjectStore]:
     folder = git / "objects"
     with ExitStack() as stack:
         packs = []
         for path in sorted((folder / "pack").glob("*.idx")):
-            maps = [stack.enter_context(_mapped(each)) for each in (path, path.with_suffix(".pack"))]
+            maps = [stack.enter_context(_map_file(each)) for each in (path, path.with_suffix(".pack"))]
             if maps[0][: len(_INDEX_MAGIC)] == _INDEX_MAGIC:
                 packs.append((maps[0], maps[1]))
-        yield _Objects(folder, packs)
+        yield _ObjectStore(folder, packs)
 
 
 @contextmanager
-def _mapped(path: Path) -> Iterator[mmap.mmap]:
+def _map_file(path: Path) -> Iterator[mmap.mmap]:
     if not stat.S_ISREG(path.lstat().st_mode):
         raise ValueError("no regular file")
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         yield data
 
 
-def _offset(index: mmap.mmap, name: bytes) -> int | None:
+def _find_offset(index: mmap.mmap, name: bytes) -> int | None:
     """Where a pack holds an object; None where it does not."""
     total = int.from_bytes(index[_NAMES - 4 : _NAMES])
     low = int.from_bytes(index[_FANOUT + 4 * (name[0] - 1) : _FANOUT + 4 * name[0]]) if name[0] else 0
@@ -153,7 +153,7 @@ def _offset(index: mmap.mmap, name: bytes) -> int | None:
     return None
 
 
-def _distance(pack: mmap.mmap, position: int) -> tuple[int, int]:
+def _read_delta_distance(pack: mmap.mmap, position: int) -> tuple[int, int]:
     """How far back the base of a delta lies, and the position after that number."""
     byte, position = pack[position], position + 1
     value = byte & 0x7F
@@ -163,13 +163,13 @@ def _distance(pack: mmap.mmap, position: int) -> tuple[int, int]:
     return value, position
 
 
-def _inflated(data: bytes) -> bytes:
+def _inflate(data: bytes) -> bytes:
     return zlib.decompressobj().decompress(data, _OBJECT_BYTES)
 
 
-def _applied(base: bytes, delta: bytes) -> bytes:
+def _apply_delta(base: bytes, delta: bytes) -> bytes:
     """What a delta makes of its base."""
-    position = _after_size(delta, _after_size(delta, 0))
+    position = _skip_delta_size(delta, _skip_delta_size(delta, 0))
     parts: list[bytes] = []
     size = 0
     while position < len(delta) and size <= _OBJECT_BYTES:
@@ -190,7 +190,7 @@ def _applied(base: bytes, delta: bytes) -> bytes:
     return b"".join(parts)
 
 
-def _after_size(delta: bytes, position: int) -> int:
+def _skip_delta_size(delta: bytes, position: int) -> int:
     while delta[position] & 0x80:
         position += 1
     return position + 1

@@ -6,7 +6,7 @@ from typing import Protocol
 Late = Callable[[], bool]  # whether the time that a long use case may take is up; it then stops where it can go on another time
 
 
-def never() -> bool:
+def never_late() -> bool:
     """There is no hurry."""
     return False
 
@@ -19,5 +19,5 @@ class Progress(Protocol):
         ...
 
 
-def silent(stage: str, done: int, total: int) -> None:
+def ignore_progress(stage: str, done: int, total: int) -> None:
     """Say nothing."""

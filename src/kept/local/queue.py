@@ -18,17 +18,17 @@ _TOLD = ".told"
 _NAME = 80
 
 
-def append(path: str, line: str, most: int) -> bool:
+def append_line(path: str, line: str, most: int) -> bool:
     """Add a line to a file (0600, made with its folder where it is missing); False where the file has ``most`` bytes already.
 
     Raises OSError.
     """
     raw = line.replace("\n", " ").encode("utf-8", "replace")[:_LINE] + b"\n"
     try:
-        handle = _opened(path)
+        handle = _open_for_append(path)
     except FileNotFoundError:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120 - see above
-        handle = _opened(path)
+        handle = _open_for_append(path)
     try:
         if os.fstat(handle).st_size + len(raw) > most:
             return False
@@ -38,11 +38,11 @@ def append(path: str, line: str, most: int) -> bool:
     return True
 
 
-def _opened(path: str) -> int:
+def _open_for_append(path: str) -> int:
     return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
-def lines(path: str, most: int = 1_000_000) -> list[str]:
+def read_lines(path: str, most: int = 1_000_000) -> list[str]:
     """The whole lines of a file, at most so many bytes of it; empty where there is none."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -62,32 +62,32 @@ def take_lines(path: str) -> list[str]:
         os.rename(path, own)  # noqa: PTH104 - see above
     except FileNotFoundError:
         return []
-    found = lines(own)
+    found = read_lines(own)
     os.unlink(own)  # noqa: PTH108 - see above
     return found
 
 
-def drop(path: str) -> None:
+def delete_if_present(path: str) -> None:
     """Forget a file, where it is there."""
     with suppress(OSError):
         os.unlink(path)  # noqa: PTH108 - see above
 
 
-def drop_old(folder: str, ending: str) -> None:
+def delete_old_files(folder: str, ending: str) -> None:
     """Forget files of a folder that end so and were not written to for a week; looks at 500 at most."""
     with suppress(OSError), os.scandir(folder) as entries:  # see above
         for _, entry in zip(range(_LOOKED), entries, strict=False):
             if entry.name.endswith(ending) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _OLD:
-                drop(entry.path)
+                delete_if_present(entry.path)
 
 
-def elsewhere(root: str) -> bool:
+def is_state_outside_home(root: str) -> bool:
     """Whether a link leads kept's own folder out of the home: nothing is written there."""
-    real, state = os.path.realpath(root), os.path.realpath(state_of(root))
+    real, state = os.path.realpath(root), os.path.realpath(state_folder(root))
     return os.path.commonpath((real, state)) != real
 
 
-def state_of(root: str) -> str:
+def state_folder(root: str) -> str:
     """The folder of kept's own state below a home."""
     return os.path.join(root, ".local", "share", "kept")  # noqa: PTH118 - pathlib takes longer to import than all of this takes
 
@@ -97,59 +97,59 @@ def queue_path(state: str, name: str) -> str:
     return os.path.join(state, "hooks", name)  # noqa: PTH118 - as above
 
 
-def enqueue(state: str, path: str, at: str) -> None:
+def enqueue_transcript(state: str, path: str, at: str) -> None:
     """Note that a transcript has something new. Raises OSError."""
-    append(queue_path(state, "queue"), f"{at}\t{path}", _QUEUE_BYTES)
+    append_line(queue_path(state, "queue"), f"{at}\t{path}", _QUEUE_BYTES)
 
 
-def queued(state: str) -> list[str]:
+def take_queued_transcripts(state: str) -> list[str]:
     """The transcripts that hooks named since the last run, each once."""
     return list(dict.fromkeys(line.partition("\t")[2] for line in take_lines(queue_path(state, "queue"))))
 
 
-def used(state: str, ids: list[str]) -> None:
+def log_used_memories(state: str, ids: list[str]) -> None:
     """Note that memories were of use; the next run counts them (:mod:`kept.recall.indexing`). Raises OSError."""
     if ids:
-        append(os.path.join(state, "used.log"), " ".join(ids), _USES_BYTES)  # noqa: PTH118 - as above
+        append_line(os.path.join(state, "used.log"), " ".join(ids), _USES_BYTES)  # noqa: PTH118 - as above
 
 
 def load_shown(state: str, session: str) -> frozenset[str] | None:
     """The keys of what was shown in a session; None where nothing was noted of it."""
-    found = lines(_session_path(state, session))
+    found = read_lines(_session_path(state, session))
     return frozenset(key for line in found for key in line.split()) if found else None
 
 
-def tell(state: str, session: str, keys: list[str]) -> None:
+def save_shown(state: str, session: str, keys: list[str]) -> None:
     """Note what was shown in a session. Raises OSError."""
-    append(_session_path(state, session), " ".join(["-", *keys]), _TOLD_BYTES)
+    append_line(_session_path(state, session), " ".join(["-", *keys]), _TOLD_BYTES)
 
 
-def start(state: str, session: str) -> None:
+def reset_shown(state: str, session: str) -> None:
     """Nothing was shown in a session so far; what was noted of sessions a week ago goes."""
-    drop(_session_path(state, session))
-    drop_old(queue_path(state, ""), _TOLD)
+    delete_if_present(_session_path(state, session))
+    delete_old_files(queue_path(state, ""), _TOLD)
 
 
-def session_name(session: str) -> str:
+def session_file_name(session: str) -> str:
     """The name of the files of a session."""
     return "".join(char if char.isascii() and (char.isalnum() or char == "-") else "_" for char in session[:_NAME])
 
 
 def _session_path(state: str, session: str) -> str:
-    return queue_path(state, session_name(session) + _TOLD)
+    return queue_path(state, session_file_name(session) + _TOLD)
 
 
-def complain(state: str, at: str, event: str, what: str) -> None:
+def log_hook_problem(state: str, at: str, event: str, what: str) -> None:
     """Write a line into the log of the hooks; the older half goes when it is full. Raises OSError."""
     path = queue_path(state, "log")
-    if not append(path, f"{at} {event}: {what}", _LOG_BYTES):
-        kept = lines(path)
-        drop(path)
+    if not append_line(path, f"{at} {event}: {what}", _LOG_BYTES):
+        kept = read_lines(path)
+        delete_if_present(path)
         for line in kept[len(kept) // 2 :]:
-            append(path, line, _LOG_BYTES)
-        append(path, f"{at} {event}: {what}", _LOG_BYTES)
+            append_line(path, line, _LOG_BYTES)
+        append_line(path, f"{at} {event}: {what}", _LOG_BYTES)
 
 
-def complaints(state: str) -> list[str]:
+def load_hook_log(state: str) -> list[str]:
     """The lines of that log, oldest first."""
-    return lines(queue_path(state, "log"))
+    return read_lines(queue_path(state, "log"))

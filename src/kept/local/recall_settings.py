@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Recall:
+class RecallSettings:
     """The table ``[recall]``.
 
     ``embeddings`` says how meanings are compared: ``local`` (a model that comes with kept), ``off``, ``hashing`` (words only, for

@@ -4,7 +4,7 @@ Every call opens the workspace anew: the server holds nothing, and sees what a r
 marked as remembered data. It reads; what an agent adds waits for the person unless the settings trust agents.
 """
 
-from kept.mcp.server import make
+from kept.mcp.server import create_server
 from kept.mcp.transport import serve
 
-__all__ = ["make", "serve"]
+__all__ = ["create_server", "serve"]

@@ -9,17 +9,17 @@ from mcp.server.mcpserver.resolve import ListRoots, Resolve
 from mcp.types import ListRootsResult
 
 
-def _ask(context: Context, project: str) -> ListRoots | ListRootsResult:
+def _ask_for_roots(context: Context, project: str) -> ListRoots | ListRootsResult:
     """The client is asked where the call names no directory and the client has roots."""
     capabilities = context.client_capabilities
     asking = not project and capabilities is not None and capabilities.roots is not None
     return ListRoots() if asking else ListRootsResult(roots=[])
 
 
-Directory = Annotated[ListRootsResult, Resolve(_ask)]
+Directory = Annotated[ListRootsResult, Resolve(_ask_for_roots)]
 
 
-def directory_of(project: str, roots: ListRootsResult) -> str:
+def call_directory(project: str, roots: ListRootsResult) -> str:
     """The directory of a call, as an absolute path."""
     folders = (unquote(urlsplit(str(root.uri)).path) for root in roots.roots)
     return project or next((each for each in folders if Path(each).is_dir()), str(Path.cwd()))

@@ -19,7 +19,7 @@ try:
     from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
     from kept.mcp import schema
-    from kept.mcp.roots import Directory, directory_of
+    from kept.mcp.roots import Directory, call_directory
     from kept.mcp.watch import MEMORY, FileBus
 except ImportError as error:
     raise UsageError("`kept mcp` needs the extra mcp", hint="pip install 'kept[mcp]'") from error
@@ -40,7 +40,7 @@ _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent
 _PROPOSES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 
 
-def make(open_desk: OpenDesk) -> MCPServer:
+def create_server(open_desk: OpenDesk) -> MCPServer:
     """The server over desks that are opened for each call."""
 
     def memory_file() -> Path:
@@ -53,7 +53,7 @@ def make(open_desk: OpenDesk) -> MCPServer:
         version=__version__,
         instructions=INSTRUCTIONS,
         log_level="WARNING",
-        tools=make_tools(open_desk),
+        tools=create_tools(open_desk),
         subscriptions=FileBus(memory_file),
     )
 
@@ -67,12 +67,12 @@ def make(open_desk: OpenDesk) -> MCPServer:
     @server.resource(MEMORY, name="memory", title="What is remembered", mime_type="text/markdown")
     def memory() -> str:
         """The memories as memory.md shows them."""
-        return read(tools.memory_text)
+        return read(tools.format_memories)
 
     @server.resource("kept://days", name="days", title="Days with sessions", mime_type="text/plain")
     def days() -> str:
         """Every day on which something happened, the latest first."""
-        return read(tools.known_days)
+        return read(tools.format_known_days)
 
     @server.resource("kept://day/{date}", name="day", title="One day", mime_type="text/markdown")
     def day(date: str) -> str:
@@ -92,7 +92,7 @@ def make(open_desk: OpenDesk) -> MCPServer:
     return server
 
 
-def make_tools(open_desk: OpenDesk) -> list[Tool]:
+def create_tools(open_desk: OpenDesk) -> list[Tool]:
     """The tools. An error of kept's becomes an error of the tool, whose one line says what to do."""
 
     def run_tool(call: Callable[[Workspace], T]) -> T:
@@ -119,7 +119,7 @@ def make_tools(open_desk: OpenDesk) -> list[Tool]:
             )
         )
         found = [asdict(match) | {"text": escape_tags(match.text), "reasons": list(match.reasons)} for match in matches]
-        return _result(tools.format_matches(matches), {"notice": NOTICE, "results": found})
+        return _tool_result(tools.format_matches(matches), {"notice": NOTICE, "results": found})
 
     def get_memory_evidence(id: schema.MemoryId) -> str:  # noqa: A002 - the name an agent sees
         """One memory with its evidence: whose words it rests on, from which session, and what happened to it since."""
@@ -133,7 +133,7 @@ def make_tools(open_desk: OpenDesk) -> list[Tool]:
         roots: Directory, message: schema.Message = "", project: schema.Directory = "", budget: schema.Budget = 0
     ) -> str:
         """The few remembered lines that matter for a task or message in a project, with the rules that hold there; often none."""
-        return run_tool(lambda workspace: tools.get_context(workspace, message, directory_of(project, roots), budget))
+        return run_tool(lambda workspace: tools.get_context(workspace, message, call_directory(project, roots), budget))
 
     # The call is read from the transcript; what it replaces is not used here.
     def save_what_user_said(
@@ -144,7 +144,9 @@ def make_tools(open_desk: OpenDesk) -> list[Tool]:
         project: schema.Directory = "",
     ) -> Annotated[CallToolResult, schema.ProposalResult]:
         """Save words the user typed that other tasks need (rule, decision, correction, preference, cause) or asked you to keep."""
-        return _proposed(run_tool(lambda workspace: tools.suggest_memory(workspace, text, category, directory_of(project, roots))))
+        return _proposal_result(
+            run_tool(lambda workspace: tools.suggest_memory(workspace, text, category, call_directory(project, roots)))
+        )
 
     def resolve_remembered_question(
         id: schema.MemoryId,  # noqa: A002 - the name an agent sees
@@ -152,7 +154,7 @@ def make_tools(open_desk: OpenDesk) -> list[Tool]:
         category: schema.Category = "decision",
     ) -> Annotated[CallToolResult, schema.ProposalResult]:
         """Answer a remembered open question once the user has; it waits for their yes unless their settings trust agents."""
-        return _proposed(run_tool(lambda workspace: tools.resolve_question(workspace, id, answer, category)))
+        return _proposal_result(run_tool(lambda workspace: tools.resolve_question(workspace, id, answer, category)))
 
     return [
         schema.make_tool(search_memory, "Search memory", _READS),
@@ -164,10 +166,10 @@ def make_tools(open_desk: OpenDesk) -> list[Tool]:
     ]
 
 
-def _proposed(proposal: tools.Proposal) -> CallToolResult:
-    return _result(proposal.message, asdict(proposal))
+def _proposal_result(proposal: tools.ProposalReply) -> CallToolResult:
+    return _tool_result(proposal.message, asdict(proposal))
 
 
-def _result(text: str, fields: dict[str, object]) -> CallToolResult:
+def _tool_result(text: str, fields: dict[str, object]) -> CallToolResult:
     """The text for clients that show texts, the fields for those that read them."""
     return CallToolResult(content=[TextContent(text=text)], structured_content=fields)

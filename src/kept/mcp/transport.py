@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kept.core.errors import UsageError
-from kept.mcp.server import OpenDesk, make
+from kept.mcp.server import OpenDesk, create_server
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -19,18 +19,18 @@ def serve(open_desk: OpenDesk, *, key: str = "", host: str = "127.0.0.1", port: 
     a host that is not this machine.
     """
     if not key:
-        make(open_desk).run("stdio")
+        create_server(open_desk).run("stdio")
         return
     if host not in LOOPBACK:
         raise UsageError(f"kept serves this machine only, not {host}", hint=f"--host may be {', '.join(LOOPBACK)}")
-    uvicorn.run(make_app(open_desk, key, port), host=host, port=port, log_level="warning")
+    uvicorn.run(create_mcp_app(open_desk, key, port), host=host, port=port, log_level="warning")
 
 
-def make_app(open_desk: OpenDesk, key: str, port: int) -> ASGIApp:
+def create_mcp_app(open_desk: OpenDesk, key: str, port: int) -> ASGIApp:
     """The application: it answers requests that name this machine, come from no other page, and bear the key."""
     names = [f"{each}:{port}" for each in ("127.0.0.1", "localhost", "[::1]")]
     allowed = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{each}" for each in names])
-    inside = make(open_desk).streamable_http_app(stateless_http=True, transport_security=allowed)
+    inside = create_server(open_desk).streamable_http_app(stateless_http=True, transport_security=allowed)
     expected = f"Bearer {key}".encode()
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:

@@ -20,7 +20,7 @@ class FileBus(InMemorySubscriptionBus):
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
         """As the bus does, with a task that looks."""
         unsubscribe = super().subscribe(listener)
-        task = asyncio.get_running_loop().create_task(self._look(listener))
+        task = asyncio.get_running_loop().create_task(self._watch_file(listener))
 
         def leave() -> None:
             task.cancel()
@@ -28,18 +28,18 @@ class FileBus(InMemorySubscriptionBus):
 
         return leave
 
-    async def _look(self, listener: Callable[[ServerEvent], None]) -> None:
+    async def _watch_file(self, listener: Callable[[ServerEvent], None]) -> None:
         path = await asyncio.to_thread(self._find)
-        before = _stamp(path)
+        before = _stat_stamp(path)
         while True:
             await asyncio.sleep(SECONDS)
-            now = _stamp(path)
+            now = _stat_stamp(path)
             if now != before:
                 before = now
                 listener(ResourceUpdated(uri=MEMORY))
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stat_stamp(path: Path) -> tuple[int, int]:
     try:
         found = path.stat()
     except OSError:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from kept.core.event import Event, Kind, Origin
+from kept.core.event import Event, EventKind, Origin
 from kept.core.memory import SUGGESTED, Actor, Memory, Status
 from kept.core.operation import Add, Pass
 from kept.core.text import normal_form
@@ -30,7 +30,7 @@ _NOTE = "an agent ran it in its shell, as its transcript shows"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Call:
+class _KeptCall:
     """A tool call that ran commands of kept's: when, which ones, and its command line with what it printed."""
 
     start: datetime
@@ -38,7 +38,7 @@ class _Call:
     verbs: frozenset[str]
     text: str
 
-    def did(self, made: Pass) -> bool:
+    def has_made(self, made: Pass) -> bool:
         if not self.start <= made.recorded_at <= self.end:
             return False
         if made.stage in self.verbs:
@@ -50,17 +50,17 @@ class _Call:
         )
 
 
-def take_back(workspace: Workspace, grown: Mapping[int, int]) -> int:
+def undo_agent_decisions(workspace: Workspace, grown: Mapping[int, int]) -> int:
     """Take back what agents decided in the threads that grew (by number, with the ordinal they grew from); what they added waits.
 
     Returns how many passes. Raises StoreError.
     """
     if workspace.settings.trust_agents:
         return 0
-    calls = tuple(each for thread, start in grown.items() for each in _calls(workspace, thread, start))
+    calls = tuple(each for thread, start in grown.items() for each in _find_kept_calls(workspace, thread, start))
     if not calls:
         return 0
-    heads = tuple(workspace.store.log.heads())
+    heads = tuple(workspace.store.log.pass_heads())
     switched = {number for each in heads for number in (*each.undoes, *each.redoes)}
     switched |= {int(each.subject) for each in heads if each.note == _NOTE and each.subject.isdigit()}  # taken back before
     near = [
@@ -71,11 +71,11 @@ def take_back(workspace: Workspace, grown: Mapping[int, int]) -> int:
         and each.id not in switched
         and any(call.start <= each.recorded_at <= call.end for call in calls)
     ]
-    found = [made for made in workspace.store.log.passes(near) if any(call.did(made) for call in calls)] if near else []
+    found = [made for made in workspace.store.log.passes(near) if any(call.has_made(made) for call in calls)] if near else []
     numbers = frozenset(each.id for each in found)
     alone = [each for each in found if not _is_decided_since(workspace, each, heads, numbers)]
     for made in alone:
-        _take_back(workspace, made)
+        _undo_agent_pass(workspace, made)
     return len(alone)
 
 
@@ -87,33 +87,37 @@ def _is_decided_since(workspace: Workspace, made: Pass, heads: Sequence[Pass], a
     return any(each.id > made.id and each.actor is Actor.PERSON and each.id not in agents for each in later)
 
 
-def _calls(workspace: Workspace, thread: int, start: int) -> Iterator[_Call]:
+def _find_kept_calls(workspace: Workspace, thread: int, start: int) -> Iterator[_KeptCall]:
     """The calls in a thread that ran commands of kept's which decide something."""
-    (known,) = workspace.store.archive.each([thread])
+    (known,) = workspace.store.archive.threads_by_id([thread])
     events = workspace.store.archive.events(thread, start, known.events)
     for number, event in enumerate(events):
-        if event.at is None or event.kind is not Kind.TOOL_CALL or not event.tool or "kept" not in event.tool.target:
+        if event.at is None or event.kind is not EventKind.TOOL_CALL or not event.tool or "kept" not in event.tool.target:
             continue
         steps = (each.text for each in steps_of(event.tool.target) if _RUNS_KEPT.fullmatch(each.program))
         verbs = frozenset(verb for text in steps for verb in _DECIDES.findall(text))
         if verbs:
-            output = _output_of(event, events[number + 1 :])
+            output = _find_output(event, events[number + 1 :])
             end = (output.at if output else None) or event.at + _UNENDED
             text = f"{event.tool.target}\n{output.text if output else ''}"
-            yield _Call(start=event.at - _SLACK, end=end + _SLACK, verbs=verbs, text=text)
+            yield _KeptCall(start=event.at - _SLACK, end=end + _SLACK, verbs=verbs, text=text)
 
 
-def _output_of(call: Event, later: Sequence[Event]) -> Event | None:
+def _find_output(call: Event, later: Sequence[Event]) -> Event | None:
     return next(
-        (each for each in later if each.kind is Kind.TOOL_OUTPUT and each.tool and call.tool and each.tool.call == call.tool.call),
+        (
+            each
+            for each in later
+            if each.kind is EventKind.TOOL_OUTPUT and each.tool and call.tool and each.tool.call == call.tool.call
+        ),
         None,
     )
 
 
-def _take_back(workspace: Workspace, made: Pass) -> None:
+def _undo_agent_pass(workspace: Workspace, made: Pass) -> None:
     log, now = workspace.store.log, workspace.clock()
     waiting = tuple(
-        replace(each, reason="held: an agent ran `kept` in its shell", value=_as_agents(each))
+        replace(each, reason="held: an agent ran `kept` in its shell", value=_to_agent_memory(each))
         for each in made.operations
         if isinstance(each, Add)
     )
@@ -129,7 +133,7 @@ def _take_back(workspace: Workspace, made: Pass) -> None:
         log.end_run(run, now, {})
 
 
-def _as_agents(added: Add) -> Memory:
+def _to_agent_memory(added: Add) -> Memory:
     return replace(
         added.value, status=Status.HELD, owned=False, pinned=False, origin=Origin.ASSISTANT, confidence=0.6, trigger=SUGGESTED
     )

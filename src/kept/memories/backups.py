@@ -6,14 +6,14 @@ An older good one never goes for a newer bad one, and nothing is ever overwritte
 from pathlib import Path
 
 from kept.core.errors import UsageError
-from kept.store.backups import add_copy, kept_copies, rotate
+from kept.store.backups import add_backup, list_backups, rotate
 from kept.store.protocol import Log
 from kept.workspace import Workspace
 
 KEEP = 7  # intact backups made by themselves; as many days of work
 
 
-def backup(workspace: Workspace, path: Path) -> Path:
+def create_backup(workspace: Workspace, path: Path) -> Path:
     """Copy the whole store as of one moment into a new file, verified. Raises UsageError where there is one already, StoreError."""
     target = path.absolute()
     if target.exists() or target.is_symlink():
@@ -21,39 +21,39 @@ def backup(workspace: Workspace, path: Path) -> Path:
             "there is a file of that name already", where=str(target), hint="a backup overwrites nothing: choose another name"
         )
     workspace.store.copy_to(target)
-    note_copy(workspace, target)
+    record_backup(workspace, target)
     return target
 
 
-def note_copy(workspace: Workspace, path: Path) -> None:
+def record_backup(workspace: Workspace, path: Path) -> None:
     """Note in the log that a copy of the store lies at a path, so that forgetting reaches it. Raises StoreError."""
     run = workspace.store.log.start_run("backup", workspace.clock())
     workspace.store.log.end_run(run, workspace.clock(), {"path": str(path)})
 
 
-def noted_copies(log: Log) -> frozenset[Path]:
+def recorded_backups(log: Log) -> frozenset[Path]:
     """The copies that a log notes, also those that are gone."""
     return frozenset(Path(str(each.report.get("path", ""))) for each in log.runs() if each.command == "backup" and each.report)
 
 
-def safeguard(workspace: Workspace) -> Path | None:
+def make_daily_backup(workspace: Workspace) -> Path | None:
     """Make the backup of the day before something changes memories, if there is none yet; prune old ones. Returns what was made.
 
     A store without memories has nothing to lose. Raises StoreError where no backup can be made.
     """
     today = workspace.clock().astimezone(workspace.zone).date().isoformat()
     place = workspace.paths.backups
-    if any(each.name.startswith(f"kept-{today}.") for each in kept_copies(place)) or not workspace.store.log.ids():
+    if any(each.name.startswith(f"kept-{today}.") for each in list_backups(place)) or not workspace.store.log.memory_ids():
         return None
-    made = add_copy(workspace.store, place, today)
+    made = add_backup(workspace.store, place, today)
     rotate(place, KEEP)
     return made
 
 
-def backups(workspace: Workspace) -> tuple[Path, ...]:
+def find_backups(workspace: Workspace) -> tuple[Path, ...]:
     """Every copy of the store that kept knows of and that is still there: made by itself, by hand, before a migration, put
     aside.
     """
     own = (*workspace.paths.backups.glob("*.db"), *(workspace.paths.state / "aside").glob("*.db*"))
-    found = (*own, *noted_copies(workspace.store.log))
+    found = (*own, *recorded_backups(workspace.store.log))
     return tuple(sorted({each for each in found if each.is_file()}))

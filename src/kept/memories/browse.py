@@ -8,11 +8,11 @@ from typing import Any
 
 from kept.core.codec import dump, json_fields
 from kept.core.event import Author, Event, Origin
-from kept.core.memory import UNDERSTOOD, USER_SCOPE, Evidence, Judged, Memory, Refused, Status
+from kept.core.memory import UNDERSTOOD, USER_SCOPE, CandidateVerdict, Evidence, Memory, Refused, Status
 from kept.core.operation import Operation, Pass
-from kept.core.times import to_text
-from kept.memories.person import revision
-from kept.profiles.profile import read_kind
+from kept.core.times import format_instant
+from kept.memories.person import memory_revision
+from kept.profiles.profile import parse_kind
 from kept.profiles.prompts import Prompt
 from kept.store.values import Run
 from kept.workspace import Workspace
@@ -31,7 +31,7 @@ WHOSE = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Filter:
+class MemoryFilter:
     """Which memories to list: those that everything here lets through.
 
     By status, category, project (part of its name), all of some ``words`` (parts of words count), origin, the span of days they
@@ -49,12 +49,12 @@ class Filter:
     pinned: bool = False
 
 
-def chosen(workspace: Workspace, memories: Sequence[Memory], which: Filter, moment: datetime) -> tuple[Memory, ...]:
+def filter_memories(workspace: Workspace, memories: Sequence[Memory], which: MemoryFilter, moment: datetime) -> tuple[Memory, ...]:
     """The memories a filter lets through, in the order of a list: by project, category, newest first."""
-    names = workspace.names()
+    names = workspace.scope_names()
     kinds = [(each.id, one.id) for each in workspace.profiles for one in each.categories]
     order = {each: number for number, each in enumerate(kinds)}
-    profile, category = read_kind(which.category)
+    profile, category = parse_kind(which.category)
     words, project = which.words.casefold().split(), which.project.lower()
 
     def fits(memory: Memory) -> bool:
@@ -66,14 +66,14 @@ def chosen(workspace: Workspace, memories: Sequence[Memory], which: Filter, mome
             and which.origin in (None, memory.origin)
             and (memory.pinned or not which.pinned)
             and _is_between(memory.last_seen, which.since, which.before)
-            and (not words or _has(memory, words))
+            and (not words or _has_words(memory, words))
         )
 
     def sort_key(memory: Memory) -> tuple[bool, str, int]:
         return (memory.scope != USER_SCOPE, memory.scope, order.get((memory.profile, memory.category), len(order)))
 
     found = sorted(filter(fits, memories), key=lambda each: each.id)
-    found.sort(key=lambda each: to_text(each.last_seen) if each.last_seen else "", reverse=True)
+    found.sort(key=lambda each: format_instant(each.last_seen) if each.last_seen else "", reverse=True)
     return tuple(sorted(found, key=sort_key))
 
 
@@ -83,13 +83,13 @@ def _is_between(seen: datetime | None, since: datetime | None, before: datetime 
     return (since is None or seen >= since) and (before is None or seen < before)
 
 
-def _has(memory: Memory, words: Sequence[str]) -> bool:
+def _has_words(memory: Memory, words: Sequence[str]) -> bool:
     text = f"{memory.id} {memory.content} {memory.subject}".casefold()
     return all(each in text for each in words)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Trace:
+class MemoryTrace:
     """Why a memory is there: its evidence, each in its conversation where the archive has it, and everything that happened to
     it.
     """
@@ -100,9 +100,9 @@ class Trace:
     models: tuple[tuple[str, str], ...] = ()
 
 
-def trace(workspace: Workspace, memory: Memory, *, context: int = 1) -> Trace:
+def trace_memory(workspace: Workspace, memory: Memory, *, context: int = 1) -> MemoryTrace:
     """The trace of a memory, each piece of evidence with ``context`` events of its conversation before and after."""
-    evidence = tuple((each, workspace.store.archive.around(each.event, context, context)) for each in memory.evidence)
+    evidence = tuple((each, workspace.store.archive.events_around(each.event, context, context)) for each in memory.evidence)
     rests = set(memory.candidates)
     proposed = [
         each
@@ -115,11 +115,11 @@ def trace(workspace: Workspace, memory: Memory, *, context: int = 1) -> Trace:
         {each.id: each.note for each in workspace.store.log.passes(only=[each.pass_id for each in proposed])} if proposed else {}
     )
     models = dict.fromkeys((notes[each.pass_id], each.judged.candidate.reasoning) for each in proposed)
-    return Trace(memory=memory, evidence=evidence, history=workspace.store.log.operations_on(memory.id), models=tuple(models))
+    return MemoryTrace(memory=memory, evidence=evidence, history=workspace.store.log.operations_on(memory.id), models=tuple(models))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class State:
+class StoreStatus:
     """How things stand.
 
     ``shelved`` counts the active memories of profiles that are not at work, which no output shows. ``prompts`` are in force for the
@@ -138,34 +138,34 @@ class State:
     unheard: int = 0
 
 
-def state(workspace: Workspace) -> State:
+def load_status(workspace: Workspace) -> StoreStatus:
     """How things stand: memories by status and category, what was read, the last runs, what is written where."""
     statuses, categories, shelved = Counter[Status](), Counter[str](), Counter[str]()
     at_work = {each.id for each in workspace.profiles}
-    for (status, profile, category), count in workspace.store.log.census(workspace.clock()).items():
+    for (status, profile, category), count in workspace.store.log.count_memories(workspace.clock()).items():
         statuses[status] += count
         categories[category] += count if status is Status.ACTIVE else 0
         shelved[profile] += count if status is Status.ACTIVE and profile not in at_work else 0
-    return State(
+    return StoreStatus(
         statuses=statuses,
         categories=+categories,
         shelved=+shelved,
         files=sum(1 for _ in workspace.store.archive.files()),
-        undated=workspace.store.archive.undated(),
+        undated=workspace.store.archive.count_undated_events(),
         last_runs=workspace.store.log.runs(5),
         unread=sum(1 for _ in workspace.store.archive.threads(pending=True)),
         outputs=tuple(workspace.store.outputs()),
-        prompts=tuple(workspace.prompt(each) for each in workspace.profiles),
-        unheard=len(workspace.store.archive.unheard()) if workspace.llm is not None else 0,
+        prompts=tuple(workspace.extraction_prompt(each) for each in workspace.profiles),
+        unheard=len(workspace.store.archive.list_threads_pending_llm()) if workspace.llm is not None else 0,
     )
 
 
-def refused(workspace: Workspace) -> tuple[Judged, ...]:
+def refused_candidates(workspace: Workspace) -> tuple[CandidateVerdict, ...]:
     """Every candidate that was refused, with the reason. Of one that says what was forgotten there is nothing to show."""
     return tuple(each.judged for each in workspace.store.log.refused() if each.judged.candidate.content)
 
 
-def exported(workspace: Workspace, memory: Memory, moment: datetime | None = None) -> dict[str, Any]:
+def to_export(workspace: Workspace, memory: Memory, moment: datetime | None = None) -> dict[str, Any]:
     """A memory in the form of ``kept export``, its status as of a moment (now): no field is left out, whatever its value."""
     same = (
         "id",
@@ -191,10 +191,10 @@ def exported(workspace: Workspace, memory: Memory, moment: datetime | None = Non
         "superseded_by": memory.superseded_by or None,
         "resolved_by": memory.resolved_by or None,
         "forgotten": not memory.content,
-        "revision": revision(memory),
+        "revision": memory_revision(memory),
     }
 
 
-def plain(value: object) -> Any:
+def to_json_value(value: object) -> Any:
     """Any value of the model as JSON, for ``--json``."""
     return dump(value)

@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.errors import UsageError
 from kept.core.event import Origin
-from kept.core.fingerprint import recognised
+from kept.core.fingerprint import is_known_statement
 from kept.core.memory import CLIENT_MEMORY, USER_SCOPE, Actor, Evidence, Memory, Status
 from kept.core.operation import Add
-from kept.core.project import root_of
+from kept.core.project import project_root
 from kept.core.text import normal_form
-from kept.memories.foreign import Note, notes
-from kept.memories.person import usable
+from kept.memories.foreign import ForeignNote, read_tool_notes
+from kept.memories.person import clean_memory_text
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
@@ -29,33 +29,33 @@ CONFIDENCE = 0.6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Placed:
+class ScopedNote:
     """A note of another tool's with the category and the scope it belongs to."""
 
-    note: Note
+    note: ForeignNote
     category: str
     scope: str
 
 
-def placed(workspace: Workspace, tools: Sequence[str]) -> Iterator[Placed]:
+def load_scoped_notes(workspace: Workspace, tools: Sequence[str]) -> Iterator[ScopedNote]:
     """The notes of these tools, each with its category and scope."""
-    folders = tuple(dict.fromkeys(Path(root_of(project)) for _, project in _folders(workspace)))
-    return place(workspace, notes(workspace.paths.root, folders, tools))
+    folders = tuple(dict.fromkeys(Path(project_root(project)) for _, project in _transcript_folders(workspace)))
+    return assign_scopes(workspace, read_tool_notes(workspace.paths.root, folders, tools))
 
 
-def place(workspace: Workspace, found: Iterable[Note]) -> Iterator[Placed]:
+def assign_scopes(workspace: Workspace, found: Iterable[ForeignNote]) -> Iterator[ScopedNote]:
     """Notes, each with its category and scope."""
-    beside = dict(reversed(_folders(workspace)))
+    beside = dict(reversed(_transcript_folders(workspace)))
     for note in found:
-        yield Placed(note=note, category=_category(workspace, note.kind), scope=_scope_of_note(workspace, note, beside))
+        yield ScopedNote(note=note, category=_category_of_kind(workspace, note.kind), scope=_scope_of_note(workspace, note, beside))
 
 
-def _folders(workspace: Workspace) -> list[tuple[str, str]]:
+def _transcript_folders(workspace: Workspace) -> list[tuple[str, str]]:
     """The folder of each transcript, and the project it is about."""
     return [(str(Path(thread.path).parent), thread.project) for thread in workspace.store.archive.threads() if thread.project]
 
 
-def take_up_notes(workspace: Workspace, run: Callable[[], int]) -> int:
+def import_client_notes(workspace: Workspace, run: Callable[[], int]) -> int:
     """Take up what is new in the notes of the tools that the settings name, in one pass. Returns how many notes; raises
     StoreError.
     """
@@ -63,13 +63,13 @@ def take_up_notes(workspace: Workspace, run: Callable[[], int]) -> int:
         return 0
     known = workspace.store.log.memories()
     taken = {memory.id for memory in known} | {(memory.scope, normal_form(memory.content)) for memory in known if memory.content}
-    forgotten, key = workspace.store.log.forgotten(), workspace.store.key("forget")
+    forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
     additions: list[Add] = []
-    for each in placed(workspace, workspace.settings.client_memory):
+    for each in load_scoped_notes(workspace, workspace.settings.client_memory):
         memory = _memory_of_note(workspace, each)
         if memory is None or taken & {memory.id, (memory.scope, normal_form(memory.content))}:
             continue
-        if not (forgotten and recognised(memory.content, forgotten, key)):
+        if not (forgotten and is_known_statement(memory.content, forgotten, key)):
             taken |= {memory.id, (memory.scope, normal_form(memory.content))}
             additions.append(Add(memory=memory.id, at=each.note.at, reason=f"held: remembered by {each.note.tool}", value=memory))
     if additions:
@@ -85,22 +85,22 @@ def take_up_notes(workspace: Workspace, run: Callable[[], int]) -> int:
     return len(additions)
 
 
-def injected(workspace: Workspace) -> Mapping[str, frozenset[tuple[str, str]]]:
+def notes_shown_by_clients(workspace: Workspace) -> Mapping[str, frozenset[tuple[str, str]]]:
     """What clients put before their own sessions anyway, by tool: scopes and normal forms of the notes that runs take up.
 
     What Claude Code knows of the person stands in the memory of one project, so other projects still need it.
     """
     found: dict[str, set[tuple[str, str]]] = {}
-    for each in placed(workspace, workspace.settings.client_memory) if workspace.settings.client_memory else ():
+    for each in load_scoped_notes(workspace, workspace.settings.client_memory) if workspace.settings.client_memory else ():
         if each.scope != USER_SCOPE or each.note.tool != "claude":
             found.setdefault(each.note.tool, set()).add((each.scope, normal_form(each.note.text)))
     return {tool: frozenset(forms) for tool, forms in found.items()}
 
 
-def _memory_of_note(workspace: Workspace, placed_note: Placed) -> Memory | None:
+def _memory_of_note(workspace: Workspace, placed_note: ScopedNote) -> Memory | None:
     note = placed_note.note
     try:
-        content = usable(workspace, note.text)
+        content = clean_memory_text(workspace, note.text)
     except UsageError:
         return None
     evidence = Evidence(
@@ -117,18 +117,18 @@ def _memory_of_note(workspace: Workspace, placed_note: Placed) -> Memory | None:
         origin=Origin.ASSISTANT,
         first_seen=note.at,
         last_seen=note.at,
-        artifacts=artifacts(content),
+        artifacts=find_artifacts(content),
         evidence=(evidence,),
         trigger=CLIENT_MEMORY,
     )
 
 
-def _category(workspace: Workspace, kind: str) -> str:
+def _category_of_kind(workspace: Workspace, kind: str) -> str:
     wanted = (each for each in (kind, _KINDS.get(kind, ""), "project_fact") if workspace.profile.category(each))
     return next(wanted, workspace.profile.categories[0].id)
 
 
-def _scope_of_note(workspace: Workspace, note: Note, beside: Mapping[str, str]) -> str:
+def _scope_of_note(workspace: Workspace, note: ForeignNote, beside: Mapping[str, str]) -> str:
     if note.kind == "user":
         return USER_SCOPE
     if note.folder:
@@ -138,4 +138,4 @@ def _scope_of_note(workspace: Workspace, note: Note, beside: Mapping[str, str]) 
     return USER_SCOPE
 
 
-__all__ = ["CONFIDENCE", "Placed", "injected", "place", "placed", "take_up_notes"]
+__all__ = ["CONFIDENCE", "ScopedNote", "assign_scopes", "import_client_notes", "load_scoped_notes", "notes_shown_by_clients"]

@@ -15,10 +15,10 @@ from kept.core.errors import ConfigError, StaleError, TerminalOnlyError, UsageEr
 from kept.core.redact.check import refuse_secrets
 from kept.local import files, settings
 from kept.local.settings import writing
-from kept.local.settings.feeds import Feed
-from kept.local.settings.roots import Root
+from kept.local.settings.feeds import FeedSettings
+from kept.local.settings.roots import SourceRoot
 from kept.paths import Paths
-from kept.profiles.profile import Use
+from kept.profiles.profile import ProfileRule
 
 _KINDS = {bool: "switch", int: "whole number", float: "number", str: "text", tuple: "list"}
 
@@ -45,56 +45,56 @@ class Setting:
 
 def show_settings(home: Paths) -> dict[str, Any]:
     """Every setting with its value, by name. Raises ConfigError."""
-    return {name: _jsonable(value) for name, value in settings.values(settings.load_settings(home.settings)).items()}
+    return {name: _to_json_value(value) for name, value in settings.flatten_settings(settings.load_settings(home.settings)).items()}
 
 
-def listed(home: Paths) -> tuple[Setting, ...]:
+def describe_settings(home: Paths) -> tuple[Setting, ...]:
     """Every setting, in groups. Raises ConfigError."""
-    values, usual = show_settings(home), settings.values(settings.Settings())
-    given = settings.given(home.settings)
+    values, usual = show_settings(home), settings.flatten_settings(settings.Settings())
+    given = settings.configured_names(home.settings)
     return tuple(
         Setting(
             name=name,
             group=title,
             meaning=meaning,
             kind=_setting_kind(name, usual[name]),
-            default=_jsonable(usual[name]),
+            default=_to_json_value(usual[name]),
             value=values[name],
             choices=settings.CHOICES.get(name, ()),
             given=name in given,
             terminal_only=name in settings.TERMINAL_ONLY,
-            revision=_revision(name, values[name]),
+            revision=_setting_revision(name, values[name]),
         )
-        for _, title, own in settings.meanings()
+        for _, title, own in settings.load_meanings()
         for name, meaning in own.items()
     )
 
 
-def groups() -> tuple[tuple[str, str], ...]:
+def setting_groups() -> tuple[tuple[str, str], ...]:
     """The groups of settings: their ids and titles, in their order."""
-    return tuple((number, title) for number, title, _ in settings.meanings())
+    return tuple((number, title) for number, title, _ in settings.load_meanings())
 
 
-def kind(name: str) -> str:
+def setting_kind(name: str) -> str:
     """Of which kind a setting is, also where the file cannot be read. Raises ConfigError for an unknown one."""
-    usual = settings.values(settings.Settings())
+    usual = settings.flatten_settings(settings.Settings())
     if name not in usual:
-        raise settings.unknown_setting(name, usual)
+        raise settings.unknown_setting_error(name, usual)
     return _setting_kind(name, usual[name])
 
 
-def setting(home: Paths, name: str) -> Any:
+def load_setting(home: Paths, name: str) -> Any:
     """One setting. Raises ConfigError for an unknown one."""
     values = show_settings(home)
     if name not in values:
-        raise settings.unknown_setting(name, values)
+        raise settings.unknown_setting_error(name, values)
     return values[name]
 
 
 def describe_setting(home: Paths, name: str) -> Setting:
     """One setting with all there is to say of it. Raises ConfigError for an unknown one."""
-    setting(home, name)
-    return next(each for each in listed(home) if each.name == name)
+    load_setting(home, name)
+    return next(each for each in describe_settings(home) if each.name == name)
 
 
 def change_setting(home: Paths, name: str, value: str | Sequence[str], *, if_match: str = "", remote: bool = False) -> Any:
@@ -104,22 +104,22 @@ def change_setting(home: Paths, name: str, value: str | Sequence[str], *, if_mat
     """
     if remote:
         _refuse_terminal_only(name)
-    before = files.read(home.settings)
+    before = files.read_file(home.settings)
     if if_match:
-        _expect(if_match, _revision(name, setting(home, name)), name)
-    _write_settings(home, writing.write(home.settings, name, value), before, remote=remote)
-    return setting(home, name)
+        _check_revision(if_match, _setting_revision(name, load_setting(home, name)), name)
+    _write_settings(home, writing.edit_setting_text(home.settings, name, value), before, remote=remote)
+    return load_setting(home, name)
 
 
-def include(home: Paths, name: str, item: str, *, there: bool, remote: bool = False) -> tuple[str, ...]:
+def include_item(home: Paths, name: str, item: str, *, there: bool, remote: bool = False) -> tuple[str, ...]:
     """Put an item into a setting that is a list, or take it out. Returns the list. Raises ConfigError, ChangedError, UsageError."""
-    before = tuple(setting(home, name))
+    before = tuple(load_setting(home, name))
     if there == (item in before):
         raise UsageError(f"{item!r} is {'already' if there else 'not'} among {name}", hint=f"kept config get {name}")
     return tuple(change_setting(home, name, (*before, item) if there else [each for each in before if each != item], remote=remote))
 
 
-def append(
+def save_table_item(
     home: Paths, table: str, item: Mapping[str, Any], *, number: int | None = None, if_match: str = "", remote: bool = False
 ) -> Any:
     """Add an item to a list of tables (``use``, ``feed``), or put it in the place of that ``number`` (from 0); return all of them.
@@ -128,87 +128,87 @@ def append(
     """
     if remote:
         _refuse_terminal_only(table)
-    before = files.read(home.settings)
+    before = files.read_file(home.settings)
     if if_match:
-        _expect(if_match, _revision(table, setting(home, table)), table)
+        _check_revision(if_match, _setting_revision(table, load_setting(home, table)), table)
     _write_settings(
         home,
-        writing.write_item(home.settings, table, {name: value for name, value in item.items() if value}, number=number),
+        writing.edit_item_text(home.settings, table, {name: value for name, value in item.items() if value}, number=number),
         before,
         remote=remote,
     )
-    return setting(home, table)
+    return load_setting(home, table)
 
 
-def drop(home: Paths, table: str, number: int, *, if_match: str = "", remote: bool = False) -> Any:
+def remove_table_item(home: Paths, table: str, number: int, *, if_match: str = "", remote: bool = False) -> Any:
     """Take an item (from 0) out of a list of tables and return what is left. Raises ConfigError, ChangedError, StaleError."""
     if remote:
         _refuse_terminal_only(table)
-    before = files.read(home.settings)
+    before = files.read_file(home.settings)
     if if_match:
-        _expect(if_match, _revision(table, setting(home, table)), table)
-    _write_settings(home, writing.write_item(home.settings, table, None, number=number), before, remote=remote)
-    return setting(home, table)
+        _check_revision(if_match, _setting_revision(table, load_setting(home, table)), table)
+    _write_settings(home, writing.edit_item_text(home.settings, table, None, number=number), before, remote=remote)
+    return load_setting(home, table)
 
 
 def map_projects(home: Paths, changes: Mapping[str, str]) -> None:
     """Say which directories are the same project as others (or, with an empty one, no longer). Raises ConfigError, ChangedError."""
-    before = files.read(home.settings)
-    _write_settings(home, writing.write_projects(home.settings, changes), before, remote=False)
+    before = files.read_file(home.settings)
+    _write_settings(home, writing.edit_projects_text(home.settings, changes), before, remote=False)
 
 
-def text(home: Paths) -> tuple[str, str]:
+def load_settings_text(home: Paths) -> tuple[str, str]:
     """The settings file as it is, and its revision. Raises KeptError where it cannot be read."""
-    content = files.read(home.settings)
+    content = files.read_file(home.settings)
     return content.data.decode("utf-8", "replace"), _file_revision(content.data)
 
 
-def rewrite(home: Paths, new: str, *, if_match: str = "", remote: bool = False) -> None:
+def rewrite_settings(home: Paths, new: str, *, if_match: str = "", remote: bool = False) -> None:
     """Write the settings file anew. Raises ConfigError for what would be no settings, StaleError, ChangedError."""
-    before = files.read(home.settings)
-    _expect(if_match, _file_revision(before.data), "the settings file")
+    before = files.read_file(home.settings)
+    _check_revision(if_match, _file_revision(before.data), "the settings file")
     _write_settings(home, new, before, remote=remote)
 
 
-def _write_settings(home: Paths, new: str, before: files.Content, *, remote: bool) -> None:
+def _write_settings(home: Paths, new: str, before: files.FileContent, *, remote: bool) -> None:
     """Write the file, where every profile that it newly names is there: with one that is not, nothing else would open any more."""
     data, where = new.encode("utf-8", "replace"), str(home.settings)
     hint = "name the environment variable that holds it (llm.key_env); nothing was changed"
     refuse_secrets(new, before=before.data.decode("utf-8", "replace"), where=where, hint=hint)
-    old, asked = settings.Settings(), settings.parse(data, where)
+    old, asked = settings.Settings(), settings.parse_settings(data, where)
     known: tuple[str, ...] = ()
     with suppress(ConfigError):
-        old = settings.parse(before.data, where)
-        known = _profiles(old)
+        old = settings.parse_settings(before.data, where)
+        known = _named_profiles(old)
     if remote:
-        before_values, after_values = settings.values(old), settings.values(asked)
+        before_values, after_values = settings.flatten_settings(old), settings.flatten_settings(asked)
         for name in sorted(settings.TERMINAL_ONLY):
             if after_values[name] != before_values[name]:
                 _refuse_terminal_only(name)
-    for name in _profiles(asked):
+    for name in _named_profiles(asked):
         if name not in known:
-            profiles.profile(name, home.config / "profiles")
-    files.write(home.settings, data, expect=before.stamp, root=home.root)
+            profiles.load_profile(name, home.config / "profiles")
+    files.write_if_unchanged(home.settings, data, expect=before.stamp, root=home.root)
 
 
 def _refuse_terminal_only(name: str) -> None:
     """Raise TerminalOnlyError for a setting that names a program, a server or a path, or says whose words are trusted."""
     if name in settings.TERMINAL_ONLY:
-        way = f"edit `{name}` in the settings file" if kind(name) == "table" else f"kept config set {name} VALUE"
+        way = f"edit `{name}` in the settings file" if setting_kind(name) == "table" else f"kept config set {name} VALUE"
         reason = f"{name} names a program, a server or a path, or says whom to trust"
         raise TerminalOnlyError(reason, where=name, hint=f"change it on the terminal: {way}")
 
 
-def _profiles(body: settings.Settings) -> tuple[str, ...]:
+def _named_profiles(body: settings.Settings) -> tuple[str, ...]:
     return (body.profile, *body.profiles, *(each.profile for each in body.use))
 
 
-def _expect(seen: str, now: str, what: str) -> None:
+def _check_revision(seen: str, now: str, what: str) -> None:
     if seen not in ("", now):
         raise StaleError(f"{what} was changed meanwhile", hint="nothing was changed; look, then say again")
 
 
-def _revision(name: str, value: Any) -> str:
+def _setting_revision(name: str, value: Any) -> str:
     return digest(name, repr(value), size=6)
 
 
@@ -220,7 +220,7 @@ def _setting_kind(name: str, usual: Any) -> str:
     return "table" if name in ("projects", "use", "feed", "root") else _KINDS[type(usual)]
 
 
-def _jsonable(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_jsonable(each) for each in value]
-    return dump(value) if isinstance(value, Use | Feed | Root) else value
+        return [_to_json_value(each) for each in value]
+    return dump(value) if isinstance(value, ProfileRule | FeedSettings | SourceRoot) else value

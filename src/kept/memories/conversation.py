@@ -8,7 +8,7 @@ from kept.store.values import Thread
 from kept.workspace import Workspace
 
 
-def conversation(workspace: Workspace, session: str) -> tuple[tuple[Thread, tuple[Event, ...]], ...]:
+def load_conversation(workspace: Workspace, session: str) -> tuple[tuple[Thread, tuple[Event, ...]], ...]:
     """The archived turns of a session (or an unambiguous beginning of its id), once whatever the number of its copies.
 
     Raises UsageError where there is none, or more than one.

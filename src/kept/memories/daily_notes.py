@@ -8,41 +8,41 @@ from datetime import date
 from kept.core.document import DAY_LINE, Edits
 from kept.core.errors import UsageError
 from kept.core.operation import Reword
-from kept.core.summary import Form, Part, Passage
-from kept.days.day_notes import key_of, noted_on
-from kept.days.llm_summaries import pages
-from kept.days.own_lines import reword
-from kept.memories.person import usable
+from kept.core.summary import Passage, PassageForm, SummaryPart
+from kept.days.day_notes import bullet_key, notes_of_day
+from kept.days.llm_summaries import load_day_summaries
+from kept.days.own_lines import reword_line
+from kept.memories.person import clean_memory_text
 from kept.workspace import Workspace
 
 
 def reword_lines(workspace: Workspace, day: date, edits: Edits) -> Iterator[Reword]:
     """The operations of what a person made of a day's lines: other words, or none. Raises StoreError."""
-    own = {each.id: each.text for each in workspace.store.days.written(day, day) if each.form is Form.OWN}
+    own = {each.id: each.text for each in workspace.store.days.passages_of_days(day, day) if each.form is PassageForm.OWN}
     made = {**edits.revised, **dict.fromkeys(edits.removed, "")}
     for key, words in made.items():
         line = _find_line(workspace, day, key.removeprefix(DAY_LINE)) if key.startswith(DAY_LINE) else None
         if line is not None:
-            if line.form is Form.OWN and workspace.store.log.operations_on(line.id):
+            if line.form is PassageForm.OWN and workspace.store.log.operations_on(line.id):
                 line = replace(line, text="")  # the log has these words already
             with suppress(UsageError):
-                operation = reword(line, usable(workspace, words) if words else "", workspace.clock())
+                operation = reword_line(line, clean_memory_text(workspace, words) if words else "", workspace.clock())
                 if own.get(operation.memory) != operation.content:
                     yield operation
 
 
 def _find_line(workspace: Workspace, day: date, key: str) -> Passage | None:
     """The line of a day that is known by a key: of the daybook, or of what was worked on."""
-    page = pages(workspace, day, day).get(day)
+    page = load_day_summaries(workspace, day, day).get(day)
     known = {each.id: each for lines in (page.lines.values() if page else ()) for each in lines}
     if key in known:
         return known[key]
-    for noted, bullet in noted_on(workspace, day):
-        if key_of(bullet) == key:
+    for noted, bullet in notes_of_day(workspace, day):
+        if bullet_key(bullet) == key:
             return Passage(
                 id=bullet.source,
-                form=Form.LINE,
-                kind="questions" if bullet.part is Part.OPEN else "solutions",
+                form=PassageForm.LINE,
+                kind="questions" if bullet.part is SummaryPart.OPEN else "solutions",
                 text=bullet.text,
                 at=noted.note.at,
                 events=(noted.note.event,),

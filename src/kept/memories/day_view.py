@@ -5,14 +5,14 @@ from datetime import date
 
 from kept.core.memory import Memory, Status
 from kept.core.summary import Summary
-from kept.days.coverage_report import Covered, cover
-from kept.days.day_notes import summary
-from kept.store.values import Sitting
+from kept.days.coverage_report import CoverageReport, report_coverage
+from kept.days.day_notes import build_summary
+from kept.store.values import SessionActivity
 from kept.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Day:
+class DayView:
     """What a day was, or the days from ``day`` to ``last``: sessions with events on it, what was worked on, the memories learnt or
     confirmed on it, and what they cover of its topics.
     """
@@ -20,16 +20,16 @@ class Day:
     day: date
     last: date
     summary: Summary
-    sittings: tuple[Sitting, ...]
+    sittings: tuple[SessionActivity, ...]
     learnt: tuple[Memory, ...]
     confirmed: tuple[Memory, ...]
-    covered: Covered
+    covered: CoverageReport
 
 
-def day(workspace: Workspace, which: date, last: date | None = None) -> Day:
+def load_day_view(workspace: Workspace, which: date, last: date | None = None) -> DayView:
     """A local day, by the events' own times; or the days from it to ``last``."""
     last = last or which
-    start, stop = workspace.span(which)[0], workspace.span(last)[1]
+    start, stop = workspace.day_bounds(which)[0], workspace.day_bounds(last)[1]
     active = [each for each in workspace.store.log.memories_between(start, stop) if each.status is Status.ACTIVE]
     learnt = tuple(each for each in active if each.first_seen is not None and start <= each.first_seen < stop)
     confirmed = tuple(
@@ -40,11 +40,11 @@ def day(workspace: Workspace, which: date, last: date | None = None) -> Day:
     sittings = workspace.store.archive.sittings(start, stop)
     told = {(each.source, each.path, each.session) for each in sittings}
     threads = [each for each in workspace.store.archive.threads() if (each.source, each.path, each.session) in told]
-    covered = cover(workspace, threads, (start, stop))
-    found = summary(workspace, which, last)
-    return Day(day=which, last=last, summary=found, sittings=sittings, learnt=learnt, confirmed=confirmed, covered=covered)
+    covered = report_coverage(workspace, threads, (start, stop))
+    found = build_summary(workspace, which, last)
+    return DayView(day=which, last=last, summary=found, sittings=sittings, learnt=learnt, confirmed=confirmed, covered=covered)
 
 
-def days(workspace: Workspace) -> tuple[date, ...]:
+def list_active_days(workspace: Workspace) -> tuple[date, ...]:
     """Every local day on which something happened."""
-    return tuple(dict.fromkeys(minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.minutes()))
+    return tuple(dict.fromkeys(minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.active_minutes()))

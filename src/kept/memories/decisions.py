@@ -9,12 +9,12 @@ from kept.workspace import Workspace
 def find_decidable(workspace: Workspace, number: str) -> Memory:
     """The memory of an id; else the proposal of that id, or the memory it became. Raises MissingError."""
     try:
-        return person.find(workspace, number)
+        return person.find_memory(workspace, number)
     except MissingError as missing:
         try:
-            return waiting.find_waiting(workspace, number)
+            return waiting.find_pending_wish(workspace, number)
         except MissingError:
-            became = workspace.store.log.memory(person.number_of_admitted(number))
+            became = workspace.store.log.memory(person.accepted_memory_id(number))
             if became is None:
                 raise missing from None
             return became
@@ -26,8 +26,8 @@ def approve(workspace: Workspace, number: str, *, content: str = "", category: s
         memory = find_decidable(workspace, number)
         words, kind = content or memory.content, category or memory.category
         if not _is_stored(workspace, memory):
-            _check(memory, if_match)
-            memory, if_match = person.admit(workspace, memory.id), ""
+            _check_revision(memory, if_match)
+            memory, if_match = person.accept_refused(workspace, memory.id), ""
         if (words, kind) != (memory.content, memory.category):
             memory = person.edit(workspace, memory.id, words, category=kind, if_match=if_match)
             if_match = ""
@@ -40,14 +40,14 @@ def reject(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
         memory = find_decidable(workspace, number)
         if _is_stored(workspace, memory):
             return person.reject(workspace, memory.id, if_match=if_match)
-        _check(memory, if_match)
-        return person.dismiss(workspace, memory.id)
+        _check_revision(memory, if_match)
+        return person.reject_refused(workspace, memory.id)
 
 
 def _is_stored(workspace: Workspace, memory: Memory) -> bool:
     return workspace.store.log.memory(memory.id) is not None
 
 
-def _check(memory: Memory, if_match: str) -> None:
-    if if_match not in ("", person.revision(memory)):
+def _check_revision(memory: Memory, if_match: str) -> None:
+    if if_match not in ("", person.memory_revision(memory)):
         raise StaleError("this was changed meanwhile", where=memory.id, hint="nothing was changed; look, then say again")

@@ -11,9 +11,9 @@ from kept.core.memory import Memory, Status
 Change = tuple[str, str]  # "same", "ins" or "del", and the words
 
 
-def changed_words(before: str, after: str) -> tuple[Change, ...]:
+def diff_words(before: str, after: str) -> tuple[Change, ...]:
     """The words of both texts in order: those that stayed, went and came. What went stands before what came in its place."""
-    old, new = _pieces(before), _pieces(after)
+    old, new = _split_words(before), _split_words(after)
     found: list[Change] = []
     for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
@@ -23,7 +23,7 @@ def changed_words(before: str, after: str) -> tuple[Change, ...]:
     return tuple(found)
 
 
-def _pieces(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     """Words and what stands between them, so that joined they are the text."""
     return list(_split_runs(text))
 
@@ -33,7 +33,7 @@ def _split_runs(text: str) -> Iterator[str]:
         yield "".join(run)
 
 
-class What(StrEnum):
+class DifferenceKind(StrEnum):
     """What became of a memory, the most important first."""
 
     ENTERED = "entered"
@@ -46,15 +46,15 @@ class What(StrEnum):
     CONFIRMED = "seen again"
 
 
-_ORDER = {each: number for number, each in enumerate(What)}
+_ORDER = {each: number for number, each in enumerate(DifferenceKind)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Difference:
+class MemoryDifference:
     """One memory before and after (None: not there)."""
 
     id: str
-    what: What
+    what: DifferenceKind
     before: Memory | None
     after: Memory | None
 
@@ -68,7 +68,7 @@ class Difference:
     def words(self) -> tuple[Change, ...]:
         """The words that changed among those that stayed; nothing where none did."""
         old, new = (each.content if each is not None else "" for each in (self.before, self.after))
-        return changed_words(old, new) if old and new and old != new else ()
+        return diff_words(old, new) if old and new and old != new else ()
 
     @property
     def why(self) -> str:
@@ -76,43 +76,44 @@ class Difference:
         before, after = self.before, self.after
         if after is None:
             return "taken back"
-        if self.what is What.MARKED:
+        if self.what is DifferenceKind.MARKED:
             return "pinned" if after.pinned else "no longer pinned"
-        if self.what is What.MOVED:
+        if self.what is DifferenceKind.MOVED:
             return f"{before.category if before else ''} → {after.category}" if before and before.category != after.category else ""
-        if self.what is What.LEFT:
+        if self.what is DifferenceKind.LEFT:
             return (
                 after.reason
                 if after.reason.startswith(after.status.value)
                 else f"{after.status.value}: {after.reason}".rstrip(": ")
             )
-        told = after.reason if self.what in (What.HELD, What.DECLINED) or before is None else ""
+        told = after.reason if self.what in (DifferenceKind.HELD, DifferenceKind.DECLINED) or before is None else ""
         return "" if told == "accepted" else told
 
 
-def differences(changed: Mapping[str, tuple[Memory | None, Memory | None]]) -> tuple[Difference, ...]:
+def list_differences(changed: Mapping[str, tuple[Memory | None, Memory | None]]) -> tuple[MemoryDifference, ...]:
     """What became of each memory, the most important first."""
     found = [
-        Difference(id=number, what=_what(before, after), before=before, after=after) for number, (before, after) in changed.items()
+        MemoryDifference(id=number, what=_difference_kind(before, after), before=before, after=after)
+        for number, (before, after) in changed.items()
     ]
     return tuple(sorted(found, key=lambda each: (_ORDER[each.what], each.id)))
 
 
-def _what(before: Memory | None, after: Memory | None) -> What:
+def _difference_kind(before: Memory | None, after: Memory | None) -> DifferenceKind:
     had, has = (each.status if each is not None else None for each in (before, after))
     match had, has:
         case _, Status.ACTIVE if had is not Status.ACTIVE:
-            return What.ENTERED
+            return DifferenceKind.ENTERED
         case Status.ACTIVE, _ if has is not Status.ACTIVE:
-            return What.LEFT
+            return DifferenceKind.LEFT
         case _, Status.HELD if had is not Status.HELD:
-            return What.HELD
+            return DifferenceKind.HELD
         case _ if had != has:
-            return What.DECLINED
+            return DifferenceKind.DECLINED
     assert before is not None
     assert after is not None
     if before.content != after.content:
-        return What.CHANGED
+        return DifferenceKind.CHANGED
     if (before.category, before.scope) != (after.category, after.scope):
-        return What.MOVED
-    return What.MARKED if before.pinned != after.pinned else What.CONFIRMED
+        return DifferenceKind.MOVED
+    return DifferenceKind.MARKED if before.pinned != after.pinned else DifferenceKind.CONFIRMED

@@ -34,7 +34,7 @@ _LINKED = re2.compile(r"^\[[^\]]*\]\([^)]*\.md\)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Note:
+class ForeignNote:
     """One note of another tool's: its words, what kind the tool says it is (empty: it does not), the file, and when it is of
     (of a text file, when that was changed; None: nothing tells).
 
@@ -50,49 +50,54 @@ class Note:
     folder: str = ""
 
 
-def notes(home: Path, projects: Sequence[Path], tools: Sequence[str] = TOOLS) -> Iterator[Note]:
+def read_tool_notes(home: Path, projects: Sequence[Path], tools: Sequence[str] = TOOLS) -> Iterator[ForeignNote]:
     """The notes of these tools below a home, and in the instructions of these projects. What cannot be read tells nothing."""
-    found = {"claude": _claude(home), "codex": _codex(home), "gemini": _gemini(home), "blocks": _blocks(home, projects)}
+    found = {
+        "claude": _claude_notes(home),
+        "codex": _codex_notes(home),
+        "gemini": _gemini_notes(home),
+        "blocks": _block_notes(home, projects),
+    }
     for tool in tools:
         yield from islice(found[tool], _NOTES)
 
 
-def _claude(home: Path) -> Iterator[Note]:
+def _claude_notes(home: Path) -> Iterator[ForeignNote]:
     for path in islice(sorted((home / ".claude" / "projects").glob("*/memory/*.md")), _FILES):
         yield from markdown_notes("claude", path, beside=str(path.parents[1]))
 
 
-def _codex(home: Path) -> Iterator[Note]:
+def _codex_notes(home: Path) -> Iterator[ForeignNote]:
     for path in islice(sorted((home / ".codex" / "memories").glob("*.md")), _FILES):
         yield from markdown_notes("codex", path)
 
 
-def _gemini(home: Path) -> Iterator[Note]:
+def _gemini_notes(home: Path) -> Iterator[ForeignNote]:
     path = home / ".gemini" / "GEMINI.md"
     inside = False
     for line in _read_lines(path):
         if line.startswith("#"):
             inside = line.strip().lower() == _ADDED
-        elif inside and (text := _bullet(line)):
+        elif inside and (text := _bullet_text(line)):
             yield _note_of_file("gemini", path, text)
 
 
-def _blocks(home: Path, projects: Sequence[Path]) -> Iterator[Note]:
+def _block_notes(home: Path, projects: Sequence[Path]) -> Iterator[ForeignNote]:
     """The lines of every block that another tool marked as its own."""
     places = [(home / each, "") for each in _HOMES] + [(folder / name, str(folder)) for folder in projects for name in INSTRUCTIONS]
     for path, folder in places:
         name = ""
         for line in _read_lines(path):
-            opened = _opened(line)
+            opened = _parse_block_owner(line)
             if name and not opened and line.lstrip().startswith(("<!--", "</")):
                 name = ""
-            elif name and (text := _bullet(line)):
+            elif name and (text := _bullet_text(line)):
                 yield _note_of_file(name, path, text, folder=folder)
             elif opened and opened != "kept":
                 name = opened
 
 
-def _opened(line: str) -> str:
+def _parse_block_owner(line: str) -> str:
     found = _COMMENT.match(line) or _TAG.match(line)
     if not found:
         return ""
@@ -100,26 +105,26 @@ def _opened(line: str) -> str:
     return str(groups.get("name") or groups.get("other") or "")
 
 
-def markdown_notes(tool: str, path: Path, *, beside: str = "") -> Iterator[Note]:
+def markdown_notes(tool: str, path: Path, *, beside: str = "") -> Iterator[ForeignNote]:
     """The notes of a file: of one with a description, what stands first below it (the fact; the description only says what about)
     or else the description; of another each of its list items and paragraphs.
     """
     lines = _read_lines(path)
-    head, body = _front_matter(lines)
+    head, body = _split_front_matter(lines)
     if head.get("description") and "name" in head:  # a rule's description says when to read it
         first = next((line.strip() for line in body if line.strip()), "")
         fact = first if len(first) >= _LEAST and first[0].isalnum() else head["description"]
         yield _note_of_file(tool, path, fact, kind=head.get("type", ""), beside=beside)
         return
-    for line in _prose(body):
-        text = _bullet(line) or ("" if line.startswith(("#", "<", "|", " ")) else line.strip())
+    for line in _lines_outside_code(body):
+        text = _bullet_text(line) or ("" if line.startswith(("#", "<", "|", " ")) else line.strip())
         observed = _OBSERVED.match(text)
         kind, text = (observed["kind"].lower(), observed["fact"]) if observed else (head.get("type", ""), text)
         if len(text) >= _LEAST and not _LINKED.match(text) and not _RELATED.search(text):
             yield _note_of_file(tool, path, text, kind=kind, beside=beside)
 
 
-def _prose(lines: Sequence[str]) -> Iterator[str]:
+def _lines_outside_code(lines: Sequence[str]) -> Iterator[str]:
     """The lines that stand in no code block."""
     inside = False
     for line in lines:
@@ -129,7 +134,7 @@ def _prose(lines: Sequence[str]) -> Iterator[str]:
             yield line
 
 
-def _front_matter(lines: Sequence[str]) -> tuple[dict[str, str], Sequence[str]]:
+def _split_front_matter(lines: Sequence[str]) -> tuple[dict[str, str], Sequence[str]]:
     if not lines or lines[0].strip() != "---" or "---" not in lines[1:]:
         return {}, lines
     stop = lines.index("---", 1)
@@ -137,7 +142,7 @@ def _front_matter(lines: Sequence[str]) -> tuple[dict[str, str], Sequence[str]]:
     return {name.strip(): value.strip().strip("'\"") for name, _, value in pairs}, lines[stop + 1 :]
 
 
-def _bullet(line: str) -> str:
+def _bullet_text(line: str) -> str:
     text = line.strip()
     return text[2:].strip() if text.startswith(("- ", "* ")) and len(text) >= _LEAST else ""
 
@@ -152,6 +157,6 @@ def _read_lines(path: Path) -> list[str]:
         return []
 
 
-def _note_of_file(tool: str, path: Path, text: str, *, kind: str = "", beside: str = "", folder: str = "") -> Note:
+def _note_of_file(tool: str, path: Path, text: str, *, kind: str = "", beside: str = "", folder: str = "") -> ForeignNote:
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    return Note(tool=tool, text=text, kind=kind, path=path, at=at, beside=beside, folder=folder)
+    return ForeignNote(tool=tool, text=text, kind=kind, path=path, at=at, beside=beside, folder=folder)

@@ -13,7 +13,7 @@ from typing import Any
 
 from kept.core.errors import KeptError, UsageError
 from kept.core.times import parse_instant
-from kept.memories.foreign import INSTRUCTIONS, Note, markdown_notes
+from kept.memories.foreign import INSTRUCTIONS, ForeignNote, markdown_notes
 from kept.sources.databases import MAGIC, open_copy, table_names
 from kept.sources.files import find_files
 
@@ -29,16 +29,16 @@ _TIMES = ("updated_at", "created_at", "timestamp", "date")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Stored:
+class ForeignNotes:
     """The notes that were found, and the files of a folder that could not be read."""
 
-    notes: tuple[Note, ...]
+    notes: tuple[ForeignNote, ...]
     unread: tuple[Path, ...] = ()
 
 
-def stored_notes(path: Path) -> Stored:
+def read_stored_notes(path: Path) -> ForeignNotes:
     """The notes in a file, or in the files of a folder that hold any. Raises UsageError where it cannot be read or holds none."""
-    found = _notes_below(path) if path.is_dir() else Stored(notes=_notes_in(path))
+    found = _notes_below(path) if path.is_dir() else ForeignNotes(notes=_notes_in(path))
     if not found.notes:
         hint = "give an export of mem0 or ChatGPT, claude-mem's database, or files of notes or rules in Markdown"
         hint = f"{len(found.unread)} files cannot be read, {found.unread[0]} first" if found.unread else hint
@@ -54,21 +54,21 @@ def is_export_by_rows(path: Path) -> bool:
         row = json.loads(first)
     except (ValueError, RecursionError):
         return False
-    return isinstance(row, dict) and "content" not in row and bool(_first_of(row, _WORDS))
+    return isinstance(row, dict) and "content" not in row and bool(_first_value(row, _WORDS))
 
 
-def _notes_below(folder: Path) -> Stored:
-    notes: list[Note] = []
+def _notes_below(folder: Path) -> ForeignNotes:
+    notes: list[ForeignNote] = []
     unread: list[Path] = []
-    for path in islice(_files(folder), _FILES):
+    for path in islice(_note_files(folder), _FILES):
         try:
             notes += _notes_in(path, named=False)
         except KeptError:
             unread.append(path)
-    return Stored(notes=tuple(notes[:_NOTES]), unread=tuple(unread))
+    return ForeignNotes(notes=tuple(notes[:_NOTES]), unread=tuple(unread))
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _note_files(folder: Path) -> Iterator[Path]:
     """The files of a folder that may hold notes, by name. Follows no link."""
     for path in sorted(find_files(folder)):
         known = path.suffix.lower() in (*_TEXTS, ".db", ".sqlite", ".json") or path.name in _RULES
@@ -76,15 +76,15 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _notes_in(path: Path, *, named: bool = True) -> tuple[Note, ...]:
+def _notes_in(path: Path, *, named: bool = True) -> tuple[ForeignNote, ...]:
     """The notes in a file; ``named`` tells that a person named this very file. Raises KeptError where it cannot be read."""
     try:
         with path.open("rb") as file:
             head = file.read(len(MAGIC))
         if head == MAGIC:
-            found = _database(path)
+            found = _database_notes(path)
         elif path.suffix.lower() in (".json", ".jsonl"):
-            found = _export(path, named=named)
+            found = _export_notes(path, named=named)
         else:
             found = markdown_notes(_tool_of(path), path)
         return tuple(islice(found, _NOTES))
@@ -101,7 +101,7 @@ def _tool_of(path: Path) -> str:
     return path.stem.lower() if path.name in INSTRUCTIONS else path.name
 
 
-def _export(path: Path, *, named: bool) -> Iterator[Note]:
+def _export_notes(path: Path, *, named: bool) -> Iterator[ForeignNote]:
     """The memories that an export lists; a list of nothing but texts may be anything, and is one only where a person says so."""
     if path.stat().st_size > _BYTES:
         raise UsageError("the file is too large for an export of memories", where=str(path))
@@ -111,16 +111,16 @@ def _export(path: Path, *, named: bool) -> Iterator[Note]:
     tool = "mem0" if isinstance(rows, list) and any(isinstance(row, dict) and "memory" in row for row in rows) else "chatgpt"
     for row in rows if isinstance(rows, list) else ():
         fields = row if isinstance(row, dict) else {"text": row} if named and isinstance(row, str) else {}
-        text = str(_first_of(fields, _WORDS))
+        text = str(_first_value(fields, _WORDS))
         if text.strip():
-            yield _stored_note(tool, path, text, _first_of(fields, _TIMES))
+            yield _stored_note(tool, path, text, _first_value(fields, _TIMES))
 
 
-def _first_of(row: Mapping[str, Any], names: tuple[str, ...]) -> str | float:
+def _first_value(row: Mapping[str, Any], names: tuple[str, ...]) -> str | float:
     return next((row[name] for name in names if row.get(name) and isinstance(row[name], str | int | float)), "")
 
 
-def _database(path: Path) -> Iterator[Note]:
+def _database_notes(path: Path) -> Iterator[ForeignNote]:
     """The facts that claude-mem noted, of an observation that lists none its text; what mem0's history says last."""
     known = table_names(path) & {"observations", "history"}
     if not known:
@@ -130,30 +130,30 @@ def _database(path: Path) -> Iterator[Note]:
         tables = {name: {each[1] for each in database.execute(f"PRAGMA table_info({name})")} for name in known}
         if "created_at" in tables.get("observations", ()):
             for row in database.execute("SELECT * FROM observations ORDER BY created_at"):
-                for fact in _facts(dict(row)):
-                    yield _stored_note("claude-mem", path, fact, _first_of(dict(row), ("created_at",)))
+                for fact in _parse_facts(dict(row)):
+                    yield _stored_note("claude-mem", path, fact, _first_value(dict(row), ("created_at",)))
         elif {"memory_id", "new_memory"} <= tables.get("history", set()):
             last = {row["memory_id"]: dict(row) for row in database.execute("SELECT * FROM history ORDER BY rowid")}
             for row in last.values():
                 if row.get("new_memory") and row.get("event") != "DELETE":
-                    yield _stored_note("mem0", path, str(row["new_memory"]), _first_of(row, _TIMES))
+                    yield _stored_note("mem0", path, str(row["new_memory"]), _first_value(row, _TIMES))
 
 
-def _facts(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _parse_facts(row: Mapping[str, Any]) -> tuple[str, ...]:
     listed = row.get("facts")
     try:
         facts = json.loads(listed) if isinstance(listed, str) and listed.strip() else []
     except ValueError:
         facts = []
     told = tuple(fact for fact in facts if isinstance(fact, str) and fact.strip()) if isinstance(facts, list) else ()
-    return told or tuple(filter(None, (str(_first_of(row, ("text", "title"))).strip(),)))
+    return told or tuple(filter(None, (str(_first_value(row, ("text", "title"))).strip(),)))
 
 
-def _stored_note(tool: str, path: Path, text: str, at: str | float) -> Note:
-    return Note(tool=tool, text=" ".join(text.split()), kind="", path=path, at=_moment(at))
+def _stored_note(tool: str, path: Path, text: str, at: str | float) -> ForeignNote:
+    return ForeignNote(tool=tool, text=" ".join(text.split()), kind="", path=path, at=_parse_moment(at))
 
 
-def _moment(at: str | float) -> datetime | None:
+def _parse_moment(at: str | float) -> datetime | None:
     """When a note is of (None: undated): a number is seconds or milliseconds, a text without a zone is UTC, as mem0 writes it."""
     if isinstance(at, str) and at.strip().isdecimal():
         at = int(at[:20])

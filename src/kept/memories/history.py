@@ -6,9 +6,9 @@ from datetime import datetime
 from itertools import groupby
 
 from kept.core.errors import MissingError, UsageError
-from kept.core.fold import fold, idle, undone
+from kept.core.fold import find_idle_operations, find_undone_passes, fold
 from kept.core.memory import Actor, Memory
-from kept.core.operation import Add, Forget, Operation, Pass, Reword, mentioned
+from kept.core.operation import Add, Forget, Operation, Pass, Reword, affected_memory_ids
 from kept.days.own_lines import restore_lines
 from kept.store.values import Draft, Run
 from kept.workspace import Workspace
@@ -20,7 +20,7 @@ Changes = Mapping[str, tuple[Memory | None, Memory | None]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Later:
+class LaterOperation:
     """A later operation on a memory that an undo or redo switched; ``idle`` says that it has nothing to act on any more."""
 
     made: Pass
@@ -29,33 +29,33 @@ class Later:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Undone:
+class UndoResult:
     """What an undo or redo did: the passes switched, the memories changed, and later operations on the same memories."""
 
     passes: tuple[int, ...]
     changed: Changes
-    later: tuple[Later, ...] = ()
+    later: tuple[LaterOperation, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class HistoryEntry:
     """One run in the history: its passes with whether they are switched off now."""
 
     run: Run
     passes: tuple[tuple[Pass, bool], ...]
 
 
-def history(workspace: Workspace, limit: int = 20) -> tuple[Entry, ...]:
+def run_history(workspace: Workspace, limit: int = 20) -> tuple[HistoryEntry, ...]:
     """The last runs that changed something, newest first."""
-    heads = tuple(workspace.store.log.heads())
+    heads = tuple(workspace.store.log.pass_heads())
     with_passes = {each.run for each in heads}
     runs = tuple(each for each in workspace.store.log.runs(_MOST_RUNS) if each.id in with_passes)[:limit]
     return _history_entries(workspace, runs, heads)
 
 
-def find_run(workspace: Workspace, name: str) -> Entry:
+def find_run(workspace: Workspace, name: str) -> HistoryEntry:
     """The run that a person names (``r3``, ``3``). Raises MissingError where there is none that changed anything."""
-    heads, number = tuple(workspace.store.log.heads()), name.strip().lower().removeprefix("run").strip().removeprefix("r")
+    heads, number = tuple(workspace.store.log.pass_heads()), name.strip().lower().removeprefix("run").strip().removeprefix("r")
     found = tuple(each for each in workspace.store.log.runs(_MOST_RUNS) if str(each.id) == number)
     entry = next(iter(_history_entries(workspace, found, heads)), None)
     if entry is None or not entry.passes:
@@ -63,12 +63,12 @@ def find_run(workspace: Workspace, name: str) -> Entry:
     return entry
 
 
-def _history_entries(workspace: Workspace, runs: Sequence[Run], heads: Sequence[Pass]) -> tuple[Entry, ...]:
-    off, wanted = undone(heads), {each.id for each in runs}
+def _history_entries(workspace: Workspace, runs: Sequence[Run], heads: Sequence[Pass]) -> tuple[HistoryEntry, ...]:
+    off, wanted = find_undone_passes(heads), {each.id for each in runs}
     by_run: dict[int, list[tuple[Pass, bool]]] = {}
     for each in workspace.store.log.passes(only=[head.id for head in heads if head.run in wanted]):
         by_run.setdefault(each.run, []).append((each, each.id in off))
-    return tuple(Entry(run=each, passes=tuple(by_run.get(each.id, ()))) for each in runs)
+    return tuple(HistoryEntry(run=each, passes=tuple(by_run.get(each.id, ()))) for each in runs)
 
 
 _MOST_RUNS = 1_000_000
@@ -80,50 +80,56 @@ def run_changes(workspace: Workspace, passes: Sequence[Pass]) -> Changes:
         return {}
     first, last = min(each.id for each in passes), max(each.id for each in passes)
     concerned = {number for each in passes for number in (each.id, *each.undoes, *each.redoes)}
-    related, switches = workspace.store.log.related(concerned), tuple(workspace.store.log.switches())
+    related, switches = workspace.store.log.related_passes(concerned), tuple(workspace.store.log.undo_redo_passes())
     before, after = (
-        fold(_counting(tuple(each for each in related if each.id < end), undone(each for each in switches if each.id < end)))
+        fold(
+            _effective_passes(
+                tuple(each for each in related if each.id < end), find_undone_passes(each for each in switches if each.id < end)
+            )
+        )
         for end in (first, last + 1)
     )
-    return _changes(before, after)
+    return _diff_memories(before, after)
 
 
-def undo(workspace: Workspace, what: str = "") -> Undone:
+def undo(workspace: Workspace, what: str = "") -> UndoResult:
     """Take back a pass (``12``), a run (``run 3`` or ``r3``), or, with nothing named, the last run that is not undone.
 
     Raises UsageError where there is nothing to take back, or where it cannot be (a forget).
     """
-    heads = tuple(workspace.store.log.heads())
-    off = undone(heads)
-    return _take_back(workspace, _chosen(heads, what, off, undoing=True), off)
+    heads = tuple(workspace.store.log.pass_heads())
+    off = find_undone_passes(heads)
+    return _undo_passes(workspace, _select_passes(heads, what, off, undoing=True), off)
 
 
-def undo_within(workspace: Workspace, scopes: Collection[str]) -> Undone:
+def undo_in_scopes(workspace: Workspace, scopes: Collection[str]) -> UndoResult:
     """Take back, of the last run that has any which count, the passes over memories of these scopes alone. Raises UsageError as
     :func:`undo` does.
     """
-    heads = tuple(workspace.store.log.heads())
-    off = undone(heads)
-    return _take_back(workspace, _last_within(workspace, heads, off, scopes), off)
+    heads = tuple(workspace.store.log.pass_heads())
+    off = find_undone_passes(heads)
+    return _undo_passes(workspace, _last_passes_in_scopes(workspace, heads, off, scopes), off)
 
 
-def _take_back(workspace: Workspace, named: Sequence[Pass], off: frozenset[int]) -> Undone:
+def _undo_passes(workspace: Workspace, named: Sequence[Pass], off: frozenset[int]) -> UndoResult:
     chosen = [each.id for each in named if each.id not in off]
     if any(isinstance(operation, Forget) for each in workspace.store.log.passes(only=chosen) for operation in each.operations):
         raise UsageError("a forget cannot be undone: the words are gone")
     if not chosen:
         raise UsageError("there is nothing to undo", hint="see `kept log`")
-    return _switch(workspace, undoes=tuple(chosen), redoes=())
+    return _commit_undo_redo(workspace, undoes=tuple(chosen), redoes=())
 
 
-def _last_within(workspace: Workspace, heads: tuple[Pass, ...], off: frozenset[int], scopes: Collection[str]) -> tuple[Pass, ...]:
+def _last_passes_in_scopes(
+    workspace: Workspace, heads: tuple[Pass, ...], off: frozenset[int], scopes: Collection[str]
+) -> tuple[Pass, ...]:
     """The passes over memories of these scopes alone, of the last run that has any which count."""
     log = workspace.store.log
     real = (each for each in reversed(heads) if each.stage not in _SWITCHES and each.id not in off)
     for _, made in groupby(real, key=lambda each: each.run):
         found = []
         for each in log.passes(only=[one.id for one in made]):
-            touched = [log.memory(number) for operation in each.operations for number in mentioned(operation)]
+            touched = [log.memory(number) for operation in each.operations for number in affected_memory_ids(operation)]
             if touched and all(memory is not None and memory.scope in scopes for memory in touched):
                 found.append(each)
         if found:
@@ -131,10 +137,10 @@ def _last_within(workspace: Workspace, heads: tuple[Pass, ...], off: frozenset[i
     return ()
 
 
-def last_run(workspace: Workspace) -> str:
+def last_undoable_run(workspace: Workspace) -> str:
     """What a bare ``undo`` takes back, in the form it may be named; empty where there is nothing."""
-    heads = tuple(workspace.store.log.heads())
-    last = _last_effective(tuple(each for each in heads if each.stage not in _SWITCHES), undone(heads))
+    heads = tuple(workspace.store.log.pass_heads())
+    last = _last_effective(tuple(each for each in heads if each.stage not in _SWITCHES), find_undone_passes(heads))
     return f"r{last}" if last is not None else ""
 
 
@@ -142,21 +148,21 @@ def _last_effective(real: tuple[Pass, ...], off: frozenset[int]) -> int | None:
     return next((each.run for each in reversed(real) if each.id not in off), None)
 
 
-def redo(workspace: Workspace, what: str = "") -> Undone:
+def redo(workspace: Workspace, what: str = "") -> UndoResult:
     """Bring back what was undone: a pass, a run, or, with nothing named, what the last undo took. Raises UsageError."""
-    heads = tuple(workspace.store.log.heads())
-    off = undone(heads)
+    heads = tuple(workspace.store.log.pass_heads())
+    off = find_undone_passes(heads)
     if what:
-        chosen = tuple(each.id for each in _chosen(heads, what, off, undoing=False) if each.id in off)
+        chosen = tuple(each.id for each in _select_passes(heads, what, off, undoing=False) if each.id in off)
     else:
         last = next((each for each in reversed(heads) if each.stage == "undo" and set(each.undoes) & off), None)
         chosen = tuple(sorted(set(last.undoes) & off)) if last else ()
     if not chosen:
         raise UsageError("there is nothing to redo", hint="see `kept log`")
-    return _switch(workspace, undoes=(), redoes=chosen)
+    return _commit_undo_redo(workspace, undoes=(), redoes=chosen)
 
 
-def _chosen(heads: tuple[Pass, ...], what: str, off: frozenset[int], *, undoing: bool) -> tuple[Pass, ...]:
+def _select_passes(heads: tuple[Pass, ...], what: str, off: frozenset[int], *, undoing: bool) -> tuple[Pass, ...]:
     real = tuple(each for each in heads if each.stage not in _SWITCHES)
     text = what.strip().lower()
     if not text:
@@ -172,43 +178,49 @@ def _chosen(heads: tuple[Pass, ...], what: str, off: frozenset[int], *, undoing:
     return found
 
 
-def _switch(workspace: Workspace, *, undoes: tuple[int, ...], redoes: tuple[int, ...]) -> Undone:
+def _commit_undo_redo(workspace: Workspace, *, undoes: tuple[int, ...], redoes: tuple[int, ...]) -> UndoResult:
     log, switched = workspace.store.log, undoes or redoes
     with workspace.store.transaction():
         now = workspace.clock()
         name = "undo" if undoes else "redo"
-        related = log.related(switched)
-        before = _counting(related, undone(log.switches()))
+        related = log.related_passes(switched)
+        before = _effective_passes(related, find_undone_passes(log.undo_redo_passes()))
         run = log.start_run(name, now)
         subject = ", ".join(map(str, switched))
         log.commit(Draft(run=run, stage=name, subject=subject, actor=Actor.PERSON, recorded_at=now, undoes=undoes, redoes=redoes))
         log.end_run(run, now, {})
         made = (operation for each in related if each.id in switched for operation in each.operations)
         restore_lines(workspace, dict.fromkeys(operation.memory for operation in made if isinstance(operation, Reword)))
-        after = _counting(related, undone(log.switches()))
-    return Undone(passes=switched, changed=_changes(fold(before), fold(after)), later=_later(after, related, switched))
-
-
-def _counting(passes: tuple[Pass, ...], off: frozenset[int]) -> tuple[Pass, ...]:
-    return tuple(each for each in passes if each.id not in off)
-
-
-def _later(after: tuple[Pass, ...], related: tuple[Pass, ...], switched: tuple[int, ...]) -> tuple[Later, ...]:
-    """What was done later to the memories that the switched passes concern, and still counts."""
-    touched = {
-        number for each in related if each.id in switched for operation in each.operations for number in mentioned(operation)
-    }
-    nothing_left = {(number, id(operation)) for number, operation in idle(after)}
-    return tuple(
-        Later(made=replace(each, operations=()), operation=operation, idle=(each.id, id(operation)) in nothing_left)
-        for each in after
-        if each.id > min(switched) and each.id not in switched
-        for operation in each.operations
-        if not touched.isdisjoint(mentioned(operation))
+        after = _effective_passes(related, find_undone_passes(log.undo_redo_passes()))
+    return UndoResult(
+        passes=switched, changed=_diff_memories(fold(before), fold(after)), later=_later_operations(after, related, switched)
     )
 
 
-def _changes(before: Mapping[str, Memory], after: Mapping[str, Memory]) -> Changes:
+def _effective_passes(passes: tuple[Pass, ...], off: frozenset[int]) -> tuple[Pass, ...]:
+    return tuple(each for each in passes if each.id not in off)
+
+
+def _later_operations(after: tuple[Pass, ...], related: tuple[Pass, ...], switched: tuple[int, ...]) -> tuple[LaterOperation, ...]:
+    """What was done later to the memories that the switched passes concern, and still counts."""
+    touched = {
+        number
+        for each in related
+        if each.id in switched
+        for operation in each.operations
+        for number in affected_memory_ids(operation)
+    }
+    nothing_left = {(number, id(operation)) for number, operation in find_idle_operations(after)}
+    return tuple(
+        LaterOperation(made=replace(each, operations=()), operation=operation, idle=(each.id, id(operation)) in nothing_left)
+        for each in after
+        if each.id > min(switched) and each.id not in switched
+        for operation in each.operations
+        if not touched.isdisjoint(affected_memory_ids(operation))
+    )
+
+
+def _diff_memories(before: Mapping[str, Memory], after: Mapping[str, Memory]) -> Changes:
     return {
         each: (before.get(each), after.get(each))
         for each in sorted(before.keys() | after.keys())
@@ -225,11 +237,11 @@ def memories_at(workspace: Workspace, moment: datetime, *, recorded: bool = Fals
     passes = tuple(workspace.store.log.passes())
     if recorded:
         return tuple(fold(each for each in passes if each.recorded_at <= moment).values())
-    off = undone(passes)
+    off = find_undone_passes(passes)
     counting = tuple(replace(each, undoes=(), redoes=()) for each in passes if each.id not in off)
     earliest = _first_seen(counting)
-    memories = fold(_until(each, moment, earliest) for each in counting)
-    return tuple(_as_seen(each, moment, earliest) for each in memories.values())
+    memories = fold(_cut_pass_at(each, moment, earliest) for each in counting)
+    return tuple(_memory_at(each, moment, earliest) for each in memories.values())
 
 
 def _first_seen(passes: tuple[Pass, ...]) -> dict[str, datetime]:
@@ -244,7 +256,7 @@ def _first_seen(passes: tuple[Pass, ...]) -> dict[str, datetime]:
     return found
 
 
-def _until(made: Pass, moment: datetime, earliest: Mapping[str, datetime]) -> Pass:
+def _cut_pass_at(made: Pass, moment: datetime, earliest: Mapping[str, datetime]) -> Pass:
     def when(operation: Operation) -> datetime:
         first = earliest.get(operation.memory) if isinstance(operation, Add) else None
         return first or operation.at or made.recorded_at
@@ -252,7 +264,7 @@ def _until(made: Pass, moment: datetime, earliest: Mapping[str, datetime]) -> Pa
     return replace(made, operations=tuple(each for each in made.operations if when(each) <= moment))
 
 
-def _as_seen(memory: Memory, moment: datetime, earliest: Mapping[str, datetime]) -> Memory:
+def _memory_at(memory: Memory, moment: datetime, earliest: Mapping[str, datetime]) -> Memory:
     """A memory without the evidence that came later."""
     evidence = tuple(each for each in memory.evidence if each.at is None or each.at <= moment)
     first, last = earliest.get(memory.id, memory.first_seen), memory.last_seen
@@ -261,8 +273,8 @@ def _as_seen(memory: Memory, moment: datetime, earliest: Mapping[str, datetime])
     return replace(memory, evidence=evidence, first_seen=first, last_seen=last)
 
 
-def difference(workspace: Workspace, earlier: datetime, later: datetime, *, recorded: bool = False) -> Undone:
+def diff_moments(workspace: Workspace, earlier: datetime, later: datetime, *, recorded: bool = False) -> UndoResult:
     """What changed between two moments: memories with their form before and after (None: not there)."""
     before = {each.id: each for each in memories_at(workspace, earlier, recorded=recorded)}
     after = {each.id: each for each in memories_at(workspace, later, recorded=recorded)}
-    return Undone(passes=(), changed=_changes(before, after))
+    return UndoResult(passes=(), changed=_diff_memories(before, after))

@@ -17,7 +17,7 @@ from kept.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Migrated:
+class MigrationReport:
     """What was (or would be) migrated: which category becomes which, how many memories of each, and how many stay for lack of
     one.
     """
@@ -27,7 +27,7 @@ class Migrated:
     stayed: Mapping[str, int]
 
 
-def usual(source: Profile, target: Profile) -> dict[str, str]:
+def default_mapping(source: Profile, target: Profile) -> dict[str, str]:
     """Which category of one profile is which of the other: the same id, else where the other files what this one files there."""
     found = {}
     for category in source.categories:
@@ -41,22 +41,24 @@ def usual(source: Profile, target: Profile) -> dict[str, str]:
     return found
 
 
-def migrate(workspace: Workspace, source: str, target: str, mapping: Mapping[str, str], *, dry: bool = False) -> Migrated:
+def migrate_profile(
+    workspace: Workspace, source: str, target: str, mapping: Mapping[str, str], *, dry: bool = False
+) -> MigrationReport:
     """Move every living memory of a profile to another one. ``mapping`` (category to category, empty: it stays) goes before
-    :func:`usual`.
+    :func:`default_mapping`.
 
     Raises ConfigError for a profile that cannot be read, UsageError for a mapping that names what is not there, StoreError.
     """
     folder = workspace.paths.config / "profiles"
-    left, right = profiles.profile(source, folder), profiles.profile(target, folder)
+    left, right = profiles.load_profile(source, folder), profiles.load_profile(target, folder)
     if left.id == right.id:
         raise UsageError("a profile cannot be migrated to itself")
     if right.id not in {each.id for each in workspace.profiles}:
         raise UsageError(f"profile {right.id!r} is not at work", hint=f"kept config set profiles {right.id}")
-    _check(left, right, mapping)
-    became = {name: kind for name, kind in {**usual(left, right), **mapping}.items() if kind}
-    living = [each for each in workspace.store.log.memories() if each.profile == left.id and each.content and _lives(each)]
-    operations = tuple(_move(each, right, became[each.category]) for each in living if each.category in became)
+    _check_mapping(left, right, mapping)
+    became = {name: kind for name, kind in {**default_mapping(left, right), **mapping}.items() if kind}
+    living = [each for each in workspace.store.log.memories() if each.profile == left.id and each.content and _is_living(each)]
+    operations = tuple(_build_move(each, right, became[each.category]) for each in living if each.category in became)
     if operations and not dry:
         declared = ", ".join(f"{name} to {kind}" for name, kind in sorted(became.items()))
         with workspace.store.transaction():
@@ -72,18 +74,18 @@ def migrate(workspace: Workspace, source: str, target: str, mapping: Mapping[str
             )
             workspace.store.log.commit(draft)
             workspace.store.log.end_run(run, workspace.clock(), {"operations": {"move": len(operations)}})
-    return Migrated(
+    return MigrationReport(
         mapping=became,
         moved=Counter(each.category for each in living if each.category in became),
         stayed=Counter(each.category for each in living if each.category not in became),
     )
 
 
-def _lives(memory: Memory) -> bool:
+def _is_living(memory: Memory) -> bool:
     return memory.status in (Status.ACTIVE, Status.HELD)
 
 
-def _move(memory: Memory, target: Profile, category: str) -> Operation:
+def _build_move(memory: Memory, target: Profile, category: str) -> Operation:
     reason = f"migrated from {memory.profile} to {target.id}"
     return Move(
         memory=memory.id,
@@ -96,7 +98,7 @@ def _move(memory: Memory, target: Profile, category: str) -> Operation:
     )
 
 
-def _check(left: Profile, right: Profile, mapping: Mapping[str, str]) -> None:
+def _check_mapping(left: Profile, right: Profile, mapping: Mapping[str, str]) -> None:
     for name, kind in mapping.items():
         for profile, wanted in ((left, name), (right, kind)):
             if wanted and profile.category(wanted) is None:

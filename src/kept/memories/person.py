@@ -8,19 +8,19 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.errors import MissingError, StaleError, UsageError
 from kept.core.event import Origin
 from kept.core.fold import FORGOTTEN
 from kept.core.invisible import strip_invisible
 from kept.core.memory import SUGGESTED, USER_SCOPE, Actor, Evidence, Memory, Refused, Status
-from kept.core.operation import APPROVED, Add, Approve, Merge, Operation, Pin, Reaffirm, Reject, Resolve, Retire, Revise, as_facts
+from kept.core.operation import APPROVED, Add, Approve, Merge, Operation, Pin, Reaffirm, Reject, Resolve, Retire, Revise, to_facts
 from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
-from kept.core.times import to_text
-from kept.intake.directories import note
-from kept.memories.waiting import as_memory
+from kept.core.times import format_instant
+from kept.intake.directories import note_directory
+from kept.memories.waiting import to_held_memory
 from kept.store.values import Draft, Thread
 from kept.workspace import Workspace
 
@@ -28,12 +28,12 @@ _LISTED, _SHORT = 8, 40  # memories that an ambiguous id lists, and characters o
 MOST = 2_000  # characters a person's own memory may have: it must stand on one line
 
 
-def find(workspace: Workspace, number: str) -> Memory:
+def find_memory(workspace: Workspace, number: str) -> Memory:
     """The memory of an id or of a beginning that only one has. Raises MissingError, which lists what it could be."""
     exact = workspace.store.log.memory(number)
     if exact is not None:
         return exact
-    ids = workspace.store.log.ids_like(number) if number.isalnum() else ()
+    ids = workspace.store.log.memory_ids_with_prefix(number) if number.isalnum() else ()
     if len(ids) == 1:
         found = workspace.store.log.memory(ids[0])
         if found is not None:
@@ -45,7 +45,7 @@ def find(workspace: Workspace, number: str) -> Memory:
     raise MissingError(f"several ids begin with {number!r}", hint=could + (", …" if len(ids) > _LISTED else ""))
 
 
-def add(
+def create_memory(
     workspace: Workspace,
     text: str,
     category: str,
@@ -61,10 +61,10 @@ def add(
 
     Raises UsageError for an unknown category, an unusable text, or one that is remembered already.
     """
-    content = usable(workspace, text)
+    content = clean_memory_text(workspace, text)
     profile, kind = workspace.kind(category)
     if project:
-        note(workspace, project)
+        note_directory(workspace, project)
     scope = workspace.scope(project) if project else scope or USER_SCOPE
     for memory in workspace.store.log.memories(group=(profile.id, scope)):
         if memory.status in (Status.ACTIVE, Status.HELD) and normal_form(memory.content) == normal_form(content):
@@ -82,14 +82,16 @@ def add(
         origin=Origin.ASSISTANT if agent else Origin.USER,
         first_seen=now,
         last_seen=now,
-        artifacts=artifacts(content),
+        artifacts=find_artifacts(content),
         owned=not agent,
         valid_until=until,
         trigger=SUGGESTED if agent else "told",
     )
     actor, reason = (Actor.AGENT, "held: suggested by an agent") if agent else (Actor.PERSON, "told by the user")
-    _commit(workspace, "suggest" if agent else "add", Add(memory=number, at=now, reason=reason, value=value), actor=actor)
-    return find(workspace, number)
+    _commit_operations(
+        workspace, "suggest" if agent else "add", Add(memory=number, at=now, reason=reason, value=value), actor=actor
+    )
+    return find_memory(workspace, number)
 
 
 def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
@@ -101,7 +103,7 @@ def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
     return wanted
 
 
-def usable(workspace: Workspace, text: str, *, most: int = MOST) -> str:
+def clean_memory_text(workspace: Workspace, text: str, *, most: int = MOST) -> str:
     """A text as a memory can hold it: one line, nothing invisible, no secret. Raises UsageError where that leaves too little or too
     much.
     """
@@ -113,19 +115,19 @@ def usable(workspace: Workspace, text: str, *, most: int = MOST) -> str:
     return content
 
 
-def revision(memory: Memory) -> str:
+def memory_revision(memory: Memory) -> str:
     """What a person sees of a memory, in twelve characters: it changes when that does, not with every day it is confirmed."""
-    ends = to_text(memory.valid_until) if memory.valid_until else ""
+    ends = format_instant(memory.valid_until) if memory.valid_until else ""
     seen = (memory.content, memory.category, memory.scope, memory.status, str(memory.pinned), ends)
     return digest(memory.id, *seen, memory.superseded_by, memory.resolved_by, size=6)
 
 
 @contextmanager
-def _held(workspace: Workspace, number: str, if_match: str) -> Iterator[Memory]:
+def _locked_memory(workspace: Workspace, number: str, if_match: str) -> Iterator[Memory]:
     """A memory that nobody else can change inside. Raises StaleError where it is not of the revision ``if_match`` (empty: any)."""
     with workspace.store.transaction():
-        memory = find(workspace, number)
-        now = revision(memory)
+        memory = find_memory(workspace, number)
+        now = memory_revision(memory)
         if if_match not in ("", now):
             said = f"it is {memory.status.value} and says “{memory.content}” (revision {now})"
             raise StaleError(
@@ -138,27 +140,27 @@ def edit(
     workspace: Workspace, number: str, text: str, *, category: str | None = None, if_match: str = "", agent: bool = False
 ) -> Memory:
     """Give a memory the words (or category) a person wants, or an agent where it waits. Raises UsageError, StaleError."""
-    with _held(workspace, number, if_match) as memory:
+    with _locked_memory(workspace, number, if_match) as memory:
         if agent and not workspace.settings.trust_agents:
-            _need(memory, Status.HELD)
-        return _edit(workspace, memory, text, category, agent=agent)
+            _require_status(memory, Status.HELD)
+        return _edit_memory(workspace, memory, text, category, agent=agent)
 
 
-def _edit(workspace: Workspace, memory: Memory, text: str, category: str | None, *, agent: bool = False) -> Memory:
+def _edit_memory(workspace: Workspace, memory: Memory, text: str, category: str | None, *, agent: bool = False) -> Memory:
     category = None if category is None else _own_category(workspace, memory, category)
-    content = usable(workspace, text)
-    now, known = workspace.clock(), as_facts(memory)
-    facts = replace(known, content=content, category=category or memory.category, artifacts=artifacts(content), last_seen=now)
+    content = clean_memory_text(workspace, text)
+    now, known = workspace.clock(), to_facts(memory)
+    facts = replace(known, content=content, category=category or memory.category, artifacts=find_artifacts(content), last_seen=now)
     operation = Revise(memory=memory.id, at=now, reason=f"edited by {_who(agent=agent)}", facts=facts)
-    return _once(workspace, "edit", operation, agent=agent)
+    return _commit_one(workspace, "edit", operation, agent=agent)
 
 
 def retire(workspace: Workspace, number: str, reason: str = "", *, if_match: str = "", agent: bool = False) -> Memory:
     """Retire a memory: it no longer holds. The same proposal does not bring it back. Raises UsageError, StaleError."""
-    with _held(workspace, number, if_match) as memory:
-        _need(memory, Status.ACTIVE, Status.HELD)
+    with _locked_memory(workspace, number, if_match) as memory:
+        _require_status(memory, Status.ACTIVE, Status.HELD)
         operation = Retire(memory=memory.id, at=workspace.clock(), reason=reason or f"retired by {_who(agent=agent)}")
-        return _once(workspace, "retire", operation, agent=agent)
+        return _commit_one(workspace, "retire", operation, agent=agent)
 
 
 def _who(*, agent: bool) -> str:
@@ -167,36 +169,36 @@ def _who(*, agent: bool) -> str:
 
 def keep(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
     """Confirm that a memory still holds: it is the person's own from now on. Raises UsageError, StaleError."""
-    with _held(workspace, number, if_match) as memory:
-        _need(memory, Status.ACTIVE)
+    with _locked_memory(workspace, number, if_match) as memory:
+        _require_status(memory, Status.ACTIVE)
         now = workspace.clock()
-        facts = replace(as_facts(memory), last_seen=now)
-        return _once(workspace, "keep", Reaffirm(memory=memory.id, at=now, reason="confirmed by the user", facts=facts))
+        facts = replace(to_facts(memory), last_seen=now)
+        return _commit_one(workspace, "keep", Reaffirm(memory=memory.id, at=now, reason="confirmed by the user", facts=facts))
 
 
 def approve(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
     """Make a held, retired or rejected memory active. Raises UsageError, StaleError."""
-    with _held(workspace, number, if_match) as memory:
-        _need(memory, Status.HELD, Status.RETIRED, Status.REJECTED)
+    with _locked_memory(workspace, number, if_match) as memory:
+        _require_status(memory, Status.HELD, Status.RETIRED, Status.REJECTED)
         if not memory.content:
             raise UsageError("this memory was forgotten; nothing can bring it back", where=memory.id)
-        return _once(workspace, "approve", Approve(memory=memory.id, at=workspace.clock(), reason=APPROVED))
+        return _commit_one(workspace, "approve", Approve(memory=memory.id, at=workspace.clock(), reason=APPROVED))
 
 
 def reject(workspace: Workspace, number: str, *, if_match: str = "") -> Memory:
     """Turn down a held memory; the same proposal does not come back. Raises UsageError, StaleError."""
-    with _held(workspace, number, if_match) as memory:
-        _need(memory, Status.HELD)
-        return _once(workspace, "reject", Reject(memory=memory.id, at=workspace.clock(), reason="rejected by the user"))
+    with _locked_memory(workspace, number, if_match) as memory:
+        _require_status(memory, Status.HELD)
+        return _commit_one(workspace, "reject", Reject(memory=memory.id, at=workspace.clock(), reason="rejected by the user"))
 
 
 def pin(workspace: Workspace, number: str, *, on: bool = True, if_match: str = "") -> Memory:
     """Pin a memory, so it is always shown and no machine touches it; or unpin it. Raises UsageError, StaleError."""
-    with _held(workspace, number, if_match) as memory:
-        _need(memory, Status.ACTIVE, Status.HELD)
+    with _locked_memory(workspace, number, if_match) as memory:
+        _require_status(memory, Status.ACTIVE, Status.HELD)
         if memory.pinned == on:
             return memory
-        return _once(
+        return _commit_one(
             workspace, "pin" if on else "unpin", Pin(memory=memory.id, at=workspace.clock(), reason="pinned by the user", on=on)
         )
 
@@ -208,15 +210,15 @@ def resolve(
 
     ``agent`` says that an agent answers whom the person trusts with it.
     """
-    with _held(workspace, number, if_match) as memory:
-        return _resolve(workspace, memory, category, text, agent=agent)
+    with _locked_memory(workspace, number, if_match) as memory:
+        return _resolve_memory(workspace, memory, category, text, agent=agent)
 
 
-def _resolve(workspace: Workspace, memory: Memory, category: str, text: str, *, agent: bool) -> tuple[Memory, Memory]:
-    _need(memory, Status.ACTIVE, Status.HELD)
+def _resolve_memory(workspace: Workspace, memory: Memory, category: str, text: str, *, agent: bool) -> tuple[Memory, Memory]:
+    _require_status(memory, Status.ACTIVE, Status.HELD)
     category = _own_category(workspace, memory, category)
     now = workspace.clock()
-    content = usable(workspace, text or memory.content)
+    content = clean_memory_text(workspace, text or memory.content)
     answer = digest(memory.id, category, content, now.isoformat(), size=5)
     value = Memory(
         id=answer,
@@ -229,19 +231,19 @@ def _resolve(workspace: Workspace, memory: Memory, category: str, text: str, *, 
         origin=Origin.ASSISTANT if agent else Origin.USER,
         first_seen=now,
         last_seen=now,
-        artifacts=artifacts(content) or memory.artifacts,
+        artifacts=find_artifacts(content) or memory.artifacts,
         evidence=memory.evidence,
         owned=not agent,
         trigger="resolved",
     )
-    _commit(
+    _commit_operations(
         workspace,
         "resolve",
         Add(memory=answer, at=now, reason=f"answers {memory.id}", value=value),
         Resolve(memory=memory.id, at=now, reason=f"answered by {_who(agent=agent)}", by=answer),
         actor=Actor.AGENT if agent else Actor.PERSON,
     )
-    return find(workspace, memory.id), find(workspace, answer)
+    return find_memory(workspace, memory.id), find_memory(workspace, answer)
 
 
 def merge(
@@ -255,23 +257,23 @@ def merge(
     seen = (*if_match, *("" for _ in range(len(numbers) - len(if_match))))
     with ExitStack() as held:
         pairs = zip(numbers, seen, strict=True)
-        first, *others = {one.id: one for one in [held.enter_context(_held(workspace, *each)) for each in pairs]}.values()
+        first, *others = {one.id: one for one in [held.enter_context(_locked_memory(workspace, *each)) for each in pairs]}.values()
         if not others:
             raise UsageError("a merge needs two memories or more", hint="give another id")
         for each in (first, *others):
-            _need(each, Status.ACTIVE, Status.HELD)
+            _require_status(each, Status.ACTIVE, Status.HELD)
             if (each.profile, each.scope) != (first.profile, first.scope):
                 raise UsageError("memories of different projects or profiles stay apart", where=each.id)
         now, every = workspace.clock(), (first, *others)
-        content = usable(workspace, text or first.content)
+        content = clean_memory_text(workspace, text or first.content)
         added = tuple(one for each in others for one in each.evidence)
         sessions = {one.session for each in every for one in each.evidence}
         facts = replace(
-            as_facts(first),
+            to_facts(first),
             content=content,
             category=_own_category(workspace, first, category) if category else first.category,
             confidence=max(each.confidence for each in every),
-            artifacts=artifacts(content),
+            artifacts=find_artifacts(content),
             added=added,
             first_seen=min((each.first_seen for each in every if each.first_seen), default=None),
             last_seen=max((each.last_seen for each in every if each.last_seen), default=None),
@@ -284,39 +286,39 @@ def merge(
         operations: list[Operation] = [Merge(memory=first.id, at=now, reason="merged by the user", losers=losers, facts=facts)]
         if first.status is Status.HELD:
             operations.append(Approve(memory=first.id, at=now, reason="merged by the user"))
-        _commit(workspace, "merge", *operations)
-        return find(workspace, first.id)
+        _commit_operations(workspace, "merge", *operations)
+        return find_memory(workspace, first.id)
 
 
-def admit(workspace: Workspace, candidate: str) -> Memory:
+def accept_refused(workspace: Workspace, candidate: str) -> Memory:
     """Remember what was refused: it is right after all. Raises MissingError, UsageError where it is remembered."""
     with workspace.store.transaction():
-        value = _of_refused(workspace, candidate, Status.ACTIVE)
+        value = _memory_of_refused(workspace, candidate, Status.ACTIVE)
         reason = "refused by kept, right after all by the user"
-        _commit(workspace, "admit", Add(memory=value.id, at=workspace.clock(), reason=reason, value=value))
-        return find(workspace, value.id)
+        _commit_operations(workspace, "admit", Add(memory=value.id, at=workspace.clock(), reason=reason, value=value))
+        return find_memory(workspace, value.id)
 
 
-def dismiss(workspace: Workspace, candidate: str) -> Memory:
+def reject_refused(workspace: Workspace, candidate: str) -> Memory:
     """Turn down what kept refused and proposes nevertheless: it is not proposed again. Raises MissingError, UsageError."""
     with workspace.store.transaction():
-        value, now = _of_refused(workspace, candidate, Status.HELD), workspace.clock()
+        value, now = _memory_of_refused(workspace, candidate, Status.HELD), workspace.clock()
         reason = "rejected by the user"
-        _commit(
+        _commit_operations(
             workspace,
             "reject",
             Add(memory=value.id, at=now, reason=value.trigger, value=value),
             Reject(memory=value.id, at=now, reason=reason),
         )
-        return find(workspace, value.id)
+        return find_memory(workspace, value.id)
 
 
-def number_of_admitted(candidate: str) -> str:
+def accepted_memory_id(candidate: str) -> str:
     """The id of the memory that a refused candidate becomes once a person decides on it."""
     return digest("admitted", candidate, size=5)
 
 
-def _of_refused(workspace: Workspace, candidate: str, status: Status) -> Memory:
+def _memory_of_refused(workspace: Workspace, candidate: str, status: Status) -> Memory:
     """The memory that a refused candidate becomes. Raises MissingError, UsageError where it is remembered or was forgotten."""
     judged = next((each.judged for each in workspace.store.log.refused() if each.judged.candidate.id == candidate), None)
     if judged is None:
@@ -324,15 +326,15 @@ def _of_refused(workspace: Workspace, candidate: str, status: Status) -> Memory:
     found = judged.candidate
     if isinstance(judged.verdict, Refused) and judged.verdict.reason == FORGOTTEN:
         raise UsageError("this was forgotten; nothing can bring it back", where=candidate)
-    content = usable(workspace, found.content)
+    content = clean_memory_text(workspace, found.content)
     for memory in workspace.store.log.memories(group=(found.profile, found.scope)):
         same = normal_form(memory.content) == normal_form(content)
         if candidate in memory.candidates or (same and memory.status in (Status.ACTIVE, Status.HELD)):
             raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
-    return replace(as_memory(found), id=number_of_admitted(candidate), status=status, content=content, owned=True, reason="")
+    return replace(to_held_memory(found), id=accepted_memory_id(candidate), status=status, content=content, owned=True, reason="")
 
 
-def derived(
+def select_memories(
     workspace: Workspace, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
 ) -> tuple[Memory, ...]:
     """The memories of a source (its name, a file, or a session id or the beginning of one), of a project (its scope), and first
@@ -347,19 +349,19 @@ def derived(
         each
         for each in workspace.store.log.memories()
         if each.content
-        and (not source or any(quote.path in named or _is_of(source, quote) for quote in each.evidence))
+        and (not source or any(quote.path in named or _is_from_source(source, quote) for quote in each.evidence))
         and project in ("", each.scope)
         and (since is None or (each.first_seen is not None and each.first_seen >= since))
         and (until is None or (each.first_seen is not None and each.first_seen < until))
     )
 
 
-def _is_of(source: str, each: Evidence | Thread) -> bool:
+def _is_from_source(source: str, each: Evidence | Thread) -> bool:
     return source == each.path or (len(source) >= 8 and (each.session.startswith(source) or each.path.endswith(f"/{source}")))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Conversations:
+class ConversationSelection:
     """Conversations that are asked for: their sessions, and where a span of time bounds them, the events (keys) inside it.
 
     ``times`` are the first and last moments in them of what is asked for, one pair a conversation that has a time.
@@ -370,15 +372,15 @@ class Conversations:
     times: tuple[tuple[datetime, datetime], ...]
 
 
-def conversations(
+def select_conversations(
     workspace: Workspace, *, source: str = "", project: str = "", since: datetime | None = None, until: datetime | None = None
-) -> Conversations:
+) -> ConversationSelection:
     """The conversations of a source and project; with a span of time, what was said in it. Raises DamagedError."""
     archive = workspace.store.archive
     threads = [
         each
         for each in archive.threads()
-        if (not source or source == each.source or _is_of(source, each))
+        if (not source or source == each.source or _is_from_source(source, each))
         and (not project or workspace.scope(each.project, each.path) == project)
         and (since is None or (each.last_at is not None and each.last_at >= since))
         and (until is None or (each.first_at is not None and each.first_at < until))
@@ -393,22 +395,22 @@ def conversations(
         for each in threads
         if each.first_at and each.last_at
     )
-    return Conversations(sessions=frozenset(each.session for each in threads), events=frozenset(events), times=times)
+    return ConversationSelection(sessions=frozenset(each.session for each in threads), events=frozenset(events), times=times)
 
 
-def _need(memory: Memory, *allowed: Status) -> None:
+def _require_status(memory: Memory, *allowed: Status) -> None:
     if memory.status not in allowed:
         raise UsageError(
             f"it is {memory.status.value}", where=memory.id, hint=f"only {' or '.join(allowed)} ones can be changed so"
         )
 
 
-def _once(workspace: Workspace, command: str, operation: Operation, *, agent: bool = False) -> Memory:
-    _commit(workspace, command, operation, actor=Actor.AGENT if agent else Actor.PERSON)
-    return find(workspace, operation.memory)
+def _commit_one(workspace: Workspace, command: str, operation: Operation, *, agent: bool = False) -> Memory:
+    _commit_operations(workspace, command, operation, actor=Actor.AGENT if agent else Actor.PERSON)
+    return find_memory(workspace, operation.memory)
 
 
-def _commit(workspace: Workspace, command: str, *operations: Operation, actor: Actor = Actor.PERSON) -> None:
+def _commit_operations(workspace: Workspace, command: str, *operations: Operation, actor: Actor = Actor.PERSON) -> None:
     with workspace.store.transaction():
         now = workspace.clock()
         run = workspace.store.log.start_run(command, now)

@@ -5,15 +5,15 @@ after.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kept.core.fold import undone
+from kept.core.fold import find_undone_passes
 from kept.core.memory import Memory
 from kept.core.operation import Add, Merge, Operation, Pass, Resolve, Supersede
-from kept.memories.browse import Trace, trace
+from kept.memories.browse import MemoryTrace, trace_memory
 from kept.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Chapter:
+class TimelineEntry:
     """One thing that happened: in which pass, whether that is undone (``off``), and the words before and after where they changed.
 
     ``other`` is the memory it has to do with besides: what took this one in, answers it or took its place; None where there is
@@ -39,11 +39,11 @@ class Chapter:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Story:
+class Timeline:
     """``chapters`` are in order; ``before`` are the memories it took the place of, ``now`` what stands in its own."""
 
-    trace: Trace
-    chapters: tuple[Chapter, ...]
+    trace: MemoryTrace
+    chapters: tuple[TimelineEntry, ...]
     before: tuple[Memory, ...]
     now: Memory | None
 
@@ -53,29 +53,29 @@ class Story:
         return self.trace.memory
 
 
-def story(workspace: Workspace, memory: Memory, *, context: int = 2) -> Story:
+def build_timeline(workspace: Workspace, memory: Memory, *, context: int = 2) -> Timeline:
     """The story of a memory, each piece of evidence with ``context`` turns before and after it. Changes nothing. Raises
     StoreError.
     """
-    found = trace(workspace, memory, context=context)
+    found = trace_memory(workspace, memory, context=context)
     log = workspace.store.log
     now = log.memory(memory.superseded_by or memory.resolved_by) if memory.superseded_by or memory.resolved_by else None
     before = tuple(each for number in memory.supersedes if (each := log.memory(number)) is not None)
-    return Story(
+    return Timeline(
         trace=found,
-        chapters=tuple(_chapters(workspace, found)),
+        chapters=tuple(_timeline_entries(workspace, found)),
         before=before,
         now=now,
     )
 
 
-def _chapters(workspace: Workspace, found: Trace) -> Iterator[Chapter]:
-    off, words = undone(workspace.store.log.switches()), ""
+def _timeline_entries(workspace: Workspace, found: MemoryTrace) -> Iterator[TimelineEntry]:
+    off, words = find_undone_passes(workspace.store.log.undo_redo_passes()), ""
     for made, operation in found.history:
         facts = getattr(operation, "facts", None) if operation.memory == found.memory.id else None
         said = operation.value.content if isinstance(operation, Add) else facts.content if facts is not None else words
-        other = _other(operation, found.memory.id)
-        yield Chapter(
+        other = _related_memory_id(operation, found.memory.id)
+        yield TimelineEntry(
             made=made,
             operation=operation,
             off=made.id in off,
@@ -86,7 +86,7 @@ def _chapters(workspace: Workspace, found: Trace) -> Iterator[Chapter]:
         words = words if made.id in off else said
 
 
-def _other(operation: Operation, number: str) -> str:
+def _related_memory_id(operation: Operation, number: str) -> str:
     match operation:
         case Merge(memory=winner) if winner != number:
             return winner

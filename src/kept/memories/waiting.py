@@ -1,7 +1,7 @@
 """What waits for a person: memories that are held and wishes that were said once, ranked by one score when somebody asks.
 
 Nothing here is stored, and nothing stored depends on it. A wish that was said once is no memory: approved, it becomes one with
-its evidence (:func:`kept.memories.person.admit`); turned down, it is noted and not shown again.
+its evidence (:func:`kept.memories.person.accept_refused`); turned down, it is noted and not shown again.
 """
 
 from collections import Counter, defaultdict
@@ -12,9 +12,9 @@ from kept.core.errors import MissingError
 from kept.core.memory import SAID_ONCE, Candidate, Memory, Refused, Status
 from kept.core.text import normal_form
 from kept.extraction.rules.handover import LEAST
-from kept.extraction.rules.passages import content_words
+from kept.extraction.rules.passages import count_content_words
 from kept.extraction.score import NEAR, Score, features, score
-from kept.profiles.lexicons import lexicon
+from kept.profiles.lexicons import load_lexicon
 from kept.store.values import Proposal
 from kept.workspace import Workspace
 
@@ -22,7 +22,7 @@ BEST = 10  # shown of a project
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Waiting:
+class PendingProposal:
     """A proposal that waits: as a memory, whether the store has it (held), its place among those of its scope, and its score.
 
     What may contradict something said later comes first, the newest first.
@@ -35,35 +35,37 @@ class Waiting:
     score: Score
 
 
-def waiting(workspace: Workspace) -> tuple[Waiting, ...]:
+def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
     """Everything that waits, scope by scope, the best first. Raises StoreError, DamagedError."""
-    found = _pool(workspace)
-    replied = workspace.store.archive.after_reply((memory.evidence[0].event for memory, _ in found if memory.evidence), NEAR)
+    found = _collect_pending(workspace)
+    replied = workspace.store.archive.events_after_reply((memory.evidence[0].event for memory, _ in found if memory.evidence), NEAR)
     pool: dict[str, list[tuple[Memory, bool, Score]]] = defaultdict(list)
     for memory, stored in found:
-        pool[memory.scope].append((memory, stored, _score(workspace, memory, replied)))
+        pool[memory.scope].append((memory, stored, _score_memory(workspace, memory, replied)))
     return tuple(
-        Waiting(memory=memory, stored=stored, rank=rank, of=len(members), score=value)
+        PendingProposal(memory=memory, stored=stored, rank=rank, of=len(members), score=value)
         for _, members in sorted(pool.items())
-        for rank, (memory, stored, value) in enumerate(sorted(members, key=_order), 1)
+        for rank, (memory, stored, value) in enumerate(sorted(members, key=_review_order), 1)
     )
 
 
-def best(every: Sequence[Waiting], most: int = BEST) -> tuple[Waiting, ...]:
+def best_of_each_scope(every: Sequence[PendingProposal], most: int = BEST) -> tuple[PendingProposal, ...]:
     """The best of each scope."""
     return tuple(item for item in every if item.rank <= most)
 
 
-def count_shown(workspace: Workspace) -> tuple[int, int]:
+def count_pending_proposals(workspace: Workspace) -> tuple[int, int]:
     """How many proposals wait, and how many of them would be shown as the best; scores nothing."""
-    scopes = Counter(memory.scope for memory, _ in _pool(workspace))
+    scopes = Counter(memory.scope for memory, _ in _collect_pending(workspace))
     return scopes.total(), sum(min(BEST, members) for members in scopes.values())
 
 
-def find_waiting(workspace: Workspace, number: str) -> Memory:
+def find_pending_wish(workspace: Workspace, number: str) -> Memory:
     """The wish said once that has this id, or a beginning of it (at least 4 characters), as a memory. Raises MissingError."""
     matches = (
-        [memory for memory, stored in _pool(workspace) if not stored and memory.id.startswith(number)] if len(number) >= 4 else []
+        [memory for memory, stored in _collect_pending(workspace) if not stored and memory.id.startswith(number)]
+        if len(number) >= 4
+        else []
     )
     if len(matches) != 1:
         hint = f"it could be {', '.join(memory.id for memory in matches[:3])}" if matches else "see `kept review --all` for ids"
@@ -71,19 +73,19 @@ def find_waiting(workspace: Workspace, number: str) -> Memory:
     return matches[0]
 
 
-def _order(member: tuple[Memory, bool, Score]) -> tuple[bool, float, str]:
+def _review_order(member: tuple[Memory, bool, Score]) -> tuple[bool, float, str]:
     memory, _, value = member
     if memory.superseded_by:
         return (False, -memory.last_seen.timestamp() if memory.last_seen else 0.0, memory.id)
     return (True, -value.value, memory.id)
 
 
-def said_later(workspace: Workspace, memory: Memory) -> Memory | None:
+def find_later_contradiction(workspace: Workspace, memory: Memory) -> Memory | None:
     """What was said later that a memory which waits may contradict; None where it waits for another reason. Raises StoreError."""
     return workspace.store.log.memory(memory.superseded_by) if memory.status is Status.HELD and memory.superseded_by else None
 
 
-def _pool(workspace: Workspace) -> list[tuple[Memory, bool]]:
+def _collect_pending(workspace: Workspace) -> list[tuple[Memory, bool]]:
     """Held memories, and wishes said once that no memory rests on or says; each wording of a scope once."""
     now = workspace.clock()
     pool = [(memory, True) for memory in workspace.store.log.held() if memory.content and memory.status_at(now) is Status.HELD]
@@ -95,7 +97,7 @@ def _pool(workspace: Workspace) -> list[tuple[Memory, bool]]:
     for candidate in wishes:
         if candidate.id not in taken and (form := _form(candidate)) not in seen:
             seen.add(form)
-            pool.append((as_memory(candidate), False))
+            pool.append((to_held_memory(candidate), False))
     return pool
 
 
@@ -112,10 +114,10 @@ def _is_wish(proposal: Proposal) -> bool:
     """True for a wish said once that has as many words with matter as a passage needs to stand by itself."""
     verdict = proposal.judged.verdict
     once = isinstance(verdict, Refused) and verdict.reason == SAID_ONCE
-    return once and content_words(proposal.judged.candidate.content) >= LEAST
+    return once and count_content_words(proposal.judged.candidate.content) >= LEAST
 
 
-def as_memory(candidate: Candidate) -> Memory:
+def to_held_memory(candidate: Candidate) -> Memory:
     """A candidate as the held memory it would become; the store has none such."""
     return Memory(
         id=candidate.id,
@@ -140,11 +142,11 @@ def as_memory(candidate: Candidate) -> Memory:
     )
 
 
-def _score(workspace: Workspace, memory: Memory, replied: Collection[str]) -> Score:
+def _score_memory(workspace: Workspace, memory: Memory, replied: Collection[str]) -> Score:
     """The score of a memory as its first words were said; ``replied`` are the events that stand after a reply."""
     after_reply = bool(memory.evidence) and memory.evidence[0].event in replied
     languages = next(
         (profile.languages for profile in workspace.profiles if profile.id == memory.profile), workspace.profile.languages
     )
-    patterns = lexicon(languages).spoken
+    patterns = load_lexicon(languages).spoken
     return score(features(memory.content, trigger=memory.trigger, after_reply=after_reply, patterns=patterns))

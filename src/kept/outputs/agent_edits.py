@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from heapq import nlargest
 from pathlib import Path
 
-from kept.core.document import Added, Edits, Line
-from kept.core.event import Event, Kind
-from kept.core.markup import read_fact
-from kept.core.text import normal_form, tokens
-from kept.extraction.rules.commands import steps_of, unquoted
+from kept.core.document import AddedLines, Edits, Line
+from kept.core.event import Event, EventKind
+from kept.core.markup import parse_fact
+from kept.core.text import normal_form, tokenize
+from kept.extraction.rules.commands import steps_of, unquote_word
 from kept.outputs.targets import Target
-from kept.outputs.view import Entry, ViewEdits
+from kept.outputs.view import ViewEdits, ViewEntry
 from kept.workspace import Workspace
 
 _RUNS = 100
@@ -36,14 +36,14 @@ class AgentEdits:
 
     revised: Mapping[str, str]
     removed: tuple[str, ...]
-    added: tuple[Added, ...]
+    added: tuple[AddedLines, ...]
     session: str
 
     def __bool__(self) -> bool:
         return bool(self.revised or self.removed or self.added)
 
 
-def split_off_agents(
+def split_agent_edits(
     workspace: Workspace, target: Target, base: Sequence[Line], edits: Edits, *, every_change: bool = False
 ) -> tuple[Edits, AgentEdits]:
     """The edits of a file that are the person's, and those that an agent made. The file is written as if the latter were not.
@@ -51,16 +51,20 @@ def split_off_agents(
     With ``every_change`` no line that was changed is the person's: in an agent's shell nobody knows who changed it.
     """
     calls = tuple(_calls_on(workspace, target.path.name)) if edits.revised or edits.removed or edits.added else ()
-    rewritten = any(_rewrites(each, target.path) for each in _since_written(workspace, calls))
-    lines = {line.key: read_fact(line.text)[0] for line in base if line.key}
+    rewritten = any(_is_opaque_write(each, target.path) for each in _calls_since_write(workspace, calls))
+    lines = {line.key: parse_fact(line.text)[0] for line in base if line.key}
     revised = {
         number: words
         for number, words in edits.revised.items()
-        if every_change or _any(calls, _put_instead, lines.get(number, ""), words)
+        if every_change or _has_matching_call(calls, _has_replaced_words, lines.get(number, ""), words)
     }
-    removed = tuple(number for number in edits.removed if rewritten or _any(calls, _took_out, lines.get(number, "")))
+    removed = tuple(
+        number for number in edits.removed if rewritten or _has_matching_call(calls, _has_removed_words, lines.get(number, ""))
+    )
     trusted = any(profile.outputs.trust_added_lines for profile in target.profiles)
-    added = tuple(each for each in edits.added if not trusted and each.fact and _any(calls, _put, each.fact))
+    added = tuple(
+        each for each in edits.added if not trusted and each.fact and _has_matching_call(calls, _has_added_words, each.fact)
+    )
     gone = {line.strip() for each in added for line in each.text.splitlines()}
     persons = replace(
         edits,
@@ -73,17 +77,17 @@ def split_off_agents(
     return persons, AgentEdits(revised=revised, removed=removed, added=added, session=session)
 
 
-def split_off_entries(workspace: Workspace, path: Path, base: Sequence[Entry], edits: ViewEdits) -> ViewEdits:
+def split_agent_entries(workspace: Workspace, path: Path, base: Sequence[ViewEntry], edits: ViewEdits) -> ViewEdits:
     """The edits of a view that are the person's; what an agent added waits like what anybody added."""
     named = tuple(_calls_on(workspace, path.name)) if edits.revised or edits.moved or edits.removed else ()
-    since = _since_written(workspace, named)
-    rewritten = any(_rewrites(each, path) for each in since)
+    since = _calls_since_write(workspace, named)
+    rewritten = any(_is_opaque_write(each, path) for each in since)
     calls = tuple(each for each in since if rewritten or (each.tool and each.tool.detail))
     texts = {each.id: each.text for each in base}
 
     def is_agents(number: str, words: str = "") -> bool:
-        put = bool(words) and _any(calls, _put_instead, texts[number], words)
-        return rewritten or put or _any(calls, _touches, texts[number])
+        put = bool(words) and _has_matching_call(calls, _has_replaced_words, texts[number], words)
+        return rewritten or put or _has_matching_call(calls, _has_touched, texts[number])
 
     return replace(
         edits,
@@ -93,33 +97,33 @@ def split_off_entries(workspace: Workspace, path: Path, base: Sequence[Entry], e
     )
 
 
-def _since_written(workspace: Workspace, calls: Sequence[Event]) -> tuple[Event, ...]:
+def _calls_since_write(workspace: Workspace, calls: Sequence[Event]) -> tuple[Event, ...]:
     """The calls since kept wrote its files last."""
     runs = (run for run in workspace.store.log.runs(_RUNS) if run.ended_at is not None and run.command in _WRITING)
     last = next((run.started_at for run in runs), None)
     return tuple(each for each in calls if each.at is not None and (last is None or each.at >= last))
 
 
-def _rewrites(call: Event, path: Path) -> bool:
+def _is_opaque_write(call: Event, path: Path) -> bool:
     """Whether a call's command writes a file in a way that does not show what."""
     command = call.tool.target if call.tool else ""
     script = command.partition("<<")[2]
     for step in steps_of(command):
-        words = [unquoted(each) for each in step.words]
-        if any(_is_at(found, path) for found in _INTO.findall(step.text)):
+        words = [unquote_word(each) for each in step.words]
+        if any(_is_path(found, path) for found in _INTO.findall(step.text)):
             return True
-        if step.program == "cp" and path.name in step.text and (_is_at(words[-1], path) or _is_at(words[-1], path.parent)):
+        if step.program == "cp" and path.name in step.text and (_is_path(words[-1], path) or _is_path(words[-1], path.parent)):
             return True
         if path.name in f"{step.text}\n{script}" and _REWRITES.match(" ".join((step.program, *words[1:]))):
             return True
     return False
 
 
-def _is_at(word: str, path: Path) -> bool:
+def _is_path(word: str, path: Path) -> bool:
     return Path(word) == path if word.startswith("/") else Path(word).name == path.name
 
 
-def _touches(target: str, detail: str, words: str) -> bool:
+def _has_touched(target: str, detail: str, words: str) -> bool:
     return normal_form(words) in normal_form(f"{target}\n{detail}")
 
 
@@ -128,27 +132,27 @@ def _calls_on(workspace: Workspace, name: str) -> Iterator[Event]:
     threads = (each for each in workspace.store.archive.threads() if each.last_at)
     for thread in nlargest(_LATEST, threads, key=lambda each: (each.last_at, each.id)):
         for event in workspace.store.archive.events(thread.id, 0, thread.events):
-            if event.kind is Kind.TOOL_CALL and event.tool and name in event.tool.target:
+            if event.kind is EventKind.TOOL_CALL and event.tool and name in event.tool.target:
                 yield event
 
 
-def _any(calls: Sequence[Event], told_by: Callable[..., bool], *words: str) -> bool:
+def _has_matching_call(calls: Sequence[Event], told_by: Callable[..., bool], *words: str) -> bool:
     return any(told_by(event.tool.target, event.tool.detail, *words) for event in calls if event.tool)
 
 
-def _put(target: str, detail: str, words: str) -> bool:
+def _has_added_words(target: str, detail: str, words: str) -> bool:
     return normal_form(words) in normal_form(f"{target}\n{detail.rpartition(_BECAME)[2]}")
 
 
-def _put_instead(target: str, detail: str, before: str, words: str) -> bool:
+def _has_replaced_words(target: str, detail: str, before: str, words: str) -> bool:
     """Whether a call wrote the words of a line that were not there before, or took out those that are no longer."""
-    old, new = tokens(before), tokens(words)
+    old, new = tokenize(before), tokenize(words)
     changed = new - old or old - new
     told = normal_form(f"{target}\n{detail}")  # in a command words stand between slashes and quotes
     return bool(changed) and all(word in told for word in changed)
 
 
-def _took_out(target: str, detail: str, words: str) -> bool:
+def _has_removed_words(target: str, detail: str, words: str) -> bool:
     if any(normal_form(found[1] or found[2]) in normal_form(words) for found in _DELETES.finditer(target)):
         return True
     before, became, after = detail.partition(_BECAME)

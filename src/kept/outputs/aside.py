@@ -15,44 +15,44 @@ _NOTE = ".json"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Aside:
+class QuarantinedCopy:
     """A copy of a file that waits for a person's word; ``keys`` are the lines of kept's that the file had."""
 
     copy: Path
     keys: frozenset[str]
 
 
-def set_aside(paths: Paths, path: Path, keys: Collection[str]) -> Path:
+def quarantine_file(paths: Paths, path: Path, keys: Collection[str]) -> Path:
     """Copy a file as it stands; the copy takes the place of an earlier one that waits. Returns where it is."""
-    settle_aside(paths, path)
-    copy = files.put_aside(path, into=_aside_folder(paths))
+    release_quarantined(paths, path)
+    copy = files.copy_to_quarantine(path, into=_quarantine_folder(paths))
     note = {"path": str(path), "keys": sorted(keys)}
-    files.write(_note_of(copy), json.dumps(note).encode(), expect=files.MISSING, root=paths.state)
+    files.write_if_unchanged(_note_path(copy), json.dumps(note).encode(), expect=files.MISSING, root=paths.state)
     return copy
 
 
-def waiting_aside(paths: Paths, path: Path) -> Aside | None:
+def find_quarantined(paths: Paths, path: Path) -> QuarantinedCopy | None:
     """The copy of a file that waits for a person's word; None where none does."""
-    for note in sorted(_aside_folder(paths).glob(f"*{_NOTE}")):
+    for note in sorted(_quarantine_folder(paths).glob(f"*{_NOTE}")):
         try:
-            body = json.loads(files.read(note).data)
+            body = json.loads(files.read_file(note).data)
             if body["path"] == str(path) and (copy := note.with_suffix("")).is_file():
-                return Aside(copy=copy, keys=frozenset(body["keys"]))
+                return QuarantinedCopy(copy=copy, keys=frozenset(body["keys"]))
         except (ValueError, KeyError, TypeError):
             continue
     return None
 
 
-def settle_aside(paths: Paths, path: Path) -> None:
+def release_quarantined(paths: Paths, path: Path) -> None:
     """Note that no copy of a file waits any more; the copies stay."""
-    if found := waiting_aside(paths, path):
-        note = _note_of(found.copy)
-        files.remove(note, expect=files.read(note).stamp, root=paths.state)
+    if found := find_quarantined(paths, path):
+        note = _note_path(found.copy)
+        files.delete_if_unchanged(note, expect=files.read_file(note).stamp, root=paths.state)
 
 
-def _aside_folder(paths: Paths) -> Path:
+def _quarantine_folder(paths: Paths) -> Path:
     return paths.state / "aside"
 
 
-def _note_of(copy: Path) -> Path:
+def _note_path(copy: Path) -> Path:
     return copy.with_name(copy.name + _NOTE)

@@ -4,34 +4,34 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
-from kept.core.document import Added, Edits
+from kept.core.document import AddedLines, Edits
 from kept.core.errors import UsageError
 from kept.core.event import Origin
-from kept.core.markup import restored
+from kept.core.markup import parse_memory_line
 from kept.core.memory import USER_SCOPE, Evidence, Memory, Status
-from kept.core.operation import Add, Approve, Operation, Reject, Retire, Revise, as_facts
+from kept.core.operation import Add, Approve, Operation, Reject, Retire, Revise, to_facts
 from kept.core.text import normal_form, one_line
-from kept.memories.person import usable
+from kept.memories.person import clean_memory_text
 from kept.outputs.agent_edits import AgentEdits
-from kept.outputs.compose.lines import contradicted
+from kept.outputs.compose.lines import contradicted_texts
 from kept.outputs.targets import Target
-from kept.profiles.profile import Profile, kind_of, read_kind
+from kept.profiles.profile import Profile, format_kind, parse_kind
 from kept.workspace import Workspace
 
 _SHOWN = (Status.ACTIVE, Status.HELD, Status.SUPERSEDED, Status.RESOLVED)
 
 
-def operations(workspace: Workspace, target: Target, edits: Edits) -> Iterator[Operation]:
+def edits_to_operations(workspace: Workspace, target: Target, edits: Edits) -> Iterator[Operation]:
     """What the edits of one file mean for memories, as a person's operations."""
     now, memories = workspace.clock(), workspace.store.log.memories()
-    was = contradicted(memories)
+    was = contradicted_texts(memories)
     for number, words in sorted(edits.revised.items()):
         memory = workspace.store.log.memory(number)
         if memory is not None and memory.content:
-            yield from _revision(workspace, memory, (words, was.get(number, "")), now)
-            if _is_cleared(memory, words, was.get(number, "")):
+            yield from _revise_operations(workspace, memory, (words, was.get(number, "")), now)
+            if _is_contradiction_removed(memory, words, was.get(number, "")):
                 yield from (
                     Retire(memory=each.id, at=now, reason="what was said before was deleted from the line by hand")
                     for each in memories
@@ -42,40 +42,40 @@ def operations(workspace: Workspace, target: Target, edits: Edits) -> Iterator[O
         if memory is not None and memory.status in _SHOWN:
             yield Retire(memory=number, at=now, reason="its line was deleted by hand")
     for added in edits.added:
-        yield from _addition(workspace, target, added, memories, now)
+        yield from _add_operations(workspace, target, added, memories, now)
     gone = {normal_form(each) for each in edits.gone}
     for memory in memories:
         if memory.status is Status.HELD and memory.trigger == "written" and normal_form(memory.content) in gone:
             yield Reject(memory=memory.id, at=now, reason="its line was deleted by hand")
 
 
-def _revision(workspace: Workspace, memory: Memory, line: tuple[str, str], now: datetime) -> Iterator[Operation]:
+def _revise_operations(workspace: Workspace, memory: Memory, line: tuple[str, str], now: datetime) -> Iterator[Operation]:
     """The operations of a line that a person changed: its words, and what behind them told what was said before."""
     words, was = line
     if not _is_usable(workspace, words):
         return
-    told, about = restored(words, memory.content, memory.about, was)
-    content = usable(workspace, told)
+    told, about = parse_memory_line(words, memory.content, memory.about, was)
+    content = clean_memory_text(workspace, told)
     if content == one_line(memory.content) and memory.status is Status.ACTIVE:
         return
-    facts = replace(as_facts(memory), content=content, artifacts=artifacts(content), about=about, last_seen=now)
+    facts = replace(to_facts(memory), content=content, artifacts=find_artifacts(content), about=about, last_seen=now)
     yield Revise(memory=memory.id, at=now, reason="edited by hand", facts=facts)
     if memory.status not in (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED):  # a note of a day tells of what has ended as well
         yield Approve(memory=memory.id, at=now, reason="edited by hand")
 
 
-def _is_cleared(memory: Memory, words: str, was: str) -> bool:
+def _is_contradiction_removed(memory: Memory, words: str, was: str) -> bool:
     """Whether a person took from a line what was said before (empty: nothing was), and left the rest: the older is over."""
-    told = restored(words, memory.content, memory.about)
+    told = parse_memory_line(words, memory.content, memory.about)
     return bool(was) and told == (one_line(memory.content), memory.about) and memory.status is Status.ACTIVE
 
 
-def _addition(
-    workspace: Workspace, target: Target, added: Added, memories: tuple[Memory, ...], now: datetime
+def _add_operations(
+    workspace: Workspace, target: Target, added: AddedLines, memories: tuple[Memory, ...], now: datetime
 ) -> Iterator[Operation]:
     if not _is_usable(workspace, added.fact) or not (added.category or target.form.open):
         return
-    content = usable(workspace, added.fact)
+    content = clean_memory_text(workspace, added.fact)
     same = [each for each in memories if each.content and normal_form(each.content) == normal_form(content)]
     if any(each.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for each in same):
         return
@@ -87,7 +87,7 @@ def _addition(
     # Any program can add a line: what was remembered once and is no more waits like what never was.
     scope = added.scope or target.scope or USER_SCOPE
     again = (now.isoformat(),) if same else ()
-    number = digest(str(target.path), scope, kind_of(profile.id, category), content, *again, size=5)
+    number = digest(str(target.path), scope, format_kind(profile.id, category), content, *again, size=5)
     origin = Origin.USER if trusted else Origin.TOOL
     evidence = Evidence(quote=content, event="", session="", path=str(target.path), at=now, author="file", origin=origin)
     value = Memory(
@@ -101,7 +101,7 @@ def _addition(
         origin=origin,
         first_seen=now,
         last_seen=now,
-        artifacts=artifacts(content),
+        artifacts=find_artifacts(content),
         evidence=(evidence,),
         owned=trusted,
         trigger="written",
@@ -110,21 +110,23 @@ def _addition(
     yield Add(memory=number, at=now, reason=reason, value=value)
 
 
-def held_for_agents(workspace: Workspace, target: Target, edits: AgentEdits) -> Iterator[Operation]:
+def hold_agent_edits(workspace: Workspace, target: Target, edits: AgentEdits) -> Iterator[Operation]:
     """What an agent's tool calls did to a file, as memories in the agent's voice that wait. What they took out stays."""
     memories = {memory.id: memory for memory in workspace.store.log.memories()}
     for number, words in sorted(edits.revised.items()):
         if memory := memories.get(number):
-            place = Added(text=words, fact=words, after="", scope=memory.scope, category=kind_of(memory.profile, memory.category))
-            yield from _held_for_agent(workspace, target, place, edits.session)
+            place = AddedLines(
+                text=words, fact=words, after="", scope=memory.scope, category=format_kind(memory.profile, memory.category)
+            )
+            yield from _hold_agent_line(workspace, target, place, edits.session)
     for added in edits.added:
-        yield from _held_for_agent(workspace, target, added, edits.session)
+        yield from _hold_agent_line(workspace, target, added, edits.session)
 
 
-def _held_for_agent(workspace: Workspace, target: Target, added: Added, session: str) -> Iterator[Operation]:
+def _hold_agent_line(workspace: Workspace, target: Target, added: AddedLines, session: str) -> Iterator[Operation]:
     if not _is_usable(workspace, added.fact):
         return
-    content, now = usable(workspace, added.fact), workspace.clock()
+    content, now = clean_memory_text(workspace, added.fact), workspace.clock()
     if any(each.content and normal_form(each.content) == normal_form(content) for each in workspace.store.log.memories()):
         return
     profile, category = _profile_and_category(target, added.category)
@@ -133,7 +135,7 @@ def _held_for_agent(workspace: Workspace, target: Target, added: Added, session:
     )
     scope = added.scope or target.scope or USER_SCOPE
     value = Memory(
-        id=digest(str(target.path), scope, kind_of(profile.id, category), content, size=5),
+        id=digest(str(target.path), scope, format_kind(profile.id, category), content, size=5),
         profile=profile.id,
         category=category,
         scope=scope,
@@ -143,7 +145,7 @@ def _held_for_agent(workspace: Workspace, target: Target, added: Added, session:
         origin=Origin.ASSISTANT,
         first_seen=now,
         last_seen=now,
-        artifacts=artifacts(content),
+        artifacts=find_artifacts(content),
         evidence=(evidence,),
     )
     yield Add(memory=value.id, at=now, reason="held: an agent wrote it into the file", value=value)
@@ -151,13 +153,13 @@ def _held_for_agent(workspace: Workspace, target: Target, added: Added, session:
 
 def _profile_and_category(target: Target, kind: str) -> tuple[Profile, str]:
     """The profile and category that a line belongs to which stands in a section; the first of the file where it stands in none."""
-    name, category = read_kind(kind)
+    name, category = parse_kind(kind)
     found = (each for each in target.profiles if each.id == name and each.category(category))
     profile = next(found, None)
     return (profile, category) if profile else (target.profiles[0], target.profiles[0].categories[0].id)
 
 
-def with_stubborn(workspace: Workspace, edits: Edits) -> Edits:
+def keep_long_lines(workspace: Workspace, edits: Edits) -> Edits:
     """A line a person made longer than a memory can be stays in the file as they wrote it; the memory keeps its words."""
     stubborn = {number: f"- {words}" for number, words in edits.revised.items() if not _is_usable(workspace, words)}
     return replace(edits, renamed={**edits.renamed, **stubborn}) if stubborn else edits
@@ -165,6 +167,6 @@ def with_stubborn(workspace: Workspace, edits: Edits) -> Edits:
 
 def _is_usable(workspace: Workspace, words: str) -> bool:
     try:
-        return bool(usable(workspace, words))
+        return bool(clean_memory_text(workspace, words))
     except UsageError:
         return False

@@ -1,30 +1,30 @@
 """The knowledge graph of a store: what is remembered of whom and what, and what that ties together. Changes nothing."""
 
 from kept.core.memory import USER_SCOPE
-from kept.outputs.compose import graph
+from kept.outputs.compose import build_graph
 from kept.outputs.graph import Graph
 from kept.workspace import Workspace
 
 MOST = 1_000  # nodes that can still be read
 
 
-def knowledge(workspace: Workspace, *, project: str = "", most: int = MOST) -> Graph:
+def build_knowledge_graph(workspace: Workspace, *, project: str = "", most: int = MOST) -> Graph:
     """The graph of the active memories of the profiles at work; of the projects whose name has ``project`` in it, where it is
     given.
 
     Raises StoreError.
     """
-    names = workspace.names()
+    names = workspace.scope_names()
     memories = workspace.store.log.memories()
     if project:
         wanted = project.casefold()
         memories = tuple(
             each for each in memories if each.scope != USER_SCOPE and wanted in names.get(each.scope, each.scope).casefold()
         )
-    return graph(memories, workspace.writing, as_of=workspace.clock(), names=names, most=most, pages=_pages(workspace))
+    return build_graph(memories, workspace.writing, as_of=workspace.clock(), names=names, most=most, pages=_page_files(workspace))
 
 
-def _pages(workspace: Workspace) -> dict[str, str]:
+def _page_files(workspace: Workspace) -> dict[str, str]:
     """The knowledge pages that are written: the name of each one's file below the home, by the page's path."""
     folders = [each.outputs.pages_folder.rstrip("/") for each in reversed(workspace.writing) if each.outputs.pages_folder]
     found: dict[str, str] = {}

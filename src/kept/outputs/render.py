@@ -21,25 +21,26 @@ from kept.core.document import CATEGORY_LEVEL, END, HEADER, Document, Line, Sect
 from kept.core.markup import end_line, fact_line, header_lines, heading_line, ids_line
 
 
-def render(document: Document) -> tuple[Line, ...]:
+def render_file(document: Document) -> tuple[Line, ...]:
     """All lines of a file of kept's."""
     header = document.header or (() if document.bare else header_lines(document.newest))
     lines = [*_header_lines("", header), *document.told]
     named = len({each.scope for each in document.sections}) > 1 or not document.header  # one that is all there is needs no name
     for scope, sections in groupby(document.sections, key=lambda each: each.scope):
         group = tuple(sections)
-        lines += _heading(heading_key(scope), 2, group[0].name) if named else []
+        lines += _heading_lines(heading_key(scope), 2, group[0].name) if named else []
         for section in group:
-            lines += _section(section)
+            lines += _section_lines(section)
     facts = sum(len(each.facts) for each in document.sections)
     return (*lines, *_header_lines("footer:", document.footer), Line(key=END, text=end_line(facts)))
 
 
 def render_section(document: Document) -> tuple[Line, ...]:
-    """The lines of kept's section in a file of somebody else's: what :func:`render` gives without title, names of scopes, and the
+    """The lines of kept's section in a file of somebody else's: what :func:`render_file` gives without title, names of scopes,
+    and the
     comments of ids, which the clients that read such files do not strip.
     """
-    lines = [line for section in document.sections for line in _section(section)[:-1]]
+    lines = [line for section in document.sections for line in _section_lines(section)[:-1]]
     above = (*_header_lines("", document.header), *document.told)
     return (*above, *(lines if above else lines[1:]))
 
@@ -49,12 +50,16 @@ def _header_lines(part: str, texts: tuple[str, ...]) -> list[Line]:
     return [Line(key=key if text else blank_key(key), text=text) for key, text in zip(keys, texts, strict=True)]
 
 
-def _section(section: Section) -> list[Line]:
+def _section_lines(section: Section) -> list[Line]:
     key = heading_key(section.scope, section.category)
     facts = [Line(key=fact.id, text=fact_line(fact.text, fact.day)) for fact in section.facts]
     ids = ids_line(section.scope, section.category, [fact.id for fact in section.facts])
-    return [*_heading(key, CATEGORY_LEVEL, section.title), *facts, Line(key=ids_key(section.scope, section.category), text=ids)]
+    return [
+        *_heading_lines(key, CATEGORY_LEVEL, section.title),
+        *facts,
+        Line(key=ids_key(section.scope, section.category), text=ids),
+    ]
 
 
-def _heading(key: str, level: int, text: str) -> list[Line]:
+def _heading_lines(key: str, level: int, text: str) -> list[Line]:
     return [Line(key=blank_key(key), text=""), Line(key=key, text=heading_line(level, text))]

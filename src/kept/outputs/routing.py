@@ -5,23 +5,23 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from kept.core.memory import USER_SCOPE, Judged, Memory
-from kept.outputs.compose import Route, routes
-from kept.outputs.targets import calls_hooks, client_of, scopes_apart
-from kept.profiles.profile import Place, Profile
+from kept.core.memory import USER_SCOPE, CandidateVerdict, Memory
+from kept.outputs.compose import OutputRoute, find_routes
+from kept.outputs.targets import calls_hooks, client_of, scopes_with_own_file
+from kept.profiles.profile import OutputPlace, Profile
 from kept.workspace import Workspace
 
 
-def routed(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, tuple[Route, ...]]:
+def routes_by_memory(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, tuple[OutputRoute, ...]]:
     """The routes of some memories, by id; none for a memory whose profile is not at work. Raises StoreError."""
-    every, names, found = workspace.store.log.memories(), workspace.names(), {}
-    apart = scopes_apart(workspace)
+    every, names, found = workspace.store.log.memories(), workspace.scope_names(), {}
+    apart = scopes_with_own_file(workspace)
     hooks = {each.id: calls_hooks(workspace, client_of(workspace, _memory_file(workspace, each))) for each in workspace.profiles}
     for each in memories:
         profile = workspace.profile_of(each)
         if profile is None or not each.content:
             continue
-        told = routes(
+        told = find_routes(
             each,
             [one for one in every if one.profile == each.profile],
             profile,
@@ -32,13 +32,13 @@ def routed(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, tuple[
         where = apart.get((each.scope, each.profile), "")
         hooked = each.scope != USER_SCOPE and hooks[profile.id]
         why = "its project has a file of its own" if where else "a hook brings it to the sessions of its project"
-        elsewhere = Route(place=Place.MEMORY, where=where, why=why)
-        seen = _in_view(workspace, profile, each)
+        elsewhere = OutputRoute(place=OutputPlace.MEMORY, where=where, why=why)
+        seen = _is_in_view(workspace, profile, each)
         found[each.id] = tuple(
             elsewhere
-            if (where or hooked) and one.place is Place.MEMORY and one.where
+            if (where or hooked) and one.place is OutputPlace.MEMORY and one.where
             else replace(one, where="", why="there is no room: more relevant ones are there")
-            if one.place is Place.VIEW and not seen
+            if one.place is OutputPlace.VIEW and not seen
             else one
             for one in told
         )
@@ -46,12 +46,14 @@ def routed(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, tuple[
 
 
 def _memory_file(workspace: Workspace, profile: Profile) -> Path:
-    return workspace.paths.output(profile.outputs.memory_file or ".")
+    return workspace.paths.output_path(profile.outputs.memory_file or ".")
 
 
-def _in_view(workspace: Workspace, profile: Profile, memory: Memory) -> bool:
+def _is_in_view(workspace: Workspace, profile: Profile, memory: Memory) -> bool:
     """Whether the JSON view, as it was last written, has a memory."""
-    written = workspace.store.output(str(workspace.paths.root / profile.outputs.view_file)) if profile.outputs.view_file else ()
+    written = (
+        workspace.store.output_states(str(workspace.paths.root / profile.outputs.view_file)) if profile.outputs.view_file else ()
+    )
     return any(line.key == memory.id for each in written[:1] for line in each.lines)
 
 
@@ -62,12 +64,12 @@ class ExtractedMemories:
     """
 
     memories: tuple[Memory, ...]
-    refused: tuple[Judged, ...]
+    refused: tuple[CandidateVerdict, ...]
 
 
 def extracted_between(workspace: Workspace, first: date, last: date) -> ExtractedMemories:
     """What was first said from ``first`` to ``last`` and extracted, wherever it went. Raises StoreError."""
-    start, stop = workspace.span(first)[0], workspace.span(last)[1]
+    start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
     found = [
         each
         for each in workspace.store.log.memories_between(start, stop)

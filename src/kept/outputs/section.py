@@ -32,7 +32,7 @@ _MARKDOWN = MarkdownIt("commonmark").disable("inline")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Block:
+class SectionBlock:
     """kept's block as it stands in a file. ``inside`` are its bytes; ``edited`` says that they are not those kept wrote.
 
     ``first`` and ``last`` are the numbers of the lines of its two comments; ``heading`` says that the line above is kept's too, and
@@ -48,25 +48,25 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _FileText:
     """A file as lines; what UTF-8 does not decode passes through unchanged."""
 
     lines: tuple[tuple[str, str], ...]
     bom: bool
     newline: str
 
-    def joined(self, start: int, stop: int | None = None) -> str:
+    def join_lines(self, start: int, stop: int | None = None) -> str:
         return "".join(f"{text}{end}" for text, end in self.lines[start:stop])
 
 
 @lru_cache(maxsize=2_000)  # a run looks at each of its files several times, and there is a note for each day
-def find_section(original: bytes, *, where: str = "") -> Block | None:
+def find_section(original: bytes, *, where: str = "") -> SectionBlock | None:
     """The block that is kept's in a file, None where there is none.
 
     Raises:
         ChangedError: comments of kept's that do not match each other, or a file that is not text or over 400 kB.
     """
-    return _find(_decode_file(original, where), where)
+    return _find_block(_decode_file(original, where), where)
 
 
 def place_section(original: bytes, heading: str, inside: Sequence[str], *, absorbed: bytes | None = None, where: str = "") -> bytes:
@@ -86,14 +86,14 @@ def place_section(original: bytes, heading: str, inside: Sequence[str], *, absor
         )
     new = "".join(f"{line}{text.newline}" for line in inside)
     if block is not None:
-        mark = _begin(new, heading=block.heading, breaks=block.breaks)
-        before, after = text.joined(0, block.first), text.joined(block.last)
+        mark = _begin_comment(new, heading=block.heading, breaks=block.breaks)
+        before, after = text.join_lines(0, block.first), text.join_lines(block.last)
         result = f"{before}{mark}{text.newline}{new}{after}"
     else:
-        result = _insert(text, heading, new)
-    data = (_BOM if text.bom else b"") + _bytes(result)
+        result = _insert_section(text, heading, new)
+    data = (_BOM if text.bom else b"") + _encode_file(result)
     now = find_section(data, where=where)
-    if now is None or now.edited or now.inside != _bytes(new):
+    if now is None or now.edited or now.inside != _encode_file(new):
         raise ChangedError(
             "kept's section could not be told from the rest of the file",
             where=where,
@@ -102,7 +102,7 @@ def place_section(original: bytes, heading: str, inside: Sequence[str], *, absor
     return data
 
 
-def with_inside(original: bytes, inside: bytes, *, where: str = "") -> bytes:
+def replace_inside(original: bytes, inside: bytes, *, where: str = "") -> bytes:
     """The file with other bytes inside kept's block, as if a person had edited it there; its comments stay as they are.
 
     Raises:
@@ -112,7 +112,7 @@ def with_inside(original: bytes, inside: bytes, *, where: str = "") -> bytes:
     block = find_section(original, where=where)
     if block is None:
         raise ChangedError("there is no section of kept's in the file", where=where, hint="kept run writes it")
-    before, after = _bytes(text.joined(0, block.first + 1)), _bytes(text.joined(block.last))
+    before, after = _encode_file(text.join_lines(0, block.first + 1)), _encode_file(text.join_lines(block.last))
     data = (_BOM if text.bom else b"") + before + inside + after
     now = find_section(data, where=where)
     if now is None or now.inside != inside:
@@ -122,7 +122,7 @@ def with_inside(original: bytes, inside: bytes, *, where: str = "") -> bytes:
     return data
 
 
-def remove(original: bytes, *, absorbed: bytes | None = None, where: str = "") -> bytes:
+def remove_section(original: bytes, *, absorbed: bytes | None = None, where: str = "") -> bytes:
     """The file without what kept wrote into it: byte for byte the file before, but for what the user changed since.
 
     ``absorbed`` are the bytes inside an edited block that the caller has kept elsewhere.
@@ -136,25 +136,25 @@ def remove(original: bytes, *, absorbed: bytes | None = None, where: str = "") -
         return original
     if block.edited and block.inside != absorbed:
         raise ChangedError("kept's section was edited", where=where, hint="move your lines out of it, or delete it by hand")
-    before = text.joined(0, block.first - 1 if block.heading else block.first)
+    before = text.join_lines(0, block.first - 1 if block.heading else block.first)
     for _ in range(block.breaks):
         before = before.removesuffix(text.newline)
-    return (_BOM if text.bom else b"") + _bytes(before + text.joined(block.last + 1))
+    return (_BOM if text.bom else b"") + _encode_file(before + text.join_lines(block.last + 1))
 
 
-def _insert(text: _Text, heading: str, new: str) -> str:
+def _insert_section(text: _FileText, heading: str, new: str) -> str:
     title = f"## {heading}"
-    at = next((number for number in _tops(text, "heading_open") if text.lines[number][0].rstrip(" \t") == title), None)
+    at = next((number for number in _top_level_lines(text, "heading_open") if text.lines[number][0].rstrip(" \t") == title), None)
     if at is None:
-        before, after, breaks = text.joined(0), "", _breaks(text)
+        before, after, breaks = text.join_lines(0), "", _count_breaks(text)
     else:
-        before, after, breaks = text.joined(0, at + 1), text.joined(at + 1), 0 if text.lines[at][1] else 1
+        before, after, breaks = text.join_lines(0, at + 1), text.join_lines(at + 1), 0 if text.lines[at][1] else 1
     own = "" if at is not None else f"{title}{text.newline}"
-    mark = _begin(new, heading=at is None, breaks=breaks)
+    mark = _begin_comment(new, heading=at is None, breaks=breaks)
     return f"{before}{text.newline * breaks}{own}{mark}{text.newline}{new}{_END}{text.newline}{after}"
 
 
-def _breaks(text: _Text) -> int:
+def _count_breaks(text: _FileText) -> int:
     """How many line breaks set off what is appended by an empty line."""
     if not text.lines:
         return 0
@@ -162,8 +162,8 @@ def _breaks(text: _Text) -> int:
     return 2 if not end else 1 if last.strip() else 0
 
 
-def _find(text: _Text, where: str) -> Block | None:
-    marks = [at for at in _tops(text, "html_block") if text.lines[at][0].startswith((_BEGIN, _END))]
+def _find_block(text: _FileText, where: str) -> SectionBlock | None:
+    marks = [at for at in _top_level_lines(text, "html_block") if text.lines[at][0].startswith((_BEGIN, _END))]
     if not marks:
         return None
     here = f"{where}:{marks[0] + 1}" if where else f"line {marks[0] + 1}"
@@ -178,13 +178,15 @@ def _find(text: _Text, where: str) -> Block | None:
             hint="delete what is left of them, kept writes the section anew",
         )
     first, last = marks
-    inside = text.joined(first + 1, last)
+    inside = text.join_lines(first + 1, last)
     own = words[1] == "own" and first > 0 and text.lines[first - 1][0].startswith("## ")
     breaks = int(words[2]) if own or words[1] == "in" else 0
-    return Block(inside=_bytes(inside), edited=_hash(inside) != words[0], first=first, last=last, heading=own, breaks=breaks)
+    return SectionBlock(
+        inside=_encode_file(inside), edited=_hash_lines(inside) != words[0], first=first, last=last, heading=own, breaks=breaks
+    )
 
 
-def _tops(text: _Text, kind: str) -> list[int]:
+def _top_level_lines(text: _FileText, kind: str) -> list[int]:
     """The lines that are, each on its own, a heading of level two in the ``##`` form or an HTML block, at the top level."""
     lines = [line for line, _ in text.lines]
     if lines and lines[0].rstrip() == "---":
@@ -198,7 +200,7 @@ def _tops(text: _Text, kind: str) -> list[int]:
     ]
 
 
-def _decode_file(original: bytes, where: str) -> _Text:
+def _decode_file(original: bytes, where: str) -> _FileText:
     if len(original) > _TOO_LARGE:
         raise ChangedError("the file is over 400 kB", where=where, hint="kept's section goes into files people read")
     if b"\0" in original:
@@ -208,17 +210,17 @@ def _decode_file(original: bytes, where: str) -> _Text:
     newline = max(("\n", "\r\n", "\r"), key=ends.count)
     if newline == "\r" and "\n" in ends:
         newline = "\n"  # before an empty line that ends so, a lone CR would become one ending with it
-    return _Text(lines, bom=original.startswith(_BOM), newline=newline)
+    return _FileText(lines, bom=original.startswith(_BOM), newline=newline)
 
 
-def _bytes(text: str) -> bytes:
+def _encode_file(text: str) -> bytes:
     return text.encode(errors="surrogateescape")
 
 
-def _begin(new: str, *, heading: bool, breaks: int) -> str:
-    return f"{_BEGIN} {_hash(new)} {'own' if heading else 'in'} {breaks}{_CLOSE}"
+def _begin_comment(new: str, *, heading: bool, breaks: int) -> str:
+    return f"{_BEGIN} {_hash_lines(new)} {'own' if heading else 'in'} {breaks}{_CLOSE}"
 
 
-def _hash(inside: str) -> str:
+def _hash_lines(inside: str) -> str:
     """Of the lines, not of their endings: another line ending for the whole file is no edit."""
     return digest(*(line for line, _ in split_lines(inside)), size=6)

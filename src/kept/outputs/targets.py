@@ -6,26 +6,26 @@ from datetime import date
 from enum import StrEnum
 from pathlib import Path
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.document import Document, Line
 from kept.core.handover import START
 from kept.core.memory import USER_SCOPE, Memory
-from kept.core.project import root_of
+from kept.core.project import project_root
 from kept.core.text import normal_form
-from kept.days.day_notes import note_lines
+from kept.days.day_notes import day_note_lines
 from kept.intake.reminders import OFF
 from kept.local import files
 from kept.local.clients import CLIENTS, GEMINI, READERS, Client, has_hooks, has_plugin
-from kept.memories.client_memory import injected
-from kept.outputs.compose import Page, compose, days, pages
-from kept.profiles.profile import Place, Profile
+from kept.memories.client_memory import notes_shown_by_clients
+from kept.outputs.compose import Page, compose_day_notes, compose_pages, compose_sheet
+from kept.profiles.profile import OutputPlace, Profile
 from kept.workspace import Workspace
 
 REMEMBERED = "Remembered"  # the heading of kept's section in the note of a day
 _FOLDER_RULES = 3  # rules about one folder of a project from which they have a file of their own
 
 
-class Form(StrEnum):
+class TargetForm(StrEnum):
     """What a file is."""
 
     MEMORY = "memory"
@@ -38,7 +38,7 @@ class Form(StrEnum):
     @property
     def open(self) -> bool:
         """Whether a line that stands under no heading of kept's is meant for it all the same."""
-        return self in (Form.MEMORY, Form.SECTION)
+        return self in (TargetForm.MEMORY, TargetForm.SECTION)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,14 +49,14 @@ class Target:
 
     path: Path
     profiles: tuple[Profile, ...]
-    form: Form = Form.MEMORY
+    form: TargetForm = TargetForm.MEMORY
     heading: str = ""
     scope: str = ""
     part: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Book:
+class OutputContent:
     """What there is to write: all memories, the names of projects, and of each profile (by id) the notes of days and the pages.
 
     ``projects`` are the folders of projects below the home, with their scopes. ``injected`` is what clients put before their
@@ -74,65 +74,67 @@ class Book:
 Summaries = Callable[[Workspace], Mapping[date, Sequence[Line]]]
 
 
-def bind(workspace: Workspace, summaries: Summaries = note_lines) -> Book:
+def compose_outputs(workspace: Workspace, summaries: Summaries = day_note_lines) -> OutputContent:
     """Everything that is to be written, composed once. ``summaries`` tells in a few lines what a day amounted to. Raises
     StoreError.
     """
-    memories, names = workspace.store.log.memories(), workspace.names()
+    memories, names = workspace.store.log.memories(), workspace.scope_names()
     noting = [each for each in workspace.writing if each.outputs.daily_folder]
     paging = [each for each in workspace.writing if each.outputs.pages_folder]
     lines = summaries(workspace) if noting else {}
-    return Book(
+    return OutputContent(
         memories=memories,
         names=names,
-        projects=_projects(workspace) if any(_in_projects(each) for each in workspace.writing) else {},
-        days={each.id: days(memories, (each,), names=names, zone=workspace.zone, summaries=lines) for each in noting},
-        pages={each.id: pages(memories, each, as_of=workspace.clock(), names=names, zone=workspace.zone) for each in paging},
-        injected=injected(workspace),
+        projects=_project_folders(workspace) if any(_has_project_files(each) for each in workspace.writing) else {},
+        days={each.id: compose_day_notes(memories, (each,), names=names, zone=workspace.zone, summaries=lines) for each in noting},
+        pages={
+            each.id: compose_pages(memories, each, as_of=workspace.clock(), names=names, zone=workspace.zone) for each in paging
+        },
+        injected=notes_shown_by_clients(workspace),
     )
 
 
-def _in_projects(profile: Profile) -> bool:
+def _has_project_files(profile: Profile) -> bool:
     return profile.outputs.project_section or profile.outputs.project_rules
 
 
-def targets(workspace: Workspace, book: Book) -> tuple[Target, ...]:
+def list_targets(workspace: Workspace, book: OutputContent) -> tuple[Target, ...]:
     """The files that the profiles at work write, and those they wrote before that may have to go.
 
     Profiles that name the same file write it together, and so do all that write sections, under the heading of the first.
     """
-    found = {each.path: each for each in (*_fixed(workspace, book.projects), *_in_folders(workspace, book))}
-    return tuple(found.values()) + tuple(each for each in _written_before(workspace) if each.path not in found)
+    found = {each.path: each for each in (*_fixed_targets(workspace, book.projects), *_folder_targets(workspace, book))}
+    return tuple(found.values()) + tuple(each for each in _earlier_targets(workspace) if each.path not in found)
 
 
-def written_before(workspace: Workspace) -> tuple[Target, ...]:
+def list_editable_targets(workspace: Workspace) -> tuple[Target, ...]:
     """The files that may hold edits: those that every run writes, and the notes, pages and rules that were written before."""
-    projects = _projects(workspace) if any(_in_projects(each) for each in workspace.writing) else {}
-    found = {each.path: each for each in _fixed(workspace, projects)}
-    return tuple(found.values()) + tuple(each for each in _written_before(workspace) if each.path not in found)
+    projects = _project_folders(workspace) if any(_has_project_files(each) for each in workspace.writing) else {}
+    found = {each.path: each for each in _fixed_targets(workspace, projects)}
+    return tuple(found.values()) + tuple(each for each in _earlier_targets(workspace) if each.path not in found)
 
 
-def _fixed(workspace: Workspace, projects: Mapping[Path, str]) -> list[Target]:
+def _fixed_targets(workspace: Workspace, projects: Mapping[Path, str]) -> list[Target]:
     found = []
-    for form, name in ((Form.MEMORY, "memory_file"), (Form.CARD, "card_file")):
+    for form, name in ((TargetForm.MEMORY, "memory_file"), (TargetForm.CARD, "card_file")):
         for path in dict.fromkeys(getattr(each.outputs, name) for each in workspace.writing):
             if path:
                 members = tuple(each for each in workspace.writing if getattr(each.outputs, name) == path)
-                found.append(Target(path=workspace.paths.output(path), profiles=members, form=form))
+                found.append(Target(path=workspace.paths.output_path(path), profiles=members, form=form))
     writing = tuple(each for each in workspace.writing if each.outputs.project_section)
     ruling = tuple(each for each in workspace.writing if each.outputs.project_rules)
     readers = [each for each in READERS if each.name in workspace.settings.sections]
-    found += [_instructions(workspace, each) for each in readers]
+    found += [_instructions_target(workspace, each) for each in readers]
     for folder, scope in projects.items():
         for name in ("CLAUDE.md", *(each.instructions for each in readers)) if writing else ():
             heading = writing[0].outputs.section
-            found.append(Target(path=folder / name, profiles=writing, form=Form.SECTION, heading=heading, scope=scope))
+            found.append(Target(path=folder / name, profiles=writing, form=TargetForm.SECTION, heading=heading, scope=scope))
         if ruling:
-            found.append(Target(path=folder / ".claude" / "rules" / "kept.md", profiles=ruling, form=Form.RULES, scope=scope))
+            found.append(Target(path=folder / ".claude" / "rules" / "kept.md", profiles=ruling, form=TargetForm.RULES, scope=scope))
     return found
 
 
-def _instructions(workspace: Workspace, reader: Client, part: str = "") -> Target:
+def _instructions_target(workspace: Workspace, reader: Client, part: str = "") -> Target:
     """The section in the file of instructions that an agent reads in every session: what the memory file says, in half the room."""
     writing = [each for each in workspace.writing if each.outputs.memory_file] or [workspace.profile]
     half = tuple(
@@ -143,41 +145,43 @@ def _instructions(workspace: Workspace, reader: Client, part: str = "") -> Targe
         for each in writing
     )
     path = workspace.paths.of(reader) / reader.instructions
-    return Target(path=path, profiles=half, form=Form.SECTION, heading=REMEMBERED, part=part)
+    return Target(path=path, profiles=half, form=TargetForm.SECTION, heading=REMEMBERED, part=part)
 
 
 _GONE = "gone"
 
 
-def _in_folders(workspace: Workspace, book: Book) -> list[Target]:
+def _folder_targets(workspace: Workspace, book: OutputContent) -> list[Target]:
     found, root = [], workspace.paths.root
     for profile in workspace.writing:
         found += [_note_target(root, profile, day.isoformat()) for day in book.days.get(profile.id, {})]
-        found += [_page(root, profile, page.path) for page in book.pages.get(profile.id, ())]
+        found += [_page_target(root, profile, page.path) for page in book.pages.get(profile.id, ())]
         for folder, scope in book.projects.items() if profile.outputs.project_rules else ():
-            found += [_rules(folder, (profile,), scope, part) for part in _scoped(book.memories, profile, scope)]
+            found += [
+                _rules_target(folder, (profile,), scope, part) for part in _memory_ids_by_folder(book.memories, profile, scope)
+            ]
     return found
 
 
 def _note_target(root: Path, profile: Profile, day: str) -> Target:
     path = root / profile.outputs.daily_folder / f"{day}.md"
-    return Target(path=path, profiles=(profile,), form=Form.DAILY, heading=REMEMBERED, part=day)
+    return Target(path=path, profiles=(profile,), form=TargetForm.DAILY, heading=REMEMBERED, part=day)
 
 
-def _page(root: Path, profile: Profile, name: str) -> Target:
-    return Target(path=root / profile.outputs.pages_folder / f"{name}.md", profiles=(profile,), form=Form.PAGE, part=name)
+def _page_target(root: Path, profile: Profile, name: str) -> Target:
+    return Target(path=root / profile.outputs.pages_folder / f"{name}.md", profiles=(profile,), form=TargetForm.PAGE, part=name)
 
 
-def _rules(folder: Path, profiles: tuple[Profile, ...], scope: str, part: str) -> Target:
+def _rules_target(folder: Path, profiles: tuple[Profile, ...], scope: str, part: str) -> Target:
     path = folder / ".claude" / "rules" / f"kept-{part}.md"
-    return Target(path=path, profiles=profiles, form=Form.RULES, scope=scope, part=part)
+    return Target(path=path, profiles=profiles, form=TargetForm.RULES, scope=scope, part=part)
 
 
-def _written_before(workspace: Workspace) -> list[Target]:
+def _earlier_targets(workspace: Workspace) -> list[Target]:
     """The notes, pages and folder rules that were written before, whether or not there is anything left to say in them."""
     found, root = [], workspace.paths.root
     projects = (
-        {str(folder): scope for folder, scope in _projects(workspace).items()}
+        {str(folder): scope for folder, scope in _project_folders(workspace).items()}
         if any(each.outputs.project_rules for each in workspace.writing)
         else {}
     )
@@ -185,15 +189,15 @@ def _written_before(workspace: Workspace) -> list[Target]:
     for text in workspace.store.outputs():
         path = Path(text)
         if text in sections:  # one that is wanted no more
-            found.append(_instructions(workspace, sections[text], _GONE))
+            found.append(_instructions_target(workspace, sections[text], _GONE))
         for profile in workspace.writing:
             notes, leaves = root / profile.outputs.daily_folder, root / profile.outputs.pages_folder
             if profile.outputs.daily_folder and path.parent == notes and _is_day(path.stem):
                 found.append(_note_target(root, profile, path.stem))
             elif profile.outputs.pages_folder and path.is_relative_to(leaves):
-                found.append(_page(root, profile, str(path.relative_to(leaves).with_suffix(""))))
+                found.append(_page_target(root, profile, str(path.relative_to(leaves).with_suffix(""))))
             elif profile.outputs.project_rules and path.name.startswith("kept-") and (scope := projects.get(str(path.parents[2]))):
-                found.append(_rules(path.parents[2], (profile,), scope, path.stem.removeprefix("kept-")))
+                found.append(_rules_target(path.parents[2], (profile,), scope, path.stem.removeprefix("kept-")))
     return found
 
 
@@ -205,26 +209,26 @@ def _is_day(text: str) -> bool:
     return True
 
 
-def document_of(workspace: Workspace, book: Book, target: Target, reserved: int) -> Document:
+def compose_document(workspace: Workspace, book: OutputContent, target: Target, reserved: int) -> Document:
     """What a file is to say; ``reserved`` are the bytes of the user's own lines in it."""
     first = target.profiles[0]
     match target.form:
-        case Form.DAILY:
+        case TargetForm.DAILY:
             return book.days[first.id].get(date.fromisoformat(target.part), Document(sections=()))
-        case Form.PAGE:
+        case TargetForm.PAGE:
             return next((each.document for each in book.pages[first.id] if each.path == target.part), Document(sections=()))
-        case Form.RULES:
+        case TargetForm.RULES:
             return _rules_document(workspace, book, target, reserved)
-        case Form.CARD:
-            return _card(workspace, book, target, reserved)
+        case TargetForm.CARD:
+            return _card_document(workspace, book, target, reserved)
         case _:
-            found = _Sheet(workspace=workspace, book=book, target=target, reserved=reserved).of(
+            found = _SheetComposer(workspace=workspace, book=book, target=target, reserved=reserved).of(
                 _memories_for(workspace, book, target)
             )
-            return found if target.scope or not target.heading else _told_apart(workspace, found, target)
+            return found if target.scope or not target.heading else _with_project_titles(workspace, found, target)
 
 
-def _told_apart(workspace: Workspace, found: Document, target: Target) -> Document:
+def _with_project_titles(workspace: Workspace, found: Document, target: Target) -> Document:
     """The document of a section that is about several projects: each title names its own, for a section has no headings above
     them.
     """
@@ -234,10 +238,10 @@ def _told_apart(workspace: Workspace, found: Document, target: Target) -> Docume
         each if each.scope == USER_SCOPE else replace(each, title=f"{each.name}: {each.title}") for each in found.sections
     )
     remembered = ("What kept remembers from earlier sessions; what is said now outranks it.",) if sections else ()
-    return replace(found, sections=sections, header=(*remembered, *_handing_over(workspace, target)))
+    return replace(found, sections=sections, header=(*remembered, *_handover_lines(workspace, target)))
 
 
-def _handing_over(workspace: Workspace, target: Target) -> tuple[str, ...]:
+def _handover_lines(workspace: Workspace, target: Target) -> tuple[str, ...]:
     """How an agent hands the person's words over, where no hook tells it so."""
     reader = next(each for each in READERS if target.path == workspace.paths.of(each) / each.instructions)
     return () if calls_hooks(workspace, reader) or workspace.settings.handover == OFF else (START,)
@@ -252,21 +256,21 @@ def calls_hooks(workspace: Workspace, client: Client | None) -> bool:
     return called or has_plugin(files.read_text(folder / client.plugins))
 
 
-def scopes_apart(workspace: Workspace) -> dict[tuple[str, str], str]:
+def scopes_with_own_file(workspace: Workspace) -> dict[tuple[str, str], str]:
     """The (scope, profile) whose memories stand in a project's own file rather than in the memory file, and that file."""
     found = {}
-    writing = [each for each in workspace.writing if _in_projects(each)]
-    for folder, scope in _projects(workspace).items() if writing else ():
+    writing = [each for each in workspace.writing if _has_project_files(each)]
+    for folder, scope in _project_folders(workspace).items() if writing else ():
         for each in writing:
             file = "CLAUDE.md" if each.outputs.project_section else ".claude/rules/kept.md"
             found[scope, each.id] = str((folder / file).relative_to(workspace.paths.root))
     return found
 
 
-def _memories_for(workspace: Workspace, book: Book, target: Target) -> list[Memory]:
+def _memories_for(workspace: Workspace, book: OutputContent, target: Target) -> list[Memory]:
     if target.scope:
         return [each for each in book.memories if each.scope == target.scope]
-    elsewhere = {(scope, one.id) for scope in set(book.projects.values()) for one in workspace.writing if _in_projects(one)}
+    elsewhere = {(scope, one.id) for scope in set(book.projects.values()) for one in workspace.writing if _has_project_files(one)}
     client = client_of(workspace, target.path)
     known = book.injected.get(client.name if client else "", frozenset())
     everywhere = calls_hooks(workspace, client)  # what is remembered of a project comes where its sessions start
@@ -286,17 +290,17 @@ def client_of(workspace: Workspace, path: Path) -> Client | None:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Sheet:
+class _SheetComposer:
     """What a memory file or a card is composed with."""
 
     workspace: Workspace
-    book: Book
+    book: OutputContent
     target: Target
     reserved: int
 
-    def of(self, memories: Sequence[Memory], place: Place = Place.MEMORY) -> Document:
+    def of(self, memories: Sequence[Memory], place: OutputPlace = OutputPlace.MEMORY) -> Document:
         """The document of some memories."""
-        return compose(
+        return compose_sheet(
             memories,
             self.target.profiles,
             as_of=self.workspace.clock(),
@@ -307,11 +311,11 @@ class _Sheet:
         )
 
 
-def _card(workspace: Workspace, book: Book, target: Target, reserved: int) -> Document:
+def _card_document(workspace: Workspace, book: OutputContent, target: Target, reserved: int) -> Document:
     """The quick-reference card: what matters most, and under it the pages that hold the rest."""
     leaves = [each for one in target.profiles for each in book.pages.get(one.id, ())]
-    sheet = _Sheet(workspace=workspace, book=book, target=target, reserved=reserved + _POINTERS)
-    found = sheet.of(book.memories, Place.CARD)
+    sheet = _SheetComposer(workspace=workspace, book=book, target=target, reserved=reserved + _POINTERS)
+    found = sheet.of(book.memories, OutputPlace.CARD)
     if not found.sections:
         return Document(sections=())
     shown = {fact.id for section in found.sections for fact in section.facts}
@@ -333,16 +337,16 @@ def _card(workspace: Workspace, book: Book, target: Target, reserved: int) -> Do
 _POINTERS = 2_500  # characters of the card for the names of pages
 
 
-def _rules_document(workspace: Workspace, book: Book, target: Target, reserved: int) -> Document:
+def _rules_document(workspace: Workspace, book: OutputContent, target: Target, reserved: int) -> Document:
     """The rules of a project, or those about one folder of it, which load only when a file of that folder is touched."""
     memories = [each for each in book.memories if each.scope == target.scope]
-    apart = {name: ids for one in target.profiles for name, ids in _scoped(memories, one, target.scope).items()}
+    apart = {name: ids for one in target.profiles for name, ids in _memory_ids_by_folder(memories, one, target.scope).items()}
     if target.part:
         chosen = [each for each in memories if each.id in apart.get(target.part, ())]
     else:
         gone = {number for ids in apart.values() for number in ids}
         chosen = [each for each in memories if each.id not in gone]
-    found = _Sheet(workspace=workspace, book=book, target=target, reserved=reserved).of(chosen)
+    found = _SheetComposer(workspace=workspace, book=book, target=target, reserved=reserved).of(chosen)
     if not found.sections:
         return Document(sections=())
     paths = ("---", f'paths: ["{target.part}/**"]', "---") if target.part else ()
@@ -354,12 +358,12 @@ def _rules_document(workspace: Workspace, book: Book, target: Target, reserved: 
     return Document(sections=found.sections, header=header)
 
 
-def _scoped(memories: Sequence[Memory], profile: Profile, scope: str) -> dict[str, frozenset[str]]:
+def _memory_ids_by_folder(memories: Sequence[Memory], profile: Profile, scope: str) -> dict[str, frozenset[str]]:
     """The memories about one top folder of a project, where there are several, by folder."""
     found: dict[str, set[str]] = {}
     for each in memories:
         if each.profile == profile.id and each.scope == scope and each.content:
-            files = [name for name in artifacts(each.content) if "/" in name and not name.startswith(("/", "http", "~", "."))]
+            files = [name for name in find_artifacts(each.content) if "/" in name and not name.startswith(("/", "http", "~", "."))]
             tops = {name.split("/", 1)[0] for name in files}
             top = tops.pop() if len(tops) == 1 else ""
             if top.isascii() and top.replace("-", "").replace("_", "").isalnum():
@@ -367,7 +371,7 @@ def _scoped(memories: Sequence[Memory], profile: Profile, scope: str) -> dict[st
     return {name: frozenset(ids) for name, ids in sorted(found.items()) if len(ids) >= _FOLDER_RULES}
 
 
-def _folder(workspace: Workspace, directory: str) -> Path | None:
+def _resolve_folder(workspace: Workspace, directory: str) -> Path | None:
     """The folder a working directory is, links followed; None where it is none, or none below the home."""
     if not directory.startswith("/"):
         return None
@@ -379,13 +383,13 @@ def _folder(workspace: Workspace, directory: str) -> Path | None:
     return found if found.is_dir() else None
 
 
-def _projects(workspace: Workspace) -> dict[Path, str]:
+def _project_folders(workspace: Workspace) -> dict[Path, str]:
     """The scope of each project folder below the home; a folder that goes by several names is there once."""
     folders: dict[Path, str] = {}
     for scope, directory in sorted(
-        (workspace.scope(each), root_of(each)) for each, _ in workspace.store.archive.directories() if each
+        (workspace.scope(each), project_root(each)) for each, _ in workspace.store.archive.directories() if each
     ):
-        folder = _folder(workspace, directory)
+        folder = _resolve_folder(workspace, directory)
         if folder is not None:
             folders.setdefault(folder, scope)
     return folders

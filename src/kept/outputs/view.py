@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from kept.core.memory import Memory
-from kept.core.times import day_of
+from kept.core.times import to_local_day
 from kept.profiles.profile import Profile
 
 _TOO_LARGE = 4_000_000
@@ -19,7 +19,7 @@ _LONGEST = 4_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class ViewEntry:
     """One entry: the id of its memory (empty for a new one), the category whose list it stands in, its text."""
 
     id: str
@@ -34,7 +34,7 @@ class ViewEdits:
     revised: Mapping[str, str]
     moved: Mapping[str, str]
     removed: tuple[str, ...]
-    added: tuple[Entry, ...]
+    added: tuple[ViewEntry, ...]
 
     @property
     def changed(self) -> bool:
@@ -42,7 +42,7 @@ class ViewEdits:
         return bool(self.revised or self.moved or self.removed or self.added)
 
 
-def within(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, names: Mapping[str, str]) -> list[Memory]:
+def fit_to_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, names: Mapping[str, str]) -> list[Memory]:
     """Of memories in the order of their worth as many as the view has room for, those first that a person has the say over."""
     left = profile.outputs.view_bytes - len(_dump_lists({each.id: [] for each in profile.categories}).encode())
     kept = []
@@ -63,7 +63,7 @@ def render_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, na
 
 
 def _memory_body(memory: Memory, zone: ZoneInfo, names: Mapping[str, str]) -> dict[str, object]:
-    first, last = day_of(memory.first_seen, zone), day_of(memory.last_seen, zone)
+    first, last = to_local_day(memory.first_seen, zone), to_local_day(memory.last_seen, zone)
     return {
         "id": memory.id,
         "text": memory.content,
@@ -77,7 +77,7 @@ def _dump_lists(lists: Mapping[str, Sequence[Mapping[str, object]]]) -> str:
     return json.dumps(lists, indent=2, ensure_ascii=False) + "\n"
 
 
-def read_view(data: bytes, lists: Iterable[str]) -> tuple[Entry, ...] | str:
+def read_view(data: bytes, lists: Iterable[str]) -> tuple[ViewEntry, ...] | str:
     """The entries of a view as somebody left it, or in a clause why it cannot be read. A bare string in a list is a new entry.
 
     ``lists`` are those that held entries and must still be there.
@@ -100,11 +100,11 @@ def read_view(data: bytes, lists: Iterable[str]) -> tuple[Entry, ...] | str:
             if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST:
                 return f"an entry of {category[:40]} has no text"
             number = found.get("id", "")
-            entries.append(Entry(id=number if isinstance(number, str) else "", category=category, text=text.strip()))
+            entries.append(ViewEntry(id=number if isinstance(number, str) else "", category=category, text=text.strip()))
     return tuple(entries)
 
 
-def compare(base: Sequence[Entry], now: Sequence[Entry]) -> ViewEdits:
+def compare_views(base: Sequence[ViewEntry], now: Sequence[ViewEntry]) -> ViewEdits:
     """What leads from the view as it was last written to the view as it is."""
     known = {each.id: each for each in base}
     there = {each.id: each for each in now if each.id in known}

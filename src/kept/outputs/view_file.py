@@ -5,62 +5,66 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
-from kept.core.digest import mark_of
+from kept.core.digest import hash_bytes
 from kept.core.document import Line
 from kept.core.errors import UsageError
 from kept.core.event import Origin
 from kept.core.memory import USER_SCOPE, Actor, Memory, Status
-from kept.core.operation import Add, Approve, Operation, Resolve, Retire, Revise, as_facts
+from kept.core.operation import Add, Approve, Operation, Resolve, Retire, Revise, to_facts
 from kept.core.text import normal_form
 from kept.local import files
-from kept.local.files import Content
-from kept.memories.person import usable
-from kept.outputs.agent_edits import split_off_entries
-from kept.outputs.compose import is_shown, leading
-from kept.outputs.view import Entry, ViewEdits, compare, read_view, render_view, within
-from kept.profiles.profile import Place, Profile
+from kept.local.files import FileContent
+from kept.memories.person import clean_memory_text
+from kept.outputs.agent_edits import split_agent_entries
+from kept.outputs.compose import is_shown, select_leading
+from kept.outputs.view import ViewEdits, ViewEntry, compare_views, fit_to_view, read_view, render_view
+from kept.profiles.profile import OutputPlace, Profile
 from kept.store.values import Draft, Output
 from kept.workspace import Workspace
 
 _QUESTION = "open_question"
 
 
-def views(workspace: Workspace) -> tuple[tuple[Path, Profile], ...]:
+def list_views(workspace: Workspace) -> tuple[tuple[Path, Profile], ...]:
     """The views that the profiles at work write."""
     found = {each.outputs.view_file: each for each in reversed(workspace.writing) if each.outputs.view_file}
     return tuple((workspace.paths.root / name, each) for name, each in found.items())
 
 
-def is_as_written(workspace: Workspace, path: Path, content: Content) -> bool:
+def is_as_written(workspace: Workspace, path: Path, content: FileContent) -> bool:
     """True if a view, given as it is, is what was written or being written last."""
-    return any(output.hash == mark_of(content.data) for output in workspace.store.output(str(path)))
+    return any(output.hash == hash_bytes(content.data) for output in workspace.store.output_states(str(path)))
 
 
-def absorb_view(
-    workspace: Workspace, path: Path, content: Content, profile: Profile, run: Callable[[], int], *, dry: bool
+def merge_view_edits(
+    workspace: Workspace, path: Path, content: FileContent, profile: Profile, run: Callable[[], int], *, dry: bool
 ) -> tuple[list[str], str]:
     """Take over what a person did to a view, given as it is: the kinds of the operations it made, and a problem to tell (empty:
     none).
 
     Raises StoreError.
     """
-    known = workspace.store.output(str(path))
+    known = workspace.store.output_states(str(path))
     if not known or content.stamp == files.MISSING or is_as_written(workspace, path, content):
         return [], ""
-    base = _entries(known[0])
+    base = _written_entries(known[0])
     now = read_view(content.data, dict.fromkeys(each.category for each in base))
     if isinstance(now, str):
-        place = "" if dry else f" It is kept at {files.put_aside(path, into=workspace.paths.state / 'aside')} and written anew."
+        place = (
+            ""
+            if dry
+            else f" It is kept at {files.copy_to_quarantine(path, into=workspace.paths.state / 'aside')} and written anew."
+        )
         return [], f"{path} was not taken as an edit: {now}.{place}"
-    found = compare(base, now)
-    edits = split_off_entries(workspace, path, base, found)
+    found = compare_views(base, now)
+    edits = split_agent_entries(workspace, path, base, found)
     problem = ""
     if edits != found:
-        place = "" if dry else f" It is kept at {files.put_aside(path, into=workspace.paths.state / 'aside')}."
+        place = "" if dry else f" It is kept at {files.copy_to_quarantine(path, into=workspace.paths.state / 'aside')}."
         problem = f"{path}: what an agent's command may have changed was not taken over.{place} If it was you, change it once more"
-    operations = tuple(_operations(workspace, profile, edits))
+    operations = tuple(_view_operations(workspace, profile, edits))
     if operations:
         with workspace.store.transaction():
             draft = Draft(
@@ -75,58 +79,60 @@ def absorb_view(
     return [type(each).__name__.lower() for each in operations], problem
 
 
-def write_view(workspace: Workspace, path: Path, content: Content, profile: Profile, *, dry: bool) -> bytes | None:
+def write_view(workspace: Workspace, path: Path, content: FileContent, profile: Profile, *, dry: bool) -> bytes | None:
     """Bring a view, given as it is, up to date; its bytes where it was (or would be) written.
 
     Raises ChangedError where it changes meanwhile, StoreError.
     """
     now = workspace.clock()
     active = (each for each in workspace.store.log.memories() if each.content and each.status_at(now) is Status.ACTIVE)
-    names = workspace.names()
-    leads = leading([each for each in active if is_shown(each, (profile,), Place.VIEW)], profile)
-    shown = within(leads, profile, workspace.zone, names)
+    names = workspace.scope_names()
+    leads = select_leading([each for each in active if is_shown(each, (profile,), OutputPlace.VIEW)], profile)
+    shown = fit_to_view(leads, profile, workspace.zone, names)
     data = render_view(shown, profile, workspace.zone, names).encode() if shown or content.stamp != files.MISSING else b""
     lines = tuple(Line(key=each.id, text=f"{each.category}\n{each.content}") for each in shown)
-    after = Output(hash=mark_of(data), lines=lines)
+    after = Output(hash=hash_bytes(data), lines=lines)
     if data == content.data:
-        if data and workspace.store.output(str(path)) != (after,) and not dry:
-            workspace.store.wrote(str(path), after)
+        if data and workspace.store.output_states(str(path)) != (after,) and not dry:
+            workspace.store.save_output(str(path), after)
         return None
     if not dry:
-        workspace.store.intend(str(path), after)
-        files.write(path, data, expect=content.stamp, root=workspace.paths.boundary(path), links=workspace.links)
-        workspace.store.wrote(str(path), after)
+        workspace.store.save_pending_output(str(path), after)
+        files.write_if_unchanged(
+            path, data, expect=content.stamp, root=workspace.paths.boundary(path), links=workspace.linked_folders
+        )
+        workspace.store.save_output(str(path), after)
     return data
 
 
-def _entries(output: Output) -> tuple[Entry, ...]:
+def _written_entries(output: Output) -> tuple[ViewEntry, ...]:
     parts = ((line.key, *line.text.split("\n", 1)) for line in output.lines)
-    return tuple(Entry(id=number, category=category, text=text) for number, category, text in parts)
+    return tuple(ViewEntry(id=number, category=category, text=text) for number, category, text in parts)
 
 
-def _operations(workspace: Workspace, profile: Profile, edits: ViewEdits) -> Iterator[Operation]:
+def _view_operations(workspace: Workspace, profile: Profile, edits: ViewEdits) -> Iterator[Operation]:
     now = workspace.clock()
     for number in sorted({*edits.revised, *edits.moved}):
         memory = workspace.store.log.memory(number)
         if memory is None or not memory.content:
             continue
-        text = _usable(workspace, edits.revised.get(number, "")) or memory.content
+        text = _clean_text(workspace, edits.revised.get(number, "")) or memory.content
         category = edits.moved.get(number, memory.category)
-        if category != memory.category and profile.category(category) is not None and _asks(profile, memory):
+        if category != memory.category and profile.category(category) is not None and _is_question(profile, memory):
             yield from _resolve_with(memory, category, text, now=now)
         elif text != memory.content or category != memory.category:
             kind = category if profile.category(category) is not None else memory.category
-            facts = replace(as_facts(memory), content=text, category=kind, artifacts=artifacts(text))
+            facts = replace(to_facts(memory), content=text, category=kind, artifacts=find_artifacts(text))
             yield Revise(memory=number, at=now, reason="edited by hand", facts=facts)
     for number in edits.removed:
         memory = workspace.store.log.memory(number)
         if memory is not None and memory.status in (Status.ACTIVE, Status.HELD):
             yield Retire(memory=number, at=now, reason="its entry was deleted by hand")
     for entry in edits.added:
-        yield from _addition(workspace, profile, entry)
+        yield from _add_operations(workspace, profile, entry)
 
 
-def _asks(profile: Profile, memory: Memory) -> bool:
+def _is_question(profile: Profile, memory: Memory) -> bool:
     filed = profile.category_for(_QUESTION)
     return filed is not None and filed.id == memory.category
 
@@ -144,7 +150,7 @@ def _resolve_with(memory: Memory, category: str, text: str, *, now: datetime) ->
         origin=Origin.USER,
         first_seen=now,
         last_seen=now,
-        artifacts=artifacts(text) or memory.artifacts,
+        artifacts=find_artifacts(text) or memory.artifacts,
         evidence=memory.evidence,
         owned=True,
         trigger="resolved",
@@ -153,8 +159,8 @@ def _resolve_with(memory: Memory, category: str, text: str, *, now: datetime) ->
     yield Resolve(memory=memory.id, at=now, reason="moved by hand", by=number)
 
 
-def _addition(workspace: Workspace, profile: Profile, entry: Entry) -> Iterator[Operation]:
-    text = _usable(workspace, entry.text)
+def _add_operations(workspace: Workspace, profile: Profile, entry: ViewEntry) -> Iterator[Operation]:
+    text = _clean_text(workspace, entry.text)
     if not text or profile.category(entry.category) is None:
         return
     same = [
@@ -181,15 +187,15 @@ def _addition(workspace: Workspace, profile: Profile, entry: Entry) -> Iterator[
         origin=Origin.USER if trusted else Origin.TOOL,
         first_seen=now,
         last_seen=now,
-        artifacts=artifacts(text),
+        artifacts=find_artifacts(text),
         owned=trusted,
         trigger="written",
     )
     yield Add(memory=number, at=now, reason="written by hand" if trusted else "held: somebody wrote it into the file", value=value)
 
 
-def _usable(workspace: Workspace, text: str) -> str:
+def _clean_text(workspace: Workspace, text: str) -> str:
     try:
-        return usable(workspace, text) if text else ""
+        return clean_memory_text(workspace, text) if text else ""
     except UsageError:
         return ""

@@ -13,25 +13,33 @@ from enum import StrEnum
 from pathlib import Path
 from time import monotonic, sleep
 
-from kept.core.digest import mark_of
-from kept.core.document import Edits, Line, Unsafe
+from kept.core.digest import hash_bytes
+from kept.core.document import Edits, Line, UnsafeEdits
 from kept.core.errors import BusyError, ChangedError, KeptError, RefusedPathError
-from kept.core.markup import encode, size_of
+from kept.core.markup import encode_lines, size_in_bytes
 from kept.core.memory import Actor
 from kept.core.operation import Operation
 from kept.days.own_lines import restore_lines
 from kept.local import files
-from kept.local.files import Content
+from kept.local.files import FileContent
 from kept.memories.daily_notes import reword_lines
 from kept.outputs import section
-from kept.outputs.agent_edits import split_off_agents
-from kept.outputs.aside import set_aside, settle_aside, waiting_aside
-from kept.outputs.hand_edits import held_for_agents, with_stubborn
-from kept.outputs.hand_edits import operations as operations_of
-from kept.outputs.merge_edits import absorb, is_fact, untouched, weave
-from kept.outputs.render import render, render_section
-from kept.outputs.targets import Book, Form, Target, bind, document_of, targets, written_before
-from kept.outputs.view_file import absorb_view, views, write_view
+from kept.outputs.agent_edits import split_agent_edits
+from kept.outputs.aside import find_quarantined, quarantine_file, release_quarantined
+from kept.outputs.hand_edits import edits_to_operations as operations_of
+from kept.outputs.hand_edits import hold_agent_edits, keep_long_lines
+from kept.outputs.merge_edits import find_edits, is_fact, restore_user_lines, unchanged_edits
+from kept.outputs.render import render_file, render_section
+from kept.outputs.targets import (
+    OutputContent,
+    Target,
+    TargetForm,
+    compose_document,
+    compose_outputs,
+    list_editable_targets,
+    list_targets,
+)
+from kept.outputs.view_file import list_views, merge_view_edits, write_view
 from kept.store.values import Draft, Output
 from kept.workspace import Workspace
 
@@ -42,7 +50,7 @@ RunNumber = Callable[[], int]
 
 
 @dataclass(kw_only=True, slots=True)
-class Written:
+class WriteReport:
     """What was written (path, bytes), operations that hand edits caused, and what could not be done, in words.
 
     ``dry`` says that nothing is to be written; ``book`` is what the files are composed of, as long as no memory changes; ``aside``
@@ -54,43 +62,43 @@ class Written:
 
     dry: bool = False
     agent: bool = False
-    read: Callable[[Path], Content] = files.read
+    read: Callable[[Path], FileContent] = files.read_file
     accepted: dict[Path, str] = field(default_factory=dict)
     would: dict[Path, bytes | None] = field(default_factory=dict)
     files: list[tuple[str, int]] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     operations: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
-    book: Book | None = None
+    book: OutputContent | None = None
     aside: dict[Path, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Read:
+class _TargetState:
     """A target as it stands: the file, the part that is kept's (None where there is none), and the user's part of that."""
 
-    content: Content
+    content: FileContent
     inside: bytes | None
     edits: Edits
 
 
-def absorb_edits(workspace: Workspace, run: RunNumber, written: Written, *, allow: bool = False) -> None:
+def merge_hand_edits(workspace: Workspace, run: RunNumber, written: WriteReport, *, allow: bool = False) -> None:
     """Make a person's operations of what was changed by hand in any file of kept's. Raises StoreError."""
-    with _alone(workspace):
-        for target in written_before(workspace):
+    with _outputs_lock(workspace):
+        for target in list_editable_targets(workspace):
             with suppress(RefusedPathError, ChangedError):  # told where it is to be written
                 if allow:
-                    _absorb_aside(workspace, target, run, written)
-                _absorb(workspace, target, run, written, allow=allow)
-        _absorb_views(workspace, run, written)
+                    _merge_quarantined(workspace, target, run, written)
+                _merge_target_edits(workspace, target, run, written, allow=allow)
+        _merge_view_edits(workspace, run, written)
 
 
-def write_outputs(workspace: Workspace, run: RunNumber, written: Written) -> None:
+def write_outputs(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
     """Bring every file up to date with the memories, hand edits absorbed first. A file that cannot be written is a problem told."""
-    with _alone(workspace):
-        _absorb_views(workspace, run, written)
-        written.book = bind(workspace)
-        for target in targets(workspace, written.book):
+    with _outputs_lock(workspace):
+        _merge_view_edits(workspace, run, written)
+        written.book = compose_outputs(workspace)
+        for target in list_targets(workspace, written.book):
             try:
                 _write_with_retries(workspace, target, run, written)
             except KeptError as error:
@@ -100,14 +108,14 @@ def write_outputs(workspace: Workspace, run: RunNumber, written: Written) -> Non
         _write_views(workspace, run, written)
 
 
-def write_day_notes(workspace: Workspace, run: RunNumber, written: Written) -> None:
+def write_day_notes(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
     """Bring the notes of days up to date that are as they were last written; an edited one waits for a run, which reads first whose
     edits they are. Raises StoreError.
     """
-    with _alone(workspace):
-        written.book = bind(workspace)
-        for target in targets(workspace, written.book):
-            if target.form is not Form.DAILY:
+    with _outputs_lock(workspace):
+        written.book = compose_outputs(workspace)
+        for target in list_targets(workspace, written.book):
+            if target.form is not TargetForm.DAILY:
                 continue
             try:
                 if _is_as_written(workspace, target, written):
@@ -118,21 +126,21 @@ def write_day_notes(workspace: Workspace, run: RunNumber, written: Written) -> N
                 written.problems.append(str(error))
 
 
-def _is_as_written(workspace: Workspace, target: Target, written: Written) -> bool:
+def _is_as_written(workspace: Workspace, target: Target, written: WriteReport) -> bool:
     workspace.refuse_links(target.path)
-    inside, known = inside_of(target, written.read(target.path)), workspace.store.output(str(target.path))
-    return any(each.hash == mark_of(inside) for each in known) if inside is not None and known else not known
+    inside, known = section_bytes(target, written.read(target.path)), workspace.store.output_states(str(target.path))
+    return any(each.hash == hash_bytes(inside) for each in known) if inside is not None and known else not known
 
 
-def _absorb_views(workspace: Workspace, run: RunNumber, written: Written) -> None:
-    for path, profile in views(workspace):
+def _merge_view_edits(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
+    for path, profile in list_views(workspace):
         if _is_refused(workspace, path, written):
             continue
         content = written.read(path)
         stamp = content.stamp.digest
         if written.aside.get(path) == stamp:
             continue
-        kinds, problem = absorb_view(workspace, path, content, profile, run, dry=written.dry)
+        kinds, problem = merge_view_edits(workspace, path, content, profile, run, dry=written.dry)
         written.operations.update(kinds)
         if kinds:
             written.book = None
@@ -142,13 +150,13 @@ def _absorb_views(workspace: Workspace, run: RunNumber, written: Written) -> Non
             written.problems.append(problem)
 
 
-def _write_views(workspace: Workspace, run: RunNumber, written: Written) -> None:
-    for path, profile in views(workspace):
+def _write_views(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
+    for path, profile in list_views(workspace):
         if _is_refused(workspace, path, written):
             continue
         for attempt in range(TRIES):
             content = written.read(path)  # before its edits are absorbed: one that is made meanwhile is not overwritten
-            _absorb_views(workspace, run, written)
+            _merge_view_edits(workspace, run, written)
             try:
                 data = write_view(workspace, path, content, profile, dry=written.dry)
             except ChangedError as error:
@@ -161,7 +169,7 @@ def _write_views(workspace: Workspace, run: RunNumber, written: Written) -> None
             break
 
 
-def _is_refused(workspace: Workspace, path: Path, written: Written) -> bool:
+def _is_refused(workspace: Workspace, path: Path, written: WriteReport) -> bool:
     """Whether a file leads over a link that may not be followed, which is told once."""
     try:
         workspace.refuse_links(path)
@@ -173,12 +181,12 @@ def _is_refused(workspace: Workspace, path: Path, written: Written) -> bool:
 
 
 @contextmanager
-def _alone(workspace: Workspace) -> Iterator[None]:
+def _outputs_lock(workspace: Workspace) -> Iterator[None]:
     """Hold the lock of the outputs; it is never held for long."""
     until = monotonic() + _PATIENCE
     while True:
         try:
-            with files.locked(workspace.paths.state / "outputs.lock"):
+            with files.hold_lock(workspace.paths.state / "outputs.lock"):
                 yield
                 return
         except BusyError:
@@ -187,56 +195,58 @@ def _alone(workspace: Workspace) -> Iterator[None]:
             sleep(0.02)
 
 
-def _absorb(workspace: Workspace, target: Target, run: RunNumber, written: Written, *, allow: bool) -> _Read:
+def _merge_target_edits(workspace: Workspace, target: Target, run: RunNumber, written: WriteReport, *, allow: bool) -> _TargetState:
     workspace.refuse_links(target.path)
     content = written.read(target.path)
-    inside = inside_of(target, content)
-    known = workspace.store.output(str(target.path))
-    base = _base(known, inside)
-    if base is not None and inside and base.hash == mark_of(inside):
-        return _Read(content=content, inside=inside, edits=untouched(base.lines, inside))
+    inside = section_bytes(target, content)
+    known = workspace.store.output_states(str(target.path))
+    base = _find_base(known, inside)
+    if base is not None and inside and base.hash == hash_bytes(inside):
+        return _TargetState(content=content, inside=inside, edits=unchanged_edits(base.lines, inside))
     lines = base.lines if base else ()
-    result = absorb(lines, inside, bounded=bool(target.heading))
-    if isinstance(result, Unsafe):
-        result = _unsafe(workspace, target, content, (lines, result), written, allow=allow)
-    result = with_stubborn(workspace, result)
+    result = find_edits(lines, inside, bounded=bool(target.heading))
+    if isinstance(result, UnsafeEdits):
+        result = _handle_unsafe(workspace, target, content, (lines, result), written, allow=allow)
+    result = keep_long_lines(workspace, result)
     if base is None:
         result = replace(result, added=())  # what stood there before kept came stays where it is, and is nobody's memory
-    result = _take_over(workspace, target, lines, result, (run, written))
+    result = _commit_edits(workspace, target, lines, result, (run, written))
     if result.changed and not written.dry:
-        settle_aside(workspace.paths, target.path)  # the person went on with what was written anew
-    return _Read(content=content, inside=inside, edits=result)
+        release_quarantined(workspace.paths, target.path)  # the person went on with what was written anew
+    return _TargetState(content=content, inside=inside, edits=result)
 
 
-def _absorb_aside(workspace: Workspace, target: Target, run: RunNumber, written: Written) -> None:
+def _merge_quarantined(workspace: Workspace, target: Target, run: RunNumber, written: WriteReport) -> None:
     """Take a file that was set aside as the person's edit of what it then said, as they now say it is."""
-    aside, known = waiting_aside(workspace.paths, target.path), workspace.store.output(str(target.path))
+    aside, known = find_quarantined(workspace.paths, target.path), workspace.store.output_states(str(target.path))
     if aside is None or not known:
         return
     lines = tuple(each for each in known[0].lines if not is_fact(each) or each.key in aside.keys)
-    result = absorb(lines, inside_of(target, files.read(aside.copy)), bounded=bool(target.heading))
-    edits = result.edits if isinstance(result, Unsafe) else result
+    result = find_edits(lines, section_bytes(target, files.read_file(aside.copy)), bounded=bool(target.heading))
+    edits = result.edits if isinstance(result, UnsafeEdits) else result
     if edits is not None:
-        _take_over(workspace, target, lines, edits, (run, written))
+        _commit_edits(workspace, target, lines, edits, (run, written))
     if not written.dry:
-        settle_aside(workspace.paths, target.path)
+        release_quarantined(workspace.paths, target.path)
 
 
-def _take_over(workspace: Workspace, target: Target, lines: Sequence[Line], edits: Edits, job: tuple[RunNumber, Written]) -> Edits:
+def _commit_edits(
+    workspace: Workspace, target: Target, lines: Sequence[Line], edits: Edits, job: tuple[RunNumber, WriteReport]
+) -> Edits:
     """Make operations of the edits of a file that said ``lines``. Returns those that are the person's."""
     run, written = job
-    result, of_agents = split_off_agents(workspace, target, lines, edits, every_change=written.agent)
+    result, of_agents = split_agent_edits(workspace, target, lines, edits, every_change=written.agent)
     if of_agents:
-        held = tuple(held_for_agents(workspace, target, of_agents))
+        held = tuple(hold_agent_edits(workspace, target, of_agents))
         if held:
-            _commit(workspace, target, run, held, actor=Actor.AGENT)
+            _commit_operations(workspace, target, run, held, actor=Actor.AGENT)
             written.operations.update(type(each).__name__.lower() for each in held)
         written.changed.append(f"{target.path}: what an agent wrote there waits for review; the file is as it was before")
     if of_agents.removed:
         again = f"{target.path}: {len(of_agents.removed)} lines that an agent's command took out are there again"
         written.problems += [f"{again}; if it was you, take them out once more"][: again not in "\n".join(written.problems)]
-    if target.form is Form.DAILY and (told := tuple(reword_lines(workspace, date.fromisoformat(target.part), result))):
-        _commit(workspace, target, run, told)
+    if target.form is TargetForm.DAILY and (told := tuple(reword_lines(workspace, date.fromisoformat(target.part), result))):
+        _commit_operations(workspace, target, run, told)
         restore_lines(workspace, [each.memory for each in told])
         written.book = None
         written.operations["reword"] += len(told)
@@ -244,14 +254,14 @@ def _take_over(workspace: Workspace, target: Target, lines: Sequence[Line], edit
     if result.changed:
         operations = tuple(operations_of(workspace, target, result))
         if operations:
-            _commit(workspace, target, run, operations)
+            _commit_operations(workspace, target, run, operations)
             written.book = None
             written.operations.update(type(each).__name__.lower() for each in operations)
             written.changed.append(_count_operations(target, operations))
     return result
 
 
-def inside_of(target: Target, content: Content) -> bytes | None:
+def section_bytes(target: Target, content: FileContent) -> bytes | None:
     """The part of a file that is kept's; None where there is none."""
     if content.stamp == files.MISSING:
         return None
@@ -261,14 +271,14 @@ def inside_of(target: Target, content: Content) -> bytes | None:
     return block.inside if block else None
 
 
-def _base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:
+def _find_base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:
     """Which of what was written and what was being written the file goes back to: the one it is, else the one it shares more with.
 
     Only lines of kept's count: a person's own stand in what was being written because they stood in the file before.
     """
     if len(known) < 2 or inside is None:
         return known[0] if known else None
-    now = mark_of(inside)
+    now = hash_bytes(inside)
     exact = next((each for each in reversed(known) if each.hash == now), None)
     if exact is not None:
         return exact
@@ -276,12 +286,12 @@ def _base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:
     return max(known, key=lambda each: sum(line.text in there for line in each.lines if line.key and line.text and not line.users))
 
 
-def _unsafe(
+def _handle_unsafe(
     workspace: Workspace,
     target: Target,
-    content: Content,
-    damage: tuple[Sequence[Line], Unsafe],
-    written: Written,
+    content: FileContent,
+    damage: tuple[Sequence[Line], UnsafeEdits],
+    written: WriteReport,
     *,
     allow: bool,
 ) -> Edits:
@@ -291,20 +301,20 @@ def _unsafe(
         return found.edits
     if written.aside.get(target.path) == content.stamp.digest:
         return found.kept
-    place = "" if written.dry else f"It is kept at {_set_aside(workspace, target, lines, found)} and written anew"
+    place = "" if written.dry else f"It is kept at {_quarantine_target(workspace, target, lines, found)} and written anew"
     accept = "; `kept run --accept-loss` takes it as your edit instead" if found.edits is not None else ""
     written.aside[target.path] = content.stamp.digest
     written.problems.append(f"{target.path} was not taken as an edit: {found.reason}. {place}{accept}")
     return found.kept
 
 
-def _set_aside(workspace: Workspace, target: Target, lines: Sequence[Line], found: Unsafe) -> Path:
+def _quarantine_target(workspace: Workspace, target: Target, lines: Sequence[Line], found: UnsafeEdits) -> Path:
     if found.edits is None:
-        return files.put_aside(target.path, into=workspace.paths.state / "aside")
-    return set_aside(workspace.paths, target.path, [each.key for each in lines if is_fact(each)])
+        return files.copy_to_quarantine(target.path, into=workspace.paths.state / "aside")
+    return quarantine_file(workspace.paths, target.path, [each.key for each in lines if is_fact(each)])
 
 
-def _commit(
+def _commit_operations(
     workspace: Workspace, target: Target, run: RunNumber, operations: tuple[Operation, ...], *, actor: Actor = Actor.PERSON
 ) -> None:
     with workspace.store.transaction():
@@ -324,20 +334,20 @@ def _count_operations(target: Target, operations: tuple[Operation, ...]) -> str:
     return f"{target.path}: " + ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
 
 
-def _lines_of(workspace: Workspace, target: Target, written: Written, edits: Edits) -> tuple[Line, ...]:
+def _rendered_lines(workspace: Workspace, target: Target, written: WriteReport, edits: Edits) -> tuple[Line, ...]:
     """The lines that the memories as they are now make of a file, the user's own lines not yet among them."""
     if written.book is None:
-        written.book = bind(workspace)
-    document = document_of(workspace, written.book, target, size_of([each.text for each in edits.foreign]))
+        written.book = compose_outputs(workspace)
+    document = compose_document(workspace, written.book, target, size_in_bytes([each.text for each in edits.foreign]))
     if not (document.sections or document.header or document.footer or document.told):
         return ()
-    return render_section(document) if target.heading else render(document)
+    return render_section(document) if target.heading else render_file(document)
 
 
-def _write_with_retries(workspace: Workspace, target: Target, run: RunNumber, written: Written) -> None:
+def _write_with_retries(workspace: Workspace, target: Target, run: RunNumber, written: WriteReport) -> None:
     for attempt in range(TRIES):
-        read = _absorb(workspace, target, run, written, allow=False)
-        lines = weave(_lines_of(workspace, target, written, read.edits), read.edits)
+        read = _merge_target_edits(workspace, target, run, written, allow=False)
+        lines = restore_user_lines(_rendered_lines(workspace, target, written, read.edits), read.edits)
         try:
             _write_target(workspace, target, read, lines, written)
         except ChangedError:
@@ -347,37 +357,43 @@ def _write_with_retries(workspace: Workspace, target: Target, run: RunNumber, wr
         return
 
 
-def _write_target(workspace: Workspace, target: Target, read: _Read, lines: tuple[Line, ...], written: Written) -> None:
-    path, data = str(target.path), encode(lines, read.edits.layout)
-    after = Output(hash=mark_of(data), lines=lines)
+def _write_target(workspace: Workspace, target: Target, read: _TargetState, lines: tuple[Line, ...], written: WriteReport) -> None:
+    path, data = str(target.path), encode_lines(lines, read.edits.layout)
+    after = Output(hash=hash_bytes(data), lines=lines)
     whole = _whole_file(target, read, lines, data)
     if whole == (None if read.content.stamp == files.MISSING else read.content.data):
-        if workspace.store.output(path) != ((after,) if lines else ()) and not written.dry:  # a write was cut short
-            files.tidy(target.path, root=workspace.paths.boundary(target.path), links=workspace.links)
-            workspace.store.wrote(path, after) if lines else workspace.store.drop_output(path)
+        if workspace.store.output_states(path) != ((after,) if lines else ()) and not written.dry:  # a write was cut short
+            files.delete_temp_files_beside(target.path, root=workspace.paths.boundary(target.path), links=workspace.linked_folders)
+            workspace.store.save_output(path, after) if lines else workspace.store.drop_output(path)
         return
     if written.dry:
         written.would[target.path] = whole
     else:
-        workspace.store.intend(path, after)
+        workspace.store.save_pending_output(path, after)
         if whole is None:
-            files.remove(target.path, expect=read.content.stamp, root=workspace.paths.boundary(target.path), links=workspace.links)
+            files.delete_if_unchanged(
+                target.path, expect=read.content.stamp, root=workspace.paths.boundary(target.path), links=workspace.linked_folders
+            )
             workspace.store.drop_output(path)
         else:
-            files.write(
-                target.path, whole, expect=read.content.stamp, root=workspace.paths.boundary(target.path), links=workspace.links
+            files.write_if_unchanged(
+                target.path,
+                whole,
+                expect=read.content.stamp,
+                root=workspace.paths.boundary(target.path),
+                links=workspace.linked_folders,
             )
-            workspace.store.wrote(path, after)
+            workspace.store.save_output(path, after)
     written.files.append((path, len(whole or b"")))
 
 
-def _whole_file(target: Target, read: _Read, lines: tuple[Line, ...], data: bytes) -> bytes | None:
+def _whole_file(target: Target, read: _TargetState, lines: tuple[Line, ...], data: bytes) -> bytes | None:
     """The bytes the whole file must have; None where it must not be there."""
     original = read.content.data
     if not target.heading:
         return data if lines else None
     if not lines:
-        return section.remove(original, where=str(target.path)) if read.content.stamp != files.MISSING else None
+        return section.remove_section(original, where=str(target.path)) if read.content.stamp != files.MISSING else None
     texts = [line.text for line in lines]
     return section.place_section(original, target.heading, texts, absorbed=read.inside, where=str(target.path))
 
@@ -393,51 +409,57 @@ class FileState(StrEnum):
 
 def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
     """How each file of kept's stands, and where it is damaged, in which way. Changes nothing."""
-    for target in written_before(workspace):
-        known = workspace.store.output(str(target.path))
+    for target in list_editable_targets(workspace):
+        known = workspace.store.output_states(str(target.path))
         if not known:
             continue
         try:
             workspace.refuse_links(target.path)
-            inside = inside_of(target, files.read(target.path))
+            inside = section_bytes(target, files.read_file(target.path))
         except (RefusedPathError, ChangedError) as error:
             yield str(target.path), FileState.DAMAGED, error.what
             continue
         if inside is None:
             yield str(target.path), FileState.MISSING, ""
             continue
-        base = _base(known, inside) or known[0]
-        if base.hash == mark_of(inside):
+        base = _find_base(known, inside) or known[0]
+        if base.hash == hash_bytes(inside):
             yield str(target.path), FileState.WRITTEN, ""
             continue
-        result = absorb(base.lines, inside, bounded=bool(target.heading))
-        if isinstance(result, Unsafe):
+        result = find_edits(base.lines, inside, bounded=bool(target.heading))
+        if isinstance(result, UnsafeEdits):
             yield str(target.path), FileState.DAMAGED, result.reason
         else:
             yield str(target.path), FileState.EDITED, ""
 
 
-def start_over(workspace: Workspace) -> list[str]:
+def reset_damaged_files(workspace: Workspace) -> list[str]:
     """Put aside and take away what stands in kept's files where nobody can tell what of it is a person's. Returns what was done, in
     words.
     """
     told = []
-    with _alone(workspace):
-        for target in written_before(workspace):
+    with _outputs_lock(workspace):
+        for target in list_editable_targets(workspace):
             workspace.refuse_links(target.path)
-            path, content = str(target.path), files.read(target.path)
-            inside = inside_of(target, content)
-            known = workspace.store.output(path)
-            if inside is None or any(each.hash == mark_of(inside) for each in known):
+            path, content = str(target.path), files.read_file(target.path)
+            inside = section_bytes(target, content)
+            known = workspace.store.output_states(path)
+            if inside is None or any(each.hash == hash_bytes(inside) for each in known):
                 continue
-            place = files.put_aside(target.path, into=workspace.paths.state / "aside")
+            place = files.copy_to_quarantine(target.path, into=workspace.paths.state / "aside")
             if target.heading:
-                data = section.remove(content.data, where=path)
-                files.write(
-                    target.path, data, expect=content.stamp, root=workspace.paths.boundary(target.path), links=workspace.links
+                data = section.remove_section(content.data, where=path)
+                files.write_if_unchanged(
+                    target.path,
+                    data,
+                    expect=content.stamp,
+                    root=workspace.paths.boundary(target.path),
+                    links=workspace.linked_folders,
                 )
             else:
-                files.remove(target.path, expect=content.stamp, root=workspace.paths.boundary(target.path), links=workspace.links)
+                files.delete_if_unchanged(
+                    target.path, expect=content.stamp, root=workspace.paths.boundary(target.path), links=workspace.linked_folders
+                )
             workspace.store.drop_output(path)
             told.append(
                 f"{path} may hold edits of yours that cannot be told apart any more; it is kept at {place} and written anew"

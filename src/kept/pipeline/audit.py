@@ -8,22 +8,22 @@ from pathlib import Path
 
 import re2
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.redact import redact
-from kept.core.statement import Statement, statement
+from kept.core.statement import Statement, parse_statement
 from kept.core.times import EARLIEST
-from kept.curation.curate.clusters import clusters
-from kept.curation.curate.values import contradictions, saying, supersessions
-from kept.extraction.expiry import ends
-from kept.extraction.rules.hazards import harms
-from kept.memories.foreign import Note
-from kept.memories.foreign_stores import stored_notes
-from kept.recall.index.reader import Kind
+from kept.curation.curate.clusters import find_clusters
+from kept.curation.curate.values import find_contradictions, find_supersessions, parse_value_statement
+from kept.extraction.expiry import find_end
+from kept.extraction.rules.hazards import is_harmful_command
+from kept.memories.foreign import ForeignNote
+from kept.memories.foreign_stores import read_stored_notes
+from kept.recall.index.reader import UnitKind
 from kept.recall.search import Filters, search
 from kept.workspace import Workspace
 
 
-class Fault(StrEnum):
+class AuditFault(StrEnum):
     """What is wrong with a line."""
 
     SECRET = "secret"  # noqa: S105 - the name of a fault
@@ -35,23 +35,23 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class AuditFinding:
     """A line and what is wrong with it. ``other`` is the line it repeats, contradicts or gave way to; empty where there is none."""
 
-    fault: Fault
+    fault: AuditFault
     text: str
     path: Path
     other: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Audit:
+class AuditReport:
     """What was read, and what is wrong with it. ``compared`` says whether there were transcripts to look for evidence in,
     ``unread`` are files that could not be read.
     """
 
     notes: int
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
     compared: bool
     unread: tuple[Path, ...] = ()
 
@@ -76,39 +76,39 @@ _LOOKED_AT = 8  # passages
 _LEAST = 3  # content words; a shorter line finds no evidence and needs none
 
 
-def audit(workspace: Workspace, path: Path) -> Audit:
+def audit(workspace: Workspace, path: Path) -> AuditReport:
     """What is wrong with the notes in a file or folder: secrets, instructions nobody typed, repeats, contradictions, what is out of
     date, and what no transcript at hand says. Raises UsageError where nothing in it is known, StoreError.
     """
-    stored = stored_notes(path)
+    stored = read_stored_notes(path)
     notes = sorted(stored.notes, key=lambda note: note.at or EARLIEST)
-    says = [statement(note.text, artifacts(note.text)) for note in notes]
+    says = [parse_statement(note.text, find_artifacts(note.text)) for note in notes]
     compared = any(True for _ in workspace.store.archive.threads())
     found = [
-        *_secrets(workspace, notes),
-        *_instructions(notes),
-        *_repeats(notes, says),
-        *_contradictions(notes, says),
-        *_ended(workspace, notes),
-        *(_unsupported(workspace, notes, says) if compared else ()),
+        *_find_secrets(workspace, notes),
+        *_find_instructions(notes),
+        *_find_repeats(notes, says),
+        *_find_contradictions(notes, says),
+        *_find_expired(workspace, notes),
+        *(_find_unsupported(workspace, notes, says) if compared else ()),
     ]
-    return Audit(notes=len(notes), findings=tuple(found), compared=compared, unread=stored.unread)
+    return AuditReport(notes=len(notes), findings=tuple(found), compared=compared, unread=stored.unread)
 
 
-def _secrets(workspace: Workspace, notes: Sequence[Note]) -> Iterator[Finding]:
+def _find_secrets(workspace: Workspace, notes: Sequence[ForeignNote]) -> Iterator[AuditFinding]:
     key = workspace.store.key("redaction")
     for note in notes:
         clean = redact(note.text, key=key)
         if clean.found:
-            yield Finding(fault=Fault.SECRET, text=clean.text, path=note.path)
+            yield AuditFinding(fault=AuditFault.SECRET, text=clean.text, path=note.path)
 
 
-def _instructions(notes: Sequence[Note]) -> Iterator[Finding]:
+def _find_instructions(notes: Sequence[ForeignNote]) -> Iterator[AuditFinding]:
     for note in notes:
         quoted = (code for code in _CODE.findall(note.text) if not _NO_COMMAND.match(code))
         commands = (*quoted, *(each[0] for each in _COMMAND.finditer(note.text)))
-        if _is_injected(note.text) or any(map(harms, commands)):
-            yield Finding(fault=Fault.INSTRUCTION, text=note.text, path=note.path)
+        if _is_injected(note.text) or any(map(is_harmful_command, commands)):
+            yield AuditFinding(fault=AuditFault.INSTRUCTION, text=note.text, path=note.path)
 
 
 def _is_injected(text: str) -> bool:
@@ -117,23 +117,23 @@ def _is_injected(text: str) -> bool:
     return bool(_INJECTED.search(text) or (unasked and not _DENIED.search(text[: unasked.start()])))
 
 
-def _repeats(notes: Sequence[Note], says: Sequence[Statement]) -> Iterator[Finding]:
-    for cluster in clusters(says):
+def _find_repeats(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> Iterator[AuditFinding]:
+    for cluster in find_clusters(says):
         first, *others = cluster
         for place in others:
-            yield Finding(fault=Fault.DUPLICATE, text=notes[place].text, path=notes[place].path, other=notes[first].text)
+            yield AuditFinding(fault=AuditFault.DUPLICATE, text=notes[place].text, path=notes[place].path, other=notes[first].text)
 
 
-def _contradictions(notes: Sequence[Note], says: Sequence[Statement]) -> Iterator[Finding]:
+def _find_contradictions(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> Iterator[AuditFinding]:
     """Pairs that leave no room for each other; the earlier one is the finding, if times tell which that is."""
-    sayings = [saying(note.text, each) for note, each in zip(notes, says, strict=True)]
-    pairs = (*supersessions(sayings), *contradictions(sayings), *_swapped(says))
+    sayings = [parse_value_statement(note.text, each) for note, each in zip(notes, says, strict=True)]
+    pairs = (*find_supersessions(sayings), *find_contradictions(sayings), *_find_swapped_values(says))
     told = {(notes[earlier].text, notes[later].text): notes[earlier].path for earlier, later in pairs}
     for (text, other), path in told.items():
-        yield Finding(fault=Fault.CONTRADICTION, text=text, path=path, other=other)
+        yield AuditFinding(fault=AuditFault.CONTRADICTION, text=text, path=path, other=other)
 
 
-def _swapped(says: Sequence[Statement]) -> Iterator[tuple[int, int]]:
+def _find_swapped_values(says: Sequence[Statement]) -> Iterator[tuple[int, int]]:
     """The pairs (earlier, later) that differ in one word alone, a value: it has a digit, or stands behind "is", "on" and the like.
 
     An audit only points at a pair, so it takes more for a contradiction than curation does.
@@ -152,18 +152,18 @@ def _swapped(says: Sequence[Statement]) -> Iterator[tuple[int, int]]:
                 others.append((later, word))
 
 
-def _ended(workspace: Workspace, notes: Sequence[Note]) -> Iterator[Finding]:
+def _find_expired(workspace: Workspace, notes: Sequence[ForeignNote]) -> Iterator[AuditFinding]:
     now: datetime = workspace.clock()
     for note in notes:
-        end = ends(note.text, note.at, workspace.zone)
+        end = find_end(note.text, note.at, workspace.zone)
         if end is not None and end <= now:
-            yield Finding(fault=Fault.STALE, text=note.text, path=note.path)
+            yield AuditFinding(fault=AuditFault.STALE, text=note.text, path=note.path)
 
 
-def _unsupported(workspace: Workspace, notes: Sequence[Note], says: Sequence[Statement]) -> Iterator[Finding]:
+def _find_unsupported(workspace: Workspace, notes: Sequence[ForeignNote], says: Sequence[Statement]) -> Iterator[AuditFinding]:
     for note, each in zip(notes, says, strict=True):
         if len(each.content) < _LEAST:
             continue
-        hits = search(workspace, note.text, where=(Kind.TURN,), limit=_LOOKED_AT, filters=Filters())
-        if not any(len(each.content & statement(hit.text).content) >= _COVERED * len(each.content) for hit in hits):
-            yield Finding(fault=Fault.UNSUPPORTED, text=note.text, path=note.path)
+        hits = search(workspace, note.text, where=(UnitKind.TURN,), limit=_LOOKED_AT, filters=Filters())
+        if not any(len(each.content & parse_statement(hit.text).content) >= _COVERED * len(each.content) for hit in hits):
+            yield AuditFinding(fault=AuditFault.UNSUPPORTED, text=note.text, path=note.path)

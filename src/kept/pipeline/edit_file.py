@@ -12,18 +12,18 @@ from difflib import SequenceMatcher, unified_diff
 from enum import StrEnum
 from pathlib import Path
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.errors import ChangedError, GuardError, KeptError, MissingError, StaleError, UsageError
 from kept.core.markup import BOM, split_lines
 from kept.core.memory import Memory
 from kept.core.redact.check import refuse_secrets
 from kept.local import files
-from kept.local.files import Content
+from kept.local.files import FileContent
 from kept.outputs import section
-from kept.outputs.merge_edits import places
-from kept.outputs.targets import Target, bind, targets
-from kept.outputs.view_file import views
-from kept.outputs.write import Written, write_outputs
+from kept.outputs.merge_edits import locate_lines
+from kept.outputs.targets import Target, compose_outputs, list_targets
+from kept.outputs.view_file import list_views
+from kept.outputs.write import WriteReport, write_outputs
 from kept.profiles.profile import Profile
 from kept.store.run_number import RunNumber
 from kept.workspace import Workspace
@@ -33,7 +33,7 @@ NOTHING = ""  # the revision of a file that is not there
 _DIFF = 2_000  # lines of a difference that are told
 
 
-class Condition(StrEnum):
+class FileCondition(StrEnum):
     """Whether a file can be edited, and if not, why."""
 
     THERE = "there"
@@ -42,7 +42,7 @@ class Condition(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class FileEntry:
     """One memory as a file tells it: its id, and the first and last line (from 0) that say it."""
 
     memory: str
@@ -51,7 +51,7 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class File:
+class EditableFile:
     """One file of kept's as it stands: ``name`` is its path below the home, ``form`` what it is, ``profiles`` whose memories it
     shows.
 
@@ -66,13 +66,13 @@ class File:
     profiles: tuple[str, ...]
     text: str
     revision: str
-    condition: Condition
-    entries: tuple[Entry, ...] = ()
+    condition: FileCondition
+    entries: tuple[FileEntry, ...] = ()
     problem: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class MemoryChange:
     """What an edit does to one memory: ``kind`` is the operation's; words before and after, empty where there were or are none."""
 
     kind: str
@@ -82,23 +82,23 @@ class Change:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Preview:
+class WritePreview:
     """What a writing would do: the memories it changes, and by name of each file that changes the lines of a unified diff (none
     where only kept's own comments differ). ``problems`` are told as a run would tell them.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[MemoryChange, ...]
     files: dict[str, tuple[str, ...]]
     problems: tuple[str, ...] = ()
 
 
-def catalogue(workspace: Workspace) -> tuple[File, ...]:
+def list_output_files(workspace: Workspace) -> tuple[EditableFile, ...]:
     """Every file that kept writes or wrote, as it stands. Raises StoreError."""
-    return tuple(_looked(workspace, each, None) for each in _all(workspace))
+    return tuple(_to_editable_file(workspace, each, None) for each in _known_files(workspace))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Known:
+class _KnownFile:
     """A file that is kept's to write: a target, or the view of a profile."""
 
     path: Path
@@ -113,66 +113,66 @@ class _Known:
         return self.target.heading if self.target else ""
 
 
-def _all(workspace: Workspace) -> Iterator[_Known]:
-    for target in targets(workspace, bind(workspace)):
+def _known_files(workspace: Workspace) -> Iterator[_KnownFile]:
+    for target in list_targets(workspace, compose_outputs(workspace)):
         names = tuple(each.id for each in target.profiles)
-        yield _Known(path=target.path, form=target.form.value, profiles=names, target=target)
-    for path, profile in views(workspace):
-        yield _Known(path=path, form=VIEW, profiles=(profile.id,), view=profile)
+        yield _KnownFile(path=target.path, form=target.form.value, profiles=names, target=target)
+    for path, profile in list_views(workspace):
+        yield _KnownFile(path=path, form=VIEW, profiles=(profile.id,), view=profile)
 
 
-def _name(workspace: Workspace, path: Path) -> str:
+def _file_name(workspace: Workspace, path: Path) -> str:
     return str(path.relative_to(workspace.paths.root)) if path.is_relative_to(workspace.paths.root) else str(path)
 
 
-def _known_file(workspace: Workspace, name: str) -> _Known:
-    found = next((each for each in _all(workspace) if _name(workspace, each.path) == name), None)
+def _find_known_file(workspace: Workspace, name: str) -> _KnownFile:
+    found = next((each for each in _known_files(workspace) if _file_name(workspace, each.path) == name), None)
     if found is None:
         raise MissingError("that is no file of kept's", where=name, hint="see `kept files`")
     workspace.refuse_links(found.path)
     return found
 
 
-def look(workspace: Workspace, name: str) -> File:
+def load_output_file(workspace: Workspace, name: str) -> EditableFile:
     """One file by its name. Raises MissingError where it is none of kept's, StoreError."""
-    return _looked(workspace, _known_file(workspace, name), None)
+    return _to_editable_file(workspace, _find_known_file(workspace, name), None)
 
 
-def _looked(workspace: Workspace, known: _Known, content: Content | None) -> File:
+def _to_editable_file(workspace: Workspace, known: _KnownFile, content: FileContent | None) -> EditableFile:
     problem, text = "", ""
     own: bytes | None = None
     try:
         workspace.refuse_links(known.path)
-        content = content or files.read(known.path)
+        content = content or files.read_file(known.path)
         own = _own_bytes(known, content)
-        condition = Condition.THERE if own is not None else Condition.MISSING
+        condition = FileCondition.THERE if own is not None else FileCondition.MISSING
         text = (own or b"").decode("utf-8")
         if "\0" in text:
-            condition, problem, text = Condition.UNREADABLE, "it holds NUL bytes", ""
+            condition, problem, text = FileCondition.UNREADABLE, "it holds NUL bytes", ""
     except (KeptError, UnicodeDecodeError) as error:
-        condition = Condition.UNREADABLE
+        condition = FileCondition.UNREADABLE
         problem = error.what if isinstance(error, KeptError) else "it is not UTF-8 text"
     text = text.removeprefix(BOM)
-    return File(
-        name=_name(workspace, known.path),
+    return EditableFile(
+        name=_file_name(workspace, known.path),
         path=known.path,
         form=known.form,
         heading=known.heading,
         profiles=known.profiles,
         text=_normalize_newlines(text),
-        revision=revision(own) if own is not None and not problem else NOTHING,
+        revision=content_revision(own) if own is not None and not problem else NOTHING,
         condition=condition,
-        entries=_entries(workspace, known, text) if condition is Condition.THERE else (),
+        entries=_find_entries(workspace, known, text) if condition is FileCondition.THERE else (),
         problem=problem,
     )
 
 
-def revision(data: bytes) -> str:
+def content_revision(data: bytes) -> str:
     """What a person saw of a file, as a hash of its bytes."""
-    return files.content_of(data).stamp.digest
+    return files.to_content(data).stamp.digest
 
 
-def _own_bytes(known: _Known, content: Content) -> bytes | None:
+def _own_bytes(known: _KnownFile, content: FileContent) -> bytes | None:
     """The bytes that are kept's of a file; None where there are none."""
     if content.stamp == files.MISSING:
         return None
@@ -187,17 +187,17 @@ def _normalize_newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _entries(workspace: Workspace, known: _Known, text: str) -> tuple[Entry, ...]:
+def _find_entries(workspace: Workspace, known: _KnownFile, text: str) -> tuple[FileEntry, ...]:
     if known.view is not None:
         return _view_entries(text)
-    written = workspace.store.output(str(known.path))
+    written = workspace.store.output_states(str(known.path))
     if not written:
         return ()
-    found = places(written[0].lines, text)
-    return tuple(Entry(memory=number, first=lines[0], last=lines[-1]) for number, lines in found.items())
+    found = locate_lines(written[0].lines, text)
+    return tuple(FileEntry(memory=number, first=lines[0], last=lines[-1]) for number, lines in found.items())
 
 
-def _view_entries(text: str) -> tuple[Entry, ...]:
+def _view_entries(text: str) -> tuple[FileEntry, ...]:
     """The entries of a view, as kept lays it out: an object from its brace to its brace."""
     found, start, number = [], -1, ""
     for at, line in enumerate(text.split("\n")):
@@ -207,52 +207,54 @@ def _view_entries(text: str) -> tuple[Entry, ...]:
         elif start >= 0 and bare.startswith('"id": "') and not number:
             number = bare.removeprefix('"id": "').split('"', 1)[0]
         elif start >= 0 and bare in ("}", "},"):
-            found += [Entry(memory=number, first=start, last=at)] if number else []
+            found += [FileEntry(memory=number, first=start, last=at)] if number else []
             start = -1
     return tuple(found)
 
 
-def preview(workspace: Workspace, name: str = "", text: str | None = None) -> Preview:
+def preview_write(workspace: Workspace, name: str = "", text: str | None = None) -> WritePreview:
     """What the next writing would change in any file, and, where a ``text`` is given for the file ``name``, what saving that would.
 
     Changes nothing. Raises MissingError, ChangedError, StoreError.
     """
-    instead: dict[Path, Content] = {}
+    instead: dict[Path, FileContent] = {}
     accepted: dict[Path, str] = {}
     if name and text is not None:
-        known = _known_file(workspace, name)
-        content = files.read(known.path)
-        edited = files.content_of(_file_with_text(known, content, text))
+        known = _find_known_file(workspace, name)
+        content = files.read_file(known.path)
+        edited = files.to_content(_file_with_text(known, content, text))
         instead, accepted = {known.path: edited}, {known.path: edited.stamp.digest}
 
-    def read_replaced(path: Path) -> Content:
-        return instead[path] if path in instead else files.read(path)
+    def read_replaced(path: Path) -> FileContent:
+        return instead[path] if path in instead else files.read_file(path)
 
-    with workspace.store.trial():
+    with workspace.store.trial_transaction():
         before = {each.id: each for each in workspace.store.log.memories()}
-        written = Written(dry=True, read=read_replaced, accepted=accepted)
+        written = WriteReport(dry=True, read=read_replaced, accepted=accepted)
         write_outputs(workspace, RunNumber(workspace.store.log, workspace.clock, "absorb"), written)
         after = {each.id: each for each in workspace.store.log.memories()}
-    return Preview(
-        changes=tuple(_changes(before, after)),
+    return WritePreview(
+        changes=tuple(_diff_memories(before, after)),
         problems=tuple(written.problems),
-        files={_name(workspace, path): _difference(read_replaced(path).data, data or b"") for path, data in written.would.items()},
+        files={
+            _file_name(workspace, path): _diff_lines(read_replaced(path).data, data or b"") for path, data in written.would.items()
+        },
     )
 
 
-def _changes(before: dict[str, Memory], after: dict[str, Memory]) -> Iterator[Change]:
+def _diff_memories(before: dict[str, Memory], after: dict[str, Memory]) -> Iterator[MemoryChange]:
     for number, now in after.items():
         was = before.get(number)
         if was is None:
-            yield Change(
+            yield MemoryChange(
                 kind="add" if now.status.value == "active" else now.status.value, memory=number, before="", after=now.content
             )
         elif (was.status, was.content, was.category) != (now.status, now.content, now.category):
             kind = now.status.value if was.status is not now.status else "revise"
-            yield Change(kind=kind, memory=number, before=was.content, after=now.content)
+            yield MemoryChange(kind=kind, memory=number, before=was.content, after=now.content)
 
 
-def _difference(before: bytes, after: bytes) -> tuple[str, ...]:
+def _diff_lines(before: bytes, after: bytes) -> tuple[str, ...]:
     """The lines of a diff, without kept's own comments, which tell a person nothing; none where only those differ."""
     one, two = (
         [line for line in each.decode("utf-8", "replace").splitlines() if not line.startswith("<!-- kept")]
@@ -262,15 +264,15 @@ def _difference(before: bytes, after: bytes) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Saved:
+class SaveReport:
     """What saving did: the file as it is now, what became of memories, and what could not be done, in words."""
 
-    file: File
+    file: EditableFile
     operations: dict[str, int]
     problems: tuple[str, ...]
 
 
-def save(workspace: Workspace, name: str, text: str, *, if_match: str, accept_loss: bool = False) -> Saved:
+def save_file_text(workspace: Workspace, name: str, text: str, *, if_match: str, accept_loss: bool = False) -> SaveReport:
     """Save what a person made of a file: written as an editor writes it, then absorbed, then every file is brought up to date.
 
     Args:
@@ -285,90 +287,96 @@ def save(workspace: Workspace, name: str, text: str, *, if_match: str, accept_lo
         GuardError: it looks damaged; nothing was changed.
         MissingError, UsageError, ChangedError, StoreError: as everywhere.
     """
-    known = _known_file(workspace, name)
-    content = files.read(known.path)
-    _expect(known, content, if_match)
+    known = _find_known_file(workspace, name)
+    content = files.read_file(known.path)
+    _check_revision(known, content, if_match)
     data = _file_with_text(known, content, text)
     refuse_secrets(text, before=content.data.decode("utf-8", "replace"), where=name)
     if not accept_loss:
-        _guard(workspace, known, data)
+        _refuse_damage(workspace, known, data)
 
     def write_file() -> None:
         try:
-            files.write(known.path, data, expect=content.stamp, root=workspace.paths.boundary(known.path), links=workspace.links)
+            files.write_if_unchanged(
+                known.path, data, expect=content.stamp, root=workspace.paths.boundary(known.path), links=workspace.linked_folders
+            )
         except ChangedError as error:
-            raise _stale(name) from error
+            raise _stale_error(name) from error
 
-    accepted = {known.path: files.content_of(data).stamp.digest}
-    _, written = settle(workspace, write_file, accepted=accepted) if data != content.data else (None, Written())
-    return Saved(
-        file=_looked(workspace, known, None), operations=dict(Counter(written.operations)), problems=tuple(written.problems)
+    accepted = {known.path: files.to_content(data).stamp.digest}
+    _, written = apply_person_change(workspace, write_file, accepted=accepted) if data != content.data else (None, WriteReport())
+    return SaveReport(
+        file=_to_editable_file(workspace, known, None),
+        operations=dict(Counter(written.operations)),
+        problems=tuple(written.problems),
     )
 
 
-def delete(workspace: Workspace, name: str, memory: str, *, if_match: str) -> Saved:
+def delete_file_entry(workspace: Workspace, name: str, memory: str, *, if_match: str) -> SaveReport:
     """Take the lines that tell one memory out of a file, as a person would: it retires. Raises what :func:`save` does."""
-    known = _known_file(workspace, name)
-    content = files.read(known.path)
-    _expect(known, content, if_match)
-    file = _looked(workspace, known, content)
+    known = _find_known_file(workspace, name)
+    content = files.read_file(known.path)
+    _check_revision(known, content, if_match)
+    file = _to_editable_file(workspace, known, content)
     entry = next((each for each in file.entries if each.memory == memory), None)
     if entry is None:
         raise MissingError("the file has no such entry", where=memory, hint="it may be gone already; look again")
-    return save(workspace, name, _text_without(file, entry), if_match=if_match)
+    return save_file_text(workspace, name, _remove_entry(file, entry), if_match=if_match)
 
 
-def _text_without(file: File, entry: Entry) -> str:
+def _remove_entry(file: EditableFile, entry: FileEntry) -> str:
     if file.form == VIEW:
         body = json.loads(file.text)
-        left = {name: [one for one in several if not _is(one, entry.memory)] for name, several in body.items()}
+        left = {name: [one for one in several if not _has_memory_id(one, entry.memory)] for name, several in body.items()}
         return json.dumps(left, indent=2, ensure_ascii=False) + "\n"
     lines = file.text.split("\n")
     return "\n".join(lines[: entry.first] + lines[entry.last + 1 :])
 
 
-def _is(one: object, memory: str) -> bool:
+def _has_memory_id(one: object, memory: str) -> bool:
     return isinstance(one, dict) and one.get("id") == memory
 
 
-def _expect(known: _Known, content: Content, if_match: str) -> None:
+def _check_revision(known: _KnownFile, content: FileContent, if_match: str) -> None:
     own = _own_bytes(known, content)
-    if (NOTHING if own is None else revision(own)) != if_match:
-        raise _stale(str(known.path))
+    if (NOTHING if own is None else content_revision(own)) != if_match:
+        raise _stale_error(str(known.path))
     if own is None:
         raise UsageError("the file is not written yet", where=str(known.path), hint="kept run writes it")
 
 
-def _stale(where: str) -> StaleError:
+def _stale_error(where: str) -> StaleError:
     return StaleError("this file was changed meanwhile", where=where, hint="nothing was saved; look at both texts, then save again")
 
 
-def _guard(workspace: Workspace, known: _Known, data: bytes) -> None:
+def _refuse_damage(workspace: Workspace, known: _KnownFile, data: bytes) -> None:
     """Raise GuardError where absorbing a file would put it aside instead."""
-    with workspace.store.trial():
-        written = Written(dry=True, read=lambda path: files.content_of(data) if path == known.path else files.read(path))
+    with workspace.store.trial_transaction():
+        written = WriteReport(dry=True, read=lambda path: files.to_content(data) if path == known.path else files.read_file(path))
         write_outputs(workspace, RunNumber(workspace.store.log, workspace.clock, "absorb"), written)
     if known.path in written.aside:
         told = next((each for each in written.problems if str(known.path) in each), "it looks like damage")
         reason = told.split(": ", 1)[-1].split(". ", 1)[0].rstrip(".")
         raise GuardError(
             f"that does not look like an edit: {reason}",
-            where=_name(workspace, known.path),
+            where=_file_name(workspace, known.path),
             hint="nothing was saved; save it again and say that you mean it",
         )
 
 
-def _file_with_text(known: _Known, content: Content, text: str) -> bytes:
+def _file_with_text(known: _KnownFile, content: FileContent, text: str) -> bytes:
     """The bytes of the file with ``text`` in the place of what was shown; lines that stay keep their own endings."""
     own = _own_bytes(known, content) or b""
     if known.heading and text and not text.endswith(("\n", "\r")):
         text += "\n"  # the comment that ends the section stands on its own line
     bom = own.startswith(BOM.encode())
-    data = (BOM if bom else "").encode() + _ended(own.decode("utf-8", "replace").removeprefix(BOM), text).encode("utf-8", "replace")
-    return section.with_inside(content.data, data, where=str(known.path)) if known.heading else data
+    data = (BOM if bom else "").encode() + _restore_line_ends(own.decode("utf-8", "replace").removeprefix(BOM), text).encode(
+        "utf-8", "replace"
+    )
+    return section.replace_inside(content.data, data, where=str(known.path)) if known.heading else data
 
 
-def _ended(before: str, text: str) -> str:
+def _restore_line_ends(before: str, text: str) -> str:
     """A text in which every line ends as the same line did before, and a new one as most do."""
     was, now = split_lines(before), split_lines(_normalize_newlines(text))
     ends = [end for _, end in was]

@@ -10,25 +10,25 @@ from dataclasses import replace
 from itertools import combinations, islice
 
 from kept.core.memory import SAID_ONCE, Refused, Status
-from kept.core.summary import Point
-from kept.core.text import likeness, tokens
+from kept.core.summary import SummaryPoint
+from kept.core.text import jaccard_similarity, tokenize
 from kept.curation.advice import ALIKE
 from kept.curation.advice import PURPOSE as CURATE
 from kept.curation.advice import SCHEMA as CHANGES
 from kept.days.llm_summaries import Place
 from kept.extraction.extract_threads import Within
-from kept.extraction.question_plan import Part, pending, questions
-from kept.extraction.questions import summing
+from kept.extraction.question_plan import ThreadPart, list_pending_threads, questions
+from kept.extraction.questions import build_condense_ask
 from kept.extraction.questions.rewording import MOST_TOKENS as SENTENCES_TOKENS
 from kept.extraction.questions.rewording import PURPOSE as REWORD
 from kept.extraction.questions.rewording import SCHEMA as SENTENCES
 from kept.llm.ask import Ask
 from kept.llm.budget import Estimate
 from kept.llm.client import LlmClient
-from kept.llm.found import Found
-from kept.llm.models import model
+from kept.llm.found import AvailableModel
+from kept.llm.models import create_model
 from kept.llm.prices import price_of
-from kept.local.settings import Llm
+from kept.local.settings import LlmSettings
 from kept.pipeline.trial import is_trusted
 from kept.profiles.profile import Occasion
 from kept.profiles.prompts import question_text
@@ -46,7 +46,7 @@ _SENT_BACK = 0.17  # of the replies, those of which a claim is not clear alone: 
 _SENT_CHARS = 2_000  # of what is sent back
 
 
-def foresee(
+def estimate_run(
     workspace: Workspace,
     asking: LlmClient,
     *,
@@ -58,21 +58,23 @@ def foresee(
 
     Raises StoreError, and ConfigError where the settings name no whole model.
     """
-    waiting = pending(workspace, force=force, within=within, occasion=occasion)
-    planned, days = questions(workspace, waiting, asking.room), Counter[Place]()
+    waiting = list_pending_threads(workspace, force=force, within=within, occasion=occasion)
+    planned, days = questions(workspace, waiting, asking.token_limits), Counter[Place]()
     found = Estimate()
     while some := list(islice(planned, _TOGETHER)):
         for part in (part for each in some for part in each.parts if part.told):
-            _count_days(workspace, part, days)
+            _add_day_tokens(workspace, part, days)
         found += asking.estimate([each.ask for each in some if each.ask is not None])
     if is_trusted(workspace):
-        found += asking.estimate(list(_sent_back(round(_SENT_BACK * found.questions))))
+        found += asking.estimate(list(_rewording_asks(round(_SENT_BACK * found.questions))))
     if occasion is Occasion.NIGHTLY:
-        found += asking.estimate([*_days(workspace, days), *_tables(workspace, [thread for thread, _ in waiting])])
+        found += asking.estimate(
+            [*_day_summary_asks(workspace, days), *_curation_asks(workspace, [thread for thread, _ in waiting])]
+        )
     return found
 
 
-def _sent_back(count: int) -> Iterator[Ask]:
+def _rewording_asks(count: int) -> Iterator[Ask]:
     """About what is asked where claims are not clear alone."""
     text, version = question_text("rewording")
     for number in range(count):
@@ -86,7 +88,7 @@ def _sent_back(count: int) -> Iterator[Ask]:
         )
 
 
-def _count_days(workspace: Workspace, part: Part, days: Counter[Place]) -> None:
+def _add_day_tokens(workspace: Workspace, part: ThreadPart, days: Counter[Place]) -> None:
     """Add the tokens that a part shows of each day of a scope."""
     chunk, weight = part.reading.chunk, part.excerpt.weight
     for place in range(chunk.start, chunk.stop):
@@ -94,33 +96,35 @@ def _count_days(workspace: Workspace, part: Part, days: Counter[Place]) -> None:
             days[at.astimezone(workspace.zone).date(), part.reading.scope] += weight // (chunk.stop - chunk.start)
 
 
-def _days(workspace: Workspace, days: Counter[Place]) -> Iterator[Ask]:
+def _day_summary_asks(workspace: Workspace, days: Counter[Place]) -> Iterator[Ask]:
     text, version = question_text("outcome")
     today = workspace.clock().astimezone(workspace.zone).date()
     for (day, scope), weight in sorted(days.items()):
         if weight >= _DAY_TOKENS and day < today:
             count = min(weight // _POINT_TOKENS, 120)
-            points = [Point(kind="decisions", text=f"{_POINT}, {day} {scope} {number}", events=()) for number in range(count)]
-            yield summing(points, system=text, version=version)
+            points = [
+                SummaryPoint(kind="decisions", text=f"{_POINT}, {day} {scope} {number}", events=()) for number in range(count)
+            ]
+            yield build_condense_ask(points, system=text, version=version)
 
 
-def _tables(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[Ask]:
+def _curation_asks(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[Ask]:
     """About one question for each category of a scope in which a find of rules is like another find or memory of the scope."""
     text, version = question_text("curation")
     finds: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)  # by group the category of each content
     for thread in waiting:
-        for each in workspace.store.log.proposals_from(thread.id, 0):
+        for each in workspace.store.log.thread_proposals(thread.id, 0):
             candidate, verdict = each.judged.candidate, each.judged.verdict
             if not isinstance(verdict, Refused) or verdict.reason == SAID_ONCE:
                 finds[candidate.profile, candidate.scope].setdefault(candidate.content, candidate.category)
     for (profile, scope), found in sorted(finds.items()):
         known = workspace.store.log.memories(group=(profile, scope))
         there = dict.fromkeys(each.content for each in known if each.status is Status.ACTIVE)
-        words = {content: tokens(content) for content in list(found | there)[:_COMPARED]}
+        words = {content: tokenize(content) for content in list(found | there)[:_COMPARED]}
         alike = {
             found[content]
             for pair in combinations(words, 2)
-            if likeness(words[pair[0]], words[pair[1]]) >= ALIKE
+            if jaccard_similarity(words[pair[0]], words[pair[1]]) >= ALIKE
             for content in pair
             if content in found
         }
@@ -129,14 +133,14 @@ def _tables(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[Ask]:
             yield Ask(purpose=CURATE, version=version, system=text, prompt=named, schema=CHANGES)
 
 
-def foresee_any(workspace: Workspace) -> Estimate:
+def estimate_any_model(workspace: Workspace) -> Estimate:
     """About what a model would be asked if one were chosen now, by some of the sessions; without its cost. Asks nothing. Raises
     StoreError.
     """
-    asking = LlmClient(lambda: model(Llm(adapter="command", command="any"), workspace.env))
-    unheard = pending(workspace)
+    asking = LlmClient(lambda: create_model(LlmSettings(adapter="command", command="any"), workspace.env))
+    unheard = list_pending_threads(workspace)
     some = unheard[:: 1 + len(unheard) // _SAMPLED]
-    found = asking.estimate([each.ask for each in questions(workspace, some, asking.room) if each.ask is not None])
+    found = asking.estimate([each.ask for each in questions(workspace, some, asking.token_limits) if each.ask is not None])
     whole = sum(thread.events for thread, _ in unheard) / max(1, sum(thread.events for thread, _ in some))
     usage = found.usage
     return Estimate(
@@ -150,7 +154,7 @@ def foresee_any(workspace: Workspace) -> Estimate:
     )
 
 
-def cost_with(found: Found, estimate: Estimate) -> float | None:
+def estimate_cost(found: AvailableModel, estimate: Estimate) -> float | None:
     """What an estimate costs with a model, in USD; None where the price is not known."""
     price = price_of(found.settings.get("llm.model", ""))
     if found.local or price is None:

@@ -6,19 +6,19 @@ import os
 from pathlib import Path
 
 from kept.core.errors import BusyError, KeptError
-from kept.days.day_notes import summarise
+from kept.days.day_notes import summarize_threads
 from kept.intake import reminders
-from kept.intake.projects import record
+from kept.intake.projects import record_projects
 from kept.intake.reading import archive_files, discover
 from kept.intake.unanswered import open_prompts
-from kept.local.files import locked
-from kept.outputs.write import Written, write_day_notes
+from kept.local.files import hold_lock
+from kept.outputs.write import WriteReport, write_day_notes
 from kept.paths import find_paths
 from kept.store.run_number import RunNumber
-from kept.workspace import Workspace, opened
+from kept.workspace import Workspace, open_workspace
 
 
-def flush(root: str, path: str, *, most: int, session: str = "") -> str:
+def archive_transcript(root: str, path: str, *, most: int, session: str = "") -> str:
     """Archive what is new in a transcript, and note what its ``session`` has open. Returns what was in the way, in words; empty
     where nothing was.
 
@@ -26,19 +26,19 @@ def flush(root: str, path: str, *, most: int, session: str = "") -> str:
     """
     home = find_paths(root, os.environ)
     try:
-        with opened(home) as workspace:
+        with open_workspace(home) as workspace:
             found = discover(workspace, [Path(path)])
             for each in found.inputs:
                 known = workspace.store.archive.cursor(each.source.name, str(each.path))
                 if each.path.stat().st_size - (known.offset if known else 0) > most:
                     return f"more than {most:,} bytes are new; the next run reads them"
-            with locked(home.lock):
+            with hold_lock(home.lock):
                 reading = archive_files(workspace, found)
-                record(workspace, reading)
-                summarise(workspace, only=path)
+                record_projects(workspace, reading)
+                summarize_threads(workspace, only=path)
                 written = _write_day_notes(workspace)
             if session and workspace.settings.handover != reminders.OFF:
-                reminders.leave_open(str(home.state), session, open_prompts(workspace, path))
+                reminders.save_open_prompts(str(home.state), session, open_prompts(workspace, path))
     except BusyError:
         return ""  # a run is under way, and the transcript is in its queue or in the next one's
     except KeptError as error:
@@ -46,9 +46,9 @@ def flush(root: str, path: str, *, most: int, session: str = "") -> str:
     return "; ".join((*(f"{where}: {why}" for where, why in reading.skipped), *written.problems))
 
 
-def _write_day_notes(workspace: Workspace) -> Written:
+def _write_day_notes(workspace: Workspace) -> WriteReport:
     """Write the notes of days; no edit of a file is taken over, for only one transcript was read."""
-    written, number = Written(), RunNumber(workspace.store.log, workspace.clock, "flush")
+    written, number = WriteReport(), RunNumber(workspace.store.log, workspace.clock, "flush")
     if any(profile.outputs.daily_folder for profile in workspace.profiles):
         write_day_notes(workspace, number, written)
     return written

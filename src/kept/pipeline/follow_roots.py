@@ -7,22 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import UsageError
-from kept.intake.reading import places
+from kept.intake.reading import list_source_places
 from kept.local.settings import load_settings
-from kept.local.settings.roots import AUTHORS, Root, root_above
-from kept.memories.configure import append, drop
+from kept.local.settings.roots import AUTHORS, SourceRoot, find_root_above
+from kept.memories.configure import remove_table_item, save_table_item
 from kept.paths import Paths
-from kept.sources.files import in_tool_folder
+from kept.sources.files import tool_folder_format
 from kept.sources.registry import SOURCES
 from kept.workspace import Workspace
 
 
-def followed(home: Paths) -> tuple[Root, ...]:
+def load_roots(home: Paths) -> tuple[SourceRoot, ...]:
     """The roots of the settings. Raises ConfigError."""
     return load_settings(home.settings).root
 
 
-def follow(home: Paths, path: Path, *, source: str = "", project: str = "", author: str = "") -> Root:
+def add_root(home: Paths, path: Path, *, source: str = "", project: str = "", author: str = "") -> SourceRoot:
     """Have every run read a folder or file; one that is followed already takes what is newly said of it.
 
     Raises UsageError where it is not there, or nothing new is said; ConfigError.
@@ -34,44 +34,44 @@ def follow(home: Paths, path: Path, *, source: str = "", project: str = "", auth
         raise UsageError(f"there is no format {source!r}", hint=f"formats: {', '.join(each.name for each in SOURCES)}")
     if author not in ("", *AUTHORS):
         raise UsageError(f"the author is {' or '.join(AUTHORS)}", hint="--author person")
-    root = Root(path=str(place), format=source, project=project, author=author)
+    root = SourceRoot(path=str(place), format=source, project=project, author=author)
     number = None
-    for at, known in enumerate(followed(home)):
+    for at, known in enumerate(load_roots(home)):
         if known.resolve(home.user) == place:
-            root = Root(
+            root = SourceRoot(
                 path=known.path, format=source or known.format, project=project or known.project, author=author or known.author
             )
             if root == known:
                 raise UsageError("it is followed already", where=str(place), hint="kept sources remove PATH ends that")
             number = at
-    append(home, "root", asdict(root), number=number)
+    save_table_item(home, "root", asdict(root), number=number)
     return root
 
 
-def unfollow(home: Paths, path: Path) -> Root:
+def remove_root(home: Paths, path: Path) -> SourceRoot:
     """Have a folder or file no longer read at every run; what was remembered stays. Raises UsageError where it is not followed."""
     place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - as above
-    for number, root in enumerate(followed(home)):
+    for number, root in enumerate(load_roots(home)):
         if root.resolve(home.user) == place:
-            drop(home, "root", number)
+            remove_table_item(home, "root", number)
             return root
     raise UsageError("it is not followed", where=str(place), hint="kept sources list")
 
 
-def unfollowed(workspace: Workspace, paths: Sequence[Path]) -> tuple[Path, ...]:
+def find_unfollowed(workspace: Workspace, paths: Sequence[Path]) -> tuple[Path, ...]:
     """The folders among some paths that no run reads unless they are named."""
-    known = [place for _, place in places(workspace)]
+    known = [place for _, place in list_source_places(workspace)]
     return tuple(
         place
         for path in paths
         if (place := Path(os.path.abspath(path))).is_dir()  # noqa: PTH100 - as above
-        and root_above(workspace.settings.root, place, workspace.paths.user) is None
-        and not in_tool_folder(place / "file")
+        and find_root_above(workspace.settings.root, place, workspace.paths.user) is None
+        and not tool_folder_format(place / "file")
         and not any(place.is_relative_to(one) for one in known)
     )
 
 
-def root_body(root: Root, user: Path) -> dict[str, Any]:
+def root_body(root: SourceRoot, user: Path) -> dict[str, Any]:
     """A root as JSON."""
     place = root.resolve(user)
     return {

@@ -8,18 +8,18 @@ from typing import Any
 
 from kept.core.errors import UsageError
 from kept.core.memory import Status
-from kept.core.times import to_text
-from kept.memories.client_memory import CONFIDENCE, Placed, place, placed
+from kept.core.times import format_instant
+from kept.memories.client_memory import CONFIDENCE, ScopedNote, assign_scopes, load_scoped_notes
 from kept.memories.foreign import TOOLS
-from kept.memories.foreign_stores import is_export_by_rows, stored_notes
-from kept.pipeline.safety import Imported, import_file, take_up, untaken
+from kept.memories.foreign_stores import is_export_by_rows, read_stored_notes
+from kept.pipeline.safety import ImportReport, count_new_memories, import_file, import_memories
 from kept.store.portable import is_portable
 from kept.workspace import Workspace
 
 _OWN = (".jsonl", ".gz")  # what kept export writes
 
 
-def adopt(workspace: Workspace, tool: str) -> Imported:
+def import_from_tool(workspace: Workspace, tool: str) -> ImportReport:
     """Take up what a tool remembers (``all``: every tool), as held, in one pass that can be undone; what was taken up before is
     left out.
 
@@ -27,34 +27,36 @@ def adopt(workspace: Workspace, tool: str) -> Imported:
     """
     if tool not in (*TOOLS, "all"):
         raise UsageError(f"nothing is known of what {tool!r} remembers", hint=f"one of: {', '.join(TOOLS)}, all")
-    found = placed(workspace, TOOLS if tool == "all" else (tool,))
-    return take_up(workspace, _bodies(workspace, found), f"what {tool} remembers")
+    found = load_scoped_notes(workspace, TOOLS if tool == "all" else (tool,))
+    return import_memories(workspace, _to_import_rows(workspace, found), f"what {tool} remembers")
 
 
-def import_path(workspace: Workspace, path: Path) -> Imported:
-    """Take up what ``kept export`` wrote, or what another tool wrote: that waits as what :func:`adopt` takes up.
+def import_path(workspace: Workspace, path: Path) -> ImportReport:
+    """Take up what ``kept export`` wrote, or what another tool wrote: that waits as what :func:`import_from_tool` takes up.
 
     Raises UsageError where it is neither, StoreError, DamagedError. Nothing is changed then.
     """
     if path.is_file() and (is_portable(path) or (path.suffix.lower() in _OWN and not is_export_by_rows(path))):
         return import_file(workspace, path)
-    stored = stored_notes(path)
-    taken = take_up(workspace, _bodies(workspace, place(workspace, stored.notes)), path.name)
+    stored = read_stored_notes(path)
+    taken = import_memories(workspace, _to_import_rows(workspace, assign_scopes(workspace, stored.notes)), path.name)
     taken.left_out.update({"files that cannot be read": len(stored.unread)} if stored.unread else {})
     return taken
 
 
-def on_offer(workspace: Workspace) -> dict[str, int]:
+def count_importable_notes(workspace: Workspace) -> dict[str, int]:
     """How many notes of each tool could be taken up that were not so far."""
-    counts = {tool: untaken(workspace, _bodies(workspace, placed(workspace, (tool,)))) for tool in TOOLS}
+    counts = {
+        tool: count_new_memories(workspace, _to_import_rows(workspace, load_scoped_notes(workspace, (tool,)))) for tool in TOOLS
+    }
     return {tool: count for tool, count in counts.items() if count}
 
 
-def _bodies(workspace: Workspace, found: Iterable[Placed]) -> Iterator[Mapping[str, Any]]:
-    """The notes as :func:`take_up` reads them: proposed by an assistant, resting on the file they stand in."""
+def _to_import_rows(workspace: Workspace, found: Iterable[ScopedNote]) -> Iterator[Mapping[str, Any]]:
+    """The notes as :func:`import_memories` reads them: proposed by an assistant, resting on the file they stand in."""
     for each in found:
         note = each.note
-        at = to_text(note.at) if note.at else None
+        at = format_instant(note.at) if note.at else None
         yield {
             "content": note.text,
             "profile": workspace.profile.id,

@@ -13,15 +13,15 @@ from kept.core.lexicon import Lexicon
 from kept.core.memory import Accepted, Candidate
 from kept.extraction.extract_threads import LIVE
 from kept.extraction.gate import judge
-from kept.extraction.rules.candidates import extract
+from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.view import LOOKBACK
 from kept.extraction.segment import segment
-from kept.profiles.language import lexicon_of
+from kept.profiles.language import choose_lexicon
 from kept.profiles.profile import Profile
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Engine:
+class ExtractionContext:
     """What extraction needs besides events: the profile, and the scope of a raw working directory."""
 
     profile: Profile
@@ -29,7 +29,7 @@ class Engine:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Watched:
+class ObservedConversation:
     """A conversation so far: the events that extraction can still look at, where the open episode begins among them, and the ids of
     what was shown live.
     """
@@ -49,34 +49,34 @@ class Noticed:
     closed: tuple[Candidate, ...] = ()
 
 
-def observe(watched: Watched, event: Event, engine: Engine) -> tuple[Watched, Noticed]:
+def observe_event(watched: ObservedConversation, event: Event, engine: ExtractionContext) -> tuple[ObservedConversation, Noticed]:
     """Take in the next event of a conversation. Events must come in the order of the transcript, and be cleaned and redacted."""
     events = (*watched.events, event)
     episodes = segment(events[watched.start :], engine.profile.buffer)
     closed: list[Candidate] = []
     start = watched.start
     for episode in episodes[:-1]:
-        closed += _found(events, watched.start + episode.start, watched.start + episode.stop, engine)
+        closed += _extract_range(events, watched.start + episode.start, watched.start + episode.stop, engine)
         start = watched.start + episode.stop
     words = _lexicon_around(events, start, len(events), engine)
-    found = _found(events, start, len(events), engine)
-    sure = [each for each in found if each.confidence >= LIVE and _passes(each, engine, words)]
+    found = _extract_range(events, start, len(events), engine)
+    sure = [each for each in found if each.confidence >= LIVE and _is_accepted(each, engine, words)]
     live = tuple(each for each in sure if each.id not in watched.shown)
     keep = max(0, start - LOOKBACK)
     shown = frozenset(each.id for each in sure) if closed else watched.shown | {each.id for each in live}
-    return Watched(events=events[keep:], start=start - keep, shown=shown), Noticed(live=live, closed=tuple(closed))
+    return ObservedConversation(events=events[keep:], start=start - keep, shown=shown), Noticed(live=live, closed=tuple(closed))
 
 
-def _found(events: tuple[Event, ...], start: int, stop: int, engine: Engine) -> list[Candidate]:
+def _extract_range(events: tuple[Event, ...], start: int, stop: int, engine: ExtractionContext) -> list[Candidate]:
     if stop <= start:
         return []
     words = _lexicon_around(events, start, stop, engine)
-    return list(extract(events, start, stop, profile=engine.profile, lexicon=words, scope=engine.scope))
+    return list(extract_candidates(events, start, stop, profile=engine.profile, lexicon=words, scope=engine.scope))
 
 
-def _lexicon_around(events: tuple[Event, ...], start: int, stop: int, engine: Engine) -> Lexicon:
-    return lexicon_of(events[max(0, start - LOOKBACK) : stop], engine.profile.languages)
+def _lexicon_around(events: tuple[Event, ...], start: int, stop: int, engine: ExtractionContext) -> Lexicon:
+    return choose_lexicon(events[max(0, start - LOOKBACK) : stop], engine.profile.languages)
 
 
-def _passes(candidate: Candidate, engine: Engine, words: Lexicon) -> bool:
+def _is_accepted(candidate: Candidate, engine: ExtractionContext, words: Lexicon) -> bool:
     return isinstance(judge(candidate, engine.profile, lexicon=words), Accepted)

@@ -33,7 +33,7 @@ RETIRED_TRIGGERS = frozenset(
 )
 
 
-def outdated(workspace: Workspace) -> tuple[Memory, ...]:
+def find_outdated_memories(workspace: Workspace) -> tuple[Memory, ...]:
     """The memories that only rules of earlier versions made and nobody confirmed since. Raises StoreError."""
     return tuple(
         each

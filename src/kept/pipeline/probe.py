@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from time import monotonic
 
 from kept.core.errors import UsageError
-from kept.core.times import to_text
-from kept.llm.adapters.base import estimate, whole
-from kept.llm.ask import Answered, Ask
+from kept.core.times import format_instant
+from kept.llm.adapters.base import estimate_tokens, format_full_prompt
+from kept.llm.ask import Ask, CompleteReply
 from kept.llm.schema import schema_of
 from kept.workspace import Workspace
 
@@ -17,14 +17,14 @@ _SYSTEM = "You are asked whether you can be reached. Reply with one JSON object 
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Word:
+class ProbeReplyForm:
     """The form of the reply."""
 
     word: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Coming:
+class ProbePlan:
     """What a trial is going to send, and where: the model, the program or server, the words, about how many tokens and USD (None:
     unknown).
     """
@@ -37,7 +37,7 @@ class Coming:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tried:
+class ProbeResult:
     """How it went: what the model replied, or why it did not; seconds, tokens and USD (None: unknown)."""
 
     well: bool
@@ -47,28 +47,34 @@ class Tried:
     cost: float | None
 
 
-def coming(workspace: Workspace) -> Coming:
-    """What :func:`try_out` would send now. Sends nothing. Raises UsageError where no model is set, ConfigError."""
+def plan_probe(workspace: Workspace) -> ProbePlan:
+    """What :func:`run_probe` would send now. Sends nothing. Raises UsageError where no model is set, ConfigError."""
     if workspace.llm is None:
         raise UsageError("no language model is set", hint="choose llm.adapter first")
-    ask, chosen = _question(workspace), workspace.settings.llm
+    ask, chosen = _build_probe_ask(workspace), workspace.settings.llm
     would = workspace.llm.estimate([ask]).usage
     usual = {"anthropic": "the interface of Anthropic", "openai": "the interface of OpenAI"}.get(chosen.adapter, "this machine")
     where = f"the program `{chosen.command}` on this machine" if chosen.adapter == "command" else chosen.base_url or usual
     name = chosen.model or chosen.command or chosen.adapter
-    return Coming(model=name, where=where, words=f"{ask.system}\n\n{ask.prompt}", tokens=estimate(whole(ask)), cost=would.cost)
+    return ProbePlan(
+        model=name,
+        where=where,
+        words=f"{ask.system}\n\n{ask.prompt}",
+        tokens=estimate_tokens(format_full_prompt(ask)),
+        cost=would.cost,
+    )
 
 
-def try_out(workspace: Workspace) -> Tried:
+def run_probe(workspace: Workspace) -> ProbeResult:
     """Ask the question. Raises UsageError where no model is set, StoreError."""
     if workspace.llm is None:
         raise UsageError("no language model is set", hint="choose llm.adapter first")
     began = monotonic()
-    (reply,) = workspace.llm([_question(workspace)])
+    (reply,) = workspace.llm([_build_probe_ask(workspace)])
     usage = reply.usage
-    told = str(reply.body.get("word", "")) if isinstance(reply, Answered) else reply.reason
-    return Tried(
-        well=isinstance(reply, Answered),
+    told = str(reply.body.get("word", "")) if isinstance(reply, CompleteReply) else reply.reason
+    return ProbeResult(
+        well=isinstance(reply, CompleteReply),
         told=told[:500],
         seconds=monotonic() - began,
         tokens=usage.input_tokens + usage.output_tokens,
@@ -76,13 +82,13 @@ def try_out(workspace: Workspace) -> Tried:
     )
 
 
-def _question(workspace: Workspace) -> Ask:
+def _build_probe_ask(workspace: Workspace) -> Ask:
     """A question that was never asked before: it says what time it is."""
     return Ask(
         purpose="test",
         version="1",
         system=_SYSTEM,
-        prompt=f"It is {to_text(workspace.clock())}. Reply with any one word.",
-        schema=schema_of(Word),
+        prompt=f"It is {format_instant(workspace.clock())}. Reply with any one word.",
+        schema=schema_of(ProbeReplyForm),
         most=_MOST_TOKENS,
     )

@@ -13,42 +13,42 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from kept.changes import erase_traces
+from kept.changes import erase_opted_out_traces
 from kept.core.codec import json_fields
 from kept.core.errors import ConfigError, StoreError
 from kept.core.memory import Memory, Status
-from kept.curation.llm_curation import Advised, take_advice
-from kept.curation.passes import Curated, curate_dirty
-from kept.days.coverage_report import Covered, Covering
-from kept.days.day_notes import summarise
-from kept.days.llm_summaries import Daybook, write_days
-from kept.extraction.extract_threads import Extracted, Within, extract_pending, ready
-from kept.extraction.llm_extraction import Heard, hear
-from kept.extraction.revalidate import recheck
-from kept.intake.projects import Moved, misplaced, move, record
-from kept.intake.reading import Found, Reading, archive_files, discover
+from kept.curation.llm_curation import LlmCurationReport, curate_with_llm
+from kept.curation.passes import CurationReport, curate_changed_groups
+from kept.days.coverage_report import CoverageCounter, CoverageReport
+from kept.days.day_notes import summarize_threads
+from kept.days.llm_summaries import DaySummaryReport, write_day_summaries
+from kept.extraction.extract_threads import ExtractionReport, Within, extract_pending, threads_to_extract
+from kept.extraction.llm_extraction import LlmExtractionReport, extract_with_llm
+from kept.extraction.revalidate import revalidate_threads
+from kept.intake.projects import MoveReport, list_misplaced_directories, move_memories, record_projects
+from kept.intake.reading import FilesToRead, ReadingReport, archive_files, discover
 from kept.intake.unread import note_unread
 from kept.llm.budget import Estimate, Tally
 from kept.llm.client import LlmClient
-from kept.local.files import locked
-from kept.local.progress import Late, Progress, never, silent
-from kept.local.queue import queued
-from kept.memories.agent_commands import take_back as take_back_decisions
-from kept.memories.backups import safeguard
-from kept.memories.client_memory import take_up_notes
-from kept.outputs.write import Written, absorb_edits, write_outputs
-from kept.pipeline.estimate import foresee
-from kept.pipeline.outdated import outdated
+from kept.local.files import hold_lock
+from kept.local.progress import Late, Progress, ignore_progress, never_late
+from kept.local.queue import take_queued_transcripts
+from kept.memories.agent_commands import undo_agent_decisions as take_back_decisions
+from kept.memories.backups import make_daily_backup
+from kept.memories.client_memory import import_client_notes
+from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
+from kept.pipeline.estimate import estimate_run
+from kept.pipeline.outdated import find_outdated_memories
 from kept.pipeline.trial import is_trusted
 from kept.profiles.profile import Occasion
-from kept.recall.indexing import UNMADE, bring_up_to_date, count_uses, nearness_of
+from kept.recall.indexing import UNMADE, count_uses, create_meaning_scorer, update_index
 from kept.store.run_number import RunNumber
 from kept.store.values import Run
 from kept.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Options:
+class RunOptions:
     """How to run. ``dry`` shows what would change and changes nothing; ``force`` reads and extracts everything again.
 
     ``since`` and ``until`` (inclusive) limit which sessions are extracted to those with events on such days; the others wait.
@@ -70,17 +70,17 @@ class Options:
 
 
 @dataclass(kw_only=True, slots=True)
-class Report:
+class RunReport:
     """What a run did."""
 
     run: int = 0
     sources: Counter[str] = field(default_factory=Counter)
-    reading: Reading = field(default_factory=Reading)
-    extracted: Extracted = field(default_factory=Extracted)
+    reading: ReadingReport = field(default_factory=ReadingReport)
+    extracted: ExtractionReport = field(default_factory=ExtractionReport)
     outdated: int = 0
-    curated: Curated = field(default_factory=Curated)
-    covered: Covered = field(default_factory=Covered)
-    written: Written = field(default_factory=Written)
+    curated: CurationReport = field(default_factory=CurationReport)
+    covered: CoverageReport = field(default_factory=CoverageReport)
+    written: WriteReport = field(default_factory=WriteReport)
     new: tuple[Memory, ...] = ()
     held: int = 0
     active: int = 0
@@ -92,9 +92,9 @@ class Report:
     sample: bool = False
     seconds: float = 0.0
     asked: Tally = field(default_factory=Tally)
-    heard: Heard = field(default_factory=Heard)
-    daybook: Daybook = field(default_factory=Daybook)
-    advised: Advised = field(default_factory=Advised)
+    heard: LlmExtractionReport = field(default_factory=LlmExtractionReport)
+    daybook: DaySummaryReport = field(default_factory=DaySummaryReport)
+    advised: LlmCurationReport = field(default_factory=LlmCurationReport)
 
     @property
     def partly(self) -> bool:
@@ -149,83 +149,83 @@ class Report:
         }
 
 
-def run(
-    workspace: Workspace, paths: Sequence[Path], options: Options, *, sample: bool = False, progress: Progress = silent
-) -> Report:
+def run_pipeline(
+    workspace: Workspace, paths: Sequence[Path], options: RunOptions, *, sample: bool = False, progress: Progress = ignore_progress
+) -> RunReport:
     """Do the main job over the given paths, or over everything found on this machine.
 
     Raises BusyError where a run is under way, UsageError for a path that does not exist, StoreError and other KeptErrors where
     nothing more can be done; what was done before stays done.
     """
     started = monotonic()
-    workspace = replace(workspace, llm=_asker(workspace, options, progress))
-    with locked(workspace.paths.lock), workspace.store.trial() if options.dry else nullcontext():
-        report = _run(workspace, paths, options, progress)
+    workspace = replace(workspace, llm=_create_client(workspace, options, progress))
+    with hold_lock(workspace.paths.lock), workspace.store.trial_transaction() if options.dry else nullcontext():
+        report = _run_steps(workspace, paths, options, progress)
     report.sample = sample
     report.seconds = monotonic() - started
     return report
 
 
-def _asker(workspace: Workspace, options: Options, progress: Progress) -> LlmClient | None:
+def _create_client(workspace: Workspace, options: RunOptions, progress: Progress) -> LlmClient | None:
     if workspace.llm is None or not options.model:
         return None
     workspace.llm.progress, workspace.llm.dry = progress, options.dry
     return workspace.llm
 
 
-def _run(workspace: Workspace, paths: Sequence[Path], options: Options, progress: Progress) -> Report:
+def _run_steps(workspace: Workspace, paths: Sequence[Path], options: RunOptions, progress: Progress) -> RunReport:
     started = workspace.clock()
-    late = _late(options.seconds)
-    before = workspace.store.log.ids()
+    late = _make_deadline(options.seconds)
+    before = workspace.store.log.memory_ids()
     progress("discovering", 0, 0)
     found = discover(workspace, paths, force=options.force)
-    found = found if paths or options.dry else _with_queued(workspace, found, force=options.force)
-    report = Report(sources=found.sources, resumed=_interrupted(workspace))
+    found = found if paths or options.dry else _add_queued(workspace, found, force=options.force)
+    report = RunReport(sources=found.sources, resumed=_has_interrupted_run(workspace))
     report.written.dry, report.written.agent = options.dry, options.agent and not workspace.settings.trust_agents
     if workspace.llm is not None:
         report.asked = workspace.llm.tally
     run_number = RunNumber(workspace.store.log, workspace.clock)
-    report.reading = _read(workspace, (found, paths), options, progress, late)
-    absorb_edits(workspace, run_number, report.written, allow=options.allow)  # after reading: transcripts tell of agents' edits
-    record(workspace, report.reading, keep=not options.dry)
-    _take_up_notes(workspace, paths, options, run_number)
-    moved = move(workspace, run_number(), progress) if misplaced(workspace) else Moved()
+    report.reading = _read_inputs(workspace, (found, paths), options, progress, late)
+    merge_hand_edits(workspace, run_number, report.written, allow=options.allow)  # after reading: transcripts tell of agents' edits
+    record_projects(workspace, report.reading, keep=not options.dry)
+    _import_notes(workspace, paths, options, run_number)
+    moved = move_memories(workspace, run_number(), progress) if list_misplaced_directories(workspace) else MoveReport()
     report.moved = moved.memories
-    grown = _grown(workspace, options)
+    grown = _select_threads(workspace, options)
     if options.force or grown:
-        within = _limits(workspace, options)
+        within = _time_limits(workspace, options)
         if options.occasion is not Occasion.REAL_TIME:
             run_number()  # a session was looked at, whatever comes of it
         report.extracted = extract_pending(
             workspace, run_number, force=options.force, within=within, occasion=options.occasion, progress=progress, late=late
         )
-        recheck(workspace, run_number, workspace.store.archive.each(grown))
+        revalidate_threads(workspace, run_number, workspace.store.archive.threads_by_id(grown))
     if workspace.llm is not None and options.occasion is not Occasion.REAL_TIME:
         report.heard = _ask_about_sessions(workspace, run_number, options, progress, late)
     progress("curating", 0, 0)
-    if workspace.store.log.dirty() and (options.dry or _safe(workspace, report.written)):
-        report.curated = curate_dirty(
+    if workspace.store.log.groups_to_curate() and (options.dry or _ensure_backup(workspace, report.written)):
+        report.curated = curate_changed_groups(
             workspace,
             run_number,
             allow=options.allow,
             freed=moved.scopes,
-            meaning=nearness_of(workspace),
+            meaning=create_meaning_scorer(workspace),
             progress=progress,
         )
     if workspace.llm is not None and options.occasion is Occasion.NIGHTLY and not late():
-        report.advised = take_advice(workspace, run_number, workspace.llm, by=_named(workspace), allow=options.allow)
-        report.daybook = write_days(workspace, workspace.llm, by=_named(workspace))
-    covering = Covering(workspace)
+        report.advised = curate_with_llm(workspace, run_number, workspace.llm, by=_model_name(workspace), allow=options.allow)
+        report.daybook = write_day_summaries(workspace, workspace.llm, by=_model_name(workspace))
+    covering = CoverageCounter(workspace)
     # In real time threads go on waiting for an occasion that takes them in whole; that one gives account of them.
-    summarise(workspace, {} if options.occasion is Occasion.REAL_TIME else grown, covering.count_topics, progress=progress)
+    summarize_threads(workspace, {} if options.occasion is Occasion.REAL_TIME else grown, covering.count_topics, progress=progress)
     report.covered = covering.done()
     report.cut = late()
     progress("writing", 0, 0)
     write_outputs(workspace, run_number, report.written)
     if not options.dry:
-        erase_traces(workspace, report.reading)
-        _embed(workspace, report, progress, anew=run_number.started)
-    _count(workspace, report, before)
+        erase_opted_out_traces(workspace, report.reading)
+        _update_vectors(workspace, report, progress, anew=run_number.started)
+    _fill_report_counts(workspace, report, before)
     if run_number.started or report.asked.usage.calls:
         report.run = run_number()
         body = report.body() | {"seconds": (workspace.clock() - started).total_seconds()}
@@ -233,26 +233,28 @@ def _run(workspace: Workspace, paths: Sequence[Path], options: Options, progress
     return report
 
 
-def _grown(workspace: Workspace, options: Options) -> Mapping[int, int]:
+def _select_threads(workspace: Workspace, options: RunOptions) -> Mapping[int, int]:
     """The threads that are to be extracted; what agents decided in them with kept's own commands is taken back."""
-    grown = ready(workspace, options.occasion, force=options.force)
+    grown = threads_to_extract(workspace, options.occasion, force=options.force)
     take_back_decisions(workspace, grown)
     return grown
 
 
-def _ask_about_sessions(workspace: Workspace, run_number: RunNumber, options: Options, progress: Progress, late: Late) -> Heard:
+def _ask_about_sessions(
+    workspace: Workspace, run_number: RunNumber, options: RunOptions, progress: Progress, late: Late
+) -> LlmExtractionReport:
     """Have a person told what is going to be asked, and ask it; a dry run only counts."""
     assert workspace.llm is not None
-    within = _limits(workspace, options)
-    coming = _announce(workspace, workspace.llm, options, within)
+    within = _time_limits(workspace, options)
+    coming = _announce_questions(workspace, workspace.llm, options, within)
     trusted = _is_trusted(workspace)
-    heard = hear(
+    heard = extract_with_llm(
         workspace,
         run_number,
         workspace.llm,
-        by=_named(workspace),
+        by=_model_name(workspace),
         trusted=trusted,
-        room=workspace.llm.room,
+        room=workspace.llm.token_limits,
         force=options.force,
         within=within,
         occasion=options.occasion,
@@ -273,7 +275,9 @@ def _is_trusted(workspace: Workspace) -> bool:
     return True
 
 
-def _read(workspace: Workspace, what: tuple[Found, Sequence[Path]], options: Options, progress: Progress, late: Late) -> Reading:
+def _read_inputs(
+    workspace: Workspace, what: tuple[FilesToRead, Sequence[Path]], options: RunOptions, progress: Progress, late: Late
+) -> ReadingReport:
     """Read what was found at the paths a person named, and note what should have been read and was not."""
     found, paths = what
     reading = archive_files(workspace, found, force=options.force, progress=progress, late=late)
@@ -282,38 +286,38 @@ def _read(workspace: Workspace, what: tuple[Found, Sequence[Path]], options: Opt
     return reading
 
 
-def _take_up_notes(workspace: Workspace, paths: Sequence[Path], options: Options, run: Callable[[], int]) -> None:
+def _import_notes(workspace: Workspace, paths: Sequence[Path], options: RunOptions, run: Callable[[], int]) -> None:
     """Take up what clients remember themselves, where the settings name them and the run is about everything."""
     if not (paths or options.dry):
-        take_up_notes(workspace, run)
+        import_client_notes(workspace, run)
 
 
-def _named(workspace: Workspace) -> str:
+def _model_name(workspace: Workspace) -> str:
     """What the language model of the settings is called."""
     named = workspace.settings.llm
     return named.model or named.command or named.adapter
 
 
-def _late(seconds: float) -> Late:
+def _make_deadline(seconds: float) -> Late:
     """Whether so many seconds have passed since now; never where there are none."""
     until = monotonic() + seconds
-    return (lambda: monotonic() > until) if seconds else never
+    return (lambda: monotonic() > until) if seconds else never_late
 
 
-def _announce(workspace: Workspace, asking: LlmClient, options: Options, within: Within | None) -> Estimate:
+def _announce_questions(workspace: Workspace, asking: LlmClient, options: RunOptions, within: Within | None) -> Estimate:
     """Have a person told what is going to be asked, before it is; what was set aside is asked again where everything is."""
     asking.retry = options.force
     with suppress(ConfigError):  # it is told with the first question
-        coming = foresee(workspace, asking, force=options.force, within=within, occasion=options.occasion)
+        coming = estimate_run(workspace, asking, force=options.force, within=within, occasion=options.occasion)
         if not options.dry:
             asking.announce(coming)
         return coming
     return Estimate()
 
 
-def _with_queued(workspace: Workspace, found: Found, *, force: bool) -> Found:
+def _add_queued(workspace: Workspace, found: FilesToRead, *, force: bool) -> FilesToRead:
     """What hooks named since the last run is read as well, wherever it lies."""
-    named = [path for each in queued(str(workspace.paths.state)) if (path := Path(each)).is_file()]
+    named = [path for each in take_queued_transcripts(str(workspace.paths.state)) if (path := Path(each)).is_file()]
     if not named:
         return found
     more = discover(workspace, named, force=force)
@@ -321,47 +325,47 @@ def _with_queued(workspace: Workspace, found: Found, *, force: bool) -> Found:
     return replace(found, files={**more.files, **found.files}, skipped=skipped)  # first: they lie in no known place, perhaps
 
 
-def _embed(workspace: Workspace, report: Report, progress: Progress, *, anew: bool) -> None:
+def _update_vectors(workspace: Workspace, report: RunReport, progress: Progress, *, anew: bool) -> None:
     """Make the vectors of what is new, where anything is. Without them everything is found by its words, so a failure is told and
     no more.
     """
     try:
         if anew:
-            report.embedded = bring_up_to_date(workspace, workspace.settings.recall.run_seconds, progress)
+            report.embedded = update_index(workspace, workspace.settings.recall.run_seconds, progress)
         else:
             count_uses(workspace)
     except UNMADE as error:
         report.written.problems.append(f"search by meaning is not up to date: {error}")
 
 
-def _safe(workspace: Workspace, written: Written) -> bool:
+def _ensure_backup(workspace: Workspace, written: WriteReport) -> bool:
     """Whether there is a backup from before the first curation of the day; without one, nothing is curated."""
     try:
-        safeguard(workspace)
+        make_daily_backup(workspace)
     except StoreError as error:
         written.problems.append(f"nothing was curated, because no backup could be made: {error}")
         return False
     return True
 
 
-def _interrupted(workspace: Workspace) -> bool:
+def _has_interrupted_run(workspace: Workspace) -> bool:
     last: tuple[Run, ...] = workspace.store.log.runs(1)
     return bool(last) and last[0].ended_at is None
 
 
-def _limits(workspace: Workspace, options: Options) -> Within | None:
+def _time_limits(workspace: Workspace, options: RunOptions) -> Within | None:
     if options.since is None and options.until is None:
         return None
-    start = workspace.span(options.since)[0] if options.since else None
-    stop = workspace.span(options.until)[1] if options.until else None
+    start = workspace.day_bounds(options.since)[0] if options.since else None
+    stop = workspace.day_bounds(options.until)[1] if options.until else None
     return (start, stop)
 
 
-def _count(workspace: Workspace, report: Report, before: frozenset[str]) -> None:
-    census = workspace.store.log.census(workspace.clock())
-    fresh = (workspace.store.log.memory(each) for each in sorted(workspace.store.log.ids() - before))
+def _fill_report_counts(workspace: Workspace, report: RunReport, before: frozenset[str]) -> None:
+    census = workspace.store.log.count_memories(workspace.clock())
+    fresh = (workspace.store.log.memory(each) for each in sorted(workspace.store.log.memory_ids() - before))
     report.new = tuple(each for each in fresh if each is not None and each.status_at(workspace.clock()) is Status.ACTIVE)
     report.active = sum(count for (status, *_), count in census.items() if status is Status.ACTIVE)
     report.held = sum(count for (status, *_), count in census.items() if status is Status.HELD)
     report.days = len(report.reading.days)
-    report.outdated = len(outdated(workspace))
+    report.outdated = len(find_outdated_memories(workspace))

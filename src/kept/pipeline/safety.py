@@ -8,29 +8,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kept.changes import settle
-from kept.core.artifact import artifacts
+from kept.changes import apply_person_change
+from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.errors import StoreError, UsageError
 from kept.core.event import Origin
-from kept.core.fingerprint import recognised
+from kept.core.fingerprint import is_known_statement
 from kept.core.memory import USER_SCOPE, Actor, Evidence, Memory, Status
 from kept.core.operation import Add
 from kept.core.project import PROJECT
 from kept.core.text import normal_form, one_line
 from kept.core.times import parse_instant
-from kept.days.day_notes import summarise
-from kept.extraction.questions.support import fields, share, verbatim
+from kept.days.day_notes import summarize_threads
+from kept.extraction.questions.support import event_fields, find_verbatim, supported_share
 from kept.local import files
-from kept.local.files import locked
-from kept.memories.backups import note_copy, noted_copies
-from kept.memories.person import usable
-from kept.outputs.write import FileState, Written, file_states, start_over
+from kept.local.files import hold_lock
+from kept.memories.backups import record_backup, recorded_backups
+from kept.memories.person import clean_memory_text
+from kept.outputs.write import FileState, WriteReport, file_states, reset_damaged_files
 from kept.paths import Paths
-from kept.recall.indexing import discard
-from kept.store.backups import put_in_place
+from kept.recall.indexing import discard_vectors
+from kept.store.backups import restore_backup
 from kept.store.check import IMPORTED
-from kept.store.portable import is_portable, read_in, write_out
+from kept.store.portable import is_portable, read_rows, write_rows
 from kept.store.sqlite import SqliteStore
 from kept.store.values import Draft, Output
 from kept.workspace import Workspace
@@ -41,90 +41,90 @@ _CARRIED = 0.5  # of the telling words of a memory stand in its quotes; with les
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Checked:
+class CheckReport:
     """What a check found: damage in words, and how each file of kept's stands against what was last written to it."""
 
     damage: tuple[str, ...]
     outputs: tuple[tuple[str, FileState, str], ...]
 
 
-def check(workspace: Workspace) -> Checked:
+def check_home(workspace: Workspace) -> CheckReport:
     """Everything that is wrong, and which files were edited by hand, which is not wrong. Mends nothing."""
     outputs = tuple(file_states(workspace))
     damaged = tuple(f"file {path}: {reason}" for path, state, reason in outputs if state is FileState.DAMAGED)
-    return Checked(damage=(*workspace.store.damage(), *damaged), outputs=outputs)
+    return CheckReport(damage=(*workspace.store.find_damage(), *damaged), outputs=outputs)
 
 
-def rebuild(workspace: Workspace) -> Written:
+def rebuild_store(workspace: Workspace) -> WriteReport:
     """Recreate the memories and all indexes from the log and the archive alone, then bring the files up to date. Raises
     StoreError.
     """
-    discard(workspace.paths.vectors)
+    discard_vectors(workspace.paths.vectors)
     with workspace.store.transaction():
         workspace.store.archive.reindex()
         workspace.store.log.rebuild()
-        workspace.store.days.clear()
-        summarise(workspace)
-    return settle(workspace, lambda: None)[1]
+        workspace.store.days.clear_notes()
+        summarize_threads(workspace)
+    return apply_person_change(workspace, lambda: None)[1]
 
 
-def put(path: Path, text: str) -> None:
+def write_whole_file(path: Path, text: str) -> None:
     """Make a text the content of a file, whole or not at all. Raises KeptError."""
     target = path.absolute()
-    files.write(target, text.encode(), expect=files.read(target).stamp, root=target.parent)
+    files.write_if_unchanged(target, text.encode(), expect=files.read_file(target).stamp, root=target.parent)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Restored:
+class RestoreReport:
     """What restoring did: where the old store is now (None where there was none), what was written."""
 
     aside: Path | None
-    written: Written
+    written: WriteReport
 
 
-def restore(home: Paths, path: Path, open_desk: Callable[[], AbstractContextManager[Workspace]]) -> Restored:
+def restore_store(home: Paths, path: Path, open_desk: Callable[[], AbstractContextManager[Workspace]]) -> RestoreReport:
     """Put a backup in the place of the store, which is put aside, and bring the files up to date. Edits made by hand since are
     kept.
 
     Works where the present store does not even open. Raises BusyError while a run is under way, UsageError, StoreError,
     DamagedError; the present store stays then.
     """
-    with locked(home.lock):
-        known, copies = _known(home)
-        aside = put_in_place(path.absolute(), home.store, home.state / "aside")
-        discard(home.vectors)
+    with hold_lock(home.lock):
+        known, copies = _load_known_outputs(home)
+        aside = restore_backup(path.absolute(), home.store, home.state / "aside")
+        discard_vectors(home.vectors)
         with open_desk() as workspace:
-            problems = start_over(workspace) if known is None else []
+            problems = reset_damaged_files(workspace) if known is None else []
             if known is not None:
-                _carry_over(workspace, known)
+                _carry_over_outputs(workspace, known)
             # The backup was made before it was noted as one, and does not know of younger ones.
-            for copy in sorted((copies | {path.absolute()}) - noted_copies(workspace.store.log)):
-                note_copy(workspace, copy)
-            _, written = settle(workspace, lambda: None, locks=False)
+            for copy in sorted((copies | {path.absolute()}) - recorded_backups(workspace.store.log)):
+                record_backup(workspace, copy)
+            _, written = apply_person_change(workspace, lambda: None, locks=False)
             written.problems[:0] = problems
-    return Restored(aside=aside, written=written)
+    return RestoreReport(aside=aside, written=written)
 
 
-def _known(home: Paths) -> tuple[dict[str, tuple[Output, ...]] | None, frozenset[Path]]:
+def _load_known_outputs(home: Paths) -> tuple[dict[str, tuple[Output, ...]] | None, frozenset[Path]]:
     """What the present store wrote to which file (None where it cannot tell), and the copies of it that it notes."""
     if not home.store.exists():
         return None, frozenset()
     try:
         with SqliteStore(home.store) as store:
-            return {path: store.output(path) for path in store.outputs()}, noted_copies(store.log)
+            return {path: store.output_states(path) for path in store.outputs()}, recorded_backups(store.log)
     except StoreError:
         return None, frozenset()
 
 
-def _carry_over(workspace: Workspace, known: dict[str, tuple[Output, ...]]) -> None:
+def _carry_over_outputs(workspace: Workspace, known: dict[str, tuple[Output, ...]]) -> None:
     """The files on disk are those of the store that was put aside: a person's edits of them are told from what that one wrote."""
     with workspace.store.transaction():
         for path in workspace.store.outputs():
             workspace.store.drop_output(path)
         for path, outputs in known.items():
-            workspace.store.wrote(path, outputs[0])
+            workspace.store.save_output(path, outputs[0])
             for each in outputs[1:]:
-                workspace.store.intend(path, each)
+                workspace.store.save_pending_output(path, each)
 
 
 def note_export(workspace: Workspace, path: Path) -> None:
@@ -141,13 +141,13 @@ def export_archive(workspace: Workspace, path: Path) -> int:
     target = path.absolute()
     if target.exists() or target.is_symlink():
         raise UsageError("there is a file of that name already", where=str(target), hint="choose another name")
-    count = write_out(workspace.store.rows(), target)
+    count = write_rows(workspace.store.export_rows(), target)
     note_export(workspace, target)
     return count
 
 
 @dataclass(kw_only=True, slots=True)
-class Imported:
+class ImportReport:
     """What an import did. ``whole`` says that a whole store was taken up; else memories added by status, and those left out by
     reason.
     """
@@ -157,24 +157,24 @@ class Imported:
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-def import_file(workspace: Workspace, path: Path) -> Imported:
+def import_file(workspace: Workspace, path: Path) -> ImportReport:
     """Take up what ``kept export`` wrote: a whole store into an empty home, or memories (jsonl) as one pass that can be undone.
 
     Raises UsageError where it is neither, or the home is not empty; StoreError, DamagedError. Nothing is changed then.
     """
     if is_portable(path):
-        workspace.store.load(read_in(path))
-        summarise(workspace)
-        return Imported(whole=True, added=Counter(each.status.value for each in workspace.store.log.memories()))
-    return take_up(workspace, _bodies(path), path.name)
+        workspace.store.load_rows(read_rows(path))
+        summarize_threads(workspace)
+        return ImportReport(whole=True, added=Counter(each.status.value for each in workspace.store.log.memories()))
+    return import_memories(workspace, _read_rows(path), path.name)
 
 
-def take_up(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], subject: str) -> Imported:
+def import_memories(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], subject: str) -> ImportReport:
     """Add memories that are told as ``kept export --format jsonl`` tells them, in one pass that can be undone. Raises
     StoreError.
     """
-    result = Imported()
-    additions = tuple(_additions(workspace, bodies, result))
+    result = ImportReport()
+    additions = tuple(_build_additions(workspace, bodies, result))
     if additions:
         with workspace.store.transaction():
             now = workspace.clock()
@@ -185,23 +185,23 @@ def take_up(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], subject: 
     return result
 
 
-def untaken(workspace: Workspace, bodies: Iterable[Mapping[str, Any]]) -> int:
-    """How many memories :func:`take_up` would add. Changes nothing."""
-    return sum(1 for _ in _additions(workspace, bodies, Imported()))
+def count_new_memories(workspace: Workspace, bodies: Iterable[Mapping[str, Any]]) -> int:
+    """How many memories :func:`import_memories` would add. Changes nothing."""
+    return sum(1 for _ in _build_additions(workspace, bodies, ImportReport()))
 
 
-def _additions(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], result: Imported) -> Iterator[Add]:
+def _build_additions(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], result: ImportReport) -> Iterator[Add]:
     known = workspace.store.log.memories()
     taken = {each.id for each in known}
     said = {(each.scope, normal_form(each.content)) for each in known if each.content}
-    forgotten, key = workspace.store.log.forgotten(), workspace.store.key("forget")
+    forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
     for body in bodies:
         found = _parse_memory(workspace, body)
         if isinstance(found, str):
             result.left_out[found] += 1
             continue
         form = (found.scope, normal_form(found.content))
-        if forgotten and recognised(found.content, forgotten, key):
+        if forgotten and is_known_statement(found.content, forgotten, key):
             result.left_out["forgotten"] += 1
         elif found.id in taken or form in said:
             result.left_out["remembered already"] += 1
@@ -212,7 +212,7 @@ def _additions(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], result
             yield Add(memory=found.id, at=found.first_seen, reason=f"imported as {found.status.value}", value=found)
 
 
-def _bodies(path: Path) -> Iterator[Mapping[str, Any]]:
+def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
     number = count = 0
     try:
         with path.open("rb") as file:
@@ -255,9 +255,9 @@ def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str
     if not isinstance(scope, str) or not (scope == USER_SCOPE or (scope.startswith(PROJECT) and len(scope) < 1_000)):
         return "unknown scope"
     try:
-        content = usable(workspace, body["content"])
+        content = clean_memory_text(workspace, body["content"])
         origin = Origin(body.get("origin", Origin.TOOL))
-        about = usable(workspace, str(body["about"])) if body.get("about") else ""
+        about = clean_memory_text(workspace, str(body["about"])) if body.get("about") else ""
         evidence = tuple(_parse_evidence(workspace, each) for each in body.get("evidence", ()))
     except (UsageError, ValueError, TypeError, AttributeError):
         return "unusable"
@@ -274,11 +274,11 @@ def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str
         scope=scope,
         status=Status(status) if trusted else Status.HELD,
         content=content,
-        confidence=_share(body.get("confidence"), 1.0 if trusted else 0.6),
+        confidence=_parse_confidence(body.get("confidence"), 1.0 if trusted else 0.6),
         origin=origin,
         first_seen=first,
         last_seen=last or first,
-        artifacts=_texts(body.get("artifacts")),
+        artifacts=_parse_texts(body.get("artifacts")),
         evidence=evidence,
         observations=_parse_count(body.get("observations")),
         pinned=trusted and body.get("pinned") is True,
@@ -294,39 +294,39 @@ def _is_quoted(workspace: Workspace, content: str, evidence: Sequence[Evidence],
     texts: dict[str, str] = {}
     for each in evidence:
         event = workspace.store.archive.event(each.event)
-        if event is None or event.origin is not each.origin or not verbatim(each.quote, event):
+        if event is None or event.origin is not each.origin or not find_verbatim(each.quote, event):
             return False
-        texts[each.event] = "\n".join(fields(event))
+        texts[each.event] = "\n".join(event_fields(event))
     users = origin is Origin.USER and any(each.origin is Origin.USER for each in evidence)
     if not users and (own_words or origin is Origin.USER):
         return False
-    if share(content, *(each.quote for each in evidence)) < _CARRIED:
+    if supported_share(content, *(each.quote for each in evidence)) < _CARRIED:
         return False
     words = one_line("\n".join(texts.values())).casefold()
-    return bool(evidence) and all(name.casefold() in words for name in artifacts(content))
+    return bool(evidence) and all(name.casefold() in words for name in find_artifacts(content))
 
 
 def _parse_evidence(workspace: Workspace, body: Mapping[str, Any]) -> Evidence:
     return Evidence(
-        quote=usable(workspace, body.get("quote", ""), most=100_000),
-        event=_bounded_text(body.get("event")),
-        session=_bounded_text(body.get("session")),
-        path=_bounded_text(body.get("source")),
+        quote=clean_memory_text(workspace, body.get("quote", ""), most=100_000),
+        event=_parse_text(body.get("event")),
+        session=_parse_text(body.get("session")),
+        path=_parse_text(body.get("source")),
         at=parse_instant(body.get("at")),
-        author=_bounded_text(body.get("author")),
+        author=_parse_text(body.get("author")),
         origin=Origin(body.get("origin", Origin.TOOL)),
     )
 
 
-def _bounded_text(value: object) -> str:
+def _parse_text(value: object) -> str:
     return value[:4_000] if isinstance(value, str) else ""
 
 
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(_bounded_text(each) for each in value[:100] if _bounded_text(each)) if isinstance(value, list) else ()
+def _parse_texts(value: object) -> tuple[str, ...]:
+    return tuple(_parse_text(each) for each in value[:100] if _parse_text(each)) if isinstance(value, list) else ()
 
 
-def _share(value: object, usual: float) -> float:
+def _parse_confidence(value: object, usual: float) -> float:
     """A confidence that an older export told; exports of today tell none."""
     return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else usual
 

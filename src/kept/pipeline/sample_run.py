@@ -5,9 +5,9 @@ user's.
 from importlib.resources import files
 from pathlib import Path
 
-from kept.local.progress import Progress, silent
+from kept.local.progress import Progress, ignore_progress
 from kept.paths import Paths
-from kept.pipeline.run import Options, Report, run
+from kept.pipeline.run import RunOptions, RunReport, run_pipeline
 from kept.workspace import Workspace
 
 
@@ -22,6 +22,6 @@ def sample_files() -> list[Path]:
     return sorted((Path(str(files("kept"))) / "sample").rglob("*.jsonl"))
 
 
-def run_sample(workspace: Workspace, options: Options, *, progress: Progress = silent) -> Report:
+def run_sample(workspace: Workspace, options: RunOptions, *, progress: Progress = ignore_progress) -> RunReport:
     """Read the sample at a workspace in :func:`sample_home`. Raises StoreError, BusyError."""
-    return run(workspace, sample_files(), options, sample=True, progress=progress)
+    return run_pipeline(workspace, sample_files(), options, sample=True, progress=progress)

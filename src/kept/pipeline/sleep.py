@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from kept.changes import read_before_edits
+from kept.changes import archive_before_edits
 from kept.core.memory import USER_SCOPE, Actor, Memory, Status
-from kept.core.times import to_text
-from kept.curation.guard import overreach
-from kept.curation.lifecycle import Presence, faded, fading, lingers
-from kept.local.files import locked
-from kept.outputs.write import Written, absorb_edits, write_outputs
+from kept.core.times import format_instant
+from kept.curation.guard import find_overreach
+from kept.curation.lifecycle import NameActivity, fading_share, is_lingering, retire_faded
+from kept.local.files import hold_lock
+from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
 from kept.profiles.profile import Category
-from kept.recall.index import Kind, Limits, opened
+from kept.recall.index import SearchLimits, UnitKind, open_index
 from kept.store.run_number import RunNumber
-from kept.store.values import Draft, Noted
+from kept.store.values import Draft, ThreadNote
 from kept.workspace import Workspace
 
 FADE = "fade"
@@ -26,7 +26,7 @@ _DAWN = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Lingering:
+class LingeringMemory:
     """A memory a person should look at again, how far it has faded (0 to 1), and why it is here."""
 
     memory: Memory
@@ -35,13 +35,13 @@ class Lingering:
 
 
 @dataclass(kw_only=True, slots=True)
-class Slept:
+class SleepReport:
     """What a night did: memories retired, passes a guard stopped in words, how many linger, what was written."""
 
     retired: list[Memory] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
     lingering: int = 0
-    written: Written = field(default_factory=Written)
+    written: WriteReport = field(default_factory=WriteReport)
 
     @property
     def partly(self) -> bool:
@@ -49,44 +49,46 @@ class Slept:
         return bool(self.stopped or self.written.problems)
 
 
-def sleep(workspace: Workspace, *, allow: bool = False) -> Slept:
+def run_sleep(workspace: Workspace, *, allow: bool = False) -> SleepReport:
     """Do the night's work. ``allow`` lets through what a guard would stop. Raises BusyError while a run is under way,
     StoreError.
     """
-    result = Slept()
+    result = SleepReport()
     run = RunNumber(workspace.store.log, workspace.clock, "sleep")
-    with locked(workspace.paths.lock):
-        read_before_edits(workspace, locks=False)
-        absorb_edits(workspace, run, result.written)
-        for group, members in _groups(workspace):
-            _fade(workspace, run, group, members, result, allow=allow)
+    with hold_lock(workspace.paths.lock):
+        archive_before_edits(workspace, locks=False)
+        merge_hand_edits(workspace, run, result.written)
+        for group, members in _fading_groups(workspace):
+            _retire_faded(workspace, run, group, members, result, allow=allow)
         write_outputs(workspace, run, result.written)
-        result.lingering = len(lingering(workspace))
+        result.lingering = len(list_lingering(workspace))
         if run.started:
             body = {"retired": [each.id for each in result.retired], "stopped": result.stopped}
             workspace.store.log.end_run(run(), workspace.clock(), body)
     return result
 
 
-Aged = tuple[Memory, Category | None, Presence]
+Aged = tuple[Memory, Category | None, NameActivity]
 
 
-def _groups(workspace: Workspace) -> Iterator[tuple[tuple[str, str], list[Aged]]]:
+def _fading_groups(workspace: Workspace) -> Iterator[tuple[tuple[str, str], list[Aged]]]:
     """What may fade, by profile and scope, each with what became of its names."""
-    history = _History(workspace)
+    history = _NameHistory(workspace)
     groups: dict[tuple[str, str], list[Aged]] = defaultdict(list)
     for memory in workspace.store.log.memories():
         category = workspace.category(memory)
         if category is not None and category.fades and memory.status is Status.ACTIVE and memory.artifacts:
-            groups[memory.profile, memory.scope].append((memory, category, history.presence(memory, category.fades)))
+            groups[memory.profile, memory.scope].append((memory, category, history.name_activity(memory, category.fades)))
     yield from sorted(groups.items())
 
 
-def _fade(workspace: Workspace, run: RunNumber, group: tuple[str, str], members: list[Aged], result: Slept, *, allow: bool) -> None:
-    operations = faded(members)
+def _retire_faded(
+    workspace: Workspace, run: RunNumber, group: tuple[str, str], members: list[Aged], result: SleepReport, *, allow: bool
+) -> None:
+    operations = retire_faded(members)
     if not operations:
         return
-    stops = () if allow else overreach(workspace.store.log.memories(group=group), operations)
+    stops = () if allow else find_overreach(workspace.store.log.memories(group=group), operations)
     if stops:
         result.stopped.append(f"{workspace.name(group[1])}: {'; '.join(map(str, stops))}")
         return
@@ -105,7 +107,7 @@ def _fade(workspace: Workspace, run: RunNumber, group: tuple[str, str], members:
     result.written.operations.update({"retire": len(gone)})
 
 
-class _History:
+class _NameHistory:
     """The sessions of each project by the time of their last event, and where names occur.
 
     Reads rows and the full-text index, never an archived text: what one memory costs does not grow with the archive's bytes.
@@ -115,7 +117,7 @@ class _History:
         self._desk = workspace
         self._scopes: dict[tuple[str, str], str] = {}
         self._sessions: dict[str, dict[str, datetime]] = defaultdict(dict)
-        self._changes: tuple[Noted, ...] = ()
+        self._changes: tuple[ThreadNote, ...] = ()
         self._changes_since: datetime | None = None
         for thread in workspace.store.archive.threads():
             if thread.last_at is not None:
@@ -123,13 +125,13 @@ class _History:
                     known = self._sessions[scope].get(thread.session, _DAWN)
                     self._sessions[scope][thread.session] = max(known, thread.last_at)
 
-    def newest(self, scope: str) -> datetime | None:
+    def newest_event_time(self, scope: str) -> datetime | None:
         """When the newest event of a project was."""
         return max(self._sessions[scope].values(), default=None)
 
-    def presence(self, memory: Memory, days: int) -> Presence:
+    def name_activity(self, memory: Memory, days: int) -> NameActivity:
         """What became of a memory's names; they are looked for only where it is old enough to have faded by half."""
-        newest, since = self.newest(memory.scope), memory.last_seen or _DAWN
+        newest, since = self.newest_event_time(memory.scope), memory.last_seen or _DAWN
         later = sum(at > since for at in self._sessions[memory.scope].values())
         old = newest is not None and newest - since >= timedelta(days=days) / 2
         named = (
@@ -137,31 +139,31 @@ class _History:
             if old
             else newest
         )
-        return Presence(named=named, sessions=later, newest=newest)
+        return NameActivity(named=named, sessions=later, newest=newest)
 
     def _last_occurrence(self, name: str, memory: Memory, since: datetime) -> datetime | None:
         """When a name last occurred in what was said of the project after a moment, or among the files changed there."""
-        mentions = self._desk.store.archive.mentions(name, since)
-        times = [mention.at for mention in mentions if self._belongs(memory, mention.project, mention.path)]
+        mentions = self._desk.store.archive.find_mentions(name, since)
+        times = [mention.at for mention in mentions if self._is_in_scope(memory, mention.project, mention.path)]
         short = name.casefold().rsplit("/", 1)[-1]
         times += [
             change.note.at
             for change in self._changes_after(since)
-            if short in {file.casefold() for file in change.note.names} and self._belongs(memory, change.project, change.path)
+            if short in {file.casefold() for file in change.note.names} and self._is_in_scope(memory, change.project, change.path)
         ]
         return max(times, default=None)
 
-    def _changes_after(self, since: datetime) -> Iterator[Noted]:
+    def _changes_after(self, since: datetime) -> Iterator[ThreadNote]:
         """The notes after a moment, which name the files that were changed. They are read once, as far back as somebody asks."""
-        until = self.newest(USER_SCOPE) or since
+        until = self.newest_event_time(USER_SCOPE) or since
         if self._changes_since is None:
-            self._changes, self._changes_since = self._desk.store.days.between(since, until), since
+            self._changes, self._changes_since = self._desk.store.days.notes_between(since, until), since
         elif since < self._changes_since:
-            earlier = self._desk.store.days.between(since, self._changes_since)
+            earlier = self._desk.store.days.notes_between(since, self._changes_since)
             self._changes, self._changes_since = (*earlier, *self._changes), since
         return (each for each in self._changes if each.note.at >= since)
 
-    def _belongs(self, memory: Memory, project: str, path: str) -> bool:
+    def _is_in_scope(self, memory: Memory, project: str, path: str) -> bool:
         return memory.scope in (USER_SCOPE, self._scope_of_directory(project, path))
 
     def _scope_of_directory(self, project: str, path: str) -> str:
@@ -172,37 +174,37 @@ class _History:
         return self._scopes[place]
 
 
-def lingering(workspace: Workspace) -> tuple[Lingering, ...]:
+def list_lingering(workspace: Workspace) -> tuple[LingeringMemory, ...]:
     """What a person should look at again, the most faded and the oldest first. Changes nothing."""
     memories = [each for each in workspace.store.log.memories() if each.status_at(workspace.clock()) is Status.ACTIVE]
-    found = _among(workspace, memories)
+    found = _select_lingering(workspace, memories)
     return tuple(sorted(found, key=lambda each: (-each.faded, each.memory.last_seen or _DAWN, each.memory.id)))
 
 
 def why_lingering(workspace: Workspace, memory: Memory) -> str:
     """Why a person should look at a memory again; empty where they need not. Looks at this memory alone. Changes nothing."""
     active = memory.status_at(workspace.clock()) is Status.ACTIVE
-    return next((each.reason for each in _among(workspace, [memory])), "") if active else ""
+    return next((each.reason for each in _select_lingering(workspace, [memory])), "") if active else ""
 
 
-def _among(workspace: Workspace, memories: Iterable[Memory]) -> list[Lingering]:
-    history, used = _History(workspace), _uses(workspace)
-    return [found for memory in memories if (found := _lingering(workspace, memory, history, used.get(memory.id, 0)))]
+def _select_lingering(workspace: Workspace, memories: Iterable[Memory]) -> list[LingeringMemory]:
+    history, used = _NameHistory(workspace), _count_uses(workspace)
+    return [found for memory in memories if (found := _judge_lingering(workspace, memory, history, used.get(memory.id, 0)))]
 
 
-def _lingering(workspace: Workspace, memory: Memory, history: _History, uses: int) -> Lingering | None:
+def _judge_lingering(workspace: Workspace, memory: Memory, history: _NameHistory, uses: int) -> LingeringMemory | None:
     category = workspace.category(memory)
     share = 0.0
     if category is not None and category.fades and memory.artifacts:
-        share = fading(memory, category, history.presence(memory, category.fades))
+        share = fading_share(memory, category, history.name_activity(memory, category.fades))
     if share >= 0.5:
-        return Lingering(memory=memory, faded=share, reason=f"its project stopped naming it; {share:.0%} faded")
-    if lingers(memory, history.newest(memory.scope), uses):
-        return Lingering(memory=memory, faded=share, reason="said in one session only, long ago, and never of use since")
+        return LingeringMemory(memory=memory, faded=share, reason=f"its project stopped naming it; {share:.0%} faded")
+    if is_lingering(memory, history.newest_event_time(memory.scope), uses):
+        return LingeringMemory(memory=memory, faded=share, reason="said in one session only, long ago, and never of use since")
     return None
 
 
-def _uses(workspace: Workspace) -> dict[str, int]:
-    with opened(workspace.paths.store) as index:
-        units: Iterable[int] = index.among(Kind.MEMORY, Limits(now=to_text(workspace.clock())))
-        return {each.id: each.uses for each in index.units(Kind.MEMORY, units).values()}
+def _count_uses(workspace: Workspace) -> dict[str, int]:
+    with open_index(workspace.paths.store) as index:
+        units: Iterable[int] = index.items_within(UnitKind.MEMORY, SearchLimits(now=format_instant(workspace.clock())))
+        return {each.id: each.uses for each in index.load_units(UnitKind.MEMORY, units).values()}

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from kept.core.fold import undone
+from kept.core.fold import find_undone_passes
 from kept.core.operation import Pass
 from kept.curation.passes import CURATE, GUARD
 from kept.llm.ask import Usage
-from kept.llm.replies import Replies
-from kept.pipeline.write_journal import heads
+from kept.llm.replies import ReplyCache
+from kept.pipeline.write_journal import load_entry_heads
 from kept.store.values import Run
 from kept.workspace import Workspace
 
@@ -24,7 +24,7 @@ _TRACED = 400  # runs of which cost and coverage are told
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Done:
+class PassSummary:
     """A pass: what it was about, its operations by kind, whether it is taken back now, and whether it can be."""
 
     id: int
@@ -37,11 +37,11 @@ class Done:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Happened:
+class RunSummary:
     """A run and its passes. ``asked`` are the questions to a model, ``cost`` is in USD (None: unknown)."""
 
     run: Run
-    passes: tuple[Done, ...]
+    passes: tuple[PassSummary, ...]
     asked: int
     cost: float | None
 
@@ -68,7 +68,7 @@ class Happened:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Stop:
+class StoppedGroup:
     """A group that a guard stopped and that still waits: its profile and scope, since when, and why."""
 
     profile: str
@@ -78,7 +78,7 @@ class Stop:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Point:
+class ChartPoint:
     """A number of a day or a run, for a chart: where it stands in time, how much it is, and what it is called in words."""
 
     day: date
@@ -86,27 +86,29 @@ class Point:
     told: str
 
 
-def runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[Happened, ...]:
+def load_runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[RunSummary, ...]:
     """The last runs, the newest first; those before the run of a number, where one is given. Raises StoreError."""
     log = workspace.store.log
-    heads_ = tuple(log.heads())
-    off, have = undone(heads_), {each.run for each in heads_}
+    heads_ = tuple(log.pass_heads())
+    off, have = find_undone_passes(heads_), {each.run for each in heads_}
     # A run without a pass changed nothing; it is told only where it asked a model, or was cut short.
-    found = [each for each in log.runs(1_000_000) if each.id in have or each.ended_at is None or _questions(each)]
+    found = [each for each in log.runs(1_000_000) if each.id in have or each.ended_at is None or _count_questions(each)]
     chosen = [each for each in found if not before or each.id < before][:most]
     wanted = {each.id for each in chosen}
-    passes: dict[int, list[Done]] = {}
+    passes: dict[int, list[PassSummary]] = {}
     for each in log.passes(only=[head.id for head in heads_ if head.run in wanted]):
-        passes.setdefault(each.run, []).append(_done(each, off))
+        passes.setdefault(each.run, []).append(_summarize_pass(each, off))
     return tuple(
-        Happened(run=each, passes=tuple(passes.get(each.id, ())), asked=_questions(each), cost=_reported_number(each, "cost"))
+        RunSummary(
+            run=each, passes=tuple(passes.get(each.id, ())), asked=_count_questions(each), cost=_reported_number(each, "cost")
+        )
         for each in chosen
     )
 
 
-def _done(made: Pass, off: frozenset[int]) -> Done:
+def _summarize_pass(made: Pass, off: frozenset[int]) -> PassSummary:
     kinds = Counter(type(each).__name__.lower() for each in made.operations)
-    return Done(
+    return PassSummary(
         id=made.id,
         stage=made.stage,
         subject=made.subject,
@@ -117,7 +119,7 @@ def _done(made: Pass, off: frozenset[int]) -> Done:
     )
 
 
-def _questions(run: Run) -> int:
+def _count_questions(run: Run) -> int:
     return int(_reported_number(run, "calls") or 0)
 
 
@@ -128,57 +130,57 @@ def _reported_number(run: Run, name: str) -> Any:
     return found if isinstance(found, int | float) else None
 
 
-def stops(workspace: Workspace) -> tuple[Stop, ...]:
+def list_stopped_groups(workspace: Workspace) -> tuple[StoppedGroup, ...]:
     """What guards stopped and nobody has allowed, nor has gone by itself since. Raises StoreError."""
     last: dict[str, Pass] = {}
-    for each in workspace.store.log.heads():
+    for each in workspace.store.log.pass_heads():
         if each.stage in (GUARD, CURATE):
             last[each.subject] = each
-    waiting = {f"{profile} · {scope}": (profile, scope) for profile, scope in workspace.store.log.dirty()}
+    waiting = {f"{profile} · {scope}": (profile, scope) for profile, scope in workspace.store.log.groups_to_curate()}
     return tuple(
-        Stop(profile=profile, scope=scope, at=each.recorded_at, why=each.note.removeprefix("stopped by the guard: "))
+        StoppedGroup(profile=profile, scope=scope, at=each.recorded_at, why=each.note.removeprefix("stopped by the guard: "))
         for each in last.values()
         if each.stage == GUARD and each.subject in waiting
         for profile, scope in (waiting[each.subject],)
     )
 
 
-def spending(workspace: Workspace, days: int) -> tuple[Point, ...]:
+def daily_costs(workspace: Workspace, days: int) -> tuple[ChartPoint, ...]:
     """What each of the last days (local) cost in USD, oldest first; by the file of replies, so also what was cut short. Raises
     StoreError.
     """
     today = workspace.clock().astimezone(workspace.zone).date()
     found = []
-    with closing(Replies(workspace.paths.replies)) as replies:
+    with closing(ReplyCache(workspace.paths.replies)) as replies:
         for day in (today - timedelta(days=back) for back in range(days - 1, -1, -1)):
             start, stop = (
                 datetime.combine(each, time(), workspace.zone).astimezone(UTC) for each in (day, day + timedelta(days=1))
             )
-            usage = sum((each.usage for each in replies.spent(start, stop)), Usage())
+            usage = sum((each.usage for each in replies.usage_between(start, stop)), Usage())
             cost = usage.cost or 0.0
             unknown = " and an unknown price" if usage.cost is None else ""
-            found.append(Point(day=day, value=cost, told=f"{day}: {cost:.2f} USD{unknown}, {usage.calls:,} questions"))
+            found.append(ChartPoint(day=day, value=cost, told=f"{day}: {cost:.2f} USD{unknown}, {usage.calls:,} questions"))
     return tuple(found)
 
 
-def coverage(workspace: Workspace, most: int) -> tuple[Point, ...]:
+def coverage_points(workspace: Workspace, most: int) -> tuple[ChartPoint, ...]:
     """Of the last runs that read something: the share of topics of which memory has something, oldest first. Raises StoreError."""
-    return tuple(reversed(tuple(_coverage(workspace))[:most]))
+    return tuple(reversed(tuple(_coverage_by_run(workspace))[:most]))
 
 
-def _coverage(workspace: Workspace) -> Iterator[Point]:
+def _coverage_by_run(workspace: Workspace) -> Iterator[ChartPoint]:
     for each in workspace.store.log.runs(_TRACED):
         body = each.report.get("coverage")
         body = body if isinstance(body, dict) else {}
         topics, covered = body.get("topics", 0), body.get("covered", 0)
         if topics:
             day = each.started_at.astimezone(workspace.zone).date()
-            yield Point(day=day, value=covered / topics, told=f"run {each.id}, {day}: {covered:,} of {topics:,} topics")
+            yield ChartPoint(day=day, value=covered / topics, told=f"run {each.id}, {day}: {covered:,} of {topics:,} topics")
 
 
-def self_reference(workspace: Workspace, most: int) -> tuple[Point, ...]:
+def self_reference_points(workspace: Workspace, most: int) -> tuple[ChartPoint, ...]:
     """Of the last entries of the journal: the share of sentences about memory itself, oldest first."""
     return tuple(
-        Point(day=each.first, value=each.self_reference, told=f"{each.first}: {each.self_reference:.0%}")
-        for each in heads(workspace)[-most:]
+        ChartPoint(day=each.first, value=each.self_reference, told=f"{each.first}: {each.self_reference:.0%}")
+        for each in load_entry_heads(workspace)[-most:]
     )

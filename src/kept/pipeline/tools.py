@@ -9,23 +9,23 @@ from pathlib import Path
 
 from kept.core.errors import UsageError
 from kept.core.event import Author
-from kept.core.fence import block, framed
+from kept.core.fence import frame_lines, render_block
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Approve
-from kept.core.spans import labelled_text, spans
-from kept.core.summary import Part
+from kept.core.spans import find_spans, label_text
+from kept.core.summary import SummaryPart
 from kept.core.text import one_line
-from kept.core.times import to_text
+from kept.core.times import format_instant
 from kept.extraction.rules.handover import category_of
 from kept.local import queue
-from kept.memories.browse import trace
-from kept.memories.day_view import day as day_of
-from kept.memories.day_view import days
-from kept.memories.person import add, find, resolve
-from kept.profiles.profile import kind_of
+from kept.memories.browse import trace_memory
+from kept.memories.day_view import list_active_days
+from kept.memories.day_view import load_day_view as day_of
+from kept.memories.person import create_memory, find_memory, resolve
+from kept.profiles.profile import format_kind
 from kept.recall import search
-from kept.recall.index import Kind
-from kept.recall.preview import preview
+from kept.recall.index import UnitKind
+from kept.recall.preview import preview_context
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
@@ -35,7 +35,7 @@ NOTHING = "Nothing is remembered of that."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Match:
+class SearchMatch:
     """What a search found: ``kind`` is memory, summary or turn, ``category`` that of a memory or else the author, ``day`` ISO or
     empty; ``project`` is empty where it holds everywhere.
     """
@@ -51,7 +51,7 @@ class Match:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Proposal:
+class ProposalReply:
     """What became of what an agent proposed: the id of the memory, whether it is active, and what to tell the agent."""
 
     id: str
@@ -59,7 +59,7 @@ class Proposal:
     message: str
 
 
-LAYERS = {"memories": Kind.MEMORY, "summaries": Kind.SUMMARY, "turns": Kind.TURN}
+LAYERS = {"memories": UnitKind.MEMORY, "summaries": UnitKind.SUMMARY, "turns": UnitKind.TURN}
 
 
 def search_memory(
@@ -72,7 +72,7 @@ def search_memory(
     since: str = "",
     until: str = "",
     limit: int = 10,
-) -> list[Match]:
+) -> list[SearchMatch]:
     """What answers a question, best first. ``project`` is part of a project's name, ``since`` and ``until`` are days. Raises
     UsageError.
     """
@@ -82,21 +82,21 @@ def search_memory(
     filters = search.Filters(
         project=project,
         category=category,
-        since=workspace.span(workspace.day(since))[0] if since else None,
-        until=workspace.span(workspace.day(until, last=True))[1] if until else None,
+        since=workspace.day_bounds(workspace.day(since))[0] if since else None,
+        until=workspace.day_bounds(workspace.day(until, last=True))[1] if until else None,
         statuses=("active",),
     )
     hits = search.search(
         workspace, query, where=[LAYERS[each] for each in within], limit=max(1, min(limit, _LIMIT)), filters=filters
     )
     return [
-        Match(
-            id=hit.id if hit.kind is Kind.MEMORY else hit.id[:12],
+        SearchMatch(
+            id=hit.id if hit.kind is UnitKind.MEMORY else hit.id[:12],
             kind=str(hit.kind),
-            category=hit.category if hit.kind is Kind.MEMORY else hit.author,
+            category=hit.category if hit.kind is UnitKind.MEMORY else hit.author,
             project=hit.project,
             day=hit.last_at.astimezone(workspace.zone).date().isoformat() if hit.last_at else "",
-            text=_short(_hit_text(hit)),
+            text=_shorten_text(_hit_text(hit)),
             score=hit.score,
             reasons=hit.reasons,
         )
@@ -104,28 +104,28 @@ def search_memory(
     ]
 
 
-def format_matches(matches: Sequence[Match]) -> str:
+def format_matches(matches: Sequence[SearchMatch]) -> str:
     """Matches as lines of remembered data."""
     lines = []
     for match in matches:
-        label = match.id if match.kind == Kind.MEMORY else f"{match.kind} {match.id}"
+        label = match.id if match.kind == UnitKind.MEMORY else f"{match.kind} {match.id}"
         head = f"[{label}] {match.category}, {match.project or 'everywhere'}, {match.day or 'undated'}"
         lines.append(f"- {head}: {match.text} ({'; '.join(match.reasons)})")
-    return framed(lines) if lines else NOTHING
+    return frame_lines(lines) if lines else NOTHING
 
 
 def _hit_text(hit: search.Hit) -> str:
     """The words of a hit; of a person's prompt with what is not theirs labelled."""
-    if hit.kind is Kind.TURN and hit.author == Author.HUMAN:
-        return labelled_text(hit.text, spans(hit.text), 0, len(hit.text))
+    if hit.kind is UnitKind.TURN and hit.author == Author.HUMAN:
+        return label_text(hit.text, find_spans(hit.text), 0, len(hit.text))
     return hit.text
 
 
 def get_memory(workspace: Workspace, number: str) -> str:
     """A memory with the words it rests on and what happened to it. Raises UsageError."""
-    memory = find(workspace, number)
-    found = trace(workspace, memory, context=0)
-    queue.used(str(workspace.paths.state), [memory.id])
+    memory = find_memory(workspace, number)
+    found = trace_memory(workspace, memory, context=0)
+    queue.log_used_memories(str(workspace.paths.state), [memory.id])
     lines = [
         (
             f"[{memory.id}] {memory.category}, {_scope_name(workspace, memory)}, {memory.status_at(workspace.clock())}: "
@@ -133,17 +133,17 @@ def get_memory(workspace: Workspace, number: str) -> str:
         )
     ]
     lines += [
-        f"- evidence, {to_text(each.at) if each.at else 'undated'}, {each.author}, session {each.session or 'none'}: "
-        f"“{_short(each.quote)}”"
+        f"- evidence, {format_instant(each.at) if each.at else 'undated'}, {each.author}, session {each.session or 'none'}: "
+        f"“{_shorten_text(each.quote)}”"
         for each, _ in found.evidence
     ]
     lines += [
-        f"- {to_text(head.recorded_at)[:10]}, {head.actor}: {type(each).__name__.lower()}, {each.reason}"
+        f"- {format_instant(head.recorded_at)[:10]}, {head.actor}: {type(each).__name__.lower()}, {each.reason}"
         for head, each in found.history
     ]
     ended = "may contradict" if memory.status is Status.HELD else "superseded by"
     lines += [f"- {ended} {memory.superseded_by}"] if memory.superseded_by else []
-    return framed(lines)
+    return frame_lines(lines)
 
 
 def get_day_history(workspace: Workspace, when: str) -> str:
@@ -153,20 +153,22 @@ def get_day_history(workspace: Workspace, when: str) -> str:
     which = workspace.day(when)
     found = day_of(workspace, which)
     lines = [f"{which.isoformat()}: {len(found.sittings)} sessions"]
-    lines += [f"- {each.part}: {_short(each.text)}" for each in found.summary.condensed]
+    lines += [f"- {each.part}: {_shorten_text(each.text)}" for each in found.summary.condensed]
     lines += [f"- session {each.session} ({each.source}), {each.events} events" for each in found.sittings]
-    lines += [f"- worked on: {_short(each.text)}" for each in found.summary.condensed if each.part is Part.WORKED]
-    lines += [f"- learnt [{each.id}] {each.category}: {_short(each.content)}" for each in found.learnt]
-    lines += [f"- confirmed [{each.id}] {each.category}: {_short(each.content)}" for each in found.confirmed]
-    return framed(lines) if found.sittings or found.learnt or found.confirmed else f"Nothing is archived of {which.isoformat()}."
+    lines += [f"- worked on: {_shorten_text(each.text)}" for each in found.summary.condensed if each.part is SummaryPart.WORKED]
+    lines += [f"- learnt [{each.id}] {each.category}: {_shorten_text(each.content)}" for each in found.learnt]
+    lines += [f"- confirmed [{each.id}] {each.category}: {_shorten_text(each.content)}" for each in found.confirmed]
+    return (
+        frame_lines(lines) if found.sittings or found.learnt or found.confirmed else f"Nothing is archived of {which.isoformat()}."
+    )
 
 
 def get_context(workspace: Workspace, message: str = "", project: str = "", budget: int = 0) -> str:
     """What would be put before a message said in a directory, with the rules of its project."""
-    return block(preview(workspace, message, directory=project, budget=budget, client="none").pieces) or NOTHING
+    return render_block(preview_context(workspace, message, directory=project, budget=budget, client="none").pieces) or NOTHING
 
 
-def suggest(workspace: Workspace, text: str, category: str = "", project: str = "") -> Memory:
+def add_suggestion(workspace: Workspace, text: str, category: str = "", project: str = "") -> Memory:
     """Note what an agent hands over: it waits until the transcript of its session says whose words they are. Raises UsageError.
 
     It is for the project of a directory, or for the user everywhere where none is given or the category is the user's.
@@ -175,39 +177,39 @@ def suggest(workspace: Workspace, text: str, category: str = "", project: str = 
     kind = category_of(text, category, profile)
     if kind is None:
         raise UsageError(f"the profile {profile.id} remembers nothing of that kind", hint="name a category: see `kept profiles`")
-    return add(workspace, text, kind_of(profile.id, kind.id), project="" if kind.user_wide else project, agent=True)
+    return create_memory(workspace, text, format_kind(profile.id, kind.id), project="" if kind.user_wide else project, agent=True)
 
 
-def suggest_memory(workspace: Workspace, text: str, category: str, project: str) -> Proposal:
+def suggest_memory(workspace: Workspace, text: str, category: str, project: str) -> ProposalReply:
     """What an agent is told of its suggestion. Raises UsageError."""
     with workspace.store.transaction():
-        memory = suggest(workspace, text, category, project)
+        memory = add_suggestion(workspace, text, category, project)
         if workspace.settings.trust_agents:
             _approve(workspace, memory)
-            return Proposal(id=memory.id, active=True, message=f"Remembered as {memory.id}.")
+            return ProposalReply(id=memory.id, active=True, message=f"Remembered as {memory.id}.")
     if workspace.settings.handover == "off":
-        return _held(memory)
+        return _held_reply(memory)
     message = f"Noted as {memory.id}. Exact words of the user hold once this session is read; other words wait for the user."
-    return Proposal(id=memory.id, active=False, message=message)
+    return ProposalReply(id=memory.id, active=False, message=message)
 
 
-def resolve_question(workspace: Workspace, number: str, answer: str, category: str) -> Proposal:
+def resolve_question(workspace: Workspace, number: str, answer: str, category: str) -> ProposalReply:
     """Answer an open question: as a suggestion the person decides on, or at once where the settings trust agents. Raises
     UsageError.
     """
-    question = find(workspace, number)
+    question = find_memory(workspace, number)
     if question.status not in (Status.ACTIVE, Status.HELD):
         raise UsageError(f"it is {question.status.value}", where=question.id, hint="only an open question can be answered")
     if workspace.settings.trust_agents:
         _, made = resolve(workspace, question.id, category, answer, agent=True)
-        return Proposal(id=made.id, active=True, message=f"{question.id} is answered by {made.id}.")
-    memory = add(workspace, answer, category, project="", agent=True, scope=question.scope)
+        return ProposalReply(id=made.id, active=True, message=f"{question.id} is answered by {made.id}.")
+    memory = create_memory(workspace, answer, category, project="", agent=True, scope=question.scope)
     advice = f"{question.id} stays open until the person says `kept resolve {question.id} --as {category}`."
-    return Proposal(id=memory.id, active=False, message=f"Held as {memory.id}; {advice}")
+    return ProposalReply(id=memory.id, active=False, message=f"Held as {memory.id}; {advice}")
 
 
-def _held(memory: Memory) -> Proposal:
-    return Proposal(id=memory.id, active=False, message=f"Held as {memory.id}: the person decides in `kept review`.")
+def _held_reply(memory: Memory) -> ProposalReply:
+    return ProposalReply(id=memory.id, active=False, message=f"Held as {memory.id}: the person decides in `kept review`.")
 
 
 def _approve(workspace: Workspace, memory: Memory) -> None:
@@ -219,30 +221,30 @@ def _approve(workspace: Workspace, memory: Memory) -> None:
     workspace.store.log.end_run(run, now, {})
 
 
-def memory_text(workspace: Workspace) -> str:
+def format_memories(workspace: Workspace) -> str:
     """The memories as the memory file shows them."""
     path = memory_path(workspace)
     workspace.refuse_links(path)
     try:
-        return framed(path.read_text(encoding="utf-8", errors="replace").splitlines())
+        return frame_lines(path.read_text(encoding="utf-8", errors="replace").splitlines())
     except OSError:
         return NOTHING
 
 
 def memory_path(workspace: Workspace) -> Path:
     """Where the memory file lies."""
-    return workspace.paths.output(workspace.profile.outputs.memory_file)
+    return workspace.paths.output_path(workspace.profile.outputs.memory_file)
 
 
-def known_days(workspace: Workspace) -> str:
+def format_known_days(workspace: Workspace) -> str:
     """Every day on which something happened, the latest first."""
-    return "\n".join(each.isoformat() for each in sorted(days(workspace), reverse=True))
+    return "\n".join(each.isoformat() for each in sorted(list_active_days(workspace), reverse=True))
 
 
 def _scope_name(workspace: Workspace, memory: Memory) -> str:
     return "everywhere" if memory.scope == "user" else workspace.name(memory.scope)
 
 
-def _short(text: str) -> str:
+def _shorten_text(text: str) -> str:
     line = one_line(text)
     return line if len(line) <= _QUOTE else f"{line[: _QUOTE - 1]}…"

@@ -8,12 +8,12 @@ from typing import Any
 
 from kept.core.errors import UsageError
 from kept.core.text import one_line
-from kept.extraction.questions import TASK, Chunk, Excerpt, Turn, question
-from kept.llm.ask import Answered, Ask, Reply, Unreadable
+from kept.extraction.questions import TASK, Chunk, Excerpt, Turn, build_question_ask
+from kept.llm.ask import Ask, CompleteReply, Reply, UnreadableReply
 from kept.llm.client import LlmClient
-from kept.llm.models import asker, is_unproven
-from kept.profiles import profile
-from kept.profiles.prompts import BUILT_IN, composed, default
+from kept.llm.models import create_llm_client, is_unproven
+from kept.profiles import load_profile
+from kept.profiles.prompts import BUILT_IN, compose_prompt, default_prompt_text
 from kept.workspace import Workspace
 
 PASSES = 8  # questions of ten that a model must answer right
@@ -23,7 +23,7 @@ _MODELS = {"claude": ("haiku", "sonnet", "opus")}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Score:
+class TrialScore:
     """How a model did: questions answered right, what it took that it must not, and what went wrong, question by question."""
 
     model: str
@@ -37,7 +37,7 @@ class Score:
         return self.right >= PASSES and self.unwanted == 0
 
 
-def try_models(workspace: Workspace, models: tuple[str, ...] = ()) -> tuple[Score, ...]:
+def try_models(workspace: Workspace, models: tuple[str, ...] = ()) -> tuple[TrialScore, ...]:
     """Try models in their order until one passes; without names the program's own, the smallest first, else that of the settings.
 
     Raises UsageError where no model is set, ConfigError, StoreError.
@@ -45,9 +45,9 @@ def try_models(workspace: Workspace, models: tuple[str, ...] = ()) -> tuple[Scor
     if workspace.llm is None:
         raise UsageError("no language model is set", hint="choose llm.adapter first")
     usual = _MODELS.get(workspace.settings.llm.command, ()) if not workspace.settings.llm.model else ()
-    found: list[Score] = []
+    found: list[TrialScore] = []
     for model in models or usual or (workspace.settings.llm.model,):
-        found.append(_score(workspace, model))
+        found.append(_score_model(workspace, model))
         if found[-1].passes:
             break
     return tuple(found)
@@ -60,31 +60,31 @@ def is_trusted(workspace: Workspace) -> bool:
     """
     if workspace.llm is None:
         return True
-    rows = _rows()
-    bodies = workspace.llm.remembered([question_of(row["talk"]) for row in rows])
+    rows = _load_questions()
+    bodies = workspace.llm.stored_replies([build_trial_ask(row["talk"]) for row in rows])
     if not any(body is not None for body in bodies):
         return not is_unproven(workspace.settings.llm)
     # A reply that could not be read is not remembered, and counts as the trial counts it.
-    replies = [Unreadable(reason="no reply") if body is None else Answered(body=body, cached=True) for body in bodies]
-    return _scored(workspace.settings.llm.model, rows, replies).passes
+    replies = [UnreadableReply(reason="no reply") if body is None else CompleteReply(body=body, cached=True) for body in bodies]
+    return _score_replies(workspace.settings.llm.model, rows, replies).passes
 
 
-def _rows() -> list[Mapping[str, Any]]:
+def _load_questions() -> list[Mapping[str, Any]]:
     found: list[Mapping[str, Any]] = tomllib.loads((files("kept.pipeline") / "trial.toml").read_text(encoding="utf-8"))["question"]
     return found
 
 
-def _score(workspace: Workspace, model: str) -> Score:
-    rows, asking = _rows(), _client(workspace, model)
-    replies = asking([question_of(row["talk"]) for row in rows])
+def _score_model(workspace: Workspace, model: str) -> TrialScore:
+    rows, asking = _load_questions(), _client_for_model(workspace, model)
+    replies = asking([build_trial_ask(row["talk"]) for row in rows])
     if asking is not workspace.llm:
         asking.close()
-    return _scored(model or workspace.settings.llm.command or workspace.settings.llm.adapter, rows, replies)
+    return _score_replies(model or workspace.settings.llm.command or workspace.settings.llm.adapter, rows, replies)
 
 
-def _scored(model: str, rows: Sequence[Mapping[str, Any]], replies: Sequence[Reply]) -> Score:
-    judged = [_judge(row, reply) for row, reply in zip(rows, replies, strict=True)]
-    return Score(
+def _score_replies(model: str, rows: Sequence[Mapping[str, Any]], replies: Sequence[Reply]) -> TrialScore:
+    judged = [_judge_reply(row, reply) for row, reply in zip(rows, replies, strict=True)]
+    return TrialScore(
         model=model,
         right=sum(not fault for fault, _ in judged),
         unwanted=sum(trap for _, trap in judged),
@@ -92,12 +92,12 @@ def _scored(model: str, rows: Sequence[Mapping[str, Any]], replies: Sequence[Rep
     )
 
 
-def _client(workspace: Workspace, model: str) -> LlmClient:
+def _client_for_model(workspace: Workspace, model: str) -> LlmClient:
     assert workspace.llm is not None
     if model == workspace.settings.llm.model:
         return workspace.llm
     chosen = replace(workspace.settings.llm, model=model)
-    made = asker(
+    made = create_llm_client(
         chosen,
         replies=workspace.paths.replies,
         env=workspace.env,
@@ -108,30 +108,30 @@ def _client(workspace: Workspace, model: str) -> LlmClient:
     return made or workspace.llm
 
 
-def question_of(talk: list[str]) -> Ask:
+def build_trial_ask(talk: list[str]) -> Ask:
     """The question about what was said, as extraction asks it."""
     turns = tuple(Turn(ordinal=number, text=f"[e{number}] {text}") for number, text in enumerate(talk))
-    prompt = composed(profile("coding"), default(), BUILT_IN)
-    ask = question([Excerpt(chunk=Chunk(start=0, stop=len(turns), closed=True, turns=turns))], prompt)
+    prompt = compose_prompt(load_profile("coding"), default_prompt_text(), BUILT_IN)
+    ask = build_question_ask([Excerpt(chunk=Chunk(start=0, stop=len(turns), closed=True, turns=turns))], prompt)
     return replace(ask, purpose=_PURPOSE, waits=False)
 
 
-def _judge(row: Mapping[str, Any], reply: Reply) -> tuple[str, bool]:
+def _judge_reply(row: Mapping[str, Any], reply: Reply) -> tuple[str, bool]:
     """What is wrong with a reply (empty: nothing), and whether it took what a trap offered."""
-    if not isinstance(reply, Answered):
+    if not isinstance(reply, CompleteReply):
         return reply.reason, False
-    said = _plain(" ".join(row["talk"]))
+    said = _normalize_text(" ".join(row["talk"]))
     kept = [claim for claim in reply.body["memories"] if claim["category"] != TASK]
-    passages = [_plain(str(claim["passage"])) for claim in kept]
-    traps = [words for words in row["unwanted"] if any(_plain(words) in passage for passage in passages)]
+    passages = [_normalize_text(str(claim["passage"])) for claim in kept]
+    traps = [words for words in row["unwanted"] if any(_normalize_text(words) in passage for passage in passages)]
     if traps:
         return f"took {traps[0]!r}", True
-    if missed := [words for words in row["wanted"] if not any(_plain(words) in passage for passage in passages)]:
+    if missed := [words for words in row["wanted"] if not any(_normalize_text(words) in passage for passage in passages)]:
         return f"missed {missed[0]!r}", False
     if any(passage not in said for passage in passages):
         return "a passage that nobody said", False
     return ("more than there is" if len(passages) > len(row["wanted"]) + 1 else ""), False
 
 
-def _plain(text: str) -> str:
+def _normalize_text(text: str) -> str:
     return one_line(text).casefold().strip(" .!?\"'`")

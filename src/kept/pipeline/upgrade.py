@@ -7,16 +7,16 @@ shares applies. What a person wrote, edited, approved or pinned stays, and so do
 
 from dataclasses import dataclass
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.memory import Memory, Status
 from kept.core.text import normal_form
-from kept.core.times import to_text
-from kept.curation.passes import Curated, curate_dirty
+from kept.core.times import format_instant
+from kept.curation.passes import CurationReport, curate_changed_groups
 from kept.extraction.extract_threads import extract_pending
-from kept.local.files import locked
-from kept.local.progress import Progress, silent
-from kept.pipeline.outdated import outdated
-from kept.recall.indexing import nearness_of
+from kept.local.files import hold_lock
+from kept.local.progress import Progress, ignore_progress
+from kept.pipeline.outdated import find_outdated_memories
+from kept.recall.indexing import create_meaning_scorer
 from kept.store.run_number import RunNumber
 from kept.workspace import Workspace
 
@@ -25,7 +25,7 @@ _STANDING = (Status.ACTIVE, Status.HELD)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Upgraded:
+class UpgradeReport:
     """What an upgrade does: memories that retire, those of them that were active, and the memories that take part in their place.
 
     ``run`` is 0 for a preview, and where nothing is to be done.
@@ -42,35 +42,37 @@ class Upgraded:
         return sum(each.status is Status.ACTIVE for each in self.retired)
 
 
-def preview(workspace: Workspace, progress: Progress = silent) -> Upgraded:
-    """What :func:`upgrade` would do; nothing is changed. Raises StoreError."""
-    with locked(workspace.paths.lock), workspace.store.trial():
-        return _upgrade(workspace, RunNumber(workspace.store.log, workspace.clock, COMMAND), progress)
+def preview_upgrade(workspace: Workspace, progress: Progress = ignore_progress) -> UpgradeReport:
+    """What :func:`run_upgrade` would do; nothing is changed. Raises StoreError."""
+    with hold_lock(workspace.paths.lock), workspace.store.trial_transaction():
+        return _upgrade_memories(workspace, RunNumber(workspace.store.log, workspace.clock, COMMAND), progress)
 
 
-def upgrade(workspace: Workspace, progress: Progress = silent) -> Upgraded:
+def run_upgrade(workspace: Workspace, progress: Progress = ignore_progress) -> UpgradeReport:
     """Make what rules made anew, and write the outputs. ``kept undo`` takes it back. Raises StoreError."""
     number = RunNumber(workspace.store.log, workspace.clock, COMMAND)
 
-    def upgrade_locked() -> Upgraded:
-        with locked(workspace.paths.lock):
-            return _upgrade(workspace, number, progress)
+    def upgrade_locked() -> UpgradeReport:
+        with hold_lock(workspace.paths.lock):
+            return _upgrade_memories(workspace, number, progress)
 
-    done, written = settle(workspace, upgrade_locked)
+    done, written = apply_person_change(workspace, upgrade_locked)
     if number.started:
         body = {"retired": [each.id for each in done.retired], "made": [each.id for each in done.made]}
         workspace.store.log.end_run(number(), workspace.clock(), body)
-    return Upgraded(
+    return UpgradeReport(
         retired=done.retired, made=done.made, run=number() if number.started else 0, problems=(*done.problems, *written.problems)
     )
 
 
-def _upgrade(workspace: Workspace, number: RunNumber, progress: Progress) -> Upgraded:
-    if not outdated(workspace):
-        return Upgraded()
+def _upgrade_memories(workspace: Workspace, number: RunNumber, progress: Progress) -> UpgradeReport:
+    if not find_outdated_memories(workspace):
+        return UpgradeReport()
     before = {each.id: each for each in workspace.store.log.memories()}
     extracted = extract_pending(workspace, number, force=True, progress=progress)
-    curated: Curated = curate_dirty(workspace, number, allow=True, meaning=nearness_of(workspace), progress=progress)
+    curated: CurationReport = curate_changed_groups(
+        workspace, number, allow=True, meaning=create_meaning_scorer(workspace), progress=progress
+    )
     after = {each.id: each for each in workspace.store.log.memories()}
     retired = [each for each in before.values() if each.status in _STANDING and after[each.id].status not in _STANDING]
     made = [
@@ -83,12 +85,14 @@ def _upgrade(workspace: Workspace, number: RunNumber, progress: Progress) -> Upg
     retired = [each for each in retired if _content_and_status(each) not in same]
     made = [each for each in made if _content_and_status(each) not in same]
     problems = (*(f"{path}: {reason}" for path, reason in extracted.broken), *curated.stopped)
-    return Upgraded(retired=tuple(sorted(retired, key=_order)), made=tuple(sorted(made, key=_order)), problems=problems)
+    return UpgradeReport(
+        retired=tuple(sorted(retired, key=_display_order)), made=tuple(sorted(made, key=_display_order)), problems=problems
+    )
 
 
 def _content_and_status(memory: Memory) -> tuple[str, Status]:
     return normal_form(memory.content), memory.status
 
 
-def _order(memory: Memory) -> tuple[str, str, str, str]:
-    return memory.scope, memory.category, to_text(memory.first_seen) if memory.first_seen else "", memory.id
+def _display_order(memory: Memory) -> tuple[str, str, str, str]:
+    return memory.scope, memory.category, format_instant(memory.first_seen) if memory.first_seen else "", memory.id

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, time
 
 from kept.llm.ask import Usage
 from kept.llm.client import TRIES
-from kept.llm.replies import Replies, Spent
+from kept.llm.replies import ReplyCache, UsageSum
 from kept.workspace import Workspace
 
 
@@ -18,7 +18,7 @@ class Costs:
     """What was spent today (a local day) and ever, by purpose and model; how many questions wait in batches of a provider."""
 
     today: Usage = field(default_factory=Usage)
-    ever: tuple[Spent, ...] = ()
+    ever: tuple[UsageSum, ...] = ()
     awaited: int = 0
 
     @property
@@ -27,22 +27,22 @@ class Costs:
         return sum((each.usage for each in self.ever), Usage())
 
 
-def costs(workspace: Workspace) -> Costs:
+def load_costs(workspace: Workspace) -> Costs:
     """What was spent, by the file of replies: also what runs spent that were cut short. Raises StoreError."""
     start = datetime.combine(workspace.clock().astimezone(workspace.zone).date(), time(), workspace.zone).astimezone(UTC)
-    with closing(Replies(workspace.paths.replies)) as replies:
+    with closing(ReplyCache(workspace.paths.replies)) as replies:
         return Costs(
-            today=sum((each.usage for each in replies.spent(start)), Usage()),
-            ever=replies.spent(datetime(1, 1, 1, tzinfo=UTC)),
-            awaited=sum(len(each.items) for each in replies.batches()),
+            today=sum((each.usage for each in replies.usage_between(start)), Usage()),
+            ever=replies.usage_between(datetime(1, 1, 1, tzinfo=UTC)),
+            awaited=sum(len(each.items) for each in replies.pending_batches()),
         )
 
 
-def set_aside(workspace: Workspace) -> Mapping[str, str]:
+def load_quarantined(workspace: Workspace) -> Mapping[str, str]:
     """The sessions that no model has read because its reply could not be used in several runs, with what was wrong. Raises
     StoreError.
     """
-    with closing(Replies(workspace.paths.replies)) as replies:
-        found = replies.set_aside(TRIES)
-    unheard = {thread.session for thread, _ in workspace.store.archive.unheard()} if found else set()
+    with closing(ReplyCache(workspace.paths.replies)) as replies:
+        found = replies.quarantined_sessions(TRIES)
+    unheard = {thread.session for thread, _ in workspace.store.archive.list_threads_pending_llm()} if found else set()
     return {session: fault for session, fault in sorted(found.items()) if session in unheard}

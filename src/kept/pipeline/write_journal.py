@@ -12,26 +12,37 @@ from enum import StrEnum
 from pathlib import Path
 from statistics import fmean
 
-from kept.core.codec import canonical, digest, dump
+from kept.core.codec import digest, dump, to_canonical_json
 from kept.core.errors import UsageError
-from kept.core.text import likeness, tokens
+from kept.core.text import jaccard_similarity, tokenize
 from kept.extraction.questions import PURPOSE
 from kept.extraction.questions.form import SCHEMA
-from kept.journal.context import last_worked_on, recalled, sessions_of, telling, worked_days
-from kept.journal.entry import EXTRACTIVE, Grade, Head, Item, Slot, Template, Told
+from kept.journal.context import collect_context, last_work_before_day, memories_before_day, session_ids_between, worked_days
+from kept.journal.entry import EXTRACTIVE, ContextItem, EntryHead, FeedItem, Slot, Template, TrustLevel
 from kept.journal.feed_reading import items_between
-from kept.journal.narrate import Bounds, Chosen, choose, edited, head_of, page, prose_of, prose_question, self_reference, slots_of
-from kept.journal.narrate.page import body_of
-from kept.journal.templates import template as template_of
-from kept.journal.templates import templates
-from kept.llm.adapters.base import estimate, whole
-from kept.llm.ask import Answered, Ask, Asking
+from kept.journal.narrate import (
+    ContextBounds,
+    ItemSelection,
+    build_prose_ask,
+    is_entry_edited,
+    parse_entry_head,
+    read_prose_reply,
+    render_entry,
+    select_items,
+    self_reference_share,
+    template_slots,
+)
+from kept.journal.narrate.page import entry_body
+from kept.journal.templates import list_templates
+from kept.journal.templates import load_template as template_of
+from kept.llm.adapters.base import estimate_tokens, format_full_prompt
+from kept.llm.ask import Ask, Asking, CompleteReply
 from kept.llm.budget import Estimate
 from kept.local import files
-from kept.local.progress import Progress, silent
-from kept.pipeline.estimate import foresee
-from kept.pipeline.run import Options, run
-from kept.profiles.machinery import machinery
+from kept.local.progress import Progress, ignore_progress
+from kept.pipeline.estimate import estimate_run
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.profiles.machinery import load_machinery_pattern
 from kept.profiles.prompts import question_text
 from kept.workspace import JOURNAL, Workspace
 
@@ -41,7 +52,7 @@ _SAME = 0.6  # likeness from which a memory says what was last worked on
 _LATELY = 7  # entries whose self-reference raises the share of what comes from outside
 
 
-class State(StrEnum):
+class EntryState(StrEnum):
     """What became of an entry."""
 
     WRITTEN = "written"
@@ -53,7 +64,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class EntryOutcome:
     """What became of the entry about some days. ``reason`` says why it failed; ``refused`` counts a model's paragraphs that did not
     hold.
 
@@ -63,8 +74,8 @@ class Outcome:
     first: date
     last: date
     path: Path
-    state: State
-    head: Head | None = None
+    state: EntryState
+    head: EntryHead | None = None
     reason: str = ""
     refused: int = 0
     memories: int = 0
@@ -75,11 +86,11 @@ class Outcome:
     @property
     def incomplete(self) -> bool:
         """Whether something could not be done."""
-        return bool(self.state in (State.FAILED, State.FOREIGN) or self.problems)
+        return bool(self.state in (EntryState.FAILED, EntryState.FOREIGN) or self.problems)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class BackfillPlan:
     """What a backfill is going to do: the days, and what asking for their entries costs (None without a model)."""
 
     days: tuple[date, ...]
@@ -87,103 +98,104 @@ class Plan:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Made:
+class _EntryInputs:
     """What an entry is made of, within its bounds, and the hash of what it was made of before that."""
 
     first: date
     last: date
-    chosen: Chosen
+    chosen: ItemSelection
     inputs: str
     sessions: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Work:
+class EntryOptions:
     """How entries are written: by which template, with a language model or without. ``asking`` answers in place of the model of the
     settings, and ``by`` is its name.
     """
 
     template: Template
     model: bool = True
-    progress: Progress = field(default=silent)
+    progress: Progress = field(default=ignore_progress)
     asking: Asking | None = None
     by: str = ""
 
 
-def work_of(workspace: Workspace, name: str = "", *, model: bool = True) -> Work:
+def make_entry_options(workspace: Workspace, name: str = "", *, model: bool = True) -> EntryOptions:
     """How entries are written by a template; the one of the settings where none is named. Raises UsageError, ConfigError."""
     found = template_of(name or workspace.settings.journal.template, workspace.paths.config)
-    if not slots_of(found):
+    if not template_slots(found):
         raise UsageError(f"the template {found.name!r} has no place for anything", hint="put {{worked}} or another slot into it")
-    return Work(template=found, model=model and workspace.llm is not None)
+    return EntryOptions(template=found, model=model and workspace.llm is not None)
 
 
-def without_model(workspace: Workspace, asking: Asking, by: str) -> Iterator[tuple[date, date, Work, Ask]]:
+def find_entries_without_model(workspace: Workspace, asking: Asking, by: str) -> Iterator[tuple[date, date, EntryOptions, Ask]]:
     """The entries that were written without a model and that nobody changed: the days, how ``asking`` would have them written, and
     the question.
     """
-    names = templates(workspace.paths.config)
-    for head in heads(workspace):
+    names = list_templates(workspace.paths.config)
+    for head in load_entry_heads(workspace):
         if head.writer != EXTRACTIVE or head.template not in names:
             continue
-        work = replace(work_of(workspace, head.template), model=True, asking=asking, by=by)
-        if edited(files.read_text(_entry_path(workspace, work, head.first))):
+        work = replace(make_entry_options(workspace, head.template), model=True, asking=asking, by=by)
+        if is_entry_edited(files.read_text(_entry_path(workspace, work, head.first))):
             continue
-        ask = _question(work, _made(workspace, work, head.first, head.last))
+        ask = _build_entry_ask(work, _collect_inputs(workspace, work, head.first, head.last))
         if ask is not None:
             yield head.first, head.last, work, ask
 
 
-def folder(workspace: Workspace, template: Template) -> Path:
+def entries_folder(workspace: Workspace, template: Template) -> Path:
     """Where the entries of a template lie; those that are remembered in the folder itself, others below it."""
     own = workspace.paths.root / workspace.settings.journal.folder
     return own if template.name == workspace.settings.journal.template else own / template.name
 
 
-def write(workspace: Workspace, work: Work, first: date, last: date | None = None) -> Outcome:
+def write_journal_entry(workspace: Workspace, work: EntryOptions, first: date, last: date | None = None) -> EntryOutcome:
     """Write the entry about a day (or about the days from ``first`` to ``last``), and remember what it says.
 
     Raises BusyError while another journal is written or a run is under way, StoreError, ConfigError.
     """
-    with files.locked(workspace.paths.state / "journal.lock"):
+    with files.hold_lock(workspace.paths.state / "journal.lock"):
         return _write_span(workspace, work, first, last or first)
 
 
-def plan(workspace: Workspace, work: Work, first: date, last: date) -> Plan:
+def plan_backfill(workspace: Workspace, work: EntryOptions, first: date, last: date) -> BackfillPlan:
     """What a backfill of these days is going to do. Writes and asks nothing. Raises UsageError, StoreError."""
     if first > last:
         raise UsageError(f"{first} is after {last}", hint="give the earlier day with --from")
     days = worked_days(workspace, first, last)
     if not work.model or workspace.llm is None:
-        return Plan(days=days)
-    asks = [ask for day in days if (ask := _question(work, _made(workspace, work, day, day))) is not None]
-    pages = [_question_of_entry(workspace, ask) for ask in asks] if work.template.extract else []
-    return Plan(days=days, estimate=workspace.llm.estimate([*asks, *pages]) + foresee(workspace, workspace.llm))
+        return BackfillPlan(days=days)
+    asks = [ask for day in days if (ask := _build_entry_ask(work, _collect_inputs(workspace, work, day, day))) is not None]
+    pages = [_build_extraction_ask(workspace, ask) for ask in asks] if work.template.extract else []
+    return BackfillPlan(days=days, estimate=workspace.llm.estimate([*asks, *pages]) + estimate_run(workspace, workspace.llm))
 
 
-def _question_of_entry(workspace: Workspace, ask: Ask) -> Ask:
+def _build_extraction_ask(workspace: Workspace, ask: Ask) -> Ask:
     """About what is asked once an entry is written, to remember what it says."""
     kind = next((each for each in workspace.profiles if each.id == JOURNAL), workspace.profile)
-    system = workspace.prompt(kind)
+    system = workspace.extraction_prompt(kind)
     prompt = f"{ask.prompt[:_ENTRY_CHARS].ljust(_ENTRY_CHARS, '.')}\n{system.reminder}"
     return Ask(purpose=PURPOSE, version=system.version, system=system.system, prompt=prompt, schema=SCHEMA)
 
 
-def backfill(
-    workspace: Workspace, work: Work, days: Sequence[date], told: Callable[[Outcome], None], *, concurrency: int = 1
-) -> tuple[Outcome, ...]:
+def backfill_entries(
+    workspace: Workspace, work: EntryOptions, days: Sequence[date], told: Callable[[EntryOutcome], None], *, concurrency: int = 1
+) -> tuple[EntryOutcome, ...]:
     """Write the entries of days in order, each remembered before the next is written; ``told`` hears of each.
 
     With ``concurrency`` a model is asked about so many days at a time, where no earlier one of them can matter to a later one. They
     are written in order all the same, and a day whose question turns out to be another one is asked about anew: the entries are the
     same.
 
-    Ends at the first that fails, for the next is to build on it; the same call goes on from there. Raises what :func:`write` does.
+    Ends at the first that fails, for the next is to build on it; the same call goes on from there. Raises what
+    :func:`save_day_lines` does.
     """
-    found: list[Outcome] = []
+    found: list[EntryOutcome] = []
     ahead = dict[date, str]()
-    with files.locked(workspace.paths.state / "journal.lock"):
-        left = _projects(workspace, work, sorted(days) if concurrency > 1 else ())
+    with files.hold_lock(workspace.paths.state / "journal.lock"):
+        left = _projects_by_day(workspace, work, sorted(days) if concurrency > 1 else ())
         for number, day in enumerate(sorted(days)):
             work.progress("journal", number, len(days))
             if concurrency > 1 and day not in ahead:
@@ -192,22 +204,22 @@ def backfill(
             done = _write_span(workspace, work, day, day)
             found.append(replace(done, anew=bool(done.asked and ahead.get(day, done.asked) != done.asked)))
             told(found[-1])
-            if found[-1].state is State.FAILED or found[-1].problems:
+            if found[-1].state is EntryState.FAILED or found[-1].problems:
                 break
         work.progress("journal", len(found), len(days))
     return tuple(found)
 
 
-def _projects(workspace: Workspace, work: Work, days: Sequence[date]) -> dict[date, frozenset[str]]:
+def _projects_by_day(workspace: Workspace, work: EntryOptions, days: Sequence[date]) -> dict[date, frozenset[str]]:
     """The projects of each day of which an entry may be remembered: none by a template that nothing is remembered of."""
     return {
-        day: frozenset(each.scope for each in telling(workspace, day, day)) if work.template.extract else frozenset()
+        day: frozenset(each.scope for each in collect_context(workspace, day, day)) if work.template.extract else frozenset()
         for day in days
     }
 
 
 def _ask_ahead(
-    workspace: Workspace, work: Work, days: Mapping[date, frozenset[str]], asked: Collection[date], most: int
+    workspace: Workspace, work: EntryOptions, days: Mapping[date, frozenset[str]], asked: Collection[date], most: int
 ) -> dict[date, str]:
     """Ask a model about the next days whose entries owe nothing to each other; the keys of the questions. The replies are
     remembered.
@@ -218,8 +230,8 @@ def _ask_ahead(
     touched: set[str] = set()
     for day, own in days.items():
         if day not in asked and not own & touched and not (touched and "" in own | touched):
-            made = _made(workspace, work, day, day)
-            ask = _question(work, made)
+            made = _collect_inputs(workspace, work, day, day)
+            ask = _build_entry_ask(work, made)
             if ask is not None and _is_due(workspace, work, made):
                 asks[day] = ask
         touched |= own
@@ -230,32 +242,32 @@ def _ask_ahead(
     return {day: ask.key("") for day, ask in asks.items()}
 
 
-def _is_due(workspace: Workspace, work: Work, made: _Made) -> bool:
+def _is_due(workspace: Workspace, work: EntryOptions, made: _EntryInputs) -> bool:
     """Whether the entry is to be written: it is not there, or kept's own and of other things."""
     text = files.read_text(_entry_path(workspace, work, made.first))
-    head = head_of(text)
-    return not text or (head is not None and not edited(text) and head.inputs != made.inputs)
+    head = parse_entry_head(text)
+    return not text or (head is not None and not is_entry_edited(text) and head.inputs != made.inputs)
 
 
-def _entry_path(workspace: Workspace, work: Work, first: date) -> Path:
-    return folder(workspace, work.template) / f"{first.isoformat()}.md"
+def _entry_path(workspace: Workspace, work: EntryOptions, first: date) -> Path:
+    return entries_folder(workspace, work.template) / f"{first.isoformat()}.md"
 
 
-def _write_span(workspace: Workspace, work: Work, first: date, last: date) -> Outcome:
+def _write_span(workspace: Workspace, work: EntryOptions, first: date, last: date) -> EntryOutcome:
     path = _entry_path(workspace, work, first)
     outcome = _write_entry(workspace, work, first, last, path)
-    if outcome.state in (State.FAILED, State.FOREIGN, State.NOTHING) or not work.template.extract:
+    if outcome.state in (EntryState.FAILED, EntryState.FOREIGN, EntryState.NOTHING) or not work.template.extract:
         return outcome
-    before, failed = workspace.store.log.ids(), _failed(workspace)
-    report = run(workspace, [path], Options(model=work.model), progress=work.progress)
+    before, failed = workspace.store.log.memory_ids(), _count_failed_asks(workspace)
+    report = run_pipeline(workspace, [path], RunOptions(model=work.model), progress=work.progress)
     problems = [*report.written.problems, *report.curated.stopped]
-    if _failed(workspace) > failed:
+    if _count_failed_asks(workspace) > failed:
         reasons = [each for told in report.asked.reasons.values() for each in told]
         problems.append(f"not everything could be read out of the entry: {'; '.join(reasons[-2:])}")
-    return replace(outcome, memories=len(workspace.store.log.ids() - before), problems=tuple(problems))
+    return replace(outcome, memories=len(workspace.store.log.memory_ids() - before), problems=tuple(problems))
 
 
-def _failed(workspace: Workspace) -> int:
+def _count_failed_asks(workspace: Workspace) -> int:
     """How many questions have got no reply so far."""
     if workspace.llm is None:
         return 0
@@ -263,39 +275,43 @@ def _failed(workspace: Workspace) -> int:
     return tally.unreadable.total() + tally.unreachable.total() + tally.unaffordable
 
 
-def _write_entry(workspace: Workspace, work: Work, first: date, last: date, path: Path) -> Outcome:
+def _write_entry(workspace: Workspace, work: EntryOptions, first: date, last: date, path: Path) -> EntryOutcome:
     """Write the entry, unless it is there, a person's, or says nothing new."""
-    made = _made(workspace, work, first, last)
+    made = _collect_inputs(workspace, work, first, last)
     workspace.refuse_links(path)
-    content = files.read(path)
+    content = files.read_file(path)
     text = content.data.decode("utf-8", "replace")
-    head = head_of(text) if content.stamp != files.MISSING else None
-    done = Outcome(first=first, last=last, path=path, state=State.UNCHANGED, head=head)
+    head = parse_entry_head(text) if content.stamp != files.MISSING else None
+    done = EntryOutcome(first=first, last=last, path=path, state=EntryState.UNCHANGED, head=head)
     if content.stamp != files.MISSING and head is None:
-        return replace(done, state=State.FOREIGN, reason="it is not kept's")
-    if head is not None and edited(text):
-        return replace(done, state=State.EDITED)
-    if not any(each.grade is Grade.SESSION for each in made.chosen.told):
-        return replace(done, state=State.NOTHING if head is None else State.UNCHANGED)
+        return replace(done, state=EntryState.FOREIGN, reason="it is not kept's")
+    if head is not None and is_entry_edited(text):
+        return replace(done, state=EntryState.EDITED)
+    if not any(each.grade is TrustLevel.SESSION for each in made.chosen.told):
+        return replace(done, state=EntryState.NOTHING if head is None else EntryState.UNCHANGED)
     if head is not None and head.inputs == made.inputs:
         return done
     told, tokens, refused, reason = _compose_entry(workspace, work, made)
-    ask = _question(work, made) if work.model else None
+    ask = _build_entry_ask(work, made) if work.model else None
     done = replace(done, asked=ask.key("") if ask else "")
     if reason:
-        return replace(done, state=State.FAILED, reason=reason)
-    composed = _page(workspace, work, made, told, tokens)
-    files.write(path, composed.encode(), expect=content.stamp, root=workspace.paths.root, links=workspace.links)
-    return replace(done, state=State.WRITTEN, head=head_of(composed), refused=refused)
+        return replace(done, state=EntryState.FAILED, reason=reason)
+    composed = _compose_page(workspace, work, made, told, tokens)
+    files.write_if_unchanged(
+        path, composed.encode(), expect=content.stamp, root=workspace.paths.root, links=workspace.linked_folders
+    )
+    return replace(done, state=EntryState.WRITTEN, head=parse_entry_head(composed), refused=refused)
 
 
-def _page(workspace: Workspace, work: Work, made: _Made, told: Sequence[Told], tokens: tuple[int, int]) -> str:
-    drawn = tuple(dict.fromkeys(each.reference for each in made.chosen.told if each.reference and each.grade is Grade.MEMORY))
-    head = Head(
+def _compose_page(
+    workspace: Workspace, work: EntryOptions, made: _EntryInputs, told: Sequence[ContextItem], tokens: tuple[int, int]
+) -> str:
+    drawn = tuple(dict.fromkeys(each.reference for each in made.chosen.told if each.reference and each.grade is TrustLevel.MEMORY))
+    head = EntryHead(
         first=made.first,
         last=made.last,
         template=work.template.name,
-        writer=_writer(workspace, work),
+        writer=_writer_name(workspace, work),
         extract=work.template.extract,
         sessions=len(made.sessions),
         shares=made.chosen.shares,
@@ -303,89 +319,101 @@ def _page(workspace: Workspace, work: Work, made: _Made, told: Sequence[Told], t
         tokens=tokens,
         inputs=made.inputs,
     )
-    names, links = workspace.names(), _links(workspace, work)
-    measured = self_reference(body_of(page(head, work.template, told, names, links)), machinery())
-    return page(replace(head, self_reference=measured), work.template, told, names, links)
+    names, links = workspace.scope_names(), _entry_links(workspace, work)
+    measured = self_reference_share(entry_body(render_entry(head, work.template, told, names, links)), load_machinery_pattern())
+    return render_entry(replace(head, self_reference=measured), work.template, told, names, links)
 
 
-def _links(workspace: Workspace, work: Work) -> Mapping[date, str]:
+def _entry_links(workspace: Workspace, work: EntryOptions) -> Mapping[date, str]:
     """The entries that are there to be linked to, as an entry of this template names them."""
     own = workspace.paths.root / workspace.settings.journal.folder
-    above = "" if folder(workspace, work.template) == own else "../"
-    return {each.first: f"{above}{each.first.isoformat()}.md" for each in heads(workspace)}
+    above = "" if entries_folder(workspace, work.template) == own else "../"
+    return {each.first: f"{above}{each.first.isoformat()}.md" for each in load_entry_heads(workspace)}
 
 
-def _writer(workspace: Workspace, work: Work) -> str:
+def _writer_name(workspace: Workspace, work: EntryOptions) -> str:
     named = workspace.settings.llm
     return (work.by or named.model or named.command or named.adapter) if work.model else EXTRACTIVE
 
 
-def _made(workspace: Workspace, work: Work, first: date, last: date) -> _Made:
-    slots = set(slots_of(work.template))
-    start, stop = workspace.span(first)[0], workspace.span(last)[1]
-    day = [each for each in telling(workspace, first, last, detailed=work.model) if each.slot in slots or work.model]
-    items = [_from_outside(each) for each in items_between(workspace, start, stop)] if Slot.OUTSIDE in slots else []
-    memory = recalled(workspace, first) if Slot.BEFORE in slots or work.model else ()
+def _collect_inputs(workspace: Workspace, work: EntryOptions, first: date, last: date) -> _EntryInputs:
+    slots = set(template_slots(work.template))
+    start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
+    day = [each for each in collect_context(workspace, first, last, detailed=work.model) if each.slot in slots or work.model]
+    items = [_to_context_item(each) for each in items_between(workspace, start, stop)] if Slot.OUTSIDE in slots else []
+    memory = memories_before_day(workspace, first) if Slot.BEFORE in slots or work.model else ()
     if work.model:
-        known = [tokens(each.text) for each in memory]  # a memory says it with its day
-        stood = last_worked_on(workspace, first, {each.scope for each in day})
-        memory = (*memory, *(each for each in stood if not any(likeness(tokens(each.text), words) > _SAME for words in known)))
-    parts = [work.template.text, work.template.instruction, _writer(workspace, work), [dump(each) for each in (*day, *items)]]
-    return _Made(
+        known = [tokenize(each.text) for each in memory]  # a memory says it with its day
+        stood = last_work_before_day(workspace, first, {each.scope for each in day})
+        memory = (
+            *memory,
+            *(each for each in stood if not any(jaccard_similarity(tokenize(each.text), words) > _SAME for words in known)),
+        )
+    parts = [work.template.text, work.template.instruction, _writer_name(workspace, work), [dump(each) for each in (*day, *items)]]
+    return _EntryInputs(
         first=first,
         last=last,
-        chosen=choose((*day, *items, *memory), _bounds(workspace, first)),
-        inputs=digest(canonical(parts), size=8),
-        sessions=sessions_of(workspace, first, last),
+        chosen=select_items((*day, *items, *memory), _make_bounds(workspace, first)),
+        inputs=digest(to_canonical_json(parts), size=8),
+        sessions=session_ids_between(workspace, first, last),
     )
 
 
-def _from_outside(item: Item) -> Told:
+def _to_context_item(item: FeedItem) -> ContextItem:
     words = f"{item.title}: {item.text}" if item.text and item.title else item.title or item.text
-    return Told(slot=Slot.OUTSIDE, text=words[:300], grade=Grade.OUTSIDE, source=item.source, reference=item.key)
+    return ContextItem(slot=Slot.OUTSIDE, text=words[:300], grade=TrustLevel.OUTSIDE, source=item.source, reference=item.key)
 
 
-def _bounds(workspace: Workspace, first: date) -> Bounds:
+def _make_bounds(workspace: Workspace, first: date) -> ContextBounds:
     """The budgets of an entry; where those before it spoke much of the machinery, what comes from outside gets more room."""
     chosen = workspace.settings.journal
     outside = chosen.outside
-    lately = [each.self_reference for each in heads(workspace) if first - timedelta(days=60) <= each.first < first][-_LATELY:]
+    lately = [each.self_reference for each in load_entry_heads(workspace) if first - timedelta(days=60) <= each.first < first][
+        -_LATELY:
+    ]
     over = fmean(lately) - chosen.self_reference if lately else 0.0
     if over > 0 and chosen.self_reference > 0:
         outside = min(chosen.outside_most, outside * (1 + over / chosen.self_reference))
     shares: Mapping[str, float] = {each.name or each.kind: each.share for each in workspace.settings.feed}
-    return Bounds(whole=chosen.tokens * _TOKEN, memory=chosen.memory_tokens * _TOKEN, outside=outside, shares=shares)
+    return ContextBounds(whole=chosen.tokens * _TOKEN, memory=chosen.memory_tokens * _TOKEN, outside=outside, shares=shares)
 
 
-def _question(work: Work, made: _Made) -> Ask | None:
-    if not any(each.grade is Grade.SESSION for each in made.chosen.told):
+def _build_entry_ask(work: EntryOptions, made: _EntryInputs) -> Ask | None:
+    if not any(each.grade is TrustLevel.SESSION for each in made.chosen.told):
         return None
     system, version = question_text("journal")
     span = made.first.isoformat() if made.first == made.last else f"{made.first.isoformat()} to {made.last.isoformat()}"
-    return prose_question(made.chosen.told, work.template, span=span, system=system, version=version, about=made.sessions)
+    return build_prose_ask(made.chosen.told, work.template, span=span, system=system, version=version, about=made.sessions)
 
 
-def _compose_entry(workspace: Workspace, work: Work, made: _Made) -> tuple[tuple[Told, ...], tuple[int, int], int, str]:
+def _compose_entry(
+    workspace: Workspace, work: EntryOptions, made: _EntryInputs
+) -> tuple[tuple[ContextItem, ...], tuple[int, int], int, str]:
     """What the entry says, the tokens it took, how many paragraphs were refused, and why there is none where there is none."""
-    ask = _question(work, made) if work.model else None
+    ask = _build_entry_ask(work, made) if work.model else None
     asking = work.asking or workspace.llm
     if ask is None or asking is None:
         return made.chosen.told, (0, 0), 0, ""
     (reply,) = asking([ask])
-    if not isinstance(reply, Answered):
+    if not isinstance(reply, CompleteReply):
         return (), (0, 0), 0, reply.reason
     try:
-        found, refused = prose_of(reply.body, made.chosen.told, work.template)
+        found, refused = read_prose_reply(reply.body, made.chosen.told, work.template)
     except ValueError as error:
         return (), (0, 0), 0, f"the reply is not of the form that was asked for: {error}"
     if not found:
         return (), (0, 0), refused, "no paragraph of the reply holds against what it cites"
     kept = [each for each in made.chosen.told if each.slot in (Slot.COMMITS, Slot.FILES, Slot.BEFORE)]
-    return (*found, *kept), (estimate(whole(ask)), estimate(canonical(dict(reply.body)))), refused, ""
+    return (
+        (*found, *kept),
+        (estimate_tokens(format_full_prompt(ask)), estimate_tokens(to_canonical_json(dict(reply.body)))),
+        refused,
+        "",
+    )
 
 
-def heads(workspace: Workspace) -> tuple[Head, ...]:
+def load_entry_heads(workspace: Workspace) -> tuple[EntryHead, ...]:
     """What the entries of the journal say of themselves, by day. Files that are none of kept's are passed over."""
     own = workspace.paths.root / workspace.settings.journal.folder
-    found = (head_of(files.read_text(each)) for each in sorted(own.glob("*.md")))
+    found = (parse_entry_head(files.read_text(each)) for each in sorted(own.glob("*.md")))
     return tuple(sorted((each for each in found if each is not None), key=lambda each: each.first))

@@ -9,62 +9,71 @@ from pathlib import Path
 
 from kept.core.codec import load
 from kept.core.errors import ConfigError
-from kept.profiles.checking import MEMORY_CAP, Mistake, mistakes
+from kept.profiles.checking import MEMORY_CAP, Mistake, find_mistakes
 from kept.profiles.profile import Profile
 
-__all__ = ["DEFAULT", "MEMORY_CAP", "Mistake", "check", "names", "profile", "read", "source"]
+__all__ = [
+    "DEFAULT",
+    "MEMORY_CAP",
+    "Mistake",
+    "check_profile",
+    "list_profiles",
+    "load_profile",
+    "parse_profile",
+    "read_profile_text",
+]
 
 DEFAULT = "coding"
 
 
-def names(folder: Path | None = None) -> tuple[str, ...]:
+def list_profiles(folder: Path | None = None) -> tuple[str, ...]:
     """The ids of all profiles: built-in, and those in the user's folder."""
     own = {each.stem for each in folder.glob("*.toml")} if folder and folder.is_dir() else set()
-    return tuple(sorted(built_in() | own))
+    return tuple(sorted(list_built_in_profiles() | own))
 
 
-def built_in() -> frozenset[str]:
+def list_built_in_profiles() -> frozenset[str]:
     """The ids of the profiles that come with kept."""
     return frozenset(each.name[:-5] for each in files("kept.profiles").iterdir() if each.name.endswith(".toml"))
 
 
-def profile(name: str = DEFAULT, folder: Path | None = None) -> Profile:
+def load_profile(name: str = DEFAULT, folder: Path | None = None) -> Profile:
     """The profile of that id; the user's own file wins over a built-in one.
 
     Raises ConfigError naming the file and the setting where it is missing or wrong.
     """
-    text, where = source(name, folder)
-    return read(text, where)
+    text, where = read_profile_text(name, folder)
+    return parse_profile(text, where)
 
 
-def source(name: str, folder: Path | None = None) -> tuple[str, str]:
+def read_profile_text(name: str, folder: Path | None = None) -> tuple[str, str]:
     """The text of a profile and where it stands. Raises ConfigError where there is none, or it cannot be read."""
     own = folder / f"{name}.toml" if folder and name.replace("-", "").replace("_", "").isalnum() else None
     if own is not None and own.is_file():
-        return _text(own), str(own)
-    if name not in built_in():
-        raise ConfigError(f"there is no profile {name!r}", hint=f"profiles: {', '.join(names(folder))}")
+        return _read_profile_file(own), str(own)
+    if name not in list_built_in_profiles():
+        raise ConfigError(f"there is no profile {name!r}", hint=f"profiles: {', '.join(list_profiles(folder))}")
     return (files("kept.profiles") / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml"
 
 
-def _text(path: Path) -> str:
+def _read_profile_file(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the profile cannot be read: {error}", where=str(path), hint="make it readable UTF-8 text") from error
 
 
-def check(text: str) -> tuple[Mistake, ...]:
+def check_profile(text: str) -> tuple[Mistake, ...]:
     """Everything that is wrong with the TOML text of a profile."""
     try:
-        return mistakes(tomllib.loads(text))
+        return find_mistakes(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         return (Mistake("file", f"no valid TOML: {error}"),)
 
 
-def read(text: str, where: str) -> Profile:
+def parse_profile(text: str, where: str) -> Profile:
     """Read a profile from TOML text. Raises ConfigError naming ``where``, the setting and what is wrong with it."""
-    wrong = check(text)
+    wrong = check_profile(text)
     if wrong:
         first, more = wrong[0], len(wrong) - 1
         others = f" (and {more} more: kept profiles check)" if more else ""

@@ -28,13 +28,13 @@ class Mistake(NamedTuple):
     allowed: str = ""
 
 
-def mistakes(body: Mapping[str, Any]) -> tuple[Mistake, ...]:
+def find_mistakes(body: Mapping[str, Any]) -> tuple[Mistake, ...]:
     """Everything that is wrong with the table of a profile, in its order; nothing where it can be used."""
-    found = tuple(_table(Profile, body, ""))
-    return found or tuple(_sense(body))
+    found = tuple(_check_table(Profile, body, ""))
+    return found or tuple(_check_consistency(body))
 
 
-def _table(kind: Any, body: Any, at: str) -> Iterator[Mistake]:
+def _check_table(kind: Any, body: Any, at: str) -> Iterator[Mistake]:
     if not isinstance(body, Mapping):
         yield Mistake(at or "profile", "a table was expected")
         return
@@ -43,15 +43,15 @@ def _table(kind: Any, body: Any, at: str) -> Iterator[Mistake]:
         if name not in hints:
             close = get_close_matches(name, hints, 1)
             meant = f"; did you mean {close[0]}?" if close else ""
-            yield Mistake(_path(at, name), f"unknown setting{meant}", f"settings: {', '.join(hints)}")
+            yield Mistake(_setting_path(at, name), f"unknown setting{meant}", f"settings: {', '.join(hints)}")
     for each in fields(kind):
         if each.name in body:
-            yield from _value(hints[each.name], body[each.name], _path(at, each.name))
+            yield from _check_value(hints[each.name], body[each.name], _setting_path(at, each.name))
         elif each.default is MISSING and each.default_factory is MISSING:
-            yield Mistake(_path(at, each.name), "is missing")
+            yield Mistake(_setting_path(at, each.name), "is missing")
 
 
-def _value(hint: Any, value: Any, at: str) -> Iterator[Mistake]:
+def _check_value(hint: Any, value: Any, at: str) -> Iterator[Mistake]:
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin is tuple:
         if not isinstance(value, list):
@@ -59,37 +59,37 @@ def _value(hint: Any, value: Any, at: str) -> Iterator[Mistake]:
             return
         for number, each in enumerate(value):
             named = each.get("id") if isinstance(each, Mapping) else None
-            yield from _value(inner[0], each, f"{at}[{named if isinstance(named, str) else number + 1}]")
+            yield from _check_value(inner[0], each, f"{at}[{named if isinstance(named, str) else number + 1}]")
     elif origin is not None:
         if not isinstance(value, Mapping):
             yield Mistake(at, "a table was expected")
             return
         for name, each in value.items():
-            yield from _value(inner[1], each, _path(at, name))
+            yield from _check_value(inner[1], each, _setting_path(at, name))
     elif is_dataclass(hint):
-        yield from _table(hint, value, at)
+        yield from _check_table(hint, value, at)
     elif issubclass(hint, Enum):
         if value not in [each.value for each in hint]:
             yield Mistake(at, f"cannot be {value!r}", f"one of: {', '.join(each.value for each in hint)}")
-    elif not _is_a(hint, value):
-        yield Mistake(at, f"{_WORDS[hint]} was expected, not {_shown(value)}")
+    elif not _is_instance(hint, value):
+        yield Mistake(at, f"{_WORDS[hint]} was expected, not {_format_given_value(value)}")
 
 
-def _is_a(hint: type, value: object) -> bool:
+def _is_instance(hint: type, value: object) -> bool:
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
     return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
 
 
-def _shown(value: object) -> str:
+def _format_given_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def _path(at: str, name: str) -> str:
+def _setting_path(at: str, name: str) -> str:
     return f"{at}.{name}" if at else name
 
 
-def _sense(body: Mapping[str, Any]) -> Iterator[Mistake]:
+def _check_consistency(body: Mapping[str, Any]) -> Iterator[Mistake]:
     """What is of the right kind and still cannot be."""
     categories = body.get("categories", [])
     ids = [each["id"] for each in categories]
@@ -98,7 +98,7 @@ def _sense(body: Mapping[str, Any]) -> Iterator[Mistake]:
     for name in sorted({each for each in ids if ids.count(each) > 1}):
         yield Mistake("categories", f"two of them have the id {name!r}")
     for each in categories:
-        yield from _category(each, ids)
+        yield from _check_category(each, ids)
     for intent, category in body.get("intents", {}).items():
         if intent in RETIRED_INTENTS:
             continue
@@ -113,10 +113,10 @@ def _sense(body: Mapping[str, Any]) -> Iterator[Mistake]:
         yield Mistake("worth", "a grade is 1, 2 or 3", "3")
     if not body.get("when", {}).get("nightly", True):
         yield Mistake("when.nightly", "the night is when everything left over is done; it cannot be turned off", "true")
-    yield from _outputs(body.get("outputs", {}))
+    yield from _check_outputs(body.get("outputs", {}))
 
 
-def _category(body: Mapping[str, Any], ids: list[str]) -> Iterator[Mistake]:
+def _check_category(body: Mapping[str, Any], ids: list[str]) -> Iterator[Mistake]:
     name, at = body["id"], f"categories[{body['id']}]"
     if not name.replace("_", "").isalnum() or not name.isascii():
         yield Mistake(f"{at}.id", "may hold letters, digits and _ only")
@@ -135,7 +135,7 @@ def _category(body: Mapping[str, Any], ids: list[str]) -> Iterator[Mistake]:
         yield Mistake(f"{at}.writers", "nobody could write into it", "person, agent, machine")
 
 
-def _outputs(body: Mapping[str, Any]) -> Iterator[Mistake]:
+def _check_outputs(body: Mapping[str, Any]) -> Iterator[Mistake]:
     for name in _PATHS:
         path = PurePosixPath(body.get(name, ""))
         if path.is_absolute() or ".." in path.parts or "\\" in str(path) or str(path).startswith("~"):

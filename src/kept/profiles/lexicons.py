@@ -31,11 +31,11 @@ _HAN = re.compile(r"[\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\
 
 
 @cache
-def lexicon(languages: tuple[str, ...]) -> Lexicon:
+def load_lexicon(languages: tuple[str, ...]) -> Lexicon:
     """The joined lexicon of the languages, in their order. Raises ConfigError for a language that has none."""
     bodies = [_read_lexicon(language) for language in languages]
-    agreement, agent_talk = (_joined(name, bodies) for name in ("agreement", "agent_talk"))
-    return Lexicon(languages=languages, agreement=agreement, agent_talk=agent_talk, tellings=tellings())
+    agreement, agent_talk = (_join_patterns(name, bodies) for name in ("agreement", "agent_talk"))
+    return Lexicon(languages=languages, agreement=agreement, agent_talk=agent_talk, tellings=load_telling_patterns())
 
 
 # Patterns of tellings that stand at the start of a sentence, and at its end; the others stand anywhere.
@@ -81,21 +81,21 @@ _TELL = (
 
 
 @cache
-def tellings() -> tuple[TellingPatterns, ...]:
+def load_telling_patterns() -> tuple[TellingPatterns, ...]:
     """How a person tells an assistant what to remember, in every language there is: a telling counts whatever else is spoken."""
-    return tuple(_telling(each) for each in LANGUAGES)
+    return tuple(_build_telling_patterns(each) for each in LANGUAGES)
 
 
-def _telling(language: str) -> TellingPatterns:
+def _build_telling_patterns(language: str) -> TellingPatterns:
     body = _read_lexicon(language)
     table: Mapping[str, list[str]] = body["telling"]
     spaced = bool(body["spaced"])
-    cues = {name: _bounded(name, cues, spaced=spaced) for name, cues in table.items() if name != "measured"}
-    words = _bounded("words", [cue for name in _TELL for cue in table[name]], spaced=spaced)
+    cues = {name: _build_pattern(name, cues, spaced=spaced) for name, cues in table.items() if name != "measured"}
+    words = _build_pattern("words", [cue for name in _TELL for cue in table[name]], spaced=spaced)
     return TellingPatterns(language=language, spaced=spaced, measured=tuple(table["measured"]), words=words, **cues)
 
 
-def _bounded(name: str, cues: list[str], *, spaced: bool) -> str:
+def _build_pattern(name: str, cues: list[str], *, spaced: bool) -> str:
     """One pattern of the fragments, at the place in a sentence that its name asks for, between word borders where words are written
     apart.
     """
@@ -111,13 +111,13 @@ def _bounded(name: str, cues: list[str], *, spaced: bool) -> str:
     return rf"(?i){before}({source}){after}"
 
 
-def spoken(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
+def detect_languages(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
     """The languages a text is written in, of those given: that with the most common words first, then each that has at least two
     thirds of as many; empty where no common word tells. Languages without spaces are told by their script.
     """
     words = Counter(_WORD.findall(text.casefold().replace("’", "'")))
     kana, han = (0, 0) if text.isascii() else (len(_KANA.findall(text)), len(_HAN.findall(text)))
-    counts = {each: sum(words[word] for word in words.keys() & _common(each)) for each in languages}
+    counts = {each: sum(words[word] for word in words.keys() & _common_words(each)) for each in languages}
     # Two characters of a script without spaces make about one word, every third of which is a common one.
     counts["ja"] = (kana + han) // 6 + 1 if kana > 1 else 0
     counts["zh"] = han // 6 + 1 if han > 1 and kana <= 1 else 0
@@ -127,11 +127,11 @@ def spoken(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @cache
-def _common(language: str) -> frozenset[str]:
+def _common_words(language: str) -> frozenset[str]:
     return frozenset(str(_read_lexicon(language).get("common", "")).split())
 
 
-def alternatives(table: str, name: str, *, spaced: bool) -> str:
+def join_alternatives(table: str, name: str, *, spaced: bool) -> str:
     """The fragments that all languages which write words apart (or those which do not) have under a name of a table, as
     alternatives.
     """
@@ -166,7 +166,7 @@ def _read_lexicon(language: str) -> Mapping[str, Any]:
     return tomllib.loads(place.read_text("utf-8").replace("’", _APOSTROPHE))
 
 
-def _joined(name: str, bodies: list[Mapping[str, Any]]) -> str:
+def _join_patterns(name: str, bodies: list[Mapping[str, Any]]) -> str:
     """One pattern of what several languages have under a name."""
-    sources = (_bounded(name, body.get(name, []), spaced=bool(body["spaced"])) for body in bodies)
+    sources = (_build_pattern(name, body.get(name, []), spaced=bool(body["spaced"])) for body in bodies)
     return "|".join(f"(?:{source})" for source in sources if source)

@@ -17,7 +17,7 @@ class Shape(StrEnum):
     THEME = "theme"
 
 
-class Place(StrEnum):
+class OutputPlace(StrEnum):
     """Where a memory is shown: the memory file, the card (MEMORY.md), the note of its day, its page, the JSON view."""
 
     MEMORY = "memory"
@@ -103,7 +103,13 @@ class Category:
     user_wide: bool = False
     lasting: bool = False
     promotes_to: str = ""
-    shown_in: tuple[Place, ...] = (Place.MEMORY, Place.CARD, Place.DAILY, Place.PAGE, Place.VIEW)
+    shown_in: tuple[OutputPlace, ...] = (
+        OutputPlace.MEMORY,
+        OutputPlace.CARD,
+        OutputPlace.DAILY,
+        OutputPlace.PAGE,
+        OutputPlace.VIEW,
+    )
     writers: tuple[Writer, ...] = (Writer.MACHINE, Writer.AGENT, Writer.PERSON)
     headings: tuple[str, ...] = ()
     self_reference: bool = True
@@ -119,7 +125,7 @@ class Buffer:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class When:
+class ExtractionSchedule:
     """On which occasions what a profile is for is extracted. The night is always one: what the others left is done then."""
 
     real_time: bool = False
@@ -176,7 +182,7 @@ class Profile:
     intents: Mapping[str, str] = field(default_factory=dict)
     worth: int = 2
     buffer: Buffer = Buffer()
-    when: When = When()
+    when: ExtractionSchedule = ExtractionSchedule()
     outputs: Outputs = Outputs()
 
     def category(self, name: str) -> Category | None:
@@ -188,19 +194,19 @@ class Profile:
         return self.category(self.intents.get(intent, intent))
 
 
-def kind_of(profile: str, category: str) -> str:
+def format_kind(profile: str, category: str) -> str:
     """A category with the profile it is of, as one word: ``coding.preference``."""
     return f"{profile}.{category}"
 
 
-def read_kind(kind: str) -> tuple[str, str]:
+def parse_kind(kind: str) -> tuple[str, str]:
     """The profile (empty where none is named) and the category of :func:`kind_of`."""
     profile, _, category = kind.rpartition(".")
     return profile, category
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Use:
+class ProfileRule:
     """A rule of the user's: ``profile`` remembers what comes from one of ``sources`` and is of one of ``projects``.
 
     ``sources`` are names of formats, ``projects`` glob patterns of project directories; none means any.
@@ -210,7 +216,7 @@ class Use:
     sources: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
 
-    def fits(self, source: str, place: str) -> bool:
+    def is_match(self, source: str, place: str) -> bool:
         """Whether the rule speaks of a source and a directory."""
         return (not self.sources or source in self.sources) and (
             not self.projects
@@ -218,18 +224,20 @@ class Use:
         )
 
 
-def choose(uses: Sequence[Use], profiles: Sequence[Profile], source: str, place: str, *, usual: str = "") -> Profile:
+def choose_profile(
+    uses: Sequence[ProfileRule], profiles: Sequence[Profile], source: str, place: str, *, usual: str = ""
+) -> Profile:
     """The profile that remembers what ``source`` tells of the directory ``place``.
 
     The first rule that fits decides; without one the ``usual`` profile of such a source, where it is among ``profiles``; else the
     first of them. A rule whose profile is not among them is passed over.
     """
     known = {each.id: each for each in profiles}
-    named = [each.profile for each in uses if each.fits(source, place)]
+    named = [each.profile for each in uses if each.is_match(source, place)]
     return next((known[each] for each in (*named, usual) if each in known), profiles[0])
 
 
-def title_of(profiles: Sequence[Profile], profile: str, category: str) -> str:
+def category_title(profiles: Sequence[Profile], profile: str, category: str) -> str:
     """What a category is called among several profiles: its title, and its profile's where that is not the first with such a
     title.
     """

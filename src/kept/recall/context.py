@@ -11,12 +11,21 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 from kept.core.errors import StoreError
-from kept.core.fence import CORE, DAYS, FACTS, FIXES, HERE, SAID, Context, Piece
-from kept.core.text import label_of
-from kept.recall.context_budget import sandwich
-from kept.recall.nearby import Asked, Look, Message, Nearest, Place, near, shared_with, understood
-from kept.recall.relevance import of_late
-from kept.store.reader import Known, StoreReader
+from kept.core.fence import CORE, DAYS, FACTS, FIXES, HERE, SAID, Context, ContextPiece
+from kept.core.text import project_label
+from kept.recall.context_budget import fit_to_budget
+from kept.recall.nearby import (
+    ContextLookup,
+    ContextRequest,
+    MessageTerms,
+    Nearest,
+    RecallEnvironment,
+    find_nearby,
+    parse_message_terms,
+    shared_terms,
+)
+from kept.recall.relevance import is_related_recent_work
+from kept.store.reader import RecallMemory, StoreReader
 
 CORE_CATEGORIES = ("identity", "person", "preference", "preferences", "constraint")  # those of the user's scope are always shown
 RULE_CATEGORIES = ("constraint", "convention", "preference", "preferences")  # of a project, for who reads no file of kept's
@@ -26,15 +35,15 @@ _WRITTEN = 30.0  # the weight of a line of the daybook
 _DONE = 2  # the weight from which on something was done and not only asked
 
 
-def assemble(
-    place: Place,
-    asked: Asked,
+def assemble_context(
+    place: RecallEnvironment,
+    asked: ContextRequest,
     *,
     now: datetime,
     scope: str = "",
     nearest: Nearest | None = None,
     said: Said | None = None,
-    missed: list[Piece] | None = None,
+    missed: list[ContextPiece] | None = None,
 ) -> Context:
     """The context for a message; nothing where the store cannot be read in time. ``scope`` is that of the directory where it is
     known.
@@ -47,61 +56,65 @@ def assemble(
         return NOTHING
     with closing(StoreReader(place.store, place.seconds)) as glance:
         found = scope or (glance.scope(asked.directory) if asked.directory else "")
-        look = Look(glance, place, asked, now, ["user", *([found] if found and found != "user" else [])], missed)
+        look = ContextLookup(glance, place, asked, now, ["user", *([found] if found and found != "user" else [])], missed)
         meant = nearest(look.scopes) if nearest is not None and asked.message else dict
-        message = understood(look)
+        message = parse_message_terms(look)
         offered = {
-            FIXES: [_fix(look, each) for each in glance.fixes(list(asked.marks)) if asked.others or each.scope in look.scopes],
-            **(_core(look) if asked.core else {}),
-            DAYS: _days(look, message) if asked.core or asked.days or message.intent.recent else [],
-            **near(look, message, meant),
+            FIXES: [
+                _fix_piece(look, each)
+                for each in glance.memories_by_fingerprint(list(asked.marks))
+                if asked.others or each.scope in look.scopes
+            ],
+            **(_core_pieces(look) if asked.core else {}),
+            DAYS: _day_pieces(look, message) if asked.core or asked.days or message.intent.recent else [],
+            **find_nearby(look, message, meant),
         }
-        keys, texts = _present(glance, asked, place.user)
+        keys, texts = _find_already_read(glance, asked, place.user)
         project = look.scopes[1:]
         if said is not None and project and asked.message and not (offered[FIXES] or offered[FACTS] or offered[DAYS]):
-            offered[SAID] = _said(look, said, project[0])
-    return sandwich(offered, budget=asked.budget, present=texts, told=asked.told | keys)
+            offered[SAID] = _find_said_pieces(look, said, project[0])
+    return fit_to_budget(offered, budget=asked.budget, present=texts, told=asked.told | keys)
 
 
-def _fix(look: Look, memory: Known) -> Piece:
-    name = look.glance.names([memory.scope]).get(memory.scope, "another project")
-    where = "" if memory.scope in look.scopes else f" [{label_of(name)}]"
+def _fix_piece(look: ContextLookup, memory: RecallMemory) -> ContextPiece:
+    name = look.glance.project_names([memory.scope]).get(memory.scope, "another project")
+    where = "" if memory.scope in look.scopes else f" [{project_label(name)}]"
     reason = f"the message tells of the same failure{where and ', met in another project'}"
-    return Piece(
+    return ContextPiece(
         FIXES, memory.id, memory.line + where, look.local_day(memory.last_seen), 1.0, memory.confidence - bool(where), reason
     )
 
 
-def _said(look: Look, said: Said, scope: str) -> list[Piece]:
+def _find_said_pieces(look: ContextLookup, said: Said, scope: str) -> list[ContextPiece]:
     """What was said; nothing where it cannot be read in time, for everything else is read by then."""
     began = time.monotonic()
     near = said(scope)
-    look.glance.spare(time.monotonic() - began)
+    look.glance.extend_deadline(time.monotonic() - began)
     if not near:
         return []
-    from kept.recall.passages import said_pieces  # noqa: PLC0415 - telling whose words a text is takes longer than a search
+    from kept.recall.passages import turn_pieces  # noqa: PLC0415 - telling whose words a text is takes longer than a search
 
     try:
-        return said_pieces(look, near)
+        return turn_pieces(look, near)
     except StoreError:
         return []
 
 
-def _core(look: Look) -> dict[str, list[Piece]]:
+def _core_pieces(look: ContextLookup) -> dict[str, list[ContextPiece]]:
     """What always holds, and what is remembered of the project: its rules before the rest."""
     rules = None if look.asked.whole else RULE_CATEGORIES if look.asked.rules else ()
-    pieces: dict[str, list[Piece]] = {CORE: [], HERE: []}
-    for each in look.glance.core(look.scopes, list(CORE_CATEGORIES), list(look.place.profiles), rules):
-        if look.alive(each):
+    pieces: dict[str, list[ContextPiece]] = {CORE: [], HERE: []}
+    for each in look.glance.always_shown_memories(look.scopes, list(CORE_CATEGORIES), list(look.place.profiles), rules):
+        if look.is_valid(each):
             layer = CORE if each.scope == "user" else HERE
             first = 2 * each.pinned + (each.category in RULE_CATEGORIES)
             score = first + each.confidence * min(1.0, 0.8 + each.observations / 50)
             reason = "pinned" if each.pinned else f"a {each.category} that holds {'everywhere' if layer == CORE else 'here'}"
-            pieces[layer].append(Piece(layer, each.id, each.line, look.local_day(each.last_seen), 1.0, score, reason))
+            pieces[layer].append(ContextPiece(layer, each.id, each.line, look.local_day(each.last_seen), 1.0, score, reason))
     return pieces
 
 
-def _days(look: Look, message: Message) -> list[Piece]:
+def _day_pieces(look: ContextLookup, message: MessageTerms) -> list[ContextPiece]:
     """The last two days of this project: what the daybook put together of them; else what other sessions worked on, where something
     came of it and it has to do with the message, if there is one.
     """
@@ -110,20 +123,22 @@ def _days(look: Look, message: Message) -> list[Piece]:
     start = (today - timedelta(days=1)).astimezone(UTC)
     if len(look.scopes) < 2:
         return []
-    written = look.glance.written(look.local_day(_store_instant(start)), look.local_day(_store_instant(look.now)), look.scopes[1:])
+    written = look.glance.passages_of_days(
+        look.local_day(_format_store_instant(start)), look.local_day(_format_store_instant(look.now)), look.scopes[1:]
+    )
     gone = {each.instead for each in written if each.own}
     days = {
         each.day for each in written if not each.own and each.kind in ("solutions", "decisions")
     }  # else notes tell what was done
     pieces = [
-        Piece(DAYS, each.id, each.text, each.day, 1.0, _WRITTEN, "what the day came to in this project")
+        ContextPiece(DAYS, each.id, each.text, each.day, 1.0, _WRITTEN, "what the day came to in this project")
         for each in written
         if (asked.core or recent) and each.text and each.id not in gone and each.sessions != {asked.session}
     ]
     if not (asked.days or recent):
         return pieces
     return pieces + [
-        Piece(
+        ContextPiece(
             DAYS,
             each.key,
             each.text,
@@ -132,22 +147,22 @@ def _days(look: Look, message: Message) -> list[Piece]:
             float(each.weight),
             "worked on in this project in the last two days",
         )
-        for each in look.glance.notes_between(_store_instant(start), _store_instant(look.now), look.scopes[1:])
+        for each in look.glance.notes_between(_format_store_instant(start), _format_store_instant(look.now), look.scopes[1:])
         if each.session != asked.session
         and each.ended
-        and (not asked.message or recent or of_late(list(shared_with(message, each.text).values())))
+        and (not asked.message or recent or is_related_recent_work(list(shared_terms(message, each.text).values())))
         and each.weight >= _DONE
         and each.key not in gone
         and look.local_day(each.at) not in days
     ]
 
 
-def _store_instant(instant: datetime) -> str:
+def _format_store_instant(instant: datetime) -> str:
     """An instant as the store writes it."""
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
-def _present(glance: StoreReader, asked: Asked, user: str) -> tuple[frozenset[str], list[str]]:
+def _find_already_read(glance: StoreReader, asked: ContextRequest, user: str) -> tuple[frozenset[str], list[str]]:
     """What the session has read by itself: keys of memories, and the words of other lines, in kept's files that the client
     loads.
     """
@@ -180,4 +195,4 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-__all__ = ["NOTHING", "Asked", "Nearest", "Place", "Said", "assemble", "utc_now"]
+__all__ = ["NOTHING", "ContextRequest", "Nearest", "RecallEnvironment", "Said", "assemble_context", "utc_now"]

@@ -2,14 +2,14 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from kept.core.fence import LAYERS, NOTICE, TAG, Context, Layer, Piece, line_of, tokens_of
-from kept.core.text import likeness, numbers, tokens
+from kept.core.fence import LAYERS, NOTICE, TAG, Context, ContextPiece, Layer, estimate_token_count, render_piece
+from kept.core.text import jaccard_similarity, number_tokens, tokenize
 
 _SAME = 0.75  # likeness from which two lines say the same
 
 
-def sandwich(
-    offered: Mapping[str, Sequence[Piece]], *, budget: int, present: Iterable[str] = (), told: Collection[str] = ()
+def fit_to_budget(
+    offered: Mapping[str, Sequence[ContextPiece]], *, budget: int, present: Iterable[str] = (), told: Collection[str] = ()
 ) -> Context:
     """The pieces to show, in the order of the layers, each layer best first.
 
@@ -19,19 +19,19 @@ def sandwich(
         present: texts that the session has before it anyway (lines of memory.md, of kept's section).
         told: keys that were shown in this session already.
     """
-    seen = [tokens(each) for each in present]
+    seen = [tokenize(each) for each in present]
     left_out: dict[str, int] = {}
-    omitted: list[tuple[Piece, str]] = []
-    shown: list[Piece] = []
-    frame = tokens_of(f"<{TAG}>\n{NOTICE}\n</{TAG}>")
+    omitted: list[tuple[ContextPiece, str]] = []
+    shown: list[ContextPiece] = []
+    frame = estimate_token_count(f"<{TAG}>\n{NOTICE}\n</{TAG}>")
     room = budget - frame
     for layer in LAYERS:
         used = 0
-        most = min(room, int(layer.share * (budget - frame)) + _spared(layer, offered, room))
+        most = min(room, int(layer.share * (budget - frame)) + _spare_room(layer, offered, room))
         for piece in sorted(offered.get(layer.name, ()), key=lambda each: (-each.score, each.key)):
-            cost = tokens_of(f"{line_of(piece)}\n") + (tokens_of(f"{layer.title}\n") if not used else 0)
-            words = tokens(piece.text)
-            reason = _reason(
+            cost = estimate_token_count(f"{render_piece(piece)}\n") + (estimate_token_count(f"{layer.title}\n") if not used else 0)
+            words = tokenize(piece.text)
+            reason = _omission_reason(
                 piece, layer, words, seen, told, full=used + cost > most, taken=sum(s.layer == layer.name for s in shown)
             )
             if reason:
@@ -45,14 +45,14 @@ def sandwich(
     return Context(tuple(shown), budget - room if shown else 0, left_out, tuple(omitted))
 
 
-def _spared(layer: Layer, offered: Mapping[str, Sequence[Piece]], room: int) -> int:
+def _spare_room(layer: Layer, offered: Mapping[str, Sequence[ContextPiece]], room: int) -> int:
     """What a layer may use beyond its share: everything, where no later layer offers anything."""
     later = LAYERS[LAYERS.index(layer) + 1 :]
     return room if not any(offered.get(each.name) for each in later) else 0
 
 
-def _reason(
-    piece: Piece,
+def _omission_reason(
+    piece: ContextPiece,
     layer: Layer,
     words: frozenset[str],
     seen: Sequence[frozenset[str]],
@@ -68,12 +68,12 @@ def _reason(
         return "below the floor"
     if piece.key in told:
         return "shown earlier in this session"
-    if any(_same(words, each) for each in seen):
+    if any(_is_same_text(words, each) for each in seen):
         return "in the session already"
     if taken >= layer.most:
         return "enough of its layer"
     return "over the budget" if full else ""
 
 
-def _same(left: frozenset[str], right: frozenset[str]) -> bool:
-    return likeness(left, right) >= _SAME and numbers(left) == numbers(right)
+def _is_same_text(left: frozenset[str], right: frozenset[str]) -> bool:
+    return jaccard_similarity(left, right) >= _SAME and number_tokens(left) == number_tokens(right)

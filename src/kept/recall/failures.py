@@ -2,14 +2,14 @@
 sentence.
 """
 
-from kept.core.error_fingerprint import fingerprint, fingerprints
+from kept.core.error_fingerprint import fingerprint_error, fingerprint_errors
 
 _LINES = 40  # of a message, from its start: what a person quotes stands in a sentence of their own
 _LEAST = 12  # characters a quoted error has at least
 _PARTS = 4
 
 
-def marks_of(message: str) -> tuple[str, ...]:
+def message_fingerprints(message: str) -> tuple[str, ...]:
     """The fingerprints, the most telling error line first; each once."""
     parts: list[str] = []
     for line in message[:4_000].splitlines()[:_LINES]:
@@ -19,5 +19,5 @@ def marks_of(message: str) -> tuple[str, ...]:
             parts.append(rest)
         parts += line.split("`")[1::2][:_PARTS]
         parts += line.split('"')[1::2][:_PARTS]
-    quoted = (fingerprint(each.strip()) for each in parts if len(each.strip()) >= _LEAST)
-    return tuple(dict.fromkeys(each for each in (*fingerprints(message), fingerprint(message), *quoted) if each))
+    quoted = (fingerprint_error(each.strip()) for each in parts if len(each.strip()) >= _LEAST)
+    return tuple(dict.fromkeys(each for each in (*fingerprint_errors(message), fingerprint_error(message), *quoted) if each))

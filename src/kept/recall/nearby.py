@@ -9,8 +9,8 @@ from datetime import datetime, tzinfo
 from time import monotonic
 from typing import NamedTuple
 
-from kept.core.fence import FACTS, PAST, Piece
-from kept.core.text import index_words, likeness, tokens
+from kept.core.fence import FACTS, PAST, ContextPiece
+from kept.core.text import index_words, jaccard_similarity, tokenize
 from kept.recall.ranking.question import telling_words
 from kept.recall.relevance import (
     CLEAR,
@@ -22,21 +22,21 @@ from kept.recall.relevance import (
     SURE,
     TELLING,
     Likeness,
-    Weights,
-    another,
-    enough,
+    RecallWeights,
     fact_score,
-    nearness,
-    says,
+    has_enough_in_common,
+    is_already_said,
+    is_related_work,
+    is_similar_request,
+    is_telling_word,
+    nearness_score,
     stem,
-    tells,
     topic_nearness,
-    weight,
-    weights,
-    worked_on,
+    word_weight,
+    word_weights,
 )
-from kept.recall.topics import NO_INTENT, Intent, Topic, belongs, intent_of, phrases_of
-from kept.store.reader import Known, StoreReader
+from kept.recall.topics import NO_INTENT, Intent, Topic, count_topic_words, detect_intent, topic_phrases
+from kept.store.reader import RecallMemory, StoreReader
 
 SECONDS = 0.5  # reading the store may take so long; a hook gives less
 _CANDIDATES = 40
@@ -49,7 +49,7 @@ _WORDS = 60
 _ENDS = 2_000
 
 
-class Asked(NamedTuple):
+class ContextRequest(NamedTuple):
     """What is asked for.
 
     ``message`` is what the user said (empty at the start of a session), ``directory`` where, ``session`` whose archived turns are
@@ -74,7 +74,7 @@ class Asked(NamedTuple):
     whole: bool = False
 
 
-class Place(NamedTuple):
+class RecallEnvironment(NamedTuple):
     """Where it is looked for: the store file, the user's home, the profiles at work, the zone whose days are shown, how long
     reading may take.
 
@@ -86,43 +86,43 @@ class Place(NamedTuple):
     profiles: tuple[str, ...] = ("coding",)
     zone: tzinfo | None = None
     seconds: float = SECONDS
-    weights: Weights = SEED
+    weights: RecallWeights = SEED
 
 
 Meant = Callable[[], Mapping[str, float]]  # the cosines of memories near to a message, by id; empty where nobody tells in time
 Nearest = Callable[[list[str]], Meant]  # begins to look among the memories of these scopes
 
 
-class Look(NamedTuple):
+class ContextLookup(NamedTuple):
     """One look into a store: at what, where, for what, when, and the scopes that count, the project's after the user's.
 
     ``missed`` takes up what is not near enough, for whoever wants to see it; a hook does not.
     """
 
     glance: StoreReader
-    place: Place
-    asked: Asked
+    place: RecallEnvironment
+    asked: ContextRequest
     now: datetime
     scopes: list[str]
-    missed: list[Piece] | None = None
+    missed: list[ContextPiece] | None = None
 
-    def alive(self, memory: Known) -> bool:
+    def is_valid(self, memory: RecallMemory) -> bool:
         """Whether a memory still holds."""
-        until = instant(memory.valid_until)
+        until = parse_store_instant(memory.valid_until)
         return bool(memory.content) and (until is None or until > self.now)
 
     def local_day(self, text: str) -> str:
         """The day of an instant in the person's zone; empty where there is none."""
-        at = instant(text)
+        at = parse_store_instant(text)
         return at.astimezone(self.place.zone).date().isoformat() if at else ""
 
 
-def instant(text: str) -> datetime | None:
+def parse_store_instant(text: str) -> datetime | None:
     """An instant as the store writes it."""
     return datetime.fromisoformat(text) if text else None
 
 
-class Message(NamedTuple):
+class MessageTerms(NamedTuple):
     """What a message names, each as the forms under which it is found, and what these are worth.
 
     ``names`` are those that tell something, ``notes`` the rows of what was worked on in the project that has a word. ``intent`` is
@@ -140,21 +140,21 @@ class Message(NamedTuple):
         return [max(self.worth[word] for word in name) for name in self.names]
 
 
-def understood(look: Look) -> Message:
+def parse_message_terms(look: ContextLookup) -> MessageTerms:
     """What the message names."""
-    names = names_in(look.asked.message)
+    names = extract_names(look.asked.message)
     notes: dict[str, list[int]] = {}
-    worth = _worth(look, names, notes)
+    worth = _weigh_words(look, names, notes)
     telling = tuple(found for name in names if (found := tuple(word for word in name if worth.get(word, 0.0) >= TELLING)))
-    return Message(telling, worth, names, notes, intent_of(look.asked.message))
+    return MessageTerms(telling, worth, names, notes, detect_intent(look.asked.message))
 
 
-def near(look: Look, message: Message, meant: Meant) -> dict[str, list[Piece]]:
+def find_nearby(look: ContextLookup, message: MessageTerms, meant: Meant) -> dict[str, list[ContextPiece]]:
     """The facts, and what was worked on, that are near to the message."""
-    return {FACTS: _facts(look, message, meant), PAST: _past(look, message) if message.names else []}
+    return {FACTS: _find_facts(look, message, meant), PAST: _find_past_work(look, message) if message.names else []}
 
 
-def shared_with(message: Message, text: str) -> dict[str, float]:
+def shared_terms(message: MessageTerms, text: str) -> dict[str, float]:
     """What a message and a text both name, with what that is worth."""
     there = {stem(word) for word in index_words(text).split()}
     shared: dict[str, float] = {}
@@ -166,28 +166,28 @@ def shared_with(message: Message, text: str) -> dict[str, float]:
     return shared
 
 
-def _worth(look: Look, names: tuple[tuple[str, ...], ...], notes: dict[str, list[int]]) -> dict[str, float]:
+def _weigh_words(look: ContextLookup, names: tuple[tuple[str, ...], ...], notes: dict[str, list[int]]) -> dict[str, float]:
     """What words are worth: as rare as they are in the person's texts, and in what was worked on in the project; ``notes`` is
     filled.
     """
     words = list(dict.fromkeys(word for name in names for word in name))[:_WORDS]
-    worth = weights({word: look.glance.count_with(word) for word in words}, look.glance.texts())
+    worth = word_weights({word: look.glance.count_texts_with_word(word) for word in words}, look.glance.count_texts())
     of_project = look.scopes[1:]
-    count = look.glance.noted(of_project) if of_project else 0
+    count = look.glance.count_notes(of_project) if of_project else 0
     if count:
-        notes |= {word: look.glance.notes_of(word, of_project) for word in words if worth[word] >= TELLING}
-    return {word: min(each, weight(len(notes.get(word, ())), count, PROJECT)) for word, each in worth.items()}
+        notes |= {word: look.glance.note_rows_with_word(word, of_project) for word in words if worth[word] >= TELLING}
+    return {word: min(each, word_weight(len(notes.get(word, ())), count, PROJECT)) for word, each in worth.items()}
 
 
-def names_in(text: str) -> tuple[tuple[str, ...], ...]:
+def extract_names(text: str) -> tuple[tuple[str, ...], ...]:
     """What a text names, each once: a word, or an identifier or path with its parts. Of a long text its ends."""
     whole = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}"
-    known = {word for half in (whole[:_ENDS], whole[_ENDS:]) for word in telling_words(half) if tells(word)}
+    known = {word for half in (whole[:_ENDS], whole[_ENDS:]) for word in telling_words(half) if is_telling_word(word)}
     found = (tuple(word for word in dict.fromkeys(index_words(each).split()) if word in known) for each in whole.split())
     return tuple(dict.fromkeys(each for each in found if each))
 
 
-def _gathered(rows_of: Callable[[str], list[int]], message: Message, least: int, most: int) -> dict[int, dict[str, float]]:
+def _rank_rows(rows_of: Callable[[str], list[int]], message: MessageTerms, least: int, most: int) -> dict[int, dict[str, float]]:
     """The rows that share at least so many names with the message, those first that share most; each with the shared words and
     their worth.
     """
@@ -207,43 +207,52 @@ def _gathered(rows_of: Callable[[str], list[int]], message: Message, least: int,
     return {row: shared[row] for _, row in sorted(several, key=lambda each: (-each[0], each[1]))[:most]}
 
 
-def _facts(look: Look, message: Message, meant: Meant) -> list[Piece]:
+def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> list[ContextPiece]:
     profiles, use = list(look.place.profiles), look.place.weights
 
     def rows_of(word: str) -> list[int]:
-        return look.glance.memories_of(word, look.scopes, profiles)
+        return look.glance.memory_rows_with_word(word, look.scopes, profiles)
 
-    shared = _gathered(rows_of, message, 1, _CANDIDATES)
+    shared = _rank_rows(rows_of, message, 1, _CANDIDATES)
     topics = message.intent.topics
-    topical = look.glance.memories_about(phrases_of(topics), look.scopes, profiles, _TOPICAL) if topics else []
+    topical = look.glance.memory_rows_with_phrases(topic_phrases(topics), look.scopes, profiles, _TOPICAL) if topics else []
     asked = message.asked()
     began = monotonic()
     meaning = meant()
-    look.glance.spare(monotonic() - began)
-    rows = dict.fromkeys((*shared, *topical, *look.glance.row_numbers(list(meaning), look.scopes, profiles)))
+    look.glance.extend_deadline(monotonic() - began)
+    rows = dict.fromkeys((*shared, *topical, *look.glance.memory_rows_by_id(list(meaning), look.scopes, profiles)))
     memories = look.glance.memories(list(rows))
-    belonging = {memory.row: belongs(memory.line, topics) for memory in memories} if topics else {}
+    belonging = {memory.row: count_topic_words(memory.line, topics) for memory in memories} if topics else {}
     most = max(belonging.values(), default=0)
     pieces = []
     for memory in memories:
-        if not look.alive(memory) or memory.sessions == {look.asked.session} or says(look.asked.message, memory.content):
+        if (
+            not look.is_valid(memory)
+            or memory.sessions == {look.asked.session}
+            or is_already_said(look.asked.message, memory.content)
+        ):
             continue  # what was said in this session is before the model anyway
         words, cosine = shared.get(memory.row, {}), meaning.get(memory.id, 0.0)
-        worded = _nearness(words, set(index_words(" ".join(memory.artifacts)).split()), memory.content, asked)
+        worded = _score_nearness(words, set(index_words(" ".join(memory.artifacts)).split()), memory.content, asked)
         words_of_topic = belonging.get(memory.row, 0)
         aside = words_of_topic * _ASIDE < most  # it names the topic in passing, and others are about it
         topic = 0.0 if aside else topic_nearness(words_of_topic, bare=message.intent.bare, shared=len(words))
         parts = Likeness(worded, topic, cosine, compared=bool(meaning), shares=bool(words))
-        close = parts.together()
+        close = parts.best_part()
         if close < max(FLOOR, use.floor):
             if look.missed is not None:
-                look.missed.append(_missed(look, memory, words, parts))
+                look.missed.append(_missed_piece(look, memory, words, parts))
             continue
         value = fact_score(
-            close, last_seen=instant(memory.last_seen), now=look.now, uses=memory.uses, confidence=memory.confidence, weights=use
+            close,
+            last_seen=parse_store_instant(memory.last_seen),
+            now=look.now,
+            uses=memory.uses,
+            confidence=memory.confidence,
+            weights=use,
         )
         pieces.append(
-            Piece(
+            ContextPiece(
                 FACTS,
                 memory.id,
                 memory.line,
@@ -263,63 +272,71 @@ def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[T
         filter(
             None,
             (
-                _because(words) if parts.words else "",
+                _format_shared_words(words) if parts.words else "",
                 f"its topic: {', '.join(each.name for each in topics)}" if parts.topic else "",
                 f"its meaning ({parts.meaning:.2f})" if parts.meaning >= MEANT else "",
-                f"({_parts_of(parts)})" if whole else "",
+                f"({_format_likeness(parts)})" if whole else "",
             ),
         )
     )
 
 
-def _missed(look: Look, memory: Known, words: Mapping[str, float], parts: Likeness) -> Piece:
+def _missed_piece(look: ContextLookup, memory: RecallMemory, words: Mapping[str, float], parts: Likeness) -> ContextPiece:
     """A fact that is not near enough, with what it has in common with the message all the same."""
-    because = "; ".join(filter(None, (f"{_because(words)}, which is too little" if words else "", _parts_of(parts))))
-    return Piece(FACTS, memory.id, memory.line, look.local_day(memory.last_seen), parts.meaning, sum(words.values()), because)
+    because = "; ".join(
+        filter(None, (f"{_format_shared_words(words)}, which is too little" if words else "", _format_likeness(parts)))
+    )
+    return ContextPiece(
+        FACTS, memory.id, memory.line, look.local_day(memory.last_seen), parts.meaning, sum(words.values()), because
+    )
 
 
-def _parts_of(parts: Likeness) -> str:
+def _format_likeness(parts: Likeness) -> str:
     """The parts of a likeness as a person reads them, and from where on a meaning counts."""
     needed = MEANT if parts.shares else SURE
     meaning = f"meaning {parts.meaning:.2f} (counts from {needed:.2f} on)" if parts.compared else "meanings not compared"
     return f"words {parts.words:.2f}, topic {parts.topic:.2f}, {meaning}"
 
 
-def _nearness(words: Mapping[str, float], about: set[str], text: str, asked: list[float]) -> float:
+def _score_nearness(words: Mapping[str, float], about: set[str], text: str, asked: list[float]) -> float:
     shared, named = list(words.values()), sum(word in about for word in words)
-    return nearness(shared, named, len(names_in(text)), asked) if enough(shared, named) else 0.0
+    return nearness_score(shared, named, len(extract_names(text)), asked) if has_enough_in_common(shared, named) else 0.0
 
 
-def _past(look: Look, message: Message) -> list[Piece]:
+def _find_past_work(look: ContextLookup, message: MessageTerms) -> list[ContextPiece]:
     """What was worked on earlier in this project that shares enough with the message, where the names of both are in what came of
     it.
 
     A request alone tells a session nothing, the same request again as little, and what came of it but once.
     """
-    shared = _gathered(lambda word: message.notes.get(word, []), message, _SHARED, _NOTES)
+    shared = _rank_rows(lambda word: message.notes.get(word, []), message, _SHARED, _NOTES)
     asked = message.asked()
-    pieces: list[Piece] = []
+    pieces: list[ContextPiece] = []
     results: list[frozenset[str]] = []
     for note in sorted(look.glance.notes(list(shared)), key=lambda each: list(shared).index(each.row)):
-        words, result = shared[note.row], tokens(note.result)
+        words, result = shared[note.row], tokenize(note.result)
         came = set(index_words(note.result).split())
         if (
             note.session == look.asked.session
             or not note.ended
-            or not worked_on(list(words.values()))
+            or not is_related_work(list(words.values()))
             or came.isdisjoint(words)
-            or another(look.asked.message, note.asked)
-            or any(likeness(result, each) > _LIKE for each in results)
+            or is_similar_request(look.asked.message, note.asked)
+            or any(jaccard_similarity(result, each) > _LIKE for each in results)
         ):
             continue
-        close = _nearness(words, came, note.text, asked)
+        close = _score_nearness(words, came, note.text, asked)
         if not close:
             continue
         results.append(result)
-        pieces.append(Piece(PAST, note.key, note.text, look.local_day(note.at), close, sum(words.values()), _because(words)))
+        pieces.append(
+            ContextPiece(
+                PAST, note.key, note.text, look.local_day(note.at), close, sum(words.values()), _format_shared_words(words)
+            )
+        )
     return pieces
 
 
-def _because(words: Mapping[str, float]) -> str:
+def _format_shared_words(words: Mapping[str, float]) -> str:
     best = sorted(words, key=lambda word: (-words[word], word))[:4]
     return f"it shares {', '.join(best)} with the message"

@@ -6,18 +6,18 @@ Imported only where there is such a turn: telling typed words from foreign ones 
 from collections.abc import Mapping
 
 from kept.core.event import FORGOTTEN_MARK
-from kept.core.fence import SAID, Piece
+from kept.core.fence import SAID, ContextPiece
 from kept.core.sentences import sentence_texts
-from kept.core.spans import spans
-from kept.core.text import one_line, tokens
-from kept.recall.nearby import Look
-from kept.store.reader import Turn
+from kept.core.spans import find_spans
+from kept.core.text import one_line, tokenize
+from kept.recall.nearby import ContextLookup
+from kept.store.reader import RecallTurn
 
 PREFIX = "turn:"  # before the key of a turn, where keys of memories stand too
 _PASSAGE, _REPLY = 280, 160  # characters
 
 
-def said_pieces(look: Look, near: Mapping[str, float]) -> list[Piece]:
+def turn_pieces(look: ContextLookup, near: Mapping[str, float]) -> list[ContextPiece]:
     """The lines of turns, by their keys and how near each is. What its author took back, or what was erased, gives none."""
     pieces = []
     for place, (key, close) in enumerate(near.items()):
@@ -30,25 +30,27 @@ def said_pieces(look: Look, near: Mapping[str, float]) -> list[Piece]:
         if turn.instead:
             told += f" (replaced since: {one_line(turn.instead)})"
         elif turn.reply and FORGOTTEN_MARK not in turn.reply:
-            told += f' Answer: "{_cut(one_line(turn.reply), _REPLY)}"'
-        pieces.append(Piece(SAID, PREFIX + key, told, "", close, -place, "you said it in an earlier session of this project"))
+            told += f' Answer: "{_cut_passage(one_line(turn.reply), _REPLY)}"'
+        pieces.append(
+            ContextPiece(SAID, PREFIX + key, told, "", close, -place, "you said it in an earlier session of this project")
+        )
     return pieces
 
 
-def _typed_passage(turn: Turn, message: str) -> str:
+def _typed_passage(turn: RecallTurn, message: str) -> str:
     """What the person typed; of a long text the sentences from the one on that shares most with the message."""
     if FORGOTTEN_MARK in turn.text:
         return ""
     typed = one_line(
-        " ".join(turn.text[span.start : span.end] for span in spans(turn.text, repeated=turn.repeated) if span.is_typed)
+        " ".join(turn.text[span.start : span.end] for span in find_spans(turn.text, repeated=turn.repeated) if span.is_typed)
     )
     if len(typed) <= _PASSAGE:
         return typed
-    asked = tokens(message)
+    asked = tokenize(message)
     parts = list(sentence_texts(typed)) or [typed]
-    best = max(range(len(parts)), key=lambda place: (len(tokens(parts[place]) & asked), -place))
-    return _cut(one_line(" ".join(parts[best:])), _PASSAGE)
+    best = max(range(len(parts)), key=lambda place: (len(tokenize(parts[place]) & asked), -place))
+    return _cut_passage(one_line(" ".join(parts[best:])), _PASSAGE)
 
 
-def _cut(text: str, most: int) -> str:
+def _cut_passage(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"

@@ -2,11 +2,11 @@
 
 from dataclasses import asdict
 
-from kept.core.fence import Context, Piece
-from kept.recall.context import Asked, Place, assemble
-from kept.recall.embed_server.query import near_here, said_here
-from kept.recall.failures import marks_of
-from kept.recall.relevance import weights_of
+from kept.core.fence import Context, ContextPiece
+from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context
+from kept.recall.embed_server.query import memories_in_process, turns_in_process
+from kept.recall.failures import message_fingerprints
+from kept.recall.relevance import parse_weights
 from kept.workspace import Workspace
 
 CLIENTS = ("claude", "codex", "none")
@@ -15,7 +15,7 @@ _TOO_FAR = "below the floor"
 _MISSED = 12  # of what is not near enough, so many are told
 
 
-def preview(
+def preview_context(
     workspace: Workspace,
     message: str = "",
     *,
@@ -39,34 +39,34 @@ def preview(
 
     Raises StoreError.
     """
-    asked = Asked(
+    asked = ContextRequest(
         message=message,
         directory=directory,
-        marks=marks_of(message),
+        marks=message_fingerprints(message),
         budget=budget or workspace.settings.context_tokens,
         client=client,
         rules=client == "none",
         others=others,
         whole=not message,
     )
-    place = Place(
+    place = RecallEnvironment(
         store=str(workspace.paths.store),
         user=str(workspace.paths.user),
         profiles=tuple(each.id for each in workspace.profiles),
         zone=workspace.zone,
         seconds=_SECONDS,
-        weights=weights_of(asdict(workspace.settings.recall)),
+        weights=parse_weights(asdict(workspace.settings.recall)),
     )
     scope = scope or (workspace.scope(directory) if directory else "")
-    missed: list[Piece] = []
-    found = assemble(
+    missed: list[ContextPiece] = []
+    found = assemble_context(
         place,
         asked,
         now=workspace.clock(),
         scope=scope,
         missed=missed,
-        nearest=near_here(workspace, message),
-        said=said_here(workspace, message),
+        nearest=memories_in_process(workspace, message),
+        said=turns_in_process(workspace, message),
     )
     best = sorted(missed, key=lambda each: (-each.near, -each.score, each.key))[:_MISSED]
     if not best:
@@ -76,9 +76,9 @@ def preview(
     return found._replace(omitted=omitted, left_out=found.left_out | {_TOO_FAR: count})
 
 
-def directories(workspace: Workspace) -> tuple[tuple[str, str], ...]:
+def session_directories(workspace: Workspace) -> tuple[tuple[str, str], ...]:
     """Where sessions worked, one directory for each project, with what the project is called, by name. Raises StoreError."""
-    names = workspace.names()
+    names = workspace.scope_names()
     found: dict[str, str] = {}
     for directory, _ in workspace.store.archive.directories():
         if directory:

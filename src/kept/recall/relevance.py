@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import log, log1p
 from typing import NamedTuple
 
-from kept.core.text import tokens
+from kept.core.text import tokenize
 
 _MANNER = frozenset(
     {"always", "never", "ask", "asks", "asked", "asking", "prefer", "prefers", "preferred", "want", "wants", "please"}
@@ -75,8 +75,9 @@ _SENTENCE = 4  # words of a request from which on that can be said
 _MANY = 50  # uses at which the boost is whole
 
 
-class Weights(NamedTuple):
-    """What the formula weighs with and what it lets through, as the settings of :class:`kept.local.recall_settings.Recall` say it.
+class RecallWeights(NamedTuple):
+    """What the formula weighs with and what it lets through, as the settings of
+    :class:`kept.local.recall_settings.RecallSettings` say it.
 
     A named tuple, for a hook has no time to import dataclasses.
     """
@@ -88,17 +89,17 @@ class Weights(NamedTuple):
     use_boost: float = 0.05
 
 
-SEED = Weights()
+SEED = RecallWeights()
 
 
-def weights_of(settings: Mapping[str, object]) -> Weights:
+def parse_weights(settings: Mapping[str, object]) -> RecallWeights:
     """The weights in a table of settings; what is not there, or no number, is as the seed has it."""
-    given = {name: settings.get(name) for name in Weights._fields}
+    given = {name: settings.get(name) for name in RecallWeights._fields}
     return SEED._replace(**{name: type(getattr(SEED, name))(each) for name, each in given.items() if isinstance(each, int | float)})
 
 
 def fact_score(
-    similarity: float, *, last_seen: datetime | None, now: datetime, uses: int, confidence: float, weights: Weights
+    similarity: float, *, last_seen: datetime | None, now: datetime, uses: int, confidence: float, weights: RecallWeights
 ) -> float:
     """(similarity + recency + use) x confidence.
 
@@ -113,7 +114,7 @@ def fact_score(
     return (similarity + recency + used) * confidence
 
 
-def tells(word: str) -> bool:
+def is_telling_word(word: str) -> bool:
     """Whether a word (of :func:`kept.core.text.index_words`) can tell what a text is about: no number, no piece of
     an id, no single letter, and none that says how a rule or a wish is put.
     """
@@ -133,7 +134,7 @@ def stem(word: str) -> str:
     return word
 
 
-def weight(count: int, texts: int, least: int = _CROWD) -> float:
+def word_weight(count: int, texts: int, least: int = _CROWD) -> float:
     """How telling a word is that ``count`` of ``texts`` texts have (``least`` at least): 0 (all of them) to 1 (none), the logarithm
     of its rarity.
     """
@@ -141,21 +142,21 @@ def weight(count: int, texts: int, least: int = _CROWD) -> float:
     return max(0.0, log((crowd + 1) / (count + 1)) / log(crowd + 1))
 
 
-def enough(shared: Sequence[float], named: int) -> bool:
+def has_enough_in_common(shared: Sequence[float], named: int) -> bool:
     """Whether shared words with these weights, ``named`` of them names that the text is about, make it near at all."""
     telling = [each for each in shared if each >= TELLING]
     common = sum(telling) + _NAME * (named > 0)
     return common >= _ENOUGH if len(telling) > 1 else max(telling, default=0.0) >= _SINGULAR
 
 
-def nearness(shared: Sequence[float], named: int, own: int, asked: Sequence[float]) -> float:
+def nearness_score(shared: Sequence[float], named: int, own: int, asked: Sequence[float]) -> float:
     """How near a text is to a message: 0, or from 0.3 to 1.
 
     ``shared`` are the weights of what both name, ``named`` of these are names the text is about (its artifacts), ``own`` is how
     much the text names, ``asked`` are the weights of what the message names. 0 where too little is shared. Above the floor it grows
     with the geometric mean of the shares of the text and of the message (its eight most telling names) that are common to both.
     """
-    if not enough(shared, named):
+    if not has_enough_in_common(shared, named):
         return 0.0
     telling = [each for each in shared if each >= TELLING]
     common = sum(telling)
@@ -165,7 +166,7 @@ def nearness(shared: Sequence[float], named: int, own: int, asked: Sequence[floa
     return found if found >= _NEAR else 0.0
 
 
-def standing_out(cosines: Collection[float]) -> float:
+def outstanding_cosine(cosines: Collection[float]) -> float:
     """The cosine from which a memory stands out among those of its scopes, given what a message has in common with these.
 
     Memories of one project are about one matter: any message in it is near to all of them, and absolute cosines tell little.
@@ -189,7 +190,7 @@ class Likeness(NamedTuple):
     compared: bool
     shares: bool
 
-    def together(self) -> float:
+    def best_part(self) -> float:
         """The best of the parts that count: words that are few need a meaning that is not far, a meaning that is near a word."""
         far = self.compared and not self.meaning and self.words < _SOLID
         near = self.meaning >= (MEANT if self.shares else SURE)
@@ -205,7 +206,7 @@ def topic_nearness(belonging: int, *, bare: bool, shared: int) -> float:
     return _TOPIC + _TOPIC_WORD * min(belonging, 4)
 
 
-def worked_on(shared: Sequence[float]) -> bool:
+def is_related_work(shared: Sequence[float]) -> bool:
     """Whether what was worked on shares enough with a message: rare words of the project, several and together telling.
 
     Two words that name the area (a page, a layout) are shared by most of what was done there.
@@ -214,36 +215,36 @@ def worked_on(shared: Sequence[float]) -> bool:
     return (rare >= 2 and common >= 1.9) or (rare >= 3 and common >= _THREE)
 
 
-def of_late(shared: Sequence[float]) -> bool:
+def is_related_recent_work(shared: Sequence[float]) -> bool:
     """Whether what was worked on in the last days has to do with a message: one rare word of the project, and something more."""
     return any(each >= _RARE for each in shared) and sum(shared) >= _LATE
 
 
-def says(message: str, text: str) -> bool:
+def is_already_said(message: str, text: str) -> bool:
     """Whether a message says a text itself: nearly all of its words."""
-    words = tokens(text)
-    return len(words & tokens(message)) >= _TOLD * max(1, len(words))
+    words = tokenize(text)
+    return len(words & tokenize(message)) >= _TOLD * max(1, len(words))
 
 
-def another(message: str, request: str) -> bool:
+def is_similar_request(message: str, request: str) -> bool:
     """Whether a request is another one of the message's kind: the same in other words' places, or about other numbers.
 
     "Implement task 4.9 of the plan" tells nothing of task 4.10, and neither does "continue with the plan" of the next time it is
     said.
     """
-    said, asked = tokens(message), tokens(request)
-    ours, theirs = _labels(said), _labels(asked)
+    said, asked = tokenize(message), tokenize(request)
+    ours, theirs = _numeric_labels(said), _numeric_labels(asked)
     if ours and theirs and not ours & theirs:
         return True
     plain = frozenset(each for each in asked if not any(map(str.isdigit, each)))
     return len(plain) >= _SENTENCE and len(plain & said) >= _AGAIN * len(plain)
 
 
-def _labels(words: frozenset[str]) -> frozenset[str]:
+def _numeric_labels(words: frozenset[str]) -> frozenset[str]:
     """The numbers that name something (a task, an issue, a version): with a dot, or of two digits and more. Others count things."""
     return frozenset(each for each in words if each[:1].isdigit() and len(each) > 1 and not any(map(str.isalpha, each)))
 
 
-def weights(counts: Mapping[str, int], texts: int) -> dict[str, float]:
+def word_weights(counts: Mapping[str, int], texts: int) -> dict[str, float]:
     """The weight of every word."""
-    return {word: min(weight(count, texts), _PLAIN if word in _EVERYDAY else 1.0) for word, count in counts.items()}
+    return {word: min(word_weight(count, texts), _PLAIN if word in _EVERYDAY else 1.0) for word, count in counts.items()}

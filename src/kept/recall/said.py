@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from kept.recall.index import Kind
+from kept.recall.index import UnitKind
 from kept.recall.ranking.question import is_telling
-from kept.recall.search import Filters, Hit, Place, search
+from kept.recall.search import Filters, Hit, SearchContext, search
 
 _POOL = 80
 _SHARED_WORDS = 2  # telling words that a turn shares with a message at least, where its meaning is not near by itself
@@ -31,13 +31,13 @@ class SaidTurn(NamedTuple):
     session: str
 
 
-def rank_said(
-    place: Place, message: str, scope: str, *, meaning: bool = True, session: str = "", most: int = 2
+def rank_said_turns(
+    place: SearchContext, message: str, scope: str, *, meaning: bool = True, session: str = "", most: int = 2
 ) -> tuple[SaidTurn, ...]:
     """The turns of a project's other sessions that a message may mean, best first. Raises what :func:`search` raises."""
     if not is_telling(message):
         return ()
-    hits = search(place, message, where=(Kind.TURN,), limit=_POOL, filters=Filters(scopes=(scope,)), meaning=meaning)
+    hits = search(place, message, where=(UnitKind.TURN,), limit=_POOL, filters=Filters(scopes=(scope,)), meaning=meaning)
     own = (hit for hit in hits if hit.author == "human" and hit.session != session)
     best = tuple(islice(_without_repeats(own), max(most, 3)))
     scores = [*(hit.score for hit in best[:3]), 0.0, 0.0, 0.0]

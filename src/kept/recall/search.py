@@ -13,23 +13,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
-from kept.core.dates.when import When, when, writes_month_first
-from kept.core.project import folder_of
-from kept.core.text import index_words, label_of
-from kept.core.times import read_optional, to_text, write_optional
-from kept.local.recall_settings import Recall
-from kept.recall.embed import embedder
-from kept.recall.embed.levels import Level, level_of
-from kept.recall.index import Index, Kind, Limits, Unit, opened
-from kept.recall.ranking.event_time import bounded_by_event
-from kept.recall.ranking.question import is_telling, joined, phrases, sought, telling_words
-from kept.recall.ranking.rank import TIME, conversations, fused, in_conversation, with_surroundings
-from kept.recall.relevance import MEANT, standing_out, stem
+from kept.core.dates.when import TimeSpan, is_month_first_locale, parse_time_span
+from kept.core.project import fallback_project_folder
+from kept.core.text import index_words, project_label
+from kept.core.times import format_instant, format_optional_instant, parse_optional_instant
+from kept.local.recall_settings import RecallSettings
+from kept.recall.embed import create_embedder
+from kept.recall.embed.levels import SimilarityScale, find_scale
+from kept.recall.index import Index, SearchLimits, SearchUnit, UnitKind, open_index
+from kept.recall.ranking.event_time import parse_event_bound
+from kept.recall.ranking.question import build_phrases, find_compounds, is_telling, select_search_terms, telling_words
+from kept.recall.ranking.rank import TIME, add_conversation_score, add_surroundings, conversation_scores, fuse_scores
+from kept.recall.relevance import MEANT, outstanding_cosine, stem
 
 if TYPE_CHECKING:
-    from kept.recall.index.vectors import Floats, Near, Vectors
+    from kept.recall.index.vectors import Floats, NearUnit, Vectors
 
-EVERYWHERE = (Kind.MEMORY, Kind.SUMMARY, Kind.TURN)
+EVERYWHERE = (UnitKind.MEMORY, UnitKind.SUMMARY, UnitKind.TURN)
 _POOL = 300  # units that words and meanings each propose; the best of them are ranked
 _MANY = 100_000  # archived events from which on everyday words of a question find nothing where rarer ones do:
 _MATCHED = 40_000  # so many turns are ranked
@@ -41,7 +41,7 @@ _TELLING = 0.3  # a cosine from which on meaning is a reason
 _TOLD = 5  # words told as a reason
 
 
-class Paths(Protocol):
+class SearchPaths(Protocol):
     """Where things lie."""
 
     @property
@@ -55,25 +55,25 @@ class Paths(Protocol):
         ...
 
 
-class Chosen(Protocol):
+class SearchSettings(Protocol):
     """The settings that count here."""
 
     @property
-    def recall(self) -> Recall:
+    def recall(self) -> RecallSettings:
         """How recall looks and weighs."""
         ...
 
 
-class Place(Protocol):
+class SearchContext(Protocol):
     """What a search needs of a workspace."""
 
     @property
-    def paths(self) -> Paths:
+    def paths(self) -> SearchPaths:
         """Where things lie."""
         ...
 
     @property
-    def settings(self) -> Chosen:
+    def settings(self) -> SearchSettings:
         """What the person set."""
         ...
 
@@ -121,7 +121,7 @@ class Hit:
     meanings, None where none was computed. ``reasons`` say in words why it is here. ``project`` is what people call the scope.
     """
 
-    kind: Kind
+    kind: UnitKind
     id: str
     text: str
     score: float
@@ -141,10 +141,10 @@ class Hit:
 
 
 def search(
-    workspace: Place,
+    workspace: SearchContext,
     query: str,
     *,
-    where: Sequence[Kind] = EVERYWHERE,
+    where: Sequence[UnitKind] = EVERYWHERE,
     limit: int = 10,
     filters: Filters = NO_FILTERS,
     meaning: bool = True,
@@ -154,13 +154,13 @@ def search(
     Without ``meaning`` only words count, which costs a fresh process least. Raises StoreError where there is no store, and
     KeptError where a person's own server of embeddings does not answer.
     """
-    with opened(workspace.paths.store) as index:
-        look = _Look(workspace, index, query, filters, meaning=meaning)
-        found = [hit for kind in where for hit in look.hits(kind, limit)]
+    with open_index(workspace.paths.store) as index:
+        look = _IndexSearch(workspace, index, query, filters, meaning=meaning)
+        found = [hit for kind in where for hit in look.find_hits(kind, limit)]
     return tuple(sorted(found, key=lambda each: (-each.score, each.kind, each.id))[:limit])
 
 
-def meanings(workspace: Place, message: str, scopes: Sequence[str]) -> dict[str, float]:
+def find_near_memories(workspace: SearchContext, message: str, scopes: Sequence[str]) -> dict[str, float]:
     """How near the active memories of these scopes are to a message by meaning, by id, the nearest first; those below the floor
     are left out. A memory that just stands out among them is ``MEANT`` near. Without words, for a hook that looks for those itself.
     Raises what :func:`search` raises.
@@ -168,81 +168,81 @@ def meanings(workspace: Place, message: str, scopes: Sequence[str]) -> dict[str,
     asked, recall = _embed_query(workspace, message), workspace.settings.recall
     if asked is None:
         return {}
-    with opened(workspace.paths.store) as index:
-        limits = Limits(now=to_text(workspace.clock()), statuses=("active",), scopes=tuple(scopes))
-        items = sorted(index.among(Kind.MEMORY, limits))
-        beside = asked.of(Kind.MEMORY, items[:: 1 + len(items) // _BESIDE])
-        shift = MEANT - standing_out([each.similarity for each in beside.values()])
-        near = asked.near(Kind.MEMORY, _POOL, items)
-        units = index.units(Kind.MEMORY, near)
-    held = {units[item].id: each for item, each in near.items() if item in units and each.mark == mark_of(units[item].text)}
+    with open_index(workspace.paths.store) as index:
+        limits = SearchLimits(now=format_instant(workspace.clock()), statuses=("active",), scopes=tuple(scopes))
+        items = sorted(index.items_within(UnitKind.MEMORY, limits))
+        beside = asked.of(UnitKind.MEMORY, items[:: 1 + len(items) // _BESIDE])
+        shift = MEANT - outstanding_cosine([each.similarity for each in beside.values()])
+        near = asked.find_nearest(UnitKind.MEMORY, _POOL, items)
+        units = index.load_units(UnitKind.MEMORY, near)
+    held = {units[item].id: each for item, each in near.items() if item in units and each.mark == text_hash(units[item].text)}
     close = {name: min(1.0, each.similarity + shift) for name, each in held.items() if each.similarity + shift >= recall.floor}
     return dict(list(close.items())[: recall.most])
 
 
-class _Look:
+class _IndexSearch:
     """One question put to an index: its words, its meaning, its limits; and what makes a hit of what is found."""
 
-    def __init__(self, workspace: Place, index: Index, query: str, filters: Filters, *, meaning: bool) -> None:
+    def __init__(self, workspace: SearchContext, index: Index, query: str, filters: Filters, *, meaning: bool) -> None:
         self._index = index
-        self._projects = {directory: (scope, name) for directory, scope, name in index.projects()}
+        self._projects = {directory: (scope, name) for directory, scope, name in index.list_projects()}
         self._names = dict(self._projects.values())
         self._words = telling_words(query)
-        self._joined = joined(query)
-        self._phrases = phrases(self._words, self._joined)
-        self._limits, self._open = self._bounded(filters, to_text(workspace.clock()))
-        month_first = writes_month_first(workspace.env)
-        asked = when(query, workspace.clock(), workspace.zone, month_first=month_first) or bounded_by_event(query)
-        self._when = self._resolved(asked)
+        self._joined = find_compounds(query)
+        self._phrases = build_phrases(self._words, self._joined)
+        self._limits, self._open = self._to_limits(filters, format_instant(workspace.clock()))
+        month_first = is_month_first_locale(workspace.env)
+        asked = parse_time_span(query, workspace.clock(), workspace.zone, month_first=month_first) or parse_event_bound(query)
+        self._when = self._resolve_time(asked)
         self._floor = workspace.settings.recall.floor
         self._asked = _embed_query(workspace, query) if meaning else None
 
-    def hits(self, kind: Kind, most: int) -> list[Hit]:
+    def find_hits(self, kind: UnitKind, most: int) -> list[Hit]:
         """The best units of a kind."""
         pool = max(_POOL, most)
-        worded = self.worded(kind, pool)
+        worded = self.find_by_words(kind, pool)
         words = {item: score for item, score, _ in worded}
-        span = self._span()
-        inside = self._index.among(kind, span) if span else frozenset()
+        span = self._time_limits()
+        inside = self._index.items_within(kind, span) if span else frozenset()
         replies = frozenset(item for item, _, reply in worded if reply)
-        near = self.near(kind, pool, also=words)
+        near = self.find_by_meaning(kind, pool, also=words)
         most_words = max(words.values(), default=0.0) or 1.0
-        own = fused(words, {item: each.similarity for item, each in near.items()}, replies)
-        scores = self._in_conversations(self._surrounded(own, replies)) if kind is Kind.TURN else own
+        own = fuse_scores(words, {item: each.similarity for item, each in near.items()}, replies)
+        scores = self._add_conversation_scores(self._add_surroundings(own, replies)) if kind is UnitKind.TURN else own
         if inside:
             timely = {item: score + TIME * (item in inside) for item, score in scores.items()}
-            scores = self._only_time(kind, span, scores) or timely  # where nothing but a time is asked for, nothing else answers
+            scores = self._rank_by_time(kind, span, scores) or timely  # where nothing but a time is asked for, nothing else answers
         best = sorted(scores, key=lambda item: (-scores[item], item))[:most]
-        units = self._index.units(kind, best)
+        units = self._index.load_units(kind, best)
         found = []
         for item in best:
             unit = units.get(item)
             if unit is not None:
-                close = self._true(unit, near.get(item))
+                close = self._current_near(unit, near.get(item))
                 if close or item in words or item not in own or item in inside:
                     beside = item not in own and item not in inside
-                    reasons = self._reasons(unit, close, worded=item in words, around=beside, timely=item in inside)
+                    reasons = self._match_reasons(unit, close, worded=item in words, around=beside, timely=item in inside)
                     hit = self.hit(unit, scores[item], close, reasons)
                     found.append(replace(hit, own=own.get(item, 0.0), words=words.get(item, 0.0) / most_words))
         return found
 
-    def worded(self, kind: Kind, most: int = _POOL) -> tuple[tuple[int, float, bool], ...]:
+    def find_by_words(self, kind: UnitKind, most: int = _POOL) -> tuple[tuple[int, float, bool], ...]:
         """What has any of the words; more so where two of them stand beside each other, are written as one, or one as two."""
-        ranked = _MATCHED if kind is Kind.TURN and self._index.conversations()[1] > _MANY else None
-        counts = self._index.counts(kind, (*self._words, *self._phrases), _MATCHED)
-        words = sought(self._words, self._phrases, counts, ranked)
-        return self._index.by_words(kind, words, self._limits, most)
+        ranked = _MATCHED if kind is UnitKind.TURN and self._index.count_conversations()[1] > _MANY else None
+        counts = self._index.count_matches(kind, (*self._words, *self._phrases), _MATCHED)
+        words = select_search_terms(self._words, self._phrases, counts, ranked)
+        return self._index.search_words(kind, words, self._limits, most)
 
-    def near(self, kind: Kind, most: int, also: Iterable[int] = ()) -> "dict[int, Near]":
+    def find_by_meaning(self, kind: UnitKind, most: int, also: Iterable[int] = ()) -> "dict[int, NearUnit]":
         """What is near the meaning, and the cosines of others that were found already."""
         if self._asked is None:
             return {}
-        among = None if self._open and kind is not Kind.MEMORY else self._index.among(kind, self._limits)
-        near = self._asked.near(kind, most, among)
+        among = None if self._open and kind is not UnitKind.MEMORY else self._index.items_within(kind, self._limits)
+        near = self._asked.find_nearest(kind, most, among)
         found = {item: each for item, each in near.items() if each.similarity >= self._floor}
         return found | self._asked.of(kind, [item for item in also if item not in found])
 
-    def hit(self, unit: Unit, score: float, near: "Near | None", reasons: tuple[str, ...]) -> Hit:
+    def hit(self, unit: SearchUnit, score: float, near: "NearUnit | None", reasons: tuple[str, ...]) -> Hit:
         """A unit as a hit."""
         scope, name = (
             (unit.scope, self._names.get(unit.scope, "")) if unit.scope else self._scope_and_name(unit.directory, unit.path)
@@ -254,10 +254,10 @@ class _Look:
             score=score,
             similarity=near.similarity if near else None,
             reasons=reasons,
-            first_at=read_optional(unit.first_at),
-            last_at=read_optional(unit.last_at),
+            first_at=parse_optional_instant(unit.first_at),
+            last_at=parse_optional_instant(unit.last_at),
             scope=scope,
-            project=name and label_of(name),
+            project=name and project_label(name),
             category=unit.category,
             status=unit.status,
             confidence=unit.confidence,
@@ -265,64 +265,64 @@ class _Look:
             session=unit.session,
         )
 
-    def _surrounded(self, own: Mapping[int, float], replies: frozenset[int]) -> dict[int, float]:
+    def _add_surroundings(self, own: Mapping[int, float], replies: frozenset[int]) -> dict[int, float]:
         best = sorted(own, key=lambda item: (-own[item], item))[:_SURROUNDED]
-        around = self._index.around(best)
+        around = self._index.surrounding_turns(best)
         said = replies | {item for others in around.values() for item, reply in others if reply}
-        raised = with_surroundings(own, {item: [other for other, _ in others] for item, others in around.items()}, said)
+        raised = add_surroundings(own, {item: [other for other, _ in others] for item, others in around.items()}, said)
         if self._open:
             return raised
-        allowed = self._index.among(Kind.TURN, self._limits)
+        allowed = self._index.items_within(UnitKind.TURN, self._limits)
         return {item: score for item, score in raised.items() if item in own or item in allowed}
 
-    def _in_conversations(self, scores: Mapping[int, float]) -> dict[int, float]:
+    def _add_conversation_scores(self, scores: Mapping[int, float]) -> dict[int, float]:
         """Scores of turns with what their conversations as a whole tell of the question."""
-        count, events = self._index.conversations()
-        told = [self._index.told_in(word, _OFTEN) for word in self._words]
-        worth = conversations(told, count, events)
+        count, events = self._index.count_conversations()
+        told = [self._index.count_said_by_thread(word, _OFTEN) for word in self._words]
+        worth = conversation_scores(told, count, events)
         threads = self._index.threads_of(scores) if worth else {}
-        return {item: in_conversation(score, worth.get(threads.get(item, 0), 0.0)) for item, score in scores.items()}
+        return {item: add_conversation_score(score, worth.get(threads.get(item, 0), 0.0)) for item, score in scores.items()}
 
-    def _resolved(self, asked: When | None) -> When | None:
+    def _resolve_time(self, asked: TimeSpan | None) -> TimeSpan | None:
         """The span a question names; where something that happened bounds it, up to or from when that was said last."""
         if asked is None or not asked.event:
             return asked
-        for kind in (Kind.MEMORY, Kind.TURN):
-            rows = [item for item, _, _ in self._index.by_words(kind, asked.event, self._limits, 3)]
-            times = [read_optional(unit.last_at) for unit in self._index.units(kind, rows[:1]).values()]
+        for kind in (UnitKind.MEMORY, UnitKind.TURN):
+            rows = [item for item, _, _ in self._index.search_words(kind, asked.event, self._limits, 3)]
+            times = [parse_optional_instant(unit.last_at) for unit in self._index.load_units(kind, rows[:1]).values()]
             if times and times[0]:
                 return asked._replace(since=times[0]) if asked.side == "since" else asked._replace(until=times[0])
         return None
 
-    def _span(self) -> Limits | None:
+    def _time_limits(self) -> SearchLimits | None:
         """The limits and the time that the question names; None where it names none."""
         if self._when is None:
             return None
-        since = max(filter(None, (self._limits.since, write_optional(self._when.since))), default=None)
-        until = min(filter(None, (self._limits.until, write_optional(self._when.until))), default=None)
+        since = max(filter(None, (self._limits.since, format_optional_instant(self._when.since))), default=None)
+        until = min(filter(None, (self._limits.until, format_optional_instant(self._when.until))), default=None)
         return replace(self._limits, since=since, until=until)
 
-    def _only_time(self, kind: Kind, span: Limits | None, scores: Mapping[int, float]) -> dict[int, float]:
+    def _rank_by_time(self, kind: UnitKind, span: SearchLimits | None, scores: Mapping[int, float]) -> dict[int, float]:
         """Units that are of the time, where the question asks for nothing else: the latest count most."""
         if span is None or self._when is None or is_telling(self._when.rest):
             return {}
-        latest = self._index.latest(kind, span, _POOL)
+        latest = self._index.latest_items(kind, span, _POOL)
         return {item: TIME - place / 1e6 + scores.get(item, 0.0) for place, item in enumerate(latest)}
 
-    def _true(self, unit: Unit, near: "Near | None") -> "Near | None":
+    def _current_near(self, unit: SearchUnit, near: "NearUnit | None") -> "NearUnit | None":
         """The cosine, where it is that of the text as it is now."""
-        return near if near is not None and near.mark == mark_of(unit.text) else None
+        return near if near is not None and near.mark == text_hash(unit.text) else None
 
-    def _shared(self, unit: Unit) -> list[str]:
+    def _shared_words(self, unit: SearchUnit) -> list[str]:
         words = index_words(unit.text).split()
         there = frozenset(map(stem, (*words, *map("".join, pairwise(words)))))
         as_one = {word for first, second, whole in self._joined if stem(whole) in there for word in (first, second)}
         return [word for word in self._words if word in as_one or stem(word) in there]
 
-    def _reasons(
-        self, unit: Unit, near: "Near | None", *, worded: bool, around: bool = False, timely: bool = False
+    def _match_reasons(
+        self, unit: SearchUnit, near: "NearUnit | None", *, worded: bool, around: bool = False, timely: bool = False
     ) -> tuple[str, ...]:
-        shared = self._shared(unit) if worded else []
+        shared = self._shared_words(unit) if worded else []
         return tuple(
             filter(
                 None,
@@ -335,59 +335,61 @@ class _Look:
             )
         ) or ("its words",)
 
-    def _bounded(self, filters: Filters, now: str) -> tuple[Limits, bool]:
+    def _to_limits(self, filters: Filters, now: str) -> tuple[SearchLimits, bool]:
         """The limits that filters mean, and whether every turn is within them."""
         scopes = set(filters.scopes) or None
         if filters.project:
             part = filters.project.casefold()
-            named = {scope for scope, name in self._names.items() if part in name.casefold() or part in label_of(name).casefold()}
+            named = {
+                scope for scope, name in self._names.items() if part in name.casefold() or part in project_label(name).casefold()
+            }
             scopes = named if scopes is None else named & scopes
         threads = None
         if scopes is not None:
-            rows = self._index.threads()
+            rows = self._index.list_threads()
             threads = tuple(number for number, directory, path in rows if self._scope_and_name(directory, path)[0] in scopes)
-        limits = Limits(
+        limits = SearchLimits(
             now=now,
             statuses=filters.statuses,
             scopes=None if scopes is None else tuple(sorted(scopes)),
             threads=threads,
             category=filters.category,
-            since=to_text(filters.since) if filters.since else None,
-            until=to_text(filters.until) if filters.until else None,
+            since=format_instant(filters.since) if filters.since else None,
+            until=format_instant(filters.until) if filters.until else None,
         )
         return limits, threads is None and filters.since is None and filters.until is None
 
     def _scope_and_name(self, directory: str, path: str) -> tuple[str, str]:
         """The scope of what was said in a directory (else in the transcript at ``path``), and its project's name."""
-        return self._projects.get(directory or (folder_of(path) if path else ""), ("", ""))
+        return self._projects.get(directory or (fallback_project_folder(path) if path else ""), ("", ""))
 
 
-class _Meaning(NamedTuple):
+class _MeaningQuery(NamedTuple):
     """The vectors there are, a question as one, and what a cosine with it says."""
 
     vectors: "Vectors"
     question: "Floats"
-    level: Level
+    level: SimilarityScale
 
-    def near(self, kind: Kind, most: int, among: Iterable[int] | None = None) -> "dict[int, Near]":
+    def find_nearest(self, kind: UnitKind, most: int, among: Iterable[int] | None = None) -> "dict[int, NearUnit]":
         """As :meth:`Vectors.near`, on the common scale."""
-        return self._levelled(self.vectors.near(kind, self.question, most, among))
+        return self._to_common_scale(self.vectors.find_nearest(kind, self.question, most, among))
 
-    def of(self, kind: Kind, items: Iterable[int]) -> "dict[int, Near]":
+    def of(self, kind: UnitKind, items: Iterable[int]) -> "dict[int, NearUnit]":
         """As :meth:`Vectors.of`, on the common scale."""
-        return self._levelled(self.vectors.of(kind, items, self.question))
+        return self._to_common_scale(self.vectors.of(kind, items, self.question))
 
-    def _levelled(self, near: "Mapping[int, Near]") -> "dict[int, Near]":
+    def _to_common_scale(self, near: "Mapping[int, NearUnit]") -> "dict[int, NearUnit]":
         return {item: replace(each, similarity=self.level.of(each.similarity)) for item, each in near.items()}
 
 
-def _embed_query(workspace: Place, query: str) -> _Meaning | None:
+def _embed_query(workspace: SearchContext, query: str) -> _MeaningQuery | None:
     """A question to be compared by meaning; none where nothing could be, be it that the model does not know its language."""
     if not workspace.paths.vectors.exists() or not query.strip():
         return None
     recall = workspace.settings.recall
-    model = embedder(recall.embeddings, recall.embeddings_model, workspace.env, local=recall.model)
-    level = level_of(model.name, query[-_LONGEST:]) if model is not None else None
+    model = create_embedder(recall.embeddings, recall.embeddings_model, workspace.env, local=recall.model)
+    level = find_scale(model.name, query[-_LONGEST:]) if model is not None else None
     if model is None or level is None:
         return None
     from kept.recall.index.vectors import Vectors  # noqa: PLC0415 - numpy is heavy, and only wanted where there are vectors
@@ -396,9 +398,9 @@ def _embed_query(workspace: Place, query: str) -> _Meaning | None:
     if not vectors.dimensions:
         return None
     (question,) = model.embed([query[-_LONGEST:]], question=True)
-    return _Meaning(vectors, question, level)
+    return _MeaningQuery(vectors, question, level)
 
 
-def mark_of(text: str) -> int:
+def text_hash(text: str) -> int:
     """A 64-bit hash of a text: a vector counts only for the text it was made of."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")

@@ -7,31 +7,31 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kept.core.text import query_words
-from kept.recall.index import Index, Kind, opened
+from kept.recall.index import Index, UnitKind, open_index
 from kept.recall.ranking.question import telling_words
-from kept.recall.search import Place
+from kept.recall.search import SearchContext
 
 _SHORTEST = 4  # letters of a word that may be mistyped: shorter ones are each near to many
 _LONGEST = 24  # of one that is looked at: a longer one is a token or a path, and each letter of it makes fifty others
 _PREFIX = 3  # letters from which on the last word may be one that is still being typed
 _MOST_WORDS = 8  # words of a question that are looked at
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_LOOKED_IN = (Kind.MEMORY, Kind.TURN)
+_LOOKED_IN = (UnitKind.MEMORY, UnitKind.TURN)
 
 
-def corrected(workspace: Place, query: str) -> str:
+def correct_spelling(workspace: SearchContext, query: str) -> str:
     """The query with each word that is found nowhere replaced by the commonest word one mistake away (a letter more, less, other,
     or two swapped), the last one also by a word that begins so. The query itself where there is nothing to correct. Raises
     StoreError.
     """
     words = [each for each in telling_words(query)[:_MOST_WORDS] if not each.isdecimal()]
-    with opened(workspace.paths.store) as index:
-        known = _counts(index, words)
+    with open_index(workspace.paths.store) as index:
+        known = _count_words(index, words)
         last = (query_words(query) or ("",))[-1]
         changed = {
             word: meant
             for word in words
-            if not known[word] and (meant := (_completed(index, word) if word == last else "") or _nearest(index, word))
+            if not known[word] and (meant := (_complete_prefix(index, word) if word == last else "") or _nearest_word(index, word))
         }
     if not changed:
         return query
@@ -51,20 +51,20 @@ def excerpt(text: str, words: Sequence[str], most: int) -> str:
     return f"{'…' if start else ''}{whole[start:end].rstrip()}{'…' if end < len(whole) else ''}"
 
 
-def _counts(index: Index, words: Sequence[str]) -> dict[str, int]:
-    found = [index.counts(kind, words, 1) for kind in _LOOKED_IN]
+def _count_words(index: Index, words: Sequence[str]) -> dict[str, int]:
+    found = [index.count_matches(kind, words, 1) for kind in _LOOKED_IN]
     return {word: sum(each.get(word, 0) for each in found) for word in words}
 
 
-def _completed(index: Index, word: str) -> str:
-    return index.completed(word) if len(word) >= _PREFIX else ""
+def _complete_prefix(index: Index, word: str) -> str:
+    return index.complete_word(word) if len(word) >= _PREFIX else ""
 
 
-def _nearest(index: Index, word: str) -> str:
+def _nearest_word(index: Index, word: str) -> str:
     if not _SHORTEST <= len(word) <= _LONGEST or any(map(str.isdecimal, word)):
         return ""
     near = list(dict.fromkeys(_one_mistake_away(word)))
-    counts = {each: count for kind in _LOOKED_IN for each, count in index.counts(kind, near, 1_000).items() if count}
+    counts = {each: count for kind in _LOOKED_IN for each, count in index.count_matches(kind, near, 1_000).items() if count}
     return max(counts, key=lambda each: counts[each], default="")
 
 

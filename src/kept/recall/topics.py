@@ -44,26 +44,26 @@ class Intent(NamedTuple):
 NO_INTENT = Intent()
 
 
-class _Words(NamedTuple):
+class _TextWords(NamedTuple):
     """A text as a set of words, and as a string in which those of scripts without spaces are looked for."""
 
     spaced: frozenset[str]
     text: str
 
-    def have(self, phrase: str) -> bool:
+    def has_phrase(self, phrase: str) -> bool:
         """Whether all words of a phrase are there."""
         if not phrase.isascii() and is_cjk(phrase[0]):
             return phrase in self.text
         return all(word in self.spaced for word in phrase.split("+"))
 
 
-def intent_of(message: str) -> Intent:
+def detect_intent(message: str) -> Intent:
     """The topics a message asks for; none where it is long."""
     if len(message) > LONGEST:
         return NO_INTENT
-    words, (topics, recent, filler, spaceless) = _words_of(message), _lexicon()
-    named = tuple(topic for topic in topics if any(map(words.have, topic.ask)))
-    lately = any(map(words.have, recent))
+    words, (topics, recent, filler, spaceless) = _split_text(message), _load_topics()
+    named = tuple(topic for topic in topics if any(map(words.has_phrase, topic.ask)))
+    lately = any(map(words.has_phrase, recent))
     if not (named or lately):
         return NO_INTENT
     used = {word for phrase in (*recent, *(each for topic in named for each in topic.ask)) for word in phrase.split("+")}
@@ -78,29 +78,29 @@ def intent_of(message: str) -> Intent:
     return Intent(named, lately and rest <= _REST, rest)
 
 
-def belongs(text: str, topics: Iterable[Topic]) -> int:
+def count_topic_words(text: str, topics: Iterable[Topic]) -> int:
     """How much a memory's text belongs to one of the topics: 0, or how many of the words of that topic it has."""
-    words = _words_of(text)
+    words = _split_text(text)
     best = 0
     for topic in topics:
-        strong = sum(map(words.have, topic.about))
+        strong = sum(map(words.has_phrase, topic.about))
         if strong:
-            best = max(best, strong + sum(map(words.have, topic.more)))
+            best = max(best, strong + sum(map(words.has_phrase, topic.more)))
     return best
 
 
-def phrases_of(topics: Iterable[Topic]) -> tuple[str, ...]:
+def topic_phrases(topics: Iterable[Topic]) -> tuple[str, ...]:
     """The phrases under which memories of the topics are found, as the index has them."""
     return tuple(dict.fromkeys(index_words(each.replace("+", " ")) for topic in topics for each in topic.about))
 
 
-def _words_of(text: str) -> _Words:
+def _split_text(text: str) -> _TextWords:
     folded = text.casefold()
-    return _Words(frozenset([*index_words(text).split(), *folded.split()]), folded)
+    return _TextWords(frozenset([*index_words(text).split(), *folded.split()]), folded)
 
 
 @cache
-def _lexicon() -> tuple[tuple[Topic, ...], tuple[str, ...], frozenset[str], tuple[str, ...]]:
+def _load_topics() -> tuple[tuple[Topic, ...], tuple[str, ...], frozenset[str], tuple[str, ...]]:
     with open(_FILE, encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes longer to import than a search takes
         body = json.load(file)
     topics = tuple(

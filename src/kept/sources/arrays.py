@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kept.sources.records import LINE_LIMIT, STRIDE, Line
+from kept.sources.records import LINE_LIMIT, STRIDE, SourceLine
 
 # A string that ends in the same chunk is passed over at once; possessive, so nothing here goes back and forth.
 _OUTSIDE = re.compile(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{}]')
@@ -24,13 +24,13 @@ class Readable(Protocol):
         ...
 
 
-def read_elements(file: Readable) -> Iterator[Line]:
+def read_elements(file: Readable) -> Iterator[SourceLine]:
     """The elements of an array from the file's position on, or the one object that stands there instead of an array.
 
     Numbered from 1; the byte ranges count from where reading began. ``data`` is None for an element above the line limit, and
     ``ended`` is False for a last one that is cut off. What stands between elements and is none is given as an element too.
     """
-    piece = _Piece()
+    piece = _ElementBuffer()
     depth = base = 0  # base: the depth at which elements stand, 1 within an array
     in_string = skip = False
     offset = 0
@@ -66,7 +66,7 @@ def read_elements(file: Readable) -> Iterator[Line]:
 
 
 @dataclass(kw_only=True, slots=True)
-class _Piece:
+class _ElementBuffer:
     """The bytes being gathered: of an element, or of what stands between two. Given up beyond the line limit."""
 
     number: int = 0
@@ -78,12 +78,12 @@ class _Piece:
         self.length += len(data)
         self.kept = [*self.kept, data] if self.length <= LINE_LIMIT else []
 
-    def finish(self, data: bytes, *, ended: bool = True) -> Iterator[Line]:
+    def finish(self, data: bytes, *, ended: bool = True) -> Iterator[SourceLine]:
         self.append(data)
         whole = b"".join(self.kept).strip(_BETWEEN)
         fits = self.length <= LINE_LIMIT
         if whole or not fits:
             self.number += 1
             end = self.start + self.length
-            yield Line(number=self.number, start=self.start, end=end, data=whole if fits else None, ended=ended)
+            yield SourceLine(number=self.number, start=self.start, end=end, data=whole if fits else None, ended=ended)
         self.start, self.length, self.kept = self.start + self.length, 0, []

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from kept.core.errors import SourceError
-from kept.core.event import Account, Cursor, Slice
-from kept.sources.json_lines import Reader, prefix_mark, read_slices
+from kept.core.event import Cursor, RecordAccount, Slice
+from kept.sources.json_lines import RecordReader, hash_prefix, read_slices
 from kept.sources.records import STRIDE, open_regular
 
 MAGIC = b"\x28\xb5\x2f\xfd"
@@ -26,7 +26,7 @@ _DONE = "@"
 S = TypeVar("S")
 
 
-def fold_compressed(path: Path, cursor: Cursor, reader: Reader[S]) -> Iterator[Slice]:
+def read_compressed(path: Path, cursor: Cursor, reader: RecordReader[S]) -> Iterator[Slice]:
     """Like :func:`kept.sources.json_lines.read_slices`, over what a zstd file holds.
 
     The last cursor also marks the compressed file, so an unchanged one is not unpacked again. Pointers are places in the text
@@ -37,28 +37,28 @@ def fold_compressed(path: Path, cursor: Cursor, reader: Reader[S]) -> Iterator[S
     """
     try:
         with open_regular(path) as packed:
-            mark = _DONE + prefix_mark(packed, os.fstat(packed.fileno()).st_size)
+            mark = _DONE + hash_prefix(packed, os.fstat(packed.fileno()).st_size)
             if cursor.prefix.endswith(mark):
                 return
             with tempfile.TemporaryFile() as plain:
                 _unpack(path, packed, plain)
                 inner = replace(cursor, prefix=cursor.prefix.partition(_DONE)[0])
-                yield from _marked(_fold_unpacked(path, plain, inner, reader), mark)
+                yield from _mark_last_slice(_read_unpacked(path, plain, inner, reader), mark)
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or type(error).__name__}", where=str(path)) from error
 
 
-def _fold_unpacked(path: Path, plain: BinaryIO, cursor: Cursor, reader: Reader[S]) -> Iterator[Slice]:
+def _read_unpacked(path: Path, plain: BinaryIO, cursor: Cursor, reader: RecordReader[S]) -> Iterator[Slice]:
     # The temporary file has no name of its own; its descriptor has one.
     for piece in read_slices(Path(f"/dev/fd/{plain.fileno()}"), cursor, reader):
-        yield replace(piece, account=_at_path(piece.account, str(path)))
+        yield replace(piece, account=_with_path(piece.account, str(path)))
 
 
-def _at_path(account: Account, path: str) -> Account:
+def _with_path(account: RecordAccount, path: str) -> RecordAccount:
     return replace(account, problems=tuple(replace(problem, path=path) for problem in account.problems))
 
 
-def _marked(slices: Iterator[Slice], mark: str) -> Iterator[Slice]:
+def _mark_last_slice(slices: Iterator[Slice], mark: str) -> Iterator[Slice]:
     held: Slice | None = None
     for piece in slices:
         if held is not None:
@@ -69,7 +69,7 @@ def _marked(slices: Iterator[Slice], mark: str) -> Iterator[Slice]:
 
 
 def _unpack(path: Path, packed: BinaryIO, plain: BinaryIO) -> None:
-    zstandard = _library(path)
+    zstandard = _import_zstandard(path)
     most = min(max(_FREE_BYTES, _RATIO * os.fstat(packed.fileno()).st_size), _MOST_BYTES)
     try:
         with zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES).stream_reader(packed, read_across_frames=True) as stream:
@@ -83,7 +83,7 @@ def _unpack(path: Path, packed: BinaryIO, plain: BinaryIO) -> None:
     plain.flush()
 
 
-def _library(path: Path) -> Any:
+def _import_zstandard(path: Path) -> Any:
     try:
         return importlib.import_module("zstandard")
     except ImportError as error:

@@ -12,7 +12,7 @@ from sqlite3 import Connection
 
 from kept.core.event import Cursor, Slice
 from kept.sources.databases import database_mark, open_copy
-from kept.sources.documents import Document, outcomes_of, settle
+from kept.sources.documents import SourceDocument, make_slice, to_outcomes
 from kept.sources.json_lines import Outcome
 from kept.sources.records import SLICE_BYTES, SLICE_EVENTS, Reject
 
@@ -25,7 +25,7 @@ class Conversation:
     """
 
     changed: int
-    read: Callable[[], tuple[Document, list[Reject]]]
+    read: Callable[[], tuple[SourceDocument, list[Reject]]]
 
 
 def read_conversations(path: Path, cursor: Cursor, find: Callable[[Connection], Iterable[Conversation]]) -> Iterator[Slice]:
@@ -46,12 +46,12 @@ def read_conversations(path: Path, cursor: Cursor, find: Callable[[Connection], 
                 noted["unchanged-conversation"] = noted.get("unchanged-conversation", 0) + 1
                 continue
             document, rejects = conversation.read()
-            outcomes += [*outcomes_of(document, str(path)), *rejects]
+            outcomes += [*to_outcomes(document, str(path)), *rejects]
             gathered += sum(len(said.text) for entry in document.entries for said in entry.said)
             if (gathered >= SLICE_BYTES or len(outcomes) >= SLICE_EVENTS) and conversation.changed > latest:
                 latest = conversation.changed
-                yield settle(path, outcomes, Cursor(carry=json.dumps({"since": latest})), noted=noted)
+                yield make_slice(path, outcomes, Cursor(carry=json.dumps({"since": latest})), noted=noted)
                 outcomes, gathered, noted = [], 0, {}
             latest = max(latest, conversation.changed)
     reached = Cursor(inode=path.stat().st_ino, offset=size, prefix=mark, carry=json.dumps({"since": latest}))
-    yield settle(path, outcomes, reached, noted=noted)
+    yield make_slice(path, outcomes, reached, noted=noted)

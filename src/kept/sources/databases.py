@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from kept.core.errors import SourceError
-from kept.sources.documents import unreadable
+from kept.sources.documents import unreadable_error
 from kept.sources.records import LINE_LIMIT, STRIDE, open_regular
 
 MAGIC = b"SQLite format 3\0"
@@ -40,7 +40,7 @@ def database_mark(path: Path) -> tuple[int, str]:
                     while chunk := file.read(STRIDE):
                         digest.update(chunk)
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
     return info.st_size, digest.hexdigest()
 
 
@@ -52,7 +52,7 @@ def open_copy(path: Path) -> Iterator[sqlite3.Connection]:
     """
     with tempfile.TemporaryDirectory(prefix="kept-") as folder:
         copy = Path(folder) / "copy.db"
-        _copy(path, copy)
+        _copy_database(path, copy)
         try:
             with closing(sqlite3.connect(copy)) as connection:
                 connection.execute("PRAGMA trusted_schema = OFF")
@@ -74,19 +74,19 @@ def table_names(path: Path) -> frozenset[str]:
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
-            names = tables_of(connection)
+            names = ordinary_tables(connection)
     except (sqlite3.Error, ValueError):  # a name in the schema may be no text
         names = frozenset()
     if names or not path.with_name(path.name + _BESIDE[0]).exists():
         return names
     try:
         with open_copy(path) as connection:
-            return tables_of(connection)
+            return ordinary_tables(connection)
     except (SourceError, ValueError):
         return frozenset()
 
 
-def tables_of(connection: sqlite3.Connection) -> frozenset[str]:
+def ordinary_tables(connection: sqlite3.Connection) -> frozenset[str]:
     """The names of the ordinary tables: a view or a virtual table would run what its maker wrote."""
     found = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
     return frozenset(str(name) for name, sql in found if "VIRTUAL" not in str(sql)[:40].upper() and " AS (" not in str(sql).upper())
@@ -99,7 +99,7 @@ def add_index(connection: sqlite3.Connection, table: str, column: str) -> None:
     connection.execute("PRAGMA query_only = ON")
 
 
-def _copy(path: Path, copy: Path) -> None:
+def _copy_database(path: Path, copy: Path) -> None:
     """Copy a database and the files beside it, all of the same moment."""
     try:
         for _ in range(_TRIES):
@@ -115,5 +115,5 @@ def _copy(path: Path, copy: Path) -> None:
             if database_mark(path) == before:
                 return
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
     raise SourceError("is being written to", where=str(path), hint="read it again later, or when its program is closed")

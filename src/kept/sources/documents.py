@@ -15,15 +15,27 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept.core.digest import mark_of
+from kept.core.digest import hash_bytes
 from kept.core.errors import SourceError
-from kept.core.event import PROBLEMS_KEPT, Account, Author, Cursor, Event, Kind, Pointer, Precision, Problem, Slice, Tool
+from kept.core.event import (
+    PROBLEMS_KEPT,
+    Author,
+    Cursor,
+    Event,
+    EventKind,
+    Pointer,
+    Precision,
+    RecordAccount,
+    RecordProblem,
+    Slice,
+    ToolUse,
+)
 from kept.core.text import one_line
-from kept.core.times import to_text
+from kept.core.times import format_instant
 from kept.sources.json_lines import Outcome
 from kept.sources.message_parts import split_text
-from kept.sources.pieces import bounded_name, hash_of
-from kept.sources.pieces import cut as cut_text
+from kept.sources.pieces import hash_texts, truncate_name
+from kept.sources.pieces import shorten_text as cut_text
 from kept.sources.records import SLICE_EVENTS, Reject, open_regular, wide_encoding
 
 # A document is held several times over while it is read (bytes, lines, sections); these two keep that under 200 MB.
@@ -50,7 +62,7 @@ class Snapshot(NamedTuple):
     mark: str
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """Where a record stands: 1-based line, byte range [start, end)."""
 
     line: int
@@ -59,10 +71,10 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
+class EventDraft:
     """One event in the making. ``stamp`` is its time as written, ``native`` and ``parent`` are record ids of the format."""
 
-    kind: Kind
+    kind: EventKind
     author: Author
     reason: str
     text: str
@@ -72,34 +84,36 @@ class Said:
     native: str = ""
     parent: str = ""
     turn: str = ""
-    tool: Tool | None = None
+    tool: ToolUse | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class DocumentEntry:
     """A record of a document: what was said in it, or why there is nothing.
 
     ``session`` is the record's own where a file holds several.
     """
 
-    place: Place
-    said: tuple[Said, ...] = ()
+    place: RecordPlace
+    said: tuple[EventDraft, ...] = ()
     dropped: str = ""
     noted: Mapping[str, int] = field(default_factory=dict)
     session: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Document:
+class SourceDocument:
     """A conversation or note: its identity and its records in order. ``session`` is the same in every copy of it."""
 
     session: str
-    entries: tuple[Entry, ...]
+    entries: tuple[DocumentEntry, ...]
     project: str = ""
     branch: str = ""
 
 
-def read_document(path: Path, cursor: Cursor, parse: Callable[[list[Row]], Document], *, setting: str = "") -> Iterator[Slice]:
+def read_document(
+    path: Path, cursor: Cursor, parse: Callable[[list[Row]], SourceDocument], *, setting: str = ""
+) -> Iterator[Slice]:
     """Read a text document, if it is not the one that the cursor knows already, in slices of whole records.
 
     ``setting`` is what else decides how it is read: where that changes, the document is another one.
@@ -114,15 +128,15 @@ def read_document(path: Path, cursor: Cursor, parse: Callable[[list[Row]], Docum
                 raise SourceError(f"is larger than {DOCUMENT_LIMIT // 2**20} MB", where=str(path), hint="split it")
             data = file.read(DOCUMENT_LIMIT)
     except OSError as error:
-        raise unreadable(path, error) from error
-    mark = mark_of(data, setting)
+        raise unreadable_error(path, error) from error
+    mark = hash_bytes(data, setting)
     if (cursor.offset, cursor.prefix) == (len(data), mark):
         return
-    document = parse(rows_of(data, path))
-    yield from slices_of(path, cursor, Snapshot(info.st_ino, len(data), mark), outcomes_of(document, str(path)))
+    document = parse(split_rows(data, path))
+    yield from split_slices(path, cursor, Snapshot(info.st_ino, len(data), mark), to_outcomes(document, str(path)))
 
 
-def slices_of(path: Path, cursor: Cursor, snapshot: Snapshot, outcomes: Iterator[Outcome]) -> Iterator[Slice]:
+def split_slices(path: Path, cursor: Cursor, snapshot: Snapshot, outcomes: Iterator[Outcome]) -> Iterator[Slice]:
     """Slices of the outcomes of a document in this state, without those that the cursor has of the same state."""
     done = cursor.line if (cursor.offset, cursor.prefix) == (0, snapshot.mark) else 0
     noted = {REWRITTEN: 1} if cursor.prefix and not done else {}
@@ -132,7 +146,7 @@ def slices_of(path: Path, cursor: Cursor, snapshot: Snapshot, outcomes: Iterator
         after = next(parts, None)
         done += len(part)
         reached = Cursor(inode=snapshot.inode, offset=snapshot.size if after is None else 0, prefix=snapshot.mark, line=done)
-        yield settle(path, part, reached, noted=noted)
+        yield make_slice(path, part, reached, noted=noted)
         part, noted = after, {}
 
 
@@ -150,12 +164,12 @@ def _split_outcomes(outcomes: Iterable[Outcome]) -> Iterator[list[Outcome]]:
         yield part
 
 
-def unreadable(path: Path, error: OSError) -> SourceError:
+def unreadable_error(path: Path, error: OSError) -> SourceError:
     """The error of a file that the system will not read."""
     return SourceError(f"cannot be read: {error.strerror or type(error).__name__}", where=str(path))
 
 
-def rows_of(data: bytes, path: Path) -> list[Row]:
+def split_rows(data: bytes, path: Path) -> list[Row]:
     """The lines of a UTF-8 text, whatever they end in; a byte order mark is skipped. Raises SourceError for anything else."""
     if name := wide_encoding(data[:4]):
         raise SourceError(f"is {name}, not UTF-8", where=str(path), hint="convert it to UTF-8; nothing of it was read")
@@ -185,15 +199,15 @@ def rows_of(data: bytes, path: Path) -> list[Row]:
 def sniff_rows(head: bytes, path: Path) -> list[Row]:
     """The lines of a file's first bytes, for recognising its format: in another encoding too, which reading it then refuses."""
     try:
-        return rows_of(head, path)
+        return split_rows(head, path)
     except SourceError:
         narrow = head.replace(b"\0", b"").lstrip(b"\xff\xfe")
-        return rows_of(narrow.decode("latin-1").encode(), path)
+        return split_rows(narrow.decode("latin-1").encode(), path)
 
 
-def place_of(rows: Sequence[Row], first: int, after: int) -> Place:
+def rows_place(rows: Sequence[Row], first: int, after: int) -> RecordPlace:
     """The place of the rows [first, after)."""
-    return Place(first + 1, rows[first].start, rows[max(first, after - 1)].end)
+    return RecordPlace(first + 1, rows[first].start, rows[max(first, after - 1)].end)
 
 
 # What editors put around a prompt, and the element in which they put the prompt itself, the last of its kind.
@@ -207,9 +221,9 @@ _SURROUNDINGS = frozenset(
 )
 
 
-def split_prompt(text: str, reason: str, template: Said) -> tuple[list[Said], Mapping[str, int]]:
+def split_prompt(text: str, reason: str, template: EventDraft) -> tuple[list[EventDraft], Mapping[str, int]]:
     """What stands in the person's name: their own words, and apart from them what a program put around them."""
-    template = replace(template, kind=Kind.PROMPT)
+    template = replace(template, kind=EventKind.PROMPT)
     typed, around = _unwrap(text.strip())
     split = split_text(typed)
     said = [
@@ -244,7 +258,7 @@ def _unwrap(text: str) -> tuple[str, str]:
     return text[position:], text[:position].strip()
 
 
-def cut(text: str) -> str:
+def shorten_output(text: str) -> str:
     """A tool's output, its middle left out where it is long."""
     return cut_text(text, {})
 
@@ -259,7 +273,7 @@ class Repetitions:
         self._counts = Counter[str]()
         self._base = 0
 
-    def number_of(self, key: str) -> int:
+    def next_number(self, key: str) -> int:
         """A number that no earlier occurrence of the key got; 0 for the first one."""
         if len(self._counts) >= ROWS_LIMIT:
             self._base += self._counts.total()
@@ -269,37 +283,37 @@ class Repetitions:
         return found
 
 
-def outcomes_of(document: Document, path: str, repeated: Repetitions | None = None) -> Iterator[Outcome]:
+def to_outcomes(document: SourceDocument, path: str, repeated: Repetitions | None = None) -> Iterator[Outcome]:
     """The events of a document's records, with their keys; ``repeated`` holds the keys of what was read of the same file before."""
     repeated = repeated or Repetitions()
     for entry in document.entries:
-        session = bounded_name(entry.session or document.session)
+        session = truncate_name(entry.session or document.session)
         counted = Counter[str]()
         pointer = Pointer(path=path, line=entry.place.line, start=entry.place.start, end=entry.place.end)
         events = []
         for said in entry.said:
             if said.native:
-                native = bounded_name(said.native)
-                key = native if len(native) >= _GLOBAL_ID else hash_of(session, native)
+                native = truncate_name(said.native)
+                key = native if len(native) >= _GLOBAL_ID else hash_texts(session, native)
                 count, counted[key] = counted[key], counted[key] + 1
             else:
                 call = said.tool.call if said.tool else ""
-                key = hash_of(session, said.kind, said.stamp, call, one_line(said.text))
-                count = repeated.number_of(key)
-            events.append(_event(said, document, session, key + (f"#{count}" if count else ""), pointer))
+                key = hash_texts(session, said.kind, said.stamp, call, one_line(said.text))
+                count = repeated.next_number(key)
+            events.append(_to_event(said, document, session, key + (f"#{count}" if count else ""), pointer))
         yield Outcome(events=tuple(events), dropped=entry.dropped, noted=entry.noted)
 
 
-def _event(said: Said, document: Document, session: str, key: str, pointer: Pointer) -> Event:
+def _to_event(said: EventDraft, document: SourceDocument, session: str, key: str, pointer: Pointer) -> Event:
     own = said.at is not None and said.precision is Precision.MESSAGE
     call = said.tool.call if said.tool else ""
     return Event(
         key=key,
-        twin=hash_of(said.kind, to_text(said.at), call, one_line(said.text)) if own and said.at else "",
+        twin=hash_texts(said.kind, format_instant(said.at), call, one_line(said.text)) if own and said.at else "",
         session=session,
-        record=bounded_name(said.native),
-        parent=bounded_name(said.parent),
-        turn=bounded_name(said.turn),
+        record=truncate_name(said.native),
+        parent=truncate_name(said.parent),
+        turn=truncate_name(said.turn),
         kind=said.kind,
         author=said.author,
         label_reason=said.reason,
@@ -313,14 +327,14 @@ def _event(said: Said, document: Document, session: str, key: str, pointer: Poin
     )
 
 
-def settle(
+def make_slice(
     path: Path, outcomes: Iterable[Outcome | Reject], cursor: Cursor, *, noted: Mapping[str, int], pending: int = 0
 ) -> Slice:
     """A slice of these outcomes with its account."""
     events: list[Event] = []
     records = kept = malformed = 0
     dropped, counted = Counter[str](), Counter[str](noted)
-    problems: list[Problem] = []
+    problems: list[RecordProblem] = []
     for outcome in outcomes:
         records += 1
         match outcome:
@@ -328,7 +342,7 @@ def settle(
                 malformed += 1
                 dropped[outcome.fault.value] += 1
                 if len(problems) < PROBLEMS_KEPT:
-                    place = Problem(
+                    place = RecordProblem(
                         path=str(path), line=outcome.line, reason=outcome.fault.value, start=outcome.start, end=outcome.end
                     )
                     problems.append(place)
@@ -339,7 +353,7 @@ def settle(
                 kept += 1
                 events.extend(outcome.events)
         counted.update(outcome.noted)
-    account = Account(
+    account = RecordAccount(
         records=records,
         kept=kept,
         events=len(events),
@@ -352,12 +366,12 @@ def settle(
     return Slice(events=tuple(events), account=account, cursor=cursor)
 
 
-def mapping_of(value: Any) -> Mapping[str, Any]:
+def to_mapping(value: Any) -> Mapping[str, Any]:
     """The value where it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
-def word_of(value: Any) -> str:
+def safe_word(value: Any) -> str:
     """A word out of a file that may stand in a reason: short, and of letters alone, as no secret is."""
     if not isinstance(value, str) or not value:
         return "none"

@@ -14,10 +14,10 @@ from zoneinfo import ZoneInfo
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Slice
-from kept.sources.documents import Document, Entry, Place, Row, read_document
-from kept.sources.formats.journal import Journal, parse
+from kept.sources.documents import DocumentEntry, RecordPlace, Row, SourceDocument, read_document
+from kept.sources.formats.journal import Journal, parse_journal
 from kept.sources.formats.vault import UTC
-from kept.sources.pieces import hash_of
+from kept.sources.pieces import hash_texts
 from kept.sources.records import open_regular
 
 ENTRY = "entry"
@@ -27,7 +27,7 @@ _OUTSIDE, _OUTSIDE_END = "<!-- outside:begin -->", "<!-- outside:end -->"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entries:
+class KeptEntries:
     """The reader of kept's own entries. ``zone`` is where their days are."""
 
     zone: ZoneInfo = UTC
@@ -40,14 +40,18 @@ class Entries:
 
     def claims(self, path: Path, head: bytes) -> bool:
         """Whether a file's front matter says that kept wrote it."""
-        return path.suffix.lower() == ".md" and head.startswith(b"---") and _MARK in _front(head.decode("utf-8", "replace"))
+        return (
+            path.suffix.lower() == ".md"
+            and head.startswith(b"---")
+            and _MARK in _front_matter_lines(head.decode("utf-8", "replace"))
+        )
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The sections of an entry that is new or has changed. Raises SourceError."""
         return read_document(path, cursor, partial(_parse_entry, path=path, reader=self))
 
 
-def entries(folder: Path) -> Iterator[Path]:
+def find_entries(folder: Path) -> Iterator[Path]:
     """The entries in a folder that kept wrote and reads again, by name. Opens no more of each than its front matter."""
     for path in sorted(folder.glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md")):
         try:
@@ -55,26 +59,26 @@ def entries(folder: Path) -> Iterator[Path]:
                 head = file.read(_HEAD)
         except (OSError, SourceError):
             continue
-        if Entries().claims(path, head) and "extract: yes" in _front(head.decode("utf-8", "replace")):
+        if KeptEntries().claims(path, head) and "extract: yes" in _front_matter_lines(head.decode("utf-8", "replace")):
             yield path
 
 
-def _front(text: str) -> tuple[str, ...]:
+def _front_matter_lines(text: str) -> tuple[str, ...]:
     lines = text.splitlines()
     end = next((number for number, (_, line) in enumerate(pairwise(lines), 1) if line.rstrip() == "---"), 0)
     return tuple(each.rstrip() for each in lines[1:end])
 
 
-def _parse_entry(rows: list[Row], *, path: Path, reader: Entries) -> Document:
-    front = _front("\n".join(each.text for each in rows[:60]))
-    session = hash_of(ENTRY, path.stem)
+def _parse_entry(rows: list[Row], *, path: Path, reader: KeptEntries) -> SourceDocument:
+    front = _front_matter_lines("\n".join(each.text for each in rows[:60]))
+    session = hash_texts(ENTRY, path.stem)
     if "extract: yes" not in front:
-        nothing = Entry(place=Place(1, 0, rows[-1].end if rows else 0), dropped="kept's own")
-        return Document(session=session, entries=(nothing,), project=str(path.parent))
+        nothing = DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0), dropped="kept's own")
+        return SourceDocument(session=session, entries=(nothing,), project=str(path.parent))
     inside, found = False, []
     for row in rows:
         inside = inside or row.text.strip() == _OUTSIDE
         found += [] if inside else [row]
         inside = inside and row.text.strip() != _OUTSIDE_END
-    made = parse(found, path=path, reader=Journal(zone=reader.zone, author=Author.ASSISTANT))
+    made = parse_journal(found, path=path, reader=Journal(zone=reader.zone, author=Author.ASSISTANT))
     return replace(made, session=session, project=str(path.parent))

@@ -20,17 +20,17 @@ from typing import IO, Any, BinaryIO, NamedTuple
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, Slice
 from kept.sources.arrays import Readable, read_elements
-from kept.sources.documents import REWRITTEN, Document, Place, outcomes_of, settle, unreadable
+from kept.sources.documents import REWRITTEN, RecordPlace, SourceDocument, make_slice, to_outcomes, unreadable_error
 from kept.sources.formats import chatgpt, claude_ai
-from kept.sources.json_lines import Outcome, prefix_mark
+from kept.sources.json_lines import Outcome, hash_prefix
 from kept.sources.records import (
     HEAD_BYTES,
     SLICE_BYTES,
     SLICE_EVENTS,
-    Fault,
-    Line,
     Record,
+    RecordFault,
     Reject,
+    SourceLine,
     open_regular,
     parse_line,
     refuse_wide_text,
@@ -47,7 +47,7 @@ _RATIO_LIMIT = 200
 _RATIO_FROM = 2**20
 
 
-Translate = Callable[[Mapping[str, Any], Place], Document]
+Translate = Callable[[Mapping[str, Any], RecordPlace], SourceDocument]
 """What makes a conversation of an export, and its place, a document."""
 
 
@@ -67,7 +67,7 @@ class ChatGpt:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of an export that is new or has changed. Raises SourceError."""
-        return _read_export(path, cursor, chatgpt.translate)
+        return _read_export(path, cursor, chatgpt.translate_chatgpt)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,7 +86,7 @@ class ClaudeAi:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of an export that is new or has changed. Raises SourceError."""
-        return _read_export(path, cursor, claude_ai.translate)
+        return _read_export(path, cursor, claude_ai.translate_claude_ai)
 
 
 # What stands somewhere in the beginning of an export.
@@ -97,7 +97,7 @@ _CLAUDE = re.compile(rb'"chat_messages"\s*+:\s*+\[')
 def _opens_with(path: Path, head: bytes, pattern: re.Pattern[bytes]) -> bool:
     if head.startswith(b"PK\x03\x04"):
         try:
-            with open_regular(path) as file, closing(_members(path, file)) as members:
+            with open_regular(path) as file, closing(_open_members(path, file)) as members:
                 head = next(members).file.read(HEAD_BYTES)
         except (OSError, SourceError):
             return False
@@ -107,14 +107,14 @@ def _opens_with(path: Path, head: bytes, pattern: re.Pattern[bytes]) -> bool:
 def _read_export(path: Path, cursor: Cursor, translate: Translate) -> Iterator[Slice]:
     try:
         with open_regular(path) as file:
-            yield from _slices(path, file, cursor, translate)
+            yield from _read_export_slices(path, file, cursor, translate)
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
 
 
-def _slices(path: Path, file: BinaryIO, cursor: Cursor, translate: Translate) -> Iterator[Slice]:
+def _read_export_slices(path: Path, file: BinaryIO, cursor: Cursor, translate: Translate) -> Iterator[Slice]:
     info = os.fstat(file.fileno())
-    mark = prefix_mark(file, info.st_size)
+    mark = hash_prefix(file, info.st_size)
     if (cursor.offset, cursor.prefix) == (info.st_size, mark):
         return
     carry = json.loads(cursor.carry)
@@ -122,7 +122,7 @@ def _slices(path: Path, file: BinaryIO, cursor: Cursor, translate: Translate) ->
     noted = {REWRITTEN: 1} if cursor != Cursor() and not done else {}
     number, gathered, pending = 0, 0, 0
     outcomes: list[Outcome | Reject] = []
-    for member in _members(path, file):
+    for member in _open_members(path, file):
         for skipped in member.beside:
             noted[skipped] = noted.get(skipped, 0) + 1
         for element in read_elements(member.file):
@@ -132,28 +132,28 @@ def _slices(path: Path, file: BinaryIO, cursor: Cursor, translate: Translate) ->
             if not element.ended:
                 pending += element.end - element.start
                 continue
-            outcomes += _outcomes(path, element, number, translate)
+            outcomes += _element_outcomes(path, element, number, translate)
             gathered += element.end - element.start
             if gathered >= SLICE_BYTES or len(outcomes) >= SLICE_EVENTS:
                 state = json.dumps({"done": number, "mark": mark})
-                yield settle(path, outcomes, Cursor(inode=info.st_ino, line=number, carry=state), noted=noted)
+                yield make_slice(path, outcomes, Cursor(inode=info.st_ino, line=number, carry=state), noted=noted)
                 outcomes, gathered, noted = [], 0, {}
     reached = Cursor(inode=info.st_ino, offset=info.st_size, prefix=mark, line=number)
-    yield settle(path, outcomes, reached, noted=noted, pending=pending)
+    yield make_slice(path, outcomes, reached, noted=noted, pending=pending)
 
 
-def _outcomes(path: Path, element: Line, number: int, translate: Translate) -> Iterator[Outcome | Reject]:
-    line = Line(number=number, start=element.start, end=element.end, data=element.data)
+def _element_outcomes(path: Path, element: SourceLine, number: int, translate: Translate) -> Iterator[Outcome | Reject]:
+    line = SourceLine(number=number, start=element.start, end=element.end, data=element.data)
     for piece in parse_line(line):
         match piece:
             case Record():
-                place = Place(number, element.start, element.end)
+                place = RecordPlace(number, element.start, element.end)
                 document = translate(piece.value, place)
-                yield from outcomes_of(document, str(path))
+                yield from to_outcomes(document, str(path))
             case Reject():
                 yield piece
             case None:
-                yield Reject(fault=Fault.NOT_AN_OBJECT, line=number, start=element.start, end=element.end)
+                yield Reject(fault=RecordFault.NOT_AN_OBJECT, line=number, start=element.start, end=element.end)
 
 
 class _Member(NamedTuple):
@@ -163,7 +163,7 @@ class _Member(NamedTuple):
     beside: Sequence[str]
 
 
-def _members(path: Path, file: BinaryIO) -> Generator[_Member, None, None]:
+def _open_members(path: Path, file: BinaryIO) -> Generator[_Member, None, None]:
     """The files of conversations in an export, in the order of their names; the file itself where it is no ZIP.
 
     Raises SourceError for a ZIP that is built to exhaust, or holds none.
@@ -176,7 +176,7 @@ def _members(path: Path, file: BinaryIO) -> Generator[_Member, None, None]:
         yield _Member(file, ())
         return
     _check_directory(path, file)
-    with _refusing_damage(path):
+    with _refuse_damage(path):
         archive = zipfile.ZipFile(file)
     with archive:
         entries = archive.infolist()
@@ -193,15 +193,15 @@ def _members(path: Path, file: BinaryIO) -> Generator[_Member, None, None]:
             )
         beside = ["unsafe-member"] * (len(wanted) - len(safe)) + ["other-member"] * (len(entries) - len(wanted))
         for entry in safe:
-            with _refusing_damage(path):
+            with _refuse_damage(path):
                 member = archive.open(entry)
             with member:
-                yield _Member(_Unpacked(member, path), beside)
+                yield _Member(_UnpackedMember(member, path), beside)
             beside = []
 
 
 @dataclass(frozen=True, slots=True)
-class _Unpacked:
+class _UnpackedMember:
     """A member's content. It gives no more than the size that the member declared, and that was checked."""
 
     member: IO[bytes]
@@ -209,12 +209,12 @@ class _Unpacked:
 
     def read(self, size: int, /) -> bytes:
         """The next bytes. Raises SourceError."""
-        with _refusing_damage(self.path):
+        with _refuse_damage(self.path):
             return self.member.read(size)
 
 
 @contextmanager
-def _refusing_damage(path: Path) -> Iterator[None]:
+def _refuse_damage(path: Path) -> Iterator[None]:
     try:
         yield
     except _ZIP_FAULTS as error:

@@ -15,12 +15,12 @@ from kept.core.errors import SourceError
 from kept.sources.base import FolderSource, Source
 from kept.sources.formats.journal import Journal
 from kept.sources.formats.vault import SUFFIXES
-from kept.sources.kinds import describe
+from kept.sources.kinds import describe_file
 from kept.sources.records import HEAD_BYTES, LINE_LIMIT, open_regular, wide_encoding
 from kept.sources.registry import SOURCES
 
 
-class Skip(StrEnum):
+class SkipReason(StrEnum):
     """Why a path is not read."""
 
     LINK = "symbolic link"
@@ -34,11 +34,11 @@ class Skip(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Skipped:
+class SkippedFile:
     """A path that is not read, and why; ``kind`` says what a file of unknown format looks like."""
 
     path: Path
-    reason: Skip
+    reason: SkipReason
     kind: str = ""
 
     @property
@@ -74,34 +74,36 @@ def find_files(root: Path) -> Iterator[Path]:
         waiting += [path / name for name, is_folder in entries if is_folder and name not in _MACHINERY]
 
 
-def examine(path: Path, *, sources: Sequence[Source] = SOURCES, named: bool = False, owner: str = "") -> Source | Skipped:
+def identify_file(path: Path, *, sources: Sequence[Source] = SOURCES, named: bool = False, owner: str = "") -> Source | SkippedFile:
     """The format of a file, or the reason why it is not read. Opens regular files only.
 
     ``owner`` is the format whose tool's folder the file lies in: what that tool's own naming calls a transcript is of that format,
     whatever it holds. Elsewhere the first 64 KB decide, and where no format claims them, more of the file. ``named`` tells that a
     person named this very file: Markdown that no format claims is then read as a journal.
     """
-    reason = _obstacle(path)
+    reason = _find_skip_reason(path)
     if reason is not None:
-        return Skipped(path=path, reason=reason)
+        return SkippedFile(path=path, reason=reason)
     owning = next((source for source in sources if source.name == owner), None)
     if isinstance(owning, FolderSource) and owning.owns(path) and os.access(path, os.R_OK):
         return owning
     try:
         with open_regular(path) as file:
             head = file.read(HEAD_BYTES)
-            found = _claimed(path, head, sources)
+            found = _find_claiming_source(path, head, sources)
             if found is None and len(head) == HEAD_BYTES:
                 file.seek(0)
-                found = next((source for more in _further(path, file) if (source := _claimed(path, more, sources))), None)
+                found = next(
+                    (source for more in _read_further(path, file) if (source := _find_claiming_source(path, more, sources))), None
+                )
     except (OSError, SourceError):
-        return Skipped(path=path, reason=Skip.UNREADABLE)
+        return SkippedFile(path=path, reason=SkipReason.UNREADABLE)
     if found is None and named and path.suffix.lower() in SUFFIXES:
         found = next((source for source in sources if isinstance(source, Journal)), None)
-    return found or Skipped(path=path, reason=Skip.UNKNOWN_FORMAT, kind=describe(path, head))
+    return found or SkippedFile(path=path, reason=SkipReason.UNKNOWN_FORMAT, kind=describe_file(path, head))
 
 
-def _claimed(path: Path, head: bytes, sources: Sequence[Source]) -> Source | None:
+def _find_claiming_source(path: Path, head: bytes, sources: Sequence[Source]) -> Source | None:
     return next((source for source in sources if source.claims(path, head)), None)
 
 
@@ -110,7 +112,7 @@ _DOCUMENT_BYTES = 2**20
 _DOCUMENTS = (*SUFFIXES, ".txt", ".json")
 
 
-def _further(path: Path, file: BinaryIO) -> Iterator[bytes]:
+def _read_further(path: Path, file: BinaryIO) -> Iterator[bytes]:
     """What comes after an undecided beginning: of JSON Lines whole lines in runs of about 64 KB, of other text one longer
     beginning.
 
@@ -135,7 +137,7 @@ def _further(path: Path, file: BinaryIO) -> Iterator[bytes]:
         yield b"".join(run)
 
 
-def in_tool_folder(path: Path) -> str:
+def tool_folder_format(path: Path) -> str:
     """The format whose tool's usual folder (such as ``.claude/projects``) a file lies in, wherever that folder is; empty for
     none.
     """
@@ -163,31 +165,31 @@ _SPARSE_FACTOR = 16
 _BLOCK = 512
 
 
-def _obstacle(path: Path) -> Skip | None:
+def _find_skip_reason(path: Path) -> SkipReason | None:
     try:
         str(path).encode()
     except UnicodeEncodeError:
-        return Skip.NAME_NOT_UTF8
+        return SkipReason.NAME_NOT_UTF8
     try:
         info = path.lstat()
     except (OSError, ValueError):
-        return Skip.UNREADABLE
+        return SkipReason.UNREADABLE
     if stat.S_ISLNK(info.st_mode):
-        return Skip.LINK
+        return SkipReason.LINK
     if stat.S_ISDIR(info.st_mode) and not os.access(path, os.R_OK | os.X_OK):
-        return Skip.UNREADABLE
+        return SkipReason.UNREADABLE
     if stat.S_ISDIR(info.st_mode) and path.name in _MACHINERY:
-        return Skip.MACHINERY
+        return SkipReason.MACHINERY
     if not stat.S_ISREG(info.st_mode):
-        return Skip.NOT_A_FILE
+        return SkipReason.NOT_A_FILE
     if info.st_size == 0:
-        return Skip.EMPTY
+        return SkipReason.EMPTY
     if info.st_size > _SPARSE_BYTES and info.st_blocks * _BLOCK * _SPARSE_FACTOR < info.st_size:
-        return Skip.SPARSE
+        return SkipReason.SPARSE
     return None
 
 
-def encoding_of(path: Path) -> str:
+def find_wide_encoding(path: Path) -> str:
     """The name of a two- or four-byte encoding that a file opens in, which no source reads; empty for any other file."""
     try:
         with open_regular(path) as file:

@@ -36,7 +36,7 @@ class FrontMatter:
         found = (self.values.get(name, "") for name in names)
         return next((value.strip() for value in found if isinstance(value, str) and value.strip() not in ("", "~", "null")), "")
 
-    def noted(self) -> dict[str, int]:
+    def fault_counts(self) -> dict[str, int]:
         """What an account says about a refused block."""
         return {f"front-matter:{self.fault}": 1} if self.fault else {}
 
@@ -53,13 +53,13 @@ def read_front_matter(rows: Sequence[Row]) -> FrontMatter:
         size += len(row.text) + 1
         if size > BLOCK_CHARACTERS:
             return FrontMatter(fault="too-long")
-    return _unclosed(rows)
+    return _parse_unclosed(rows)
 
 
 _FIELD = re.compile(r"[A-Za-z][\w-]{0,40}:(?:[ \t]|$)")
 
 
-def _unclosed(rows: Sequence[Row]) -> FrontMatter:
+def _parse_unclosed(rows: Sequence[Row]) -> FrontMatter:
     """The fields that stand below an opening fence whose end is missing, up to the first line that is none; what they say still
     counts.
     """

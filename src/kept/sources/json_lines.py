@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar
 
 from kept.core.errors import SourceError
-from kept.core.event import PROBLEMS_KEPT, Account, Cursor, Event, Problem, Slice
+from kept.core.event import PROBLEMS_KEPT, Cursor, Event, RecordAccount, RecordProblem, Slice
 from kept.sources.records import (
     LINE_LIMIT,
     SLICE_BYTES,
     SLICE_EVENTS,
-    Line,
+    ReadStop,
     Record,
     Reject,
-    Stop,
+    SourceLine,
     open_regular,
     parse_line,
     read_records,
@@ -45,7 +45,7 @@ Fetch = Callable[[int, int], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reader(Generic[S]):
+class RecordReader(Generic[S]):
     """What a format does with records.
 
     ``start`` makes the reader's state out of a cursor's carry; ``step`` gives the outcome of one record and may change the state
@@ -61,7 +61,7 @@ class Reader(Generic[S]):
 def read_slices(
     path: Path,
     cursor: Cursor,
-    reader: Reader[S],
+    reader: RecordReader[S],
 ) -> Iterator[Slice]:
     """Read a JSON Lines file on from a cursor.
 
@@ -75,54 +75,54 @@ def read_slices(
     """
     try:
         with open_regular(path) as file:
-            yield from _slices(path, file, cursor, reader)
+            yield from _read_file_slices(path, file, cursor, reader)
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or type(error).__name__}", where=str(path)) from error
 
 
-def _slices(
+def _read_file_slices(
     path: Path,
     file: BinaryIO,
     cursor: Cursor,
-    reader: Reader[S],
+    reader: RecordReader[S],
 ) -> Iterator[Slice]:
     info = os.fstat(file.fileno())
-    rewritten = not _continues(file, info.st_size, cursor)
+    rewritten = not _is_continued(file, info.st_size, cursor)
     place = Cursor() if rewritten else cursor
     if place.offset == info.st_size and not rewritten:
         return
     if place.offset == 0:
         refuse_wide_text(path, file.read(4))
-    state = reader.start(place.carry, partial(_fetch, file))
+    state = reader.start(place.carry, partial(_fetch_record, file))
     tally = _Tally(path=str(path))
     if rewritten:
         tally.note("rewritten-file", 1)
 
-    def cut(stop: Stop) -> Slice:
+    def cut(stop: ReadStop) -> Slice:
         reached = Cursor(
             inode=info.st_ino,
             offset=stop.end,
-            prefix=prefix_mark(file, stop.end),
+            prefix=hash_prefix(file, stop.end),
             line=stop.lines,
             carry=reader.save(state),
         )
-        return tally.slice(reached, stop.pending)
+        return tally.to_slice(reached, stop.pending)
 
-    first, stop = place.offset, Stop(end=place.offset, lines=place.line)
+    first, stop = place.offset, ReadStop(end=place.offset, lines=place.line)
     for piece in read_records(file, offset=place.offset, lines=place.line):
         match piece:
             case Record():
                 tally.count_outcome(reader.step(state, piece))
             case Reject():
-                tally.reject(piece)
-            case Stop() as stop:
+                tally.count_reject(piece)
+            case ReadStop() as stop:
                 if stop.blank:
                     tally.note("blank-line", 1)
                 if stop.end - first >= SLICE_BYTES or len(tally.events) >= SLICE_EVENTS:
                     yield cut(stop)
                     tally, first = _Tally(path=str(path)), stop.end
     if stop.end > first or stop.pending or (rewritten and first == 0):
-        yield cut(stop) if stop.end > place.offset or rewritten else tally.slice(place, stop.pending)
+        yield cut(stop) if stop.end > place.offset or rewritten else tally.to_slice(place, stop.pending)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -135,7 +135,7 @@ class _Tally:
     kept: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
     noted: dict[str, int] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[RecordProblem] = field(default_factory=list)
     malformed: int = 0
 
     def note(self, what: str, count: int) -> None:
@@ -151,16 +151,16 @@ class _Tally:
         for what, count in outcome.noted.items():
             self.note(what, count)
 
-    def reject(self, piece: Reject) -> None:
+    def count_reject(self, piece: Reject) -> None:
         self.records += 1
         self.malformed += 1
         self.dropped[piece.fault] = self.dropped.get(piece.fault, 0) + 1
         if len(self.problems) < PROBLEMS_KEPT:
-            place = Problem(path=self.path, line=piece.line, reason=piece.fault.value, start=piece.start, end=piece.end)
+            place = RecordProblem(path=self.path, line=piece.line, reason=piece.fault.value, start=piece.start, end=piece.end)
             self.problems.append(place)
 
-    def slice(self, cursor: Cursor, pending: int) -> Slice:
-        account = Account(
+    def to_slice(self, cursor: Cursor, pending: int) -> Slice:
+        account = RecordAccount(
             records=self.records,
             kept=self.kept,
             events=len(self.events),
@@ -173,7 +173,7 @@ class _Tally:
         return Slice(events=tuple(self.events), account=account, cursor=cursor)
 
 
-def prefix_mark(file: BinaryIO, offset: int) -> str:
+def hash_prefix(file: BinaryIO, offset: int) -> str:
     """A hash of the first ``offset`` bytes of a file by their length, their first and their last 4 KB; empty for no bytes.
 
     Enough because transcripts grow at their end: whatever replaces one (another session, a compaction, a restored copy, a cut
@@ -188,14 +188,14 @@ def prefix_mark(file: BinaryIO, offset: int) -> str:
     return blake2b(b"%d\n%d\n%b%b" % (offset, len(head), head, tail), digest_size=16).hexdigest()
 
 
-def _continues(file: BinaryIO, size: int, cursor: Cursor) -> bool:
+def _is_continued(file: BinaryIO, size: int, cursor: Cursor) -> bool:
     """Whether the bytes before the cursor are still those that were read. The inode is no evidence: copies keep the bytes."""
-    return cursor.offset <= size and cursor.prefix == prefix_mark(file, cursor.offset)
+    return cursor.offset <= size and cursor.prefix == hash_prefix(file, cursor.offset)
 
 
-def _fetch(file: BinaryIO, start: int, end: int) -> Mapping[str, Any]:
+def _fetch_record(file: BinaryIO, start: int, end: int) -> Mapping[str, Any]:
     if not 0 <= start < end <= start + LINE_LIMIT:
         return {}
     data = os.pread(file.fileno(), end - start, start)
-    pieces = parse_line(Line(number=0, start=start, end=end, data=data))
+    pieces = parse_line(SourceLine(number=0, start=start, end=end, data=data))
     return next((piece.value for piece in pieces if isinstance(piece, Record)), {})

@@ -40,7 +40,7 @@ _SUFFIXES = {
 _TEXT = "plain text without speakers' names (lines such as `User:` and `Assistant:`)"
 
 
-def describe(path: Path, head: bytes) -> str:
+def describe_file(path: Path, head: bytes) -> str:
     """What a file looks like by its first bytes and its name."""
     for opening, kind in _MAGIC:
         if head.startswith(opening):

@@ -25,7 +25,7 @@ class Heading(NamedTuple):
     title: str
 
 
-def fenced(rows: Sequence[Row]) -> list[bool]:
+def mark_fenced_rows(rows: Sequence[Row]) -> list[bool]:
     """For each row whether it belongs to a code block that is opened and closed.
 
     Assistants nest blocks of the same fence, so one that names a language opens and a bare one closes; a block that is never
@@ -48,23 +48,23 @@ def fenced(rows: Sequence[Row]) -> list[bool]:
     return [depth > 0 for depth in accumulate(edges[:-1])]
 
 
-def fenced_in_turns(rows: Sequence[Row], starts: Sequence[int]) -> list[bool]:
+def mark_fenced_in_turns(rows: Sequence[Row], starts: Sequence[int]) -> list[bool]:
     """The same for a conversation whose speakers' lines stand at ``starts``: a block that is not closed ends at the next of them.
 
     A block that quotes another conversation is closed some turns further on: it goes up to the turn in which its end stands.
     """
     edges = sorted({0, *starts, len(rows)})
-    parts = [fenced(rows[first:after]) for first, after in pairwise(edges)]
-    torn = [number for number, (first, after) in enumerate(pairwise(edges)) if _is_torn(rows[first:after])]
+    parts = [mark_fenced_rows(rows[first:after]) for first, after in pairwise(edges)]
+    torn = [number for number, (first, after) in enumerate(pairwise(edges)) if _has_unbalanced_fence(rows[first:after])]
     for first, last in zip(torn[::2], torn[1::2], strict=False):
-        joined = fenced(rows[edges[first] : edges[last + 1]])
+        joined = mark_fenced_rows(rows[edges[first] : edges[last + 1]])
         for number in range(first, last + 1):
             offset = edges[number] - edges[first]
             parts[number] = joined[offset : offset + edges[number + 1] - edges[number]]
     return [row for part in parts for row in part]
 
 
-def _is_torn(rows: Sequence[Row]) -> bool:
+def _has_unbalanced_fence(rows: Sequence[Row]) -> bool:
     """Whether a part of a text opens a block that it does not close, or closes one that it does not open."""
     depth: list[str] = []
     for row in rows:
@@ -76,7 +76,7 @@ def _is_torn(rows: Sequence[Row]) -> bool:
     return bool(depth)
 
 
-def headings(rows: Sequence[Row], inside: Sequence[bool], first: int = 0) -> list[Heading]:
+def find_headings(rows: Sequence[Row], inside: Sequence[bool], first: int = 0) -> list[Heading]:
     """The ATX headings from a row on, outside of fences."""
     found = []
     for number in range(first, len(rows)):
@@ -109,7 +109,7 @@ _ELEMENT_CHARACTERS = 400
 _NESTED = 50
 
 
-def visible(text: str) -> tuple[str, int]:
+def strip_hidden(text: str) -> tuple[str, int]:
     """The text without comments and hidden elements, and how many there were; code blocks and code spans are left alone."""
     if "<" not in text:
         return text, 0
@@ -129,7 +129,7 @@ def visible(text: str) -> tuple[str, int]:
     return ("".join([*pieces, text[kept:]]).strip(), removed) if removed else (text, 0)
 
 
-def _find(text: str, what: str, position: int, missing: set[str]) -> int:
+def _find_from(text: str, what: str, position: int, missing: set[str]) -> int:
     """Where a text comes next, -1 where it does not come any more."""
     found = -1 if what in missing else text.find(what, position)
     if found < 0:
@@ -139,7 +139,7 @@ def _find(text: str, what: str, position: int, missing: set[str]) -> int:
 
 def _code_end(text: str, position: int, mark: str, missing: set[str]) -> int:
     """Where code ends that was opened just before a position; the position itself where it is never closed."""
-    close = _find(text, mark, position, missing)
+    close = _find_from(text, mark, position, missing)
     if close < 0 or (len(mark) < 3 and "\n" in text[position:close]):
         return position
     return close + len(mark)
@@ -148,7 +148,7 @@ def _code_end(text: str, position: int, mark: str, missing: set[str]) -> int:
 def _hidden_end(text: str, start: int, missing: set[str]) -> int:
     """Where a comment or a hidden element ends that starts here; 0 where neither does."""
     if text.startswith("<!--", start):
-        close = _find(text, "-->", start + 4, missing)
+        close = _find_from(text, "-->", start + 4, missing)
         return close + 3 if close >= 0 else 0
     found = _ELEMENT.match(text[start : start + _ELEMENT_CHARACTERS])
     if not found:
@@ -156,7 +156,7 @@ def _hidden_end(text: str, start: int, missing: set[str]) -> int:
     opening, closing = f"<{found.group(1)}", f"</{found.group(1)}"
     depth, position = 1, start + len(found.group())
     while 0 < depth <= _NESTED:
-        close = _find(text, closing, position, missing)
+        close = _find_from(text, closing, position, missing)
         if close < 0:
             return 0
         inner = text.find(opening, position, close)

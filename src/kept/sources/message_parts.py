@@ -12,7 +12,7 @@ import re2
 from kept.core.event import Author
 
 
-class Part(NamedTuple):
+class TextPart(NamedTuple):
     """A piece of a record's text with its author and why."""
 
     author: Author
@@ -21,10 +21,10 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Parts:
+class SplitText:
     """The pieces of one text, in the order in which they are told apart, and how many blocks of each tag were taken out."""
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[TextPart, ...] = ()
     removed: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -57,7 +57,7 @@ class _Block(NamedTuple):
     inner: tuple[int, int]
 
 
-def split_text(text: str) -> Parts:
+def split_text(text: str) -> SplitText:
     """Tell the user's own words in a text from the blocks that were put around and between them.
 
     A block counts where its opening tag starts a line (or follows another block) and its closing tag comes before a blank line,
@@ -66,69 +66,69 @@ def split_text(text: str) -> Parts:
     """
     text = text.strip()
     if not text:
-        return Parts()
+        return SplitText()
     for opening, author, reason in _OPENINGS:
         if text.startswith(opening):
-            return Parts(parts=(Part(author, reason, text),))
+            return SplitText(parts=(TextPart(author, reason, text),))
     for tag in _OUTPUTS:
         if text.startswith((f"<{tag}>", f"<{tag} ")):
-            return Parts(parts=(Part(Author.INJECTED, f"wrapper:{tag}", text),))
-    interruption, text = _after_interruptions(text)
-    told = _split_words(text) if text else Parts()
-    return Parts(parts=(*told.parts, *interruption), removed=told.removed)
+            return SplitText(parts=(TextPart(Author.INJECTED, f"wrapper:{tag}", text),))
+    interruption, text = _split_interruptions(text)
+    told = _split_words(text) if text else SplitText()
+    return SplitText(parts=(*told.parts, *interruption), removed=told.removed)
 
 
-def _after_interruptions(text: str) -> tuple[tuple[Part, ...], str]:
+def _split_interruptions(text: str) -> tuple[tuple[TextPart, ...], str]:
     """The client's notes that the user interrupted it, which may stand before the user's words; and those words."""
     words = text
     while words.startswith(_INTERRUPTION):
         words = words.partition("]")[2].lstrip()
     note = text[: len(text) - len(words)].strip()
-    return ((Part(Author.INJECTED, "interruption", note),) if note else ()), words
+    return ((TextPart(Author.INJECTED, "interruption", note),) if note else ()), words
 
 
-def _split_words(text: str) -> Parts:
-    blocks = list(_blocks(text)) if "<" in text else []
+def _split_words(text: str) -> SplitText:
+    blocks = list(_find_blocks(text)) if "<" in text else []
     if not blocks:
-        return Parts(parts=(Part(Author.HUMAN, "typed", text),))
+        return SplitText(parts=(TextPart(Author.HUMAN, "typed", text),))
     return _split_blocks(text, blocks)
 
 
-def _split_blocks(text: str, blocks: list[_Block]) -> Parts:
-    typed = _typed_in(text, blocks)
-    rest = _outside(text, blocks)
+def _split_blocks(text: str, blocks: list[_Block]) -> SplitText:
+    typed = _typed_parts(text, blocks)
+    rest = _text_outside(text, blocks)
     if rest:
         expanded = any(block.tag == "command-args" for block in blocks)  # what stands beside a command is the client's
-        typed.append(Part(Author.INJECTED, "wrapper:command-args", rest) if expanded else Part(Author.HUMAN, "typed", rest))
+        typed.append(TextPart(Author.INJECTED, "wrapper:command-args", rest) if expanded else TextPart(Author.HUMAN, "typed", rest))
     removed: dict[str, int] = {}
     for block in blocks:
         removed[block.tag] = removed.get(block.tag, 0) + 1
     injected = "\n".join(text[block.start : block.end] for block in blocks if block.tag not in _TYPED)
-    wrapper = [Part(Author.INJECTED, f"wrapper:{blocks[0].tag}", injected)] if injected else []
-    return Parts(parts=(*typed, *wrapper), removed={f"removed:{tag}": count for tag, count in removed.items()} if rest else {})
+    wrapper = [TextPart(Author.INJECTED, f"wrapper:{blocks[0].tag}", injected)] if injected else []
+    return SplitText(parts=(*typed, *wrapper), removed={f"removed:{tag}": count for tag, count in removed.items()} if rest else {})
 
 
 _TYPED = ("command-args", "user-memory-input")
 
 
-def _typed_in(text: str, blocks: list[_Block]) -> list[Part]:
+def _typed_parts(text: str, blocks: list[_Block]) -> list[TextPart]:
     """What the user typed inside the wrappers: a slash command's arguments (with its name, as typed), a memory shortcut."""
     inner = {block.tag: text[slice(*block.inner)].strip() for block in reversed(blocks)}
     typed = []
     if arguments := inner.get("command-args", ""):
         name = inner.get("command-name", "").lstrip("/")
-        typed.append(Part(Author.HUMAN, "slash-command", f"/{name} {arguments}" if name else arguments))
+        typed.append(TextPart(Author.HUMAN, "slash-command", f"/{name} {arguments}" if name else arguments))
     if memory := inner.get("user-memory-input", ""):
-        typed.append(Part(Author.HUMAN, "memory-shortcut", memory))
+        typed.append(TextPart(Author.HUMAN, "memory-shortcut", memory))
     return typed
 
 
-def _outside(text: str, blocks: list[_Block]) -> str:
+def _text_outside(text: str, blocks: list[_Block]) -> str:
     edges = [0, *(edge for block in blocks for edge in (block.start, block.end)), len(text)]
     return "".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)).strip()
 
 
-def _blocks(text: str) -> Iterator[_Block]:
+def _find_blocks(text: str) -> Iterator[_Block]:
     """The wrapper blocks of a text in order, none inside another; one pass, so the time is linear in the text."""
     found: list[_Block] = []
     openers: dict[str, tuple[int, int]] = {}
@@ -136,34 +136,34 @@ def _blocks(text: str) -> Iterator[_Block]:
     for match in _TAG.finditer(text):
         opened, closed = match.group(1), match.group(2)
         if opened:
-            if _starts_line(text, match.start(), last_end):
-                openers[_family(opened)] = (match.start(), match.end())
+            if _is_line_start(text, match.start(), last_end):
+                openers[_tag_family(opened)] = (match.start(), match.end())
             continue
-        start, inner = openers.pop(_family(closed), (-1, -1))
-        if start < 0 and found and found[-1].tag == _family(closed) and _ends_line(text, match.end()):
+        start, inner = openers.pop(_tag_family(closed), (-1, -1))
+        if start < 0 and found and found[-1].tag == _tag_family(closed) and _is_line_end(text, match.end()):
             # A second closing tag: the block quoted the first one, and ends here.
             start, inner = found[-1].start, found[-1].start
-        if start < 0 or not (_ends_line(text, match.end()) or not _BLANK_LINE.search(text[start : match.end()])):
+        if start < 0 or not (_is_line_end(text, match.end()) or not _BLANK_LINE.search(text[start : match.end()])):
             continue
         while found and found[-1].start >= start:
             found.pop()
         openers = {tag: place for tag, place in openers.items() if place[0] < start}
-        found.append(_Block(_family(closed), start, match.end(), (inner, match.start())))
+        found.append(_Block(_tag_family(closed), start, match.end(), (inner, match.start())))
         last_end = match.end()
     yield from found
 
 
-def _family(tag: str) -> str:
+def _tag_family(tag: str) -> str:
     return "hindsight" if tag.startswith("hindsight_") else tag
 
 
-def _starts_line(text: str, position: int, last_end: int) -> bool:
+def _is_line_start(text: str, position: int, last_end: int) -> bool:
     while position > 0 and text[position - 1] in " \t" and position != last_end:
         position -= 1
     return position in (0, last_end) or text[position - 1] == "\n"
 
 
-def _ends_line(text: str, position: int) -> bool:
+def _is_line_end(text: str, position: int) -> bool:
     while position < len(text) and text[position] in " \t\r":
         position += 1
     return position == len(text) or text[position] == "\n"
@@ -178,7 +178,7 @@ _DIGEST = re2.compile(
 _TURN = re2.compile(r"(?m)^[ \t>#*_\[]*(?:User|Human|Agent|Assistant)\b[^\n:]{0,20}:")
 
 
-def opens_machine_session(text: str) -> bool:
+def is_machine_session_start(text: str) -> bool:
     """Whether the first prompt of a session is a program's: a known observer's, or an order to digest the transcript in it."""
     if text.lstrip().startswith(_OBSERVER) or "\n<observed_from_primary_session>" in text:
         return True

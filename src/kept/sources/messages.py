@@ -32,45 +32,47 @@ _KEPT = ("timestamp", "id", "name", "tool_call_id", "is_error")
 _TEXTS = frozenset({"text", "input_text", "output_text", "refusal"})
 
 
-def records_of(message: Message) -> Iterator[dict[str, object]]:
+def to_records(message: Message) -> Iterator[dict[str, object]]:
     """The records of a message, in its order: a plain text is the user's, a model's whole reply each of its messages. Raises
     UsageError for one without a known role.
     """
-    fields = {"role": "user", "content": message} if isinstance(message, str) else _fields_of(message)
-    parts = [choice.get("message") for choice in map(_fields_of, _items(fields.get("choices")))] or _items(fields.get("output"))
+    fields = {"role": "user", "content": message} if isinstance(message, str) else _to_fields(message)
+    parts = [choice.get("message") for choice in map(_to_fields, _to_items(fields.get("choices")))] or _to_items(
+        fields.get("output")
+    )
     whole = isinstance(fields.get("choices", fields.get("output")), list | tuple)
     if whole and fields.get("role") is None and fields.get("type") is None:
-        for part in map(_fields_of, parts):
-            yield from records_of(part)
+        for part in map(_to_fields, parts):
+            yield from to_records(part)
         return
     match fields.get("type"):
         case "function_call" | "custom_tool_call":
-            call = _call(fields.get("call_id"), fields.get("name"), fields.get("arguments", fields.get("input")))
+            call = _make_call(fields.get("call_id"), fields.get("name"), fields.get("arguments", fields.get("input")))
             yield {"role": "assistant", "content": "", "tool_calls": [call]}
             return
         case "function_call_output" | "custom_tool_call_output":
-            yield {"role": "tool", "content": _text_of(fields.get("output")), "tool_call_id": fields.get("call_id")}
+            yield {"role": "tool", "content": _content_text(fields.get("output")), "tool_call_id": fields.get("call_id")}
             return
     role = _ROLES.get(str(fields.get("role") or fields.get("type")).removesuffix("MessageChunk").lower())
     if role is None and fields.get("type") and not any(fields.get(each) for each in ("role", "content", "text")):
         return  # an item of a response without words: reasoning, a search, a reference
     if role is None:
         raise UsageError("a message needs a role: user, assistant, tool or system")
-    content, calls = fields.get("content"), [_chat_call(_fields_of(call)) for call in _items(fields.get("tool_calls"))]
-    for block in map(_fields_of, _items(content)):
+    content, calls = fields.get("content"), [_chat_call(_to_fields(call)) for call in _to_items(fields.get("tool_calls"))]
+    for block in map(_to_fields, _to_items(content)):
         match block.get("type"):
             case "tool_use":
-                calls.append(_call(block.get("id"), block.get("name"), block.get("input")))
+                calls.append(_make_call(block.get("id"), block.get("name"), block.get("input")))
             case "tool_result":
-                result = {"role": "tool", "content": _text_of(block.get("content")), "tool_call_id": block.get("tool_use_id")}
+                result = {"role": "tool", "content": _content_text(block.get("content")), "tool_call_id": block.get("tool_use_id")}
                 yield result | {"is_error": bool(block.get("is_error"))}
-    text = _text_of(content)
+    text = _content_text(content)
     if text or calls:
         kept = {name: fields[name] for name in _KEPT if fields.get(name) is not None}
         yield kept | {"role": role, "content": text} | ({"tool_calls": calls} if calls else {})
 
 
-def _fields_of(value: object) -> Mapping[str, object]:
+def _to_fields(value: object) -> Mapping[str, object]:
     if isinstance(value, Mapping):
         return value
     if isinstance(value, Dumpable):
@@ -78,11 +80,11 @@ def _fields_of(value: object) -> Mapping[str, object]:
     return {"type": "text", "text": value} if isinstance(value, str) else {}
 
 
-def _items(value: object) -> Sequence[object]:
+def _to_items(value: object) -> Sequence[object]:
     return value if isinstance(value, list | tuple) else ()
 
 
-def _text_of(content: object) -> str:
+def _content_text(content: object) -> str:
     """The words of a string or of blocks; a tool's mapping as JSON."""
     match content:
         case None:
@@ -90,7 +92,7 @@ def _text_of(content: object) -> str:
         case str():
             return content
         case list() | tuple():
-            blocks = [_fields_of(item) for item in content]
+            blocks = [_to_fields(item) for item in content]
             texts = [block.get("text", block.get("refusal")) for block in blocks if block.get("type", "text") in _TEXTS]
             return "\n".join(text for text in texts if isinstance(text, str))
     return json.dumps(content, ensure_ascii=False, default=str)
@@ -98,8 +100,8 @@ def _text_of(content: object) -> str:
 
 def _chat_call(call: Mapping[str, object]) -> Mapping[str, object]:
     """A call as OpenAI's chat messages have it; LangChain writes its name and arguments beside its id."""
-    return call if "function" in call else _call(call.get("id"), call.get("name"), call.get("args"))
+    return call if "function" in call else _make_call(call.get("id"), call.get("name"), call.get("args"))
 
 
-def _call(number: object, name: object, arguments: object) -> dict[str, object]:
+def _make_call(number: object, name: object, arguments: object) -> dict[str, object]:
     return {"id": number, "type": "function", "function": {"name": name, "arguments": arguments}}

@@ -11,11 +11,11 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
-from kept.core.event import Author, Event, Kind, Pointer, Precision, Tool
+from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
 from kept.core.text import one_line
-from kept.core.times import to_text
+from kept.core.times import format_instant
 from kept.sources.message_parts import split_text
-from kept.sources.records import Line, Record, parse_line
+from kept.sources.records import Record, SourceLine, parse_line
 
 PATH_LIMIT = 4096
 TEXT_LIMIT = 200_000
@@ -30,19 +30,19 @@ _TARGETS = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Piece:
+class MessagePiece:
     """One event of a record in the making: block ``index`` of its message, piece ``order`` of that block."""
 
-    kind: Kind
+    kind: EventKind
     author: Author
     reason: str
     text: str
     index: int
     order: int = 0
-    tool: Tool | None = None
+    tool: ToolUse | None = None
 
 
-def words_of(content: Any) -> str:
+def content_text(content: Any) -> str:
     """The text of a string, or of a list of strings and text blocks; outer white space removed."""
     match content:
         case str():
@@ -54,16 +54,17 @@ def words_of(content: Any) -> str:
             return ""
 
 
-def cut(text: str, noted: dict[str, int]) -> str:
+def shorten_text(text: str, noted: dict[str, int]) -> str:
     """The text; of a very long one its head and tail, which is noted."""
     if len(text) <= TEXT_LIMIT:
         return text
     noted["text-cut"] = noted.get("text-cut", 0) + 1
     half = TEXT_LIMIT // 2
-    return f"{bounded(text, half)}\n[… {len(text) - TEXT_LIMIT} characters …]\n{bounded(text[-half - 1 :][::-1], half)[::-1]}"
+    tail = truncate_text(text[-half - 1 :][::-1], half)[::-1]
+    return f"{truncate_text(text, half)}\n[… {len(text) - TEXT_LIMIT} characters …]\n{tail}"
 
 
-def bounded(text: str, most: int = TARGET_LIMIT) -> str:
+def truncate_text(text: str, most: int = TARGET_LIMIT) -> str:
     """The text; of a longer one the beginning, up to white space: half a secret is one that nobody recognises any more.
 
     Where there is no white space in the last quarter, that quarter goes.
@@ -75,19 +76,19 @@ def bounded(text: str, most: int = TARGET_LIMIT) -> str:
     return text[: at if at > 0 else least].strip()
 
 
-def change_of(old: str, new: str) -> str:
+def format_change(old: str, new: str) -> str:
     """An edit as one text: what stood there → what stands there now."""
-    return f"{bounded(old, TARGET_LIMIT // 2)}\n→\n{bounded(new, TARGET_LIMIT // 2)}"
+    return f"{truncate_text(old, TARGET_LIMIT // 2)}\n→\n{truncate_text(new, TARGET_LIMIT // 2)}"
 
 
-def bounded_name(value: Any, limit: int = NAME_LIMIT) -> str:
+def truncate_name(value: Any, limit: int = NAME_LIMIT) -> str:
     """A name of bounded length: a longer one is cut and told apart by its hash."""
     if not isinstance(value, str):
         return ""
-    return value if len(value) <= limit else f"{value[: limit - 33]}~{hash_of(value)}"
+    return value if len(value) <= limit else f"{value[: limit - 33]}~{hash_texts(value)}"
 
 
-def hash_of(*parts: str) -> str:
+def hash_texts(*parts: str) -> str:
     """A hash of texts in their order, as 32 hexadecimal digits."""
     digest = blake2b(digest_size=16)
     for part in parts:
@@ -95,27 +96,27 @@ def hash_of(*parts: str) -> str:
     return digest.hexdigest()
 
 
-def injected(text: str, reason: str, index: int = 0) -> Piece:
+def injected_piece(text: str, reason: str, index: int = 0) -> MessagePiece:
     """Text that nobody typed."""
-    return Piece(kind=Kind.PROMPT, author=Author.INJECTED, reason=reason, text=text.strip(), index=index)
+    return MessagePiece(kind=EventKind.PROMPT, author=Author.INJECTED, reason=reason, text=text.strip(), index=index)
 
 
-def note(noted: dict[str, int], what: str, count: int = 1) -> None:
+def count_note(noted: dict[str, int], what: str, count: int = 1) -> None:
     """Count something that was removed inside a kept record."""
     noted[what] = noted.get(what, 0) + count
 
 
-def trim(held: dict[str, Any], most: int) -> None:
+def trim_oldest(held: dict[str, Any], most: int) -> None:
     """Let the older half of a dictionary go where it has grown beyond ``most``: one by one would cost its length each time."""
     if len(held) > most:
         for name in list(held)[: len(held) - most // 2]:
             del held[name]
 
 
-def object_of(text: str) -> Mapping[str, Any]:
+def parse_object(text: str) -> Mapping[str, Any]:
     """The JSON object that a string holds, under the same limits as a record of a file; empty where it holds none."""
     data = text.encode("utf-8", "replace")
-    found = list(parse_line(Line(number=0, start=0, end=len(data), data=data)))
+    found = list(parse_line(SourceLine(number=0, start=0, end=len(data), data=data)))
     return found[0].value if len(found) == 1 and isinstance(found[0], Record) else {}
 
 
@@ -131,13 +132,13 @@ def command_line(value: Any) -> str:
     return shlex.join(arguments)
 
 
-def target_of(arguments: Mapping[str, Any]) -> str:
+def call_target(arguments: Mapping[str, Any]) -> str:
     """What a call worked on, bounded: its command, path or query, else all its arguments as JSON."""
     named = next((found for key in _TARGETS if (found := command_line(arguments.get(key)).strip())), "")
-    return bounded(named or (json.dumps(arguments, ensure_ascii=False) if arguments else ""))
+    return truncate_text(named or (json.dumps(arguments, ensure_ascii=False) if arguments else ""))
 
 
-def detail_of(arguments: Mapping[str, Any]) -> str:
+def call_detail(arguments: Mapping[str, Any]) -> str:
     """What a call changes: old → new text of an edit, the text of a new file; else nothing. Cut short."""
     edits = arguments.get("edits")
     for edit in (arguments, *(edits if isinstance(edits, list) else ())):
@@ -146,40 +147,42 @@ def detail_of(arguments: Mapping[str, Any]) -> str:
         for before, after in (("old_string", "new_string"), ("oldText", "newText")):
             old, new = edit.get(before), edit.get(after)
             if isinstance(old, str) and isinstance(new, str):
-                return change_of(old, new)
+                return format_change(old, new)
     content = arguments.get("content")
-    return bounded(content) if isinstance(content, str) else ""
+    return truncate_text(content) if isinstance(content, str) else ""
 
 
-def call_piece(tool: Tool, *, author: Author, reason: str, index: int = 0) -> Piece:
+def call_piece(tool: ToolUse, *, author: Author, reason: str, index: int = 0) -> MessagePiece:
     """A tool call; its text is its target."""
-    return Piece(kind=Kind.TOOL_CALL, author=author, reason=reason, text=tool.target or tool.name, index=index, tool=tool)
+    return MessagePiece(
+        kind=EventKind.TOOL_CALL, author=author, reason=reason, text=tool.target or tool.name, index=index, tool=tool
+    )
 
 
-def output_piece(text: str, tool: Tool, noted: dict[str, int], *, index: int = 0, order: int = 0) -> Piece:
+def output_piece(text: str, tool: ToolUse, noted: dict[str, int], *, index: int = 0, order: int = 0) -> MessagePiece:
     """A tool's output, its middle left out where it is long."""
-    return Piece(
-        kind=Kind.TOOL_OUTPUT,
+    return MessagePiece(
+        kind=EventKind.TOOL_OUTPUT,
         author=Author.TOOL,
         reason="tool-result",
-        text=cut(text, noted),
+        text=shorten_text(text, noted),
         index=index,
         order=order,
         tool=tool,
     )
 
 
-def typed_pieces(text: str, noted: dict[str, int], *, reason: str, index: int = 0) -> list[Piece]:
+def typed_pieces(text: str, noted: dict[str, int], *, reason: str, index: int = 0) -> list[MessagePiece]:
     """A text that stands in the user's name, told apart from what hooks and memory tools put around it.
 
     ``reason`` says why the rest is the user's.
     """
     split = split_text(text)
     for what, count in split.removed.items():
-        note(noted, what, count)
+        count_note(noted, what, count)
     return [
-        Piece(
-            kind=Kind.PROMPT,
+        MessagePiece(
+            kind=EventKind.PROMPT,
             author=part.author,
             reason=reason if part.reason == "typed" else part.reason,
             text=part.text,
@@ -190,15 +193,15 @@ def typed_pieces(text: str, noted: dict[str, int], *, reason: str, index: int = 
     ]
 
 
-def suffix_of(piece: Piece) -> str:
+def piece_suffix(piece: MessagePiece) -> str:
     """What tells the pieces of one record apart in their keys; nothing for the first."""
     if not (piece.index or piece.order):
         return ""
     return f"#{piece.index}.{piece.order}" if piece.order else f"#{piece.index}"
 
 
-def event_of(
-    piece: Piece,
+def to_event(
+    piece: MessagePiece,
     *,
     key: str,
     session: str,
@@ -219,7 +222,9 @@ def event_of(
     call = piece.tool.call if piece.tool else ""
     return Event(
         key=key,
-        twin=hash_of(piece.kind, to_text(at), call, one_line(piece.text)) if at and precision is Precision.MESSAGE else "",
+        twin=hash_texts(piece.kind, format_instant(at), call, one_line(piece.text))
+        if at and precision is Precision.MESSAGE
+        else "",
         session=session,
         record=record,
         parent=parent,
@@ -237,7 +242,7 @@ def event_of(
     )
 
 
-def without_leading(texts: Iterable[str], tag: str) -> tuple[str, str]:
+def strip_leading_blocks(texts: Iterable[str], tag: str) -> tuple[str, str]:
     """The parts of a message as one text, without the blocks ``<tag>…</tag>`` that parts open with (what a client put there); and
     those.
     """
@@ -252,14 +257,14 @@ def without_leading(texts: Iterable[str], tag: str) -> tuple[str, str]:
     return "\n".join(filter(None, rest)).strip(), "\n".join(blocks)
 
 
-def parts_of(content: Any) -> list[Mapping[str, Any]]:
+def list_parts(content: Any) -> list[Mapping[str, Any]]:
     """A message's content as parts; a plain string is one part of text."""
     listed = content if isinstance(content, list) else [content]
     parts = ({"text": part} if isinstance(part, str) else part for part in listed)
     return [part for part in parts if isinstance(part, dict)]
 
 
-def texts_of(content: Any) -> list[str]:
+def list_texts(content: Any) -> list[str]:
     """The texts of a message's parts, without what the model only thought."""
-    texts = (part.get("text") for part in parts_of(content) if not part.get("thought"))
+    texts = (part.get("text") for part in list_parts(content) if not part.get("thought"))
     return [text for text in texts if isinstance(text, str)]

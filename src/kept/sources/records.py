@@ -32,7 +32,7 @@ VALUES_LIMIT = 2**20
 STRIDE = 2**20
 
 
-class Fault(StrEnum):
+class RecordFault(StrEnum):
     """Why a piece of a line is no record. The word is the reason in the account."""
 
     NOT_JSON = "not-json"
@@ -46,7 +46,7 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class SourceLine:
     """One physical line, or the beginning of one: ``ended`` is False where its end is not there. ``data`` is None where it is too
     long.
     """
@@ -75,14 +75,14 @@ class Record:
 class Reject:
     """A piece of a line that is no record."""
 
-    fault: Fault
+    fault: RecordFault
     line: int
     start: int
     end: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Stop:
+class ReadStop:
     """A place to go on from: everything before the byte ``end`` was given, and ``lines`` lines ended there.
 
     ``blank`` says that the last of them held nothing; ``pending`` is the length in bytes of what is unfinished behind it.
@@ -103,7 +103,7 @@ def open_regular(path: Path) -> BinaryIO:
     return os.fdopen(descriptor, "rb", buffering=STRIDE)
 
 
-def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record | Reject | Stop]:
+def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record | Reject | ReadStop]:
     """What stands after a byte offset, before which ``lines`` lines ended; a stop after each line, and one at the end of the file.
 
     An object that stands whole at the end of the file is given before its line ends, so a stop may lie within a line. Going on
@@ -112,7 +112,7 @@ def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record 
     within = offset > 0 and os.pread(file.fileno(), 1, offset - 1) != b"\n"
     file.seek(offset)
     while data := file.readline(LINE_LIMIT + 1):
-        line = Line(number=lines + 1, start=offset, end=offset + len(data), data=data, ended=data.endswith(b"\n"))
+        line = SourceLine(number=lines + 1, start=offset, end=offset + len(data), data=data, ended=data.endswith(b"\n"))
         blank = False
         for piece in parse_line(line):
             if piece is None:
@@ -122,27 +122,27 @@ def read_records(file: BinaryIO, *, offset: int, lines: int) -> Iterator[Record 
                 offset = piece.end
         if line.ended:
             offset, lines, within = line.end, lines + 1, False
-            yield Stop(end=offset, lines=lines, blank=blank)
+            yield ReadStop(end=offset, lines=lines, blank=blank)
         elif len(data) <= LINE_LIMIT:
             cut = data[offset - line.start :]
-            yield Stop(end=offset, lines=lines, pending=len(cut) if cut.strip(_BLANKS.encode()) else 0)
+            yield ReadStop(end=offset, lines=lines, pending=len(cut) if cut.strip(_BLANKS.encode()) else 0)
             return  # a writer may have gone on meanwhile: the next reading begins at the stop
         elif offset > line.start:
             # Whole objects in a line without end: what follows them gets the full length again.
             file.seek(offset)
             within = True
-            yield Stop(end=offset, lines=lines)
+            yield ReadStop(end=offset, lines=lines)
         else:
-            end, ended = _pass_line(file, line.end)
+            end, ended = _skip_line(file, line.end)
             if not ended:
-                yield Stop(end=offset, lines=lines, pending=end - offset)
+                yield ReadStop(end=offset, lines=lines, pending=end - offset)
                 return
-            yield Reject(fault=Fault.LINE_TOO_LONG, line=line.number, start=offset, end=end)
+            yield Reject(fault=RecordFault.LINE_TOO_LONG, line=line.number, start=offset, end=end)
             offset, lines, within = end, lines + 1, False
-            yield Stop(end=offset, lines=lines)
+            yield ReadStop(end=offset, lines=lines)
 
 
-def _pass_line(file: BinaryIO, offset: int) -> tuple[int, bool]:
+def _skip_line(file: BinaryIO, offset: int) -> tuple[int, bool]:
     """The byte where a line ends whose bytes before the offset were read, and whether it ends with a newline."""
     while data := file.readline(STRIDE):
         offset += len(data)
@@ -151,55 +151,55 @@ def _pass_line(file: BinaryIO, offset: int) -> tuple[int, bool]:
     return offset, False
 
 
-def parse_line(line: Line) -> Iterator[Record | Reject | None]:
+def parse_line(line: SourceLine) -> Iterator[Record | Reject | None]:
     """The JSON objects of a line; None for a blank one. A fault that hides its own end sets the rest of the line aside.
 
     Of a line that has not ended only the objects before its first fault are given: they stay what they are, whatever follows.
     """
     if line.data is None:
-        yield Reject(fault=Fault.LINE_TOO_LONG, line=line.number, start=line.start, end=line.end)
+        yield Reject(fault=RecordFault.LINE_TOO_LONG, line=line.number, start=line.start, end=line.end)
         return
     done, again = 0, True
     while again:
-        text, fault = _readable(line.data[done:])
+        text, fault = _decode_text(line.data[done:])
         whole, before, counted = line.ended and fault is None, done, 0
-        position = _skip(text, 0)
+        position = _skip_blanks(text, 0)
         if whole and position == len(text) and not done:
             yield None
         while position < len(text):
-            found, after = _decode(text, position)
-            if isinstance(found, Fault) and not whole:
+            found, after = _decode_value(text, position)
+            if isinstance(found, RecordFault) and not whole:
                 break
-            position = _skip(text, after)
+            position = _skip_blanks(text, after)
             start = done
             if fault is None and position == len(text):
                 done = len(line.data if after == position else line.data.rstrip(_BLANKS.encode()))
             else:
                 done += len(text[counted:after].encode())
             counted = after
-            yield _piece(found, line, start, done)
-        again = fault is Fault.TOO_MANY_VALUES and done > before
+            yield _to_record(found, line, start, done)
+        again = fault is RecordFault.TOO_MANY_VALUES and done > before
     if fault is not None and line.ended:
-        yield _piece(fault, line, done, len(line.data))
+        yield _to_record(fault, line, done, len(line.data))
 
 
-def _piece(found: dict[str, Any] | Fault, line: Line, start: int, end: int) -> Record | Reject:
+def _to_record(found: dict[str, Any] | RecordFault, line: SourceLine, start: int, end: int) -> Record | Reject:
     start, end = line.start + start, line.start + end
-    if isinstance(found, Fault):
+    if isinstance(found, RecordFault):
         return Reject(fault=found, line=line.number, start=start, end=end)
     return Record(value=found, line=line.number, start=start, end=end)
 
 
-def _readable(data: bytes) -> tuple[str, Fault | None]:
+def _decode_text(data: bytes) -> tuple[str, RecordFault | None]:
     """The text before the first byte that is none or the first value too many, and which of the two stopped it."""
     fault = None
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        text, fault = data[: error.start].decode("utf-8"), Fault.NOT_UTF8
+        text, fault = data[: error.start].decode("utf-8"), RecordFault.NOT_UTF8
     if len(text) > VALUES_LIMIT and sum(text.count(mark) for mark in "[{,") > VALUES_LIMIT:
         first = next(islice(_VALUES.finditer(text), VALUES_LIMIT, None))
-        text, fault = text[: first.start()], Fault.TOO_MANY_VALUES
+        text, fault = text[: first.start()], RecordFault.TOO_MANY_VALUES
     return text, fault
 
 
@@ -209,53 +209,53 @@ _VALUES = re.compile(r"[\[{,]")
 _BLANK_RUN = re.compile(f"[{_BLANKS}]*")
 
 
-def _skip(text: str, position: int) -> int:
+def _skip_blanks(text: str, position: int) -> int:
     found = _BLANK_RUN.match(text, position)
     return found.end() if found else position
 
 
-def _decode(text: str, position: int) -> tuple[dict[str, Any] | Fault, int]:
+def _decode_value(text: str, position: int) -> tuple[dict[str, Any] | RecordFault, int]:
     """One JSON value and the position after it; a fault that hides its own end reaches to the end of the text."""
     try:
         value, after = _DECODER.raw_decode(text, position)
         crowded = text.count("[", position, after) + text.count("{", position, after) > DEPTH_LIMIT
         if crowded and _depth_exceeds(value, DEPTH_LIMIT):
-            return Fault.NESTED_TOO_DEEP, after
+            return RecordFault.NESTED_TOO_DEEP, after
     except RecursionError:
-        return Fault.NESTED_TOO_DEEP, len(text)
+        return RecordFault.NESTED_TOO_DEEP, len(text)
     except _DuplicateKeyError:
-        return Fault.DUPLICATE_KEY, len(text)
+        return RecordFault.DUPLICATE_KEY, len(text)
     except json.JSONDecodeError:
-        return Fault.NOT_JSON, len(text)
+        return RecordFault.NOT_JSON, len(text)
     except ValueError:
-        return Fault.NUMBER_TOO_LONG, len(text)
+        return RecordFault.NUMBER_TOO_LONG, len(text)
     if not isinstance(value, dict):
-        return Fault.NOT_AN_OBJECT, after
+        return RecordFault.NOT_AN_OBJECT, after
     surrogates = text.find("\\ud", position, after) >= 0 or text.find("\\uD", position, after) >= 0
-    return _without_surrogates(value) if surrogates else value, after
+    return _replace_surrogates(value) if surrogates else value, after
 
 
 class _DuplicateKeyError(ValueError):
     """An object names a key twice: readers would disagree on what it says."""
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise _DuplicateKeyError
     return found
 
 
-def _finite(number: str) -> float | None:
+def _parse_finite(number: str) -> float | None:
     value = float(number)
     return value if math.isfinite(value) else None
 
 
-def _nothing(_constant: str) -> None:
+def _drop_constant(_constant: str) -> None:
     """NaN and the infinities are no JSON: the field is there, without a value."""
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_nothing)
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_parse_finite, parse_constant=_drop_constant)
 
 
 def _depth_exceeds(value: Any, limit: int) -> bool:
@@ -272,15 +272,15 @@ def _depth_exceeds(value: Any, limit: int) -> bool:
     return True
 
 
-def _without_surrogates(value: Any) -> Any:
+def _replace_surrogates(value: Any) -> Any:
     """The value with every unpaired surrogate as U+FFFD; depth is bounded by DEPTH_LIMIT."""
     match value:
         case str():
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         case list():
-            return [_without_surrogates(item) for item in value]
+            return [_replace_surrogates(item) for item in value]
         case dict():
-            return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+            return {_replace_surrogates(key): _replace_surrogates(item) for key, item in value.items()}
         case _:
             return value
 
@@ -308,14 +308,14 @@ def refuse_wide_text(path: Path, head: bytes) -> None:
         raise SourceError(f"is {name}, not UTF-8", where=str(path), hint="convert it to UTF-8; nothing of it was read")
 
 
-def sample(head: bytes) -> Iterator[dict[str, Any]]:
+def sample_records(head: bytes) -> Iterator[dict[str, Any]]:
     """The records that stand complete in the first bytes of a file, for recognising its format. Never raises."""
     name = wide_encoding(head)
     if name:
         head = head.replace(b"\0", b"").lstrip(b"\xff\xfe")
     start = 0
     for number, data in enumerate(head.split(b"\n"), 1):
-        line = Line(number=number, start=start, end=start + len(data), data=data)
+        line = SourceLine(number=number, start=start, end=start + len(data), data=data)
         start += len(data) + 1
         for piece in parse_line(line):
             if isinstance(piece, Record):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 from zoneinfo import ZoneInfo
 
 from kept.sources.base import Source
-from kept.sources.entries import Entries
+from kept.sources.entries import KeptEntries
 from kept.sources.exports import ChatGpt, ClaudeAi
 from kept.sources.formats.aider import Aider
 from kept.sources.formats.claude_code.reader import ClaudeCode
@@ -31,14 +31,14 @@ from kept.sources.formats.vault import Vault
 GROUP = "kept.sources"
 
 
-class Loaded(NamedTuple):
+class LoadedPlugins(NamedTuple):
     """The formats of third parties, and those that could not be loaded: name and reason."""
 
     sources: tuple[Source, ...]
     left_out: tuple[tuple[str, str], ...]
 
 
-def load_plugins(points: Iterable[EntryPoint]) -> Loaded:
+def load_plugins(points: Iterable[EntryPoint]) -> LoadedPlugins:
     """The formats that these entry points name, by name."""
     sources: list[Source] = []
     left_out: list[tuple[str, str]] = []
@@ -55,7 +55,7 @@ def load_plugins(points: Iterable[EntryPoint]) -> Loaded:
             sources.append(source)
         else:
             left_out.append((point.name, "is no source: name, places, claims and read are needed"))
-    return Loaded(tuple(sources), tuple(left_out))
+    return LoadedPlugins(tuple(sources), tuple(left_out))
 
 
 _TOOLS: tuple[Source, ...] = (
@@ -65,15 +65,15 @@ _TOOLS: tuple[Source, ...] = (
 _PLUGINS, LEFT_OUT = load_plugins(entry_points(group=GROUP))
 PLUGINS = frozenset(each.name for each in _PLUGINS)
 # A screen may show a record of a transcript, and stays a screen.
-SOURCES: tuple[Source, ...] = (Entries(), Console(), *_TOOLS, *_PLUGINS, Vault(), Journal(), Generic())
+SOURCES: tuple[Source, ...] = (KeptEntries(), Console(), *_TOOLS, *_PLUGINS, Vault(), Journal(), Generic())
 
 
-def in_zone(zone: ZoneInfo, sources: Sequence[Source] = SOURCES) -> tuple[Source, ...]:
+def with_zone(zone: ZoneInfo, sources: Sequence[Source] = SOURCES) -> tuple[Source, ...]:
     """The same formats, those whose files name no zone reading their times in this one."""
-    return tuple(_zoned(source, zone) for source in sources)
+    return tuple(_with_zone(source, zone) for source in sources)
 
 
-def _zoned(source: Source, zone: ZoneInfo) -> Source:
+def _with_zone(source: Source, zone: ZoneInfo) -> Source:
     if is_dataclass(source) and any(each.name == "zone" for each in fields(source)):
         return cast("Source", replace(cast("Any", source), zone=zone))
     return source

@@ -11,7 +11,7 @@ _DEFAULT_DAYS = 30
 _MOST = 2**20
 
 
-def days_kept(source: str, home: Path, env: Mapping[str, str]) -> int | None:
+def retention_days(source: str, home: Path, env: Mapping[str, str]) -> int | None:
     """After how many days without a change a tool deletes a transcript; None where it never does."""
     if source != "claude-code":
         return None

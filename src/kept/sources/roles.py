@@ -15,10 +15,10 @@ from zoneinfo import ZoneInfo
 
 import re2
 
-from kept.core.event import Author, Kind, Precision
-from kept.sources.documents import Entry, Row, Said, place_of, split_prompt
-from kept.sources.markdown import fenced_in_turns, headings, strip_edges, visible
-from kept.sources.stamps import Stamp, find_clock, find_stamp, instant_of, next_instant
+from kept.core.event import Author, EventKind, Precision
+from kept.sources.documents import DocumentEntry, EventDraft, Row, rows_place, split_prompt
+from kept.sources.markdown import find_headings, mark_fenced_in_turns, strip_edges, strip_hidden
+from kept.sources.stamps import Stamp, find_clock, find_stamp, next_instant, stamp_instant
 
 
 class Role(StrEnum):
@@ -69,7 +69,7 @@ _TITLE_CHARACTERS = 120
 _MARKS = "*_`~#> \t"
 
 
-class Style(NamedTuple):
+class TurnStyle(NamedTuple):
     """How a conversation marks its speakers: kind of mark, heading level, whether a colon follows."""
 
     mark: str
@@ -82,28 +82,30 @@ class Turn(NamedTuple):
 
     row: int
     role: Role
-    style: Style
+    style: TurnStyle
     title: str
     rest: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class When:
+class ConversationTime:
     """What is known of a conversation's time: its zone, and the stamp of the whole of it."""
 
     zone: ZoneInfo
     stamp: Stamp | None = None
 
 
-def template_of(when: When) -> Said:
+def draft_template(when: ConversationTime) -> EventDraft:
     """An event in the making that has the time of its whole conversation."""
-    at = instant_of(when.stamp, when.zone) if when.stamp else None
+    at = stamp_instant(when.stamp, when.zone) if when.stamp else None
     stamp = str(when.stamp or "")
-    return Said(kind=Kind.PROMPT, author=Author.HUMAN, reason="", text="", at=at, precision=Precision.SESSION, stamp=stamp)
+    return EventDraft(
+        kind=EventKind.PROMPT, author=Author.HUMAN, reason="", text="", at=at, precision=Precision.SESSION, stamp=stamp
+    )
 
 
 @lru_cache(maxsize=1024)
-def role_of(title: str) -> tuple[Role, bool] | None:
+def parse_role(title: str) -> tuple[Role, bool] | None:
     """The speaker a heading's title or a label names, and whether a colon follows; None where it names none."""
     if len(title) > _TITLE_CHARACTERS:
         return None
@@ -132,8 +134,8 @@ def find_turns(rows: Sequence[Row], first: int = 0, *, plain: bool = False) -> t
         plain: whether ``User: …`` without any mark is a speaker's line too; then both sides must speak.
     """
     outside = _possible_turns(rows, [False] * len(rows), first, plain=plain)
-    inside = fenced_in_turns(rows, [turn.row for turn in outside])
-    style = _style([turn for turn in outside if not inside[turn.row]])
+    inside = mark_fenced_in_turns(rows, [turn.row for turn in outside])
+    style = _find_style([turn for turn in outside if not inside[turn.row]])
     if style is None:
         return [], []
     turns = [turn for turn in outside if turn.style == style]
@@ -142,28 +144,28 @@ def find_turns(rows: Sequence[Row], first: int = 0, *, plain: bool = False) -> t
 
 def _possible_turns(rows: Sequence[Row], inside: Sequence[bool], first: int, *, plain: bool) -> list[Turn]:
     found = []
-    for heading in headings(rows, inside, first):
-        named = role_of(heading.title)
+    for heading in find_headings(rows, inside, first):
+        named = parse_role(heading.title)
         if named:
-            found.append(Turn(heading.row, named[0], Style("#", heading.level, named[1]), heading.title, ""))
+            found.append(Turn(heading.row, named[0], TurnStyle("#", heading.level, named[1]), heading.title, ""))
     for number in range(first, len(rows)):
         text = rows[number].text
         match = _BOLD.match(text) if text.startswith(("**", "__")) else None
         title, inner, outer, rest = match.groups() if match else ("", "", "", "")
         if match and (inner or outer or not rest):
-            named = role_of(title)
+            named = parse_role(title)
             if named:
-                found.append(Turn(number, named[0], Style("**", 0, bool(inner or outer)), title, rest))
+                found.append(Turn(number, named[0], TurnStyle("**", 0, bool(inner or outer)), title, rest))
         match = _PLAIN.match(text[:2000]) if plain and ":" in text[:50] else None
         if match and (number == first or not rows[number - 1].text.strip()):
-            named = role_of(match.group(1))
+            named = parse_role(match.group(1))
             if named:
                 rest = text[match.start(2) :] if match.group(2) else ""
-                found.append(Turn(number, named[0], Style(":", 0, colon=True), match.group(1), rest))
+                found.append(Turn(number, named[0], TurnStyle(":", 0, colon=True), match.group(1), rest))
     return sorted(found)
 
 
-def _style(turns: Sequence[Turn]) -> Style | None:
+def _find_style(turns: Sequence[Turn]) -> TurnStyle | None:
     """The style of a conversation: the strongest mark under which a person speaks; a lone label without mark is no conversation."""
     for mark in ("#", "**", ":"):
         human = next((turn.style for turn in turns if turn.style.mark == mark and turn.role is Role.HUMAN), None)
@@ -173,33 +175,37 @@ def _style(turns: Sequence[Turn]) -> Style | None:
     return None
 
 
-def entries_of(
-    rows: Sequence[Row], turns: Sequence[Turn], hidden: Sequence[int], when: When, after: int | None = None
-) -> list[Entry]:
+def to_entries(
+    rows: Sequence[Row], turns: Sequence[Turn], hidden: Sequence[int], when: ConversationTime, after: int | None = None
+) -> list[DocumentEntry]:
     """The records of a conversation: one for each turn."""
     entries = []
-    previous = instant_of(when.stamp, when.zone) if when.stamp and when.stamp.clock else None
+    previous = stamp_instant(when.stamp, when.zone) if when.stamp and when.stamp.clock else None
     for number, turn in enumerate(turns):
         end = turns[number + 1].row if number + 1 < len(turns) else (len(rows) if after is None else after)
         at, precision, written, previous = _turn_time(turn, when, previous)
-        template = Said(kind=Kind.PROMPT, author=Author.HUMAN, reason="", text="", at=at, precision=precision, stamp=written)
+        template = EventDraft(
+            kind=EventKind.PROMPT, author=Author.HUMAN, reason="", text="", at=at, precision=precision, stamp=written
+        )
         found = bisect_right(hidden, turn.row)
         cut = hidden[found] if turn.role is Role.HUMAN and found < len(hidden) and hidden[found] < end else None
-        entries.append(_turn_entry(rows, turn, _opening(rows, turn.row, cut) if cut else end, end, template))
+        entries.append(_turn_entry(rows, turn, _fence_row(rows, turn.row, cut) if cut else end, end, template))
     return entries
 
 
-def _opening(rows: Sequence[Row], first: int, cut: int) -> int:
+def _fence_row(rows: Sequence[Row], first: int, cut: int) -> int:
     """The row of the fence that a quoted speaker's line stands in."""
     return next((row for row in range(cut, first, -1) if rows[row].text.lstrip().startswith(("```", "~~~"))), cut)
 
 
-def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template: Said) -> Entry:
+def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template: EventDraft) -> DocumentEntry:
     """The record of a turn whose words end before row ``until``, and which itself ends before row ``end``."""
-    text, hidden = visible("\n".join(part for part in (turn.rest.strip(), strip_edges(rows, turn.row + 1, until)) if part).strip())
+    text, hidden = strip_hidden(
+        "\n".join(part for part in (turn.rest.strip(), strip_edges(rows, turn.row + 1, until)) if part).strip()
+    )
     noted = {"removed:hidden-text": hidden} if hidden else {}
     template = replace(template, reason=f"role-heading:{turn.role}", text=text)
-    said: list[Said] = []
+    said: list[EventDraft] = []
     match turn.role:
         case Role.HUMAN:
             said, removed = split_prompt(text, template.reason, template)
@@ -210,26 +216,28 @@ def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template:
         case _ if not text:
             pass
         case Role.ASSISTANT:
-            said = [replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT)]
+            said = [replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT)]
         case Role.TOOL:
-            said = [replace(template, kind=Kind.TOOL_OUTPUT, author=Author.TOOL)]
+            said = [replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL)]
         case Role.SYSTEM:
             said = [replace(template, author=Author.INJECTED)]
-    return Entry(place=place_of(rows, turn.row, end), said=tuple(said), dropped="" if said else "no-text", noted=noted)
+    return DocumentEntry(place=rows_place(rows, turn.row, end), said=tuple(said), dropped="" if said else "no-text", noted=noted)
 
 
-def _turn_time(turn: Turn, when: When, previous: datetime | None) -> tuple[datetime | None, Precision, str, datetime | None]:
+def _turn_time(
+    turn: Turn, when: ConversationTime, previous: datetime | None
+) -> tuple[datetime | None, Precision, str, datetime | None]:
     """A turn's instant, its precision, its time as written, and what the next turn's time may not lie before."""
     stamp = find_stamp(turn.title)
     if stamp is not None:
-        at = instant_of(stamp, when.zone)
+        at = stamp_instant(stamp, when.zone)
         return at, Precision.MESSAGE if stamp.clock else Precision.SESSION, str(stamp), at or previous
     clock = find_clock(turn.title)
     if when.stamp is None:
         return None, Precision.NONE, clock.isoformat() if clock else "", previous
     if clock is None:
-        return instant_of(when.stamp, when.zone), Precision.SESSION, str(when.stamp), previous
-    start = instant_of(Stamp(day=when.stamp.day, clock=clock), when.zone)
+        return stamp_instant(when.stamp, when.zone), Precision.SESSION, str(when.stamp), previous
+    start = stamp_instant(Stamp(day=when.stamp.day, clock=clock), when.zone)
     if start is None:
         return None, Precision.NONE, clock.isoformat(), previous
     day = previous.astimezone(when.zone).date() if previous else when.stamp.day

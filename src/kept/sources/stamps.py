@@ -40,22 +40,22 @@ def find_stamp(text: str) -> Stamp | None:
     text = text[:_CHARACTERS]
     for found in _NUMERIC.finditer(text):
         year, month, day, hour, minute, second, zone = found.groups()
-        stamp = _stamp(int(year), int(month), int(day))
+        stamp = _make_date(int(year), int(month), int(day))
         if stamp is None:
             continue
-        clock = _clock(hour, minute, second)
-        return Stamp(day=stamp, clock=clock, zone=_zone(zone) if clock else None)
+        clock = _make_time(hour, minute, second)
+        return Stamp(day=stamp, clock=clock, zone=_parse_zone(zone) if clock else None)
     for found in _NAMED.finditer(text):
         before, name, after, year = found.groups()
         number = before or after
         if number and name[:3].lower() in _MONTHS:
-            stamp = _stamp(int(year), _MONTHS.index(name[:3].lower()) + 1, int(number))
+            stamp = _make_date(int(year), _MONTHS.index(name[:3].lower()) + 1, int(number))
             if stamp is not None:
                 return Stamp(day=stamp)
     return None
 
 
-def read_stamp(text: str) -> Stamp | None:
+def parse_stamp(text: str) -> Stamp | None:
     """A field's date: as :func:`find_stamp`, or seconds or milliseconds since 1970."""
     if text.replace(".", "", 1).isdecimal() and text.isascii() and 9 <= len(text.partition(".")[0]) <= 13:
         instant = parse_instant(float(text))
@@ -66,10 +66,10 @@ def read_stamp(text: str) -> Stamp | None:
 def find_clock(text: str) -> time | None:
     """The first time of day (``23:52``) in a text's first 200 characters."""
     found = _CLOCK.search(text[:_CHARACTERS])
-    return _clock(found.group(1), found.group(2), found.group(3)) if found else None
+    return _make_time(found.group(1), found.group(2), found.group(3)) if found else None
 
 
-def instant_of(stamp: Stamp, zone: ZoneInfo) -> datetime | None:
+def stamp_instant(stamp: Stamp, zone: ZoneInfo) -> datetime | None:
     """The instant of a stamp; one without its own zone is local time there, one without a time is noon, so its day is right."""
     try:
         local = datetime.combine(stamp.day, stamp.clock or time(12), tzinfo=stamp.zone or zone)
@@ -89,7 +89,7 @@ def next_instant(day: date, clock: time, previous: datetime, zone: ZoneInfo) -> 
     return next((instant for instant in found if instant >= previous), found[-1])
 
 
-def _stamp(year: int, month: int, day: int) -> date | None:
+def _make_date(year: int, month: int, day: int) -> date | None:
     try:
         found = date(year, month, day)
     except ValueError:
@@ -97,7 +97,7 @@ def _stamp(year: int, month: int, day: int) -> date | None:
     return found if EARLIEST.date() <= found < LATEST.date() else None
 
 
-def _clock(hour: str | None, minute: str | None, second: str | None) -> time | None:
+def _make_time(hour: str | None, minute: str | None, second: str | None) -> time | None:
     if hour is None or minute is None:
         return None
     try:
@@ -106,7 +106,7 @@ def _clock(hour: str | None, minute: str | None, second: str | None) -> time | N
         return None
 
 
-def _zone(text: str | None) -> tzinfo | None:
+def _parse_zone(text: str | None) -> tzinfo | None:
     if text is None:
         return None
     if text[0] not in "+-":

@@ -19,12 +19,12 @@ _SETTLED = 2_000_000_000  # nanoseconds: within two seconds a file may change an
 
 
 @cache
-def readers() -> str:
+def readers_version() -> str:
     """What reads here: another version of kept, or another set of formats, may read what this one did not."""
     return blake2b("\0".join((version("kept"), *(each.name for each in SOURCES))).encode(), digest_size=6).hexdigest()
 
 
-def look(path: Path, source: str, author: str = "") -> str:
+def make_stat_entry(path: Path, source: str, author: str = "") -> str:
     """What a file looks like now, with the moment of looking; empty where that says nothing about what it holds.
 
     ``author`` is whose words a person said unsigned notes are.
@@ -35,10 +35,10 @@ def look(path: Path, source: str, author: str = "") -> str:
         return ""
     if not stat.S_ISREG(info.st_mode) or path.suffix.lower() not in _SUFFIXES or source in PLUGINS:
         return ""
-    return f"{readers()}{author} {info.st_ino} {info.st_size} {info.st_mtime_ns} {info.st_ctime_ns} {time_ns()}"
+    return f"{readers_version()}{author} {info.st_ino} {info.st_size} {info.st_mtime_ns} {info.st_ctime_ns} {time_ns()}"
 
 
-def same(before: str, now: str) -> bool:
+def is_unchanged(before: str, now: str) -> bool:
     """Whether a file surely did not change between two looks: it looks the same, and the first was no sooner than two seconds after
     its last change, for a change that follows another at once may leave no trace.
     """

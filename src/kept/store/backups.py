@@ -10,26 +10,26 @@ from contextlib import ExitStack, closing, suppress
 from hashlib import file_digest
 from pathlib import Path
 
-from kept.core.codec import canonical
+from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError, StoreError, UsageError
-from kept.store.database import Database, new_file
-from kept.store.paths import drop, flush, free_name, make_folder
+from kept.store.database import Database, create_file
+from kept.store.paths import delete_database, flush, free_name, make_folder
 from kept.store.protocol import Store
 from kept.store.sqlite import SqliteStore
 
 
-def kept_copies(folder: Path) -> tuple[Path, ...]:
+def list_backups(folder: Path) -> tuple[Path, ...]:
     """The kept copies in a folder, newest first by the name they were given."""
     return tuple(sorted(folder.glob("kept-*.db"), reverse=True))
 
 
-def add_copy(store: Store, folder: Path, name: str) -> Path:
+def add_backup(store: Store, folder: Path, name: str) -> Path:
     """Keep a copy of a store, verified but for its indexes, as ``kept-<name>`` in a folder. Raises StoreError, with no file left
     behind.
     """
     fresh = folder / "fresh.db"
     try:
-        drop(fresh)  # of a copying that was cut short
+        delete_database(fresh)  # of a copying that was cut short
         store.copy_to(fresh, indexes=False)
         return fresh.rename(folder / f"kept-{name}.{_digest(fresh)}.db")
     except OSError as error:
@@ -39,7 +39,7 @@ def add_copy(store: Store, folder: Path, name: str) -> Path:
 def rotate(folder: Path, keep: int) -> tuple[Path, ...]:
     """Delete the copies that are older than ``keep`` intact ones, and return them: no good one ever goes for a bad one."""
     intact, gone = 0, []
-    for path in kept_copies(folder):
+    for path in list_backups(folder):
         if intact >= keep:
             path.unlink()
             gone.append(path)
@@ -61,7 +61,7 @@ def _digest(path: Path) -> str:
         return file_digest(file, "blake2b").hexdigest()[:16]
 
 
-def put_in_place(backup: Path, place: Path, aside: Path) -> Path | None:
+def restore_backup(backup: Path, place: Path, aside: Path) -> Path | None:
     """Make a copy of a backup the store at ``place``; what was there is put aside, whole, in a folder. Returns where, if anything
     was.
 
@@ -71,28 +71,28 @@ def put_in_place(backup: Path, place: Path, aside: Path) -> Path | None:
     if not backup.is_file():
         raise UsageError("there is no such file", where=str(backup))
     staged = place.with_name(f"{place.name}.restoring")
-    drop(staged)
-    with new_file(staged):
+    delete_database(staged)
+    with create_file(staged):
         shutil.copyfile(backup, staged)
     try:
         with SqliteStore(staged) as store:
-            if found := store.damage():
+            if found := store.find_damage():
                 raise DamagedError(
                     f"the backup is damaged: {found[0]}", where=str(backup), hint="use an older one; nothing was changed"
                 )
-        return _swap(staged, place, aside)
+        return _swap_in(staged, place, aside)
     finally:
-        drop(staged)
+        delete_database(staged)
 
 
-def _swap(staged: Path, place: Path, aside: Path) -> Path | None:
+def _swap_in(staged: Path, place: Path, aside: Path) -> Path | None:
     saved: Path | None = None
     with ExitStack() as held:
         if place.exists():
             with suppress(StoreError):  # one that does not even open is put aside as it is
                 database = Database(place)
                 held.callback(database.close)
-                held.enter_context(database.alone())
+                held.enter_context(database.exclusive_lock())
             make_folder(aside)
             saved = free_name(aside / place.name)
             journal = place.with_name(f"{place.name}-journal")
@@ -116,16 +116,16 @@ def has_turns(path: Path, keys: Collection[str], sessions: Collection[str]) -> b
     )
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as store:
-            return bool(store.execute(query, (canonical(sorted(keys)), canonical(sorted(sessions)))).fetchone()[0])
+            return bool(store.execute(query, (to_canonical_json(sorted(keys)), to_canonical_json(sorted(sessions)))).fetchone()[0])
     except (sqlite3.Error, OSError):
         return True
 
 
-def copy_in(path: Path, folder: Path) -> Path:
+def make_working_copy(path: Path, folder: Path) -> Path:
     """A working copy of a store file in a folder of its own, which is made empty. Raises StoreError, OSError."""
     shutil.rmtree(folder, ignore_errors=True)
     copy = folder / "copy.db"
-    with new_file(copy):
+    with create_file(copy):
         shutil.copyfile(path, copy)
     journal = path.with_name(f"{path.name}-journal")
     if journal.exists():  # without it the copy is not whole
@@ -133,7 +133,7 @@ def copy_in(path: Path, folder: Path) -> Path:
     return copy
 
 
-def copy_over(copy: Path, path: Path) -> Path:
+def replace_with_copy(copy: Path, path: Path) -> Path:
     """Put a working copy in the place of the store file it was made of; a kept copy gets the name of its new bytes. Raises
     OSError.
     """
@@ -143,6 +143,6 @@ def copy_over(copy: Path, path: Path) -> Path:
     copy.replace(place)
     if place != path:
         path.unlink()
-    drop(path.with_name(f"{path.name}-journal"))
+    delete_database(path.with_name(f"{path.name}-journal"))
     flush(path.parent)
     return place

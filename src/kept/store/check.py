@@ -10,7 +10,7 @@ from typing import Any
 from kept.core.event import FORGOTTEN_MARK, Event
 from kept.core.memory import Memory
 from kept.core.text import one_line
-from kept.store.records import chain, commitment_of
+from kept.store.records import commitment_of, hash_pass
 from kept.store.rows import UNREADABLE, candidates_of, commitments
 from kept.store.values import CandidateRow, FingerprintRow, OperationRow, PassRow
 
@@ -18,7 +18,7 @@ IMPORTED = "imported"  # the trigger of memories that came with evidence of anot
 _SPEAKING = frozenset({"add", "revise", "reaffirm", "merge"})
 
 
-def broken_log(
+def check_log(
     passes: Iterable[PassRow],
     operations: Iterable[OperationRow],
     candidates: Iterable[CandidateRow],
@@ -44,35 +44,35 @@ def broken_log(
         for _, kind, row in group:
             parts[kind].append(row)
         heads, done, told = parts
-        yield from _gap("pass", expected, number)
+        yield from _check_numbering("pass", expected, number)
         expected = number + 1
         for operation in done:
-            yield from _gap("operation", operation_number, operation.id)
+            yield from _check_numbering("operation", operation_number, operation.id)
             operation_number = operation.id + 1
-            yield from _broken_operation(operation, forgets)
+            yield from _check_operation(operation, forgets)
         for candidate in told:
-            yield from _gap("candidate", candidate_number, candidate.row)
+            yield from _check_numbering("candidate", candidate_number, candidate.row)
             candidate_number = candidate.row + 1
-            yield from _broken_candidate(candidate, explained)
+            yield from _check_candidate(candidate, explained)
         if not heads:
             yield f"pass {number}: missing from the log, but some of its rows are there"
             continue
-        if chain(previous, heads[0].head, commitments(done, told), heads[0].covers) != heads[0].hash:
+        if hash_pass(previous, heads[0].head, commitments(done, told), heads[0].covers) != heads[0].hash:
             yield f"pass {number}: what it holds does not match the hash chain"
         previous = heads[0].hash
 
 
-def _gap(what: str, expected: int, found: int) -> Iterator[str]:
+def _check_numbering(what: str, expected: int, found: int) -> Iterator[str]:
     if found > expected:
         last = "" if found == expected + 1 else f" to {found - 1}"
         yield f"{what} {expected}{last}: missing from the log"
 
 
-def _broken_operation(row: OperationRow, forgets: frozenset[str]) -> Iterator[str]:
+def _check_operation(row: OperationRow, forgets: frozenset[str]) -> Iterator[str]:
     name = f"operation {row.id} of pass {row.pass_id}"
     if row.words is None and row.kind in _SPEAKING and row.memory not in forgets:
         yield f"{name}: its words are gone and no forget explains it"
-    yield from _broken_words(name, row.salt, row.words, row.commitment)
+    yield from _check_words(name, row.salt, row.words, row.commitment)
     try:
         body = json.loads(row.body)
         if (body["memory"], body["is"]) != (row.memory, row.kind):
@@ -81,13 +81,13 @@ def _broken_operation(row: OperationRow, forgets: frozenset[str]) -> Iterator[st
         yield f"{name}: it cannot be read"
 
 
-def _broken_candidate(row: CandidateRow, explained: frozenset[str]) -> Iterator[str]:
+def _check_candidate(row: CandidateRow, explained: frozenset[str]) -> Iterator[str]:
     if row.words is None and row.id not in explained:
         yield f"candidate {row.id}: its words are gone and no forget explains it"
-    yield from _broken_words(f"candidate {row.id}", row.salt, row.words, row.commitment)
+    yield from _check_words(f"candidate {row.id}", row.salt, row.words, row.commitment)
 
 
-def _broken_words(name: str, salt: str | None, words: str | None, commitment: str) -> Iterator[str]:
+def _check_words(name: str, salt: str | None, words: str | None, commitment: str) -> Iterator[str]:
     if words is not None and commitment_of(words, salt or "") != commitment:
         yield f"{name}: its words do not match their commitment"
 
@@ -103,7 +103,7 @@ def fingerprints_of(forgets: Iterable[OperationRow]) -> dict[str, int]:
     return found
 
 
-def wrong_fingerprints(forgets: Iterable[OperationRow], rows: Iterable[FingerprintRow]) -> Iterator[str]:
+def check_fingerprints(forgets: Iterable[OperationRow], rows: Iterable[FingerprintRow]) -> Iterator[str]:
     """Every way in which the kept fingerprints are not those that the log names."""
     expected, found = fingerprints_of(forgets), {each.fingerprint: each.pass_id for each in rows}
     for each in sorted(expected.keys() | found.keys()):
@@ -113,7 +113,7 @@ def wrong_fingerprints(forgets: Iterable[OperationRow], rows: Iterable[Fingerpri
             yield f"a fingerprint of what was forgotten (pass {found[each]}) is not the log's"
 
 
-def disagreements(derived: Mapping[str, Memory], stored: Mapping[str, Memory]) -> Iterator[str]:
+def check_memories(derived: Mapping[str, Memory], stored: Mapping[str, Memory]) -> Iterator[str]:
     """Every memory that is not what the log adds up to."""
     for number in sorted(derived.keys() | stored.keys()):
         if number not in stored:
@@ -135,7 +135,7 @@ def citations(memories: Iterable[Memory], imported: frozenset[str]) -> dict[str,
     return found
 
 
-def misquoted(key: str, event: Event | None, cited: Sequence[tuple[str, str]]) -> Iterator[str]:
+def check_quotes(key: str, event: Event | None, cited: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Every memory that cites an event for words it does not say. Where words of it were forgotten, nothing can be told."""
     if event is None:
         yield from (f"memory {number}: cites event {key}, which is not in the archive" for number, _ in dict(cited).items())

@@ -38,13 +38,13 @@ def statements() -> Mapping[str, str]:
 
 
 @cache
-def _counting() -> str:
+def _tally_triggers() -> str:
     """The triggers that count the rows of tables, for a connection."""
     text = (_HERE / "tallies.sql").read_text(encoding="utf-8")
     return "".join(text.replace("TABLE", each) for each in TALLIED)
 
 
-class _Rows(sqlite3.Cursor):
+class _CheckedCursor(sqlite3.Cursor):
     """A cursor that tells its failures as errors of the store: many show only while its rows are read."""
 
     path = Path()
@@ -54,13 +54,13 @@ class _Rows(sqlite3.Cursor):
         try:
             yield
         except sqlite3.Error as error:
-            raise _explained(error, self.path) from error
+            raise _to_store_error(error, self.path) from error
 
     def __next__(self) -> Any:
         try:
             return super().__next__()
         except sqlite3.Error as error:
-            raise _explained(error, self.path) from error
+            raise _to_store_error(error, self.path) from error
 
     def fetchone(self) -> Any:
         with self.explain_errors():
@@ -89,7 +89,7 @@ class Database:
             self._prepare()
         except sqlite3.DatabaseError as error:
             self._connection.close()
-            raise _explained(error, path) from error
+            raise _to_store_error(error, path) from error
         except StoreError:
             self._connection.close()
             raise
@@ -121,7 +121,7 @@ class Database:
         elif version < FORMAT:
             self.copy_to(free_name(self.path.parent / "backups" / f"format-{version}.db"))
             self._migrate()
-        self._connection.executescript(_counting())
+        self._connection.executescript(_tally_triggers())
 
     def _version(self) -> int:
         return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
@@ -137,15 +137,15 @@ class Database:
                 # A process that died while it created the store, or is about to, left nothing else: whatever is here was written
                 # with a store.
                 raise DamagedError("the store file is empty", where=str(self.path), hint="restore a backup: kept restore FILE")
-            self._bring_to(FORMAT, schema_statements())
+            self._migrate_to(FORMAT, schema_statements())
 
     def _migrate(self) -> None:
         for version in range(2, FORMAT + 1):
             with self.transaction():
                 if self._version() < version:  # another process may have been faster
-                    self._bring_to(version, migration_statements(version))
+                    self._migrate_to(version, migration_statements(version))
 
-    def _bring_to(self, version: int, made: tuple[str, ...]) -> None:
+    def _migrate_to(self, version: int, made: tuple[str, ...]) -> None:
         for statement in made:
             self._connection.execute(statement)
         self._connection.execute(
@@ -161,25 +161,25 @@ class Database:
         """Execute a named statement. Raises StoreError where SQLite cannot."""
         return self._execute(statements()[name], values)
 
-    def many(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    def execute_many(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Execute a named statement for each row. Raises StoreError where SQLite cannot."""
         self._check_process()
         try:
             self._connection.executemany(statements()[name], rows)
         except sqlite3.Error as error:
-            raise _explained(error, self.path) from error
+            raise _to_store_error(error, self.path) from error
 
-    def raw(self, sql: str, values: Mapping[str, Any] | None = None) -> sqlite3.Cursor:
+    def execute_sql(self, sql: str, values: Mapping[str, Any] | None = None) -> sqlite3.Cursor:
         """Execute a statement of the store's own maintenance (never text from outside). Raises StoreError where SQLite cannot."""
         return self._execute(sql, values or {})
 
-    def one(self, name: str, /, **values: Any) -> Any:
+    def fetch_one(self, name: str, /, **values: Any) -> Any:
         """The first row of a named statement, or None."""
         return self.run(name, **values).fetchone()
 
     def _execute(self, sql: str, values: Mapping[str, Any]) -> sqlite3.Cursor:
         self._check_process()
-        cursor = self._connection.cursor(_Rows)
+        cursor = self._connection.cursor(_CheckedCursor)
         cursor.path = self.path
         with cursor.explain_errors():
             return cursor.execute(sql, values)
@@ -188,11 +188,11 @@ class Database:
         if os.getpid() != self._pid:
             raise StoreError("a forked process must open the store itself", where=str(self.path))
 
-    def foreign(self) -> tuple[str, ...]:
+    def list_foreign_objects(self) -> tuple[str, ...]:
         """What the file holds that kept did not make, by kind and name."""
         return tuple(foreign_objects(self._connection))
 
-    def others(self) -> int:
+    def data_version(self) -> int:
         """A number that changes when another connection has changed the store."""
         return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
 
@@ -201,7 +201,7 @@ class Database:
         """Everything inside commits together or not at all; an inner transaction belongs to the outer one.
 
         Raises StoreError where the commit fails; nothing is changed then. Raises DamagedError where what was committed cannot be
-        read back (see :meth:`prove`).
+        read back (see :meth:`verify_after_commit`).
         """
         if self._depth:
             self._depth += 1
@@ -210,7 +210,7 @@ class Database:
             finally:
                 self._depth -= 1
             return
-        self._begin()
+        self._begin_write()
         try:
             yield
             self._execute("COMMIT", {})
@@ -221,28 +221,28 @@ class Database:
         finally:
             self._depth = 0
             proofs, self._proofs = self._proofs, {}
-        self._read_back(proofs.values())
+        self._verify_written(proofs.values())
 
-    def prove(self, what: Hashable, proof: Callable[[], bool]) -> None:
+    def verify_after_commit(self, what: Hashable, proof: Callable[[], bool]) -> None:
         """Have something that is being written read back once it is committed: whether it is there as it was written last."""
         if self._depth:
             self._proofs[what] = proof
 
-    def _read_back(self, proofs: Collection[Callable[[], bool]]) -> None:
+    def _verify_written(self, proofs: Collection[Callable[[], bool]]) -> None:
         """A disk may call a write done that it did not do. SQLite would not notice; what is read here comes from the file again."""
         if not proofs:
             return
         self._execute("PRAGMA shrink_memory", {})
-        with self.reading():
+        with self.read_transaction():
             whole = all(each() for each in proofs)
         if not whole:
             hint = "the disk lies: run `kept check`, then restore a backup onto another one"
             raise DamagedError("what was written cannot be read back", where=str(self.path), hint=hint)
 
     @contextmanager
-    def trial(self) -> Iterator[None]:
+    def trial_transaction(self) -> Iterator[None]:
         """Everything inside, transactions too, is rolled back at the end."""
-        self._begin()
+        self._begin_write()
         try:
             yield
         finally:
@@ -252,7 +252,7 @@ class Database:
                 self._connection.execute("ROLLBACK")
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
+    def read_transaction(self) -> Iterator[None]:
         """Everything read inside is of one moment."""
         if self._connection.in_transaction:
             yield
@@ -264,7 +264,7 @@ class Database:
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
 
-    def _begin(self) -> None:
+    def _begin_write(self) -> None:
         """Begin to write. Raises StoreError where the file was replaced meanwhile: what is written here would be lost."""
         self._execute("BEGIN IMMEDIATE", {})
         try:
@@ -281,14 +281,14 @@ class Database:
 
         Raises StoreError, with no file left behind, where that cannot be done.
         """
-        with self.reading(), new_file(path), closing(sqlite3.connect(path, isolation_level=None)) as target:
+        with self.read_transaction(), create_file(path), closing(sqlite3.connect(path, isolation_level=None)) as target:
             self._connection.backup(target)
             pages = target.execute("PRAGMA integrity_check").fetchone()[0]
             if pages != "ok":
                 raise DamagedError(f"the copy is damaged: {pages}", where=str(path), hint="run `kept check`")
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def exclusive_lock(self) -> Iterator[None]:
         """Keep everybody else from reading and writing, so that the file can be replaced inside."""
         self._execute("BEGIN EXCLUSIVE", {})
         try:
@@ -299,7 +299,7 @@ class Database:
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[None]:
+def create_file(path: Path) -> Iterator[None]:
     """A new file (0600) that is filled inside, flushed to the disk with its folder at the end, and removed where that fails.
 
     Raises StoreError.
@@ -315,7 +315,7 @@ def new_file(path: Path) -> Iterator[None]:
             flush(path)
             flush(path.parent)
         except sqlite3.Error as error:
-            raise _explained(error, path) from error
+            raise _to_store_error(error, path) from error
         except OSError as error:
             raise StoreError(
                 f"the file cannot be written: {error.strerror}", where=str(path), hint="look after the disk"
@@ -333,17 +333,17 @@ def checksum(*values: str | int | None) -> int:
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
-def any_of(words: Iterable[str]) -> str:
+def match_any_word(words: Iterable[str]) -> str:
     """A full-text query that finds any of the words: every one quoted, so no character of it is an operator."""
-    return " OR ".join(_quoted(words)) or '""'
+    return " OR ".join(_quote_words(words)) or '""'
 
 
-def all_of(words: Iterable[str]) -> str:
+def match_all_words(words: Iterable[str]) -> str:
     """A full-text query that finds all of the words."""
-    return " AND ".join(_quoted(words)) or '""'
+    return " AND ".join(_quote_words(words)) or '""'
 
 
-def _quoted(words: Iterable[str]) -> list[str]:
+def _quote_words(words: Iterable[str]) -> list[str]:
     return ['"' + word.replace('"', '""') + '"' for word in words]
 
 
@@ -370,7 +370,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, int, bool]:
     return connection, inode, made
 
 
-def _explained(error: sqlite3.Error, path: Path) -> StoreError:
+def _to_store_error(error: sqlite3.Error, path: Path) -> StoreError:
     text = str(error)
     match text:
         case _ if "full" in text:

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from datetime import date, datetime
 from typing import Protocol
 
-from kept.core.summary import Note, Passage
-from kept.store.values import Noted, Pointed
+from kept.core.summary import Passage, WorkNote
+from kept.store.values import ThreadNote, ThreadPoint
 
 
 class Days(Protocol):
@@ -13,40 +13,40 @@ class Days(Protocol):
     person.
     """
 
-    def unnoted(self) -> tuple[tuple[int, int], ...]:
+    def list_threads_without_notes(self) -> tuple[tuple[int, int], ...]:
         """Threads of which events were not looked at yet: their numbers, and how many were; in the order of their first events."""
         ...
 
-    def put(self, thread: int, start: int, notes: Sequence[tuple[Note, str]], events: int) -> None:
+    def save_notes(self, thread: int, start: int, notes: Sequence[tuple[WorkNote, str]], events: int) -> None:
         """Have these notes, each with its line of text, in place of a thread's from ordinal ``start`` on; ``events`` were looked
         at.
         """
         ...
 
-    def between(self, start: datetime, stop: datetime) -> tuple[Noted, ...]:
+    def notes_between(self, start: datetime, stop: datetime) -> tuple[ThreadNote, ...]:
         """The notes in [start, stop), in the order of their times."""
         ...
 
-    def drop(self, *, events: Collection[str] = (), sessions: Collection[str] = ()) -> None:
+    def drop_notes(self, *, events: Collection[str] = (), sessions: Collection[str] = ()) -> None:
         """Erase the notes of every thread that tells one of the events, or of the sessions; they are to be made again.
 
         Passages that rest on any of them are erased for good.
         """
         ...
 
-    def clear(self) -> None:
+    def clear_notes(self) -> None:
         """Erase all notes; they are to be made again. Passages stay."""
         ...
 
-    def note_points(self, thread: int, start: int, stop: int, points: Sequence[Passage]) -> None:
+    def save_points(self, thread: int, start: int, stop: int, points: Sequence[Passage]) -> None:
         """Have these points in the place of those of a thread with ordinals in [start, stop)."""
         ...
 
-    def points(self, start: datetime, stop: datetime) -> tuple[Pointed, ...]:
+    def points_between(self, start: datetime, stop: datetime) -> tuple[ThreadPoint, ...]:
         """The points in [start, stop), in the order of their times."""
         ...
 
-    def write(self, day: date, scope: str, lines: Sequence[Passage]) -> None:
+    def save_day_lines(self, day: date, scope: str, lines: Sequence[Passage]) -> None:
         """Have these lines in the place of those of a day and scope. A person's words stay."""
         ...
 
@@ -54,7 +54,7 @@ class Days(Protocol):
         """Have a person's words, in the place of those of the same id."""
         ...
 
-    def written(self, first: date, last: date) -> tuple[Passage, ...]:
+    def passages_of_days(self, first: date, last: date) -> tuple[Passage, ...]:
         """The lines and a person's words of some days, by day, scope and place."""
         ...
 
@@ -62,6 +62,6 @@ class Days(Protocol):
         """Every passage, in the order of their times."""
         ...
 
-    def erase(self, ids: Collection[str]) -> None:
+    def erase_passages(self, ids: Collection[str]) -> None:
         """Erase passages for good."""
         ...

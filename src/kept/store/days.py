@@ -8,14 +8,14 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from kept.core.codec import canonical, dump, load
-from kept.core.summary import Form, Note, Passage
+from kept.core.codec import dump, load, to_canonical_json
+from kept.core.summary import Passage, PassageForm, WorkNote
 from kept.core.text import index_words
-from kept.core.times import to_text
+from kept.core.times import format_instant
 from kept.store.database import Database
-from kept.store.door import safe_value
+from kept.store.door import redact_value
 from kept.store.rows import UNREADABLE
-from kept.store.values import Noted, Pointed
+from kept.store.values import ThreadNote, ThreadPoint
 
 _PASSAGES = 2**62  # rows of passages begin here: notes and passages share one full-text index
 
@@ -26,16 +26,16 @@ class SqliteDays:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def unnoted(self) -> tuple[tuple[int, int], ...]:
+    def list_threads_without_notes(self) -> tuple[tuple[int, int], ...]:
         """Threads of which events were not looked at yet: their numbers, and how many were; in the order of their first events."""
         return tuple((row["id"], row["noted"]) for row in self._database.run("unnoted"))
 
-    def put(self, thread: int, start: int, notes: Sequence[tuple[Note, str]], events: int) -> None:
+    def save_notes(self, thread: int, start: int, notes: Sequence[tuple[WorkNote, str]], events: int) -> None:
         """Have these notes, each with its line of text, in place of a thread's from ordinal ``start`` on; ``events`` were looked
         at.
         """
         with self._database.transaction():
-            self._drop(thread, start)
+            self._drop_thread_notes(thread, start)
             for note, text in notes:
                 number = thread * 2**32 + note.ordinal  # made of what it stands for, so that a rebuilt table is the same
                 self._database.run(
@@ -44,25 +44,25 @@ class SqliteDays:
                     thread=thread,
                     ordinal=note.ordinal,
                     event=note.event,
-                    at=to_text(note.at),
-                    body=zlib.compress(canonical([text, dump(note)]).encode()),
+                    at=format_instant(note.at),
+                    body=zlib.compress(to_canonical_json([text, dump(note)]).encode()),
                 )
                 self._database.run("index_note", id=number, words=index_words(text))
                 self._database.run("queue_embedding", kind="summary", item=number)
             self._database.run("put_noted", thread=thread, events=events)
 
-    def _drop(self, thread: int, start: int) -> None:
+    def _drop_thread_notes(self, thread: int, start: int) -> None:
         for row in self._database.run("notes_from", thread=thread, start=start).fetchall():
             self._database.run("unindex_note", id=row["id"], words=index_words(_unpack_note(row["body"])[0]))
             self._database.run("queue_embedding", kind="summary", item=row["id"])
         self._database.run("drop_notes", thread=thread, start=start)
 
-    def between(self, start: datetime, stop: datetime) -> tuple[Noted, ...]:
+    def notes_between(self, start: datetime, stop: datetime) -> tuple[ThreadNote, ...]:
         """The notes in [start, stop), in the order of their times."""
-        rows = self._database.run("notes_between", start=to_text(start), stop=to_text(stop))
+        rows = self._database.run("notes_between", start=format_instant(start), stop=format_instant(stop))
         return tuple(
-            Noted(
-                note=load(Note, _unpack_note(row["body"])[1]),
+            ThreadNote(
+                note=load(WorkNote, _unpack_note(row["body"])[1]),
                 thread=row["thread"],
                 session=row["session"],
                 project=row["project"],
@@ -71,118 +71,123 @@ class SqliteDays:
             for row in rows
         )
 
-    def drop(self, *, events: Collection[str] = (), sessions: Collection[str] = ()) -> None:
+    def drop_notes(self, *, events: Collection[str] = (), sessions: Collection[str] = ()) -> None:
         """Erase the notes of every thread that tells one of the events, or of the sessions; they are to be made again. Passages for
         good.
         """
         with self._database.transaction():
-            self.erase(
+            self.erase_passages(
                 [
                     each.id
                     for each in self.passages()
                     if not set(events).isdisjoint(each.events) or not set(sessions).isdisjoint(each.sessions)
                 ]
             )
-            rows = self._database.run("threads_telling", keys=canonical(sorted(events)), sessions=canonical(sorted(sessions)))
+            rows = self._database.run(
+                "threads_telling", keys=to_canonical_json(sorted(events)), sessions=to_canonical_json(sorted(sessions))
+            )
             for row in rows.fetchall():
-                self._drop(row["thread"], 0)
+                self._drop_thread_notes(row["thread"], 0)
                 self._database.run("drop_noted", thread=row["thread"])
 
-    def damage(self) -> Iterator[str]:
+    def find_damage(self) -> Iterator[str]:
         """Every note or passage that cannot be read or lies in another place than it says."""
         for row in self._database.run("passages"):
             try:
-                whole = _columns(_passage(row["body"])) == {name: value for name, value in dict(row).items() if name != "body"}
+                whole = _columns(_parse_passage(row["body"])) == {
+                    name: value for name, value in dict(row).items() if name != "body"
+                }
             except UNREADABLE:
                 whole = False
             if not whole:
                 yield f"summary {row['id']}: damaged"
         for row in self._database.run("all_notes"):
             try:
-                note = load(Note, _unpack_note(row["body"])[1])
+                note = load(WorkNote, _unpack_note(row["body"])[1])
             except (*UNREADABLE, zlib.error):
                 note = None
             number = row["thread"] * 2**32 + row["ordinal"]
-            if note is None or (number, note.ordinal, note.event, to_text(note.at)) != tuple(row)[:4]:
+            if note is None or (number, note.ordinal, note.event, format_instant(note.at)) != tuple(row)[:4]:
                 yield f"note {row['ordinal']} of thread {row['thread']}: damaged"
 
-    def clear(self) -> None:
+    def clear_notes(self) -> None:
         """Erase all notes, which are to be made again, and make the index of passages anew."""
         with self._database.transaction():
             for row in self._database.run("noted_threads").fetchall():
-                self._drop(row["thread"], 0)
+                self._drop_thread_notes(row["thread"], 0)
                 self._database.run("drop_noted", thread=row["thread"])
             self._database.run("drop_all_notes")  # of threads that nothing notes any more
             self._database.run("recount_notes")
             self._database.run("clear_note_index")
             for each in self.passages():
-                self._index(each)
+                self._index_passage(each)
 
-    def note_points(self, thread: int, start: int, stop: int, points: Sequence[Passage]) -> None:
+    def save_points(self, thread: int, start: int, stop: int, points: Sequence[Passage]) -> None:
         """Have these points in the place of those of a thread with ordinals in [start, stop)."""
         with self._database.transaction():
             for row in self._database.run("points_from", thread=thread, start=start, stop=stop).fetchall():
                 self._database.run("drop_passage", row=row["row"])
             for each in points:
-                self._store_passage(safe_value(each, self._database.safe))
+                self._store_passage(redact_value(each, self._database.safe))
 
-    def points(self, start: datetime, stop: datetime) -> tuple[Pointed, ...]:
+    def points_between(self, start: datetime, stop: datetime) -> tuple[ThreadPoint, ...]:
         """The points in [start, stop), in the order of their times."""
-        rows = self._database.run("points_between", start=to_text(start), stop=to_text(stop))
+        rows = self._database.run("points_between", start=format_instant(start), stop=format_instant(stop))
         return tuple(
-            Pointed(passage=_passage(row["body"]), session=row["session"], project=row["project"], path=row["path"]) for row in rows
+            ThreadPoint(passage=_parse_passage(row["body"]), session=row["session"], project=row["project"], path=row["path"])
+            for row in rows
         )
 
-    def write(self, day: date, scope: str, lines: Sequence[Passage]) -> None:
+    def save_day_lines(self, day: date, scope: str, lines: Sequence[Passage]) -> None:
         """Have these lines in the place of those of a day and scope. A person's words stay."""
         with self._database.transaction():
             for row in self._database.run("lines_of", day=day.isoformat(), scope=scope).fetchall():
-                self._take_away(row)
+                self._delete_passage(row)
             for each in lines:
                 self.own(each)
 
     def own(self, passage: Passage) -> None:
         """Have a person's words, in the place of those of the same id."""
-        passage = safe_value(passage, self._database.safe)
+        passage = redact_value(passage, self._database.safe)
         with self._database.transaction():
             for row in self._database.run("passages_told", id=passage.id).fetchall():
-                self._take_away(row)
+                self._delete_passage(row)
             self._store_passage(passage)
-            self._index(passage)
+            self._index_passage(passage)
 
-    def written(self, first: date, last: date) -> tuple[Passage, ...]:
+    def passages_of_days(self, first: date, last: date) -> tuple[Passage, ...]:
         """The lines and a person's words of some days, by day, scope and place."""
         rows = self._database.run("written_between", first=first.isoformat(), last=last.isoformat())
-        return tuple(_passage(row["body"]) for row in rows)
+        return tuple(_parse_passage(row["body"]) for row in rows)
 
     def passages(self) -> tuple[Passage, ...]:
         """Every passage, in the order of their times."""
-        return tuple(_passage(row["body"]) for row in self._database.run("passages").fetchall())
+        return tuple(_parse_passage(row["body"]) for row in self._database.run("passages").fetchall())
 
-    def erase(self, ids: Collection[str]) -> None:
+    def erase_passages(self, ids: Collection[str]) -> None:
         """Erase passages for good."""
         with self._database.transaction():
             for each in ids:
                 for row in self._database.run("passages_told", id=each).fetchall():
-                    self._take_away(row)
+                    self._delete_passage(row)
 
     def load_passage(self, passage: Passage) -> None:
         """Take up a passage of a store that is loaded."""
         self._store_passage(passage)
-        self._index(passage)
+        self._index_passage(passage)
 
     def _store_passage(self, passage: Passage) -> None:
-        self._database.run("put_passage", body=canonical(dump(passage)), **_columns(passage))
+        self._database.run("put_passage", body=to_canonical_json(dump(passage)), **_columns(passage))
 
-    def _index(self, passage: Passage) -> None:
+    def _index_passage(self, passage: Passage) -> None:
         """Points are the detail of what lines tell: they are read by day, not found by words."""
-        if passage.form is not Form.POINT and passage.text:
+        if passage.form is not PassageForm.POINT and passage.text:
             self._database.run("index_note", id=_passage_row(passage), words=index_words(passage.text))
             self._database.run("queue_embedding", kind="summary", item=_passage_row(passage))
 
-    def _take_away(self, row: Any) -> None:
-        passage = _passage(row["body"])
-        if passage.form is not Form.POINT and passage.text:
+    def _delete_passage(self, row: Any) -> None:
+        passage = _parse_passage(row["body"])
+        if passage.form is not PassageForm.POINT and passage.text:
             self._database.run("unindex_note", id=row["row"], words=index_words(passage.text))
             self._database.run("queue_embedding", kind="summary", item=row["row"])
         self._database.run("drop_passage", row=row["row"])
@@ -202,11 +207,11 @@ def _columns(passage: Passage) -> dict[str, Any]:
         "scope": passage.scope,
         "thread": passage.thread,
         "ordinal": passage.ordinal,
-        "at": to_text(passage.at),
+        "at": format_instant(passage.at),
     }
 
 
-def _passage(body: str) -> Passage:
+def _parse_passage(body: str) -> Passage:
     passage: Passage = load(Passage, json.loads(body))
     return passage
 

@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Any, TypeVar
 
-from kept.core.codec import canonical
+from kept.core.codec import to_canonical_json
 from kept.core.event import Cursor
 from kept.core.memory import Actor
 from kept.store.values import Draft
@@ -22,24 +22,26 @@ Safe = Callable[[str], str]
 _QUOTED = frozenset({"quote"})
 
 
-def unredacted(text: str, _: bytes) -> str:
+def skip_store_redaction(text: str, _: bytes) -> str:
     """The text as it is, for a store that is only copied, checked or compared."""
     return text
 
 
-def safe_draft(draft: Draft, safe: Safe) -> Draft:
+def redact_draft(draft: Draft, safe: Safe) -> Draft:
     """A pass without secrets in what is said of it, and in what a person or an agent does by it."""
     said = replace(draft, subject=safe(draft.subject), note=safe(draft.note))
-    return said if draft.actor is Actor.MACHINE else replace(said, operations=safe_value(draft.operations, safe))
+    return said if draft.actor is Actor.MACHINE else replace(said, operations=redact_value(draft.operations, safe))
 
 
-def safe_cursor(cursor: Cursor, safe: Safe) -> Cursor:
+def redact_cursor(cursor: Cursor, safe: Safe) -> Cursor:
     """A cursor without secrets in what its reader carries (open tool calls, names)."""
     carry = safe(cursor.carry)
-    return cursor if carry == cursor.carry else replace(cursor, carry=canonical(safe_value(json.loads(cursor.carry), safe)))
+    return (
+        cursor if carry == cursor.carry else replace(cursor, carry=to_canonical_json(redact_value(json.loads(cursor.carry), safe)))
+    )
 
 
-def safe_value(value: T, safe: Safe) -> T:
+def redact_value(value: T, safe: Safe) -> T:
     """A value without secrets in any of its texts, whatever they are called; the value itself where there are none."""
     made: Any = value
     match value:
@@ -48,10 +50,12 @@ def safe_value(value: T, safe: Safe) -> T:
         case str():
             made = safe(value)
         case tuple() | list():
-            made = type(value)(safe_value(each, safe) for each in value)
+            made = type(value)(redact_value(each, safe) for each in value)
         case Mapping():
-            made = {safe(str(name)): safe_value(each, safe) for name, each in value.items()}
+            made = {safe(str(name)): redact_value(each, safe) for name, each in value.items()}
         case _ if is_dataclass(value) and not isinstance(value, type):
-            changed = {each.name: safe_value(getattr(value, each.name), safe) for each in fields(value) if each.name not in _QUOTED}
+            changed = {
+                each.name: redact_value(getattr(value, each.name), safe) for each in fields(value) if each.name not in _QUOTED
+            }
             made = replace(value, **changed)
     return value if made == value else made

@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from kept.core.codec import canonical
-from kept.core.erasure import Words, changed_strings
+from kept.core.codec import to_canonical_json
+from kept.core.erasure import ErasureWords, map_strings
 from kept.core.event import FORGOTTEN_MARK, Event
 from kept.core.memory import Evidence
-from kept.store.records import chain, commitment_of, withheld
+from kept.store.records import commitment_of, hash_pass, strip_event
 from kept.store.rows import commitments
 from kept.store.values import CandidateRow, OperationRow, PassRow
 
@@ -21,7 +21,7 @@ R = TypeVar("R", OperationRow, CandidateRow)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Amended:
+class ErasedRows:
     """The rows of a log that are others without the words. Of passes also those whose hash covers such a row, and all after
     them.
     """
@@ -36,66 +36,66 @@ class Amended:
         return len(self.operations) + len(self.candidates)
 
 
-def amended(
+def erase_from_rows(
     passes: Sequence[PassRow],
     operations: Sequence[OperationRow],
     candidates: Sequence[CandidateRow],
-    words: Words,
+    words: ErasureWords,
     spared: Collection[str] = (),
-) -> Amended:
+) -> ErasedRows:
     """What changes in a log whose rows come in order; memories and candidates that are ``spared`` stay as they are."""
-    done = [row if row.memory in spared else _row_without(row, words) for row in operations]
-    told = [row if row.id in spared else _row_without(row, words) for row in candidates]
-    heads = [_head_without(row, words) for row in passes]
-    return Amended(
-        passes=tuple(new for old, new in zip(passes, _chained(heads, done, told), strict=True) if new != old),
+    done = [row if row.memory in spared else _erase_from_row(row, words) for row in operations]
+    told = [row if row.id in spared else _erase_from_row(row, words) for row in candidates]
+    heads = [_erase_from_head(row, words) for row in passes]
+    return ErasedRows(
+        passes=tuple(new for old, new in zip(passes, _rehash_passes(heads, done, told), strict=True) if new != old),
         operations=tuple(new for old, new in zip(operations, done, strict=True) if new is not old),
         candidates=tuple(new for old, new in zip(candidates, told, strict=True) if new is not old),
     )
 
 
-def event_without(event: Event, words: Words) -> Event:
+def erase_from_event(event: Event, words: ErasureWords) -> Event:
     """An event with the words taken out of what was said or done; the very event where they do not stand in it."""
     if event.key in words.events:
-        return withheld(event, FORGOTTEN_MARK)
+        return strip_event(event, FORGOTTEN_MARK)
 
     def left(text: str) -> str:
         for quote in words.quotes.get(event.key, ()):
             text = text.replace(quote, FORGOTTEN_MARK)
-        return words.taken_out(text)
+        return words.remove_from(text)
 
     tool = replace(event.tool, target=left(event.tool.target), detail=left(event.tool.detail)) if event.tool else None
     erased = replace(event, text=left(event.text), tool=tool)
     return event if erased == event else erased
 
 
-def said_in(event: Event) -> tuple[str, ...]:
+def texts_of_event(event: Event) -> tuple[str, ...]:
     """Every text of an event."""
     return (event.text, *((event.tool.target, event.tool.detail) if event.tool else ()))
 
 
-def has_words(event: Event, words: Words) -> bool:
+def has_words(event: Event, words: ErasureWords) -> bool:
     """True if an event holds something that is to be forgotten and is not empty already."""
     quotes = words.quotes.get(event.key, ())
     return (event.key in words.events and event.text != FORGOTTEN_MARK) or any(
-        words.stand_in(said) or any(quote in said for quote in quotes) for said in said_in(event)
+        words.is_in_text(said) or any(quote in said for quote in quotes) for said in texts_of_event(event)
     )
 
 
-def json_without(text: str, words: Words) -> str:
+def erase_from_json(text: str, words: ErasureWords) -> str:
     """A JSON text with the words taken out of its strings; the very text where they do not stand in it."""
-    if not words.stand_in(text):
+    if not words.is_in_text(text):
         return text
     value: object = json.loads(text)
-    return canonical(changed_strings(value, words.taken_out))
+    return to_canonical_json(map_strings(value, words.remove_from))
 
 
-def cites(evidence: Evidence, words: Words) -> bool:
+def cites_erased(evidence: Evidence, words: ErasureWords) -> bool:
     """True if evidence quotes a session or an event that is forgotten whole."""
     return evidence.quote != FORGOTTEN_MARK and (evidence.event in words.events or evidence.session in words.sessions)
 
 
-def texts_of(rows: Iterable[OperationRow | CandidateRow]) -> Iterator[tuple[str, str]]:
+def log_row_texts(rows: Iterable[OperationRow | CandidateRow]) -> Iterator[tuple[str, str]]:
     """What rows of a log hold, each with what it is called: the bodies and the words that were not erased."""
     for row in rows:
         name = f"the history of memory {row.memory}" if isinstance(row, OperationRow) else f"proposal {row.id}"
@@ -104,54 +104,58 @@ def texts_of(rows: Iterable[OperationRow | CandidateRow]) -> Iterator[tuple[str,
             yield name, row.words
 
 
-def _uncited(text: str, words: Words) -> str:
+def _erase_citations(text: str, words: ErasureWords) -> str:
     """Sealed words with a mark for every quote of a session or event that is forgotten whole; the very text where there is none."""
     if not (words.events or words.sessions) or '"quote"' not in text:
         return text
     value: object = json.loads(text)
-    left = _unquoted(value, words)
-    return text if left == value else canonical(left)
+    left = _erase_quotes(value, words)
+    return text if left == value else to_canonical_json(left)
 
 
-def _unquoted(value: object, words: Words) -> object:
+def _erase_quotes(value: object, words: ErasureWords) -> object:
     match value:
         case list():
-            return [_unquoted(item, words) for item in value]
+            return [_erase_quotes(item, words) for item in value]
         case dict():
             gone = value.get("event") in words.events or value.get("session") in words.sessions
-            return {name: FORGOTTEN_MARK if gone and name == "quote" else _unquoted(item, words) for name, item in value.items()}
+            return {
+                name: FORGOTTEN_MARK if gone and name == "quote" else _erase_quotes(item, words) for name, item in value.items()
+            }
     return value
 
 
-def _row_without(row: R, words: Words) -> R:
-    body = json_without(row.body, words)
-    sealed = row.words if row.words is None else _uncited(json_without(row.words, words), words)
+def _erase_from_row(row: R, words: ErasureWords) -> R:
+    body = erase_from_json(row.body, words)
+    sealed = row.words if row.words is None else _erase_citations(erase_from_json(row.words, words), words)
     if (body, sealed) == (row.body, row.words):
         return row
     commitment = row.commitment if sealed == row.words else commitment_of(sealed or "", row.salt or "")
     if isinstance(row, CandidateRow):
-        return replace(row, body=body, words=sealed, commitment=commitment, verdict=json_without(row.verdict, words))
+        return replace(row, body=body, words=sealed, commitment=commitment, verdict=erase_from_json(row.verdict, words))
     return replace(row, body=body, words=sealed, commitment=commitment)
 
 
-def _head_without(row: PassRow, words: Words) -> PassRow:
-    subject, note = words.taken_out(row.head.subject), words.taken_out(row.head.note)
+def _erase_from_head(row: PassRow, words: ErasureWords) -> PassRow:
+    subject, note = words.remove_from(row.head.subject), words.remove_from(row.head.note)
     if (subject, note) == (row.head.subject, row.head.note):
         return row
     return replace(row, head=replace(row.head, subject=subject, note=note))
 
 
-def _chained(heads: Iterable[PassRow], operations: Iterable[OperationRow], candidates: Iterable[CandidateRow]) -> Iterator[PassRow]:
+def _rehash_passes(
+    heads: Iterable[PassRow], operations: Iterable[OperationRow], candidates: Iterable[CandidateRow]
+) -> Iterator[PassRow]:
     """The passes with the hashes that their rows have."""
-    done, told = _by_pass(operations), _by_pass(candidates)
+    done, told = _group_by_pass(operations), _group_by_pass(candidates)
     previous = ""
     for row in heads:
         number = row.head.id
-        previous = chain(previous, row.head, commitments(done.get(number, ()), told.get(number, ())), row.covers)
+        previous = hash_pass(previous, row.head, commitments(done.get(number, ()), told.get(number, ())), row.covers)
         yield row if row.hash == previous else replace(row, hash=previous)
 
 
-def _by_pass(rows: Iterable[R]) -> Mapping[int, list[R]]:
+def _group_by_pass(rows: Iterable[R]) -> Mapping[int, list[R]]:
     found: dict[int, list[R]] = {}
     for row in rows:
         found.setdefault(row.pass_id, []).append(row)

@@ -7,7 +7,7 @@ from pathlib import Path
 from kept.store.protocol import Store
 
 
-def rehome(store: Store, root: Path, memory_files: Sequence[str]) -> None:
+def move_outputs(store: Store, root: Path, memory_files: Sequence[str]) -> None:
     """Have the outputs noted below another home be those below ``root``, with what was last written to them.
 
     The other home is recognised by one of the ``memory_files``, which have the same place in every home. Raises StoreError.
@@ -19,13 +19,13 @@ def rehome(store: Store, root: Path, memory_files: Sequence[str]) -> None:
         for path in stray:
             old = next((each for each in roots if path.startswith(f"{each}/")), None)
             if old is not None:
-                _move(store, path, f"{root}{path.removeprefix(old)}")
+                _move_output(store, path, f"{root}{path.removeprefix(old)}")
 
 
-def _move(store: Store, path: str, here: str) -> None:
-    known = () if store.output(here) else store.output(path)
+def _move_output(store: Store, path: str, here: str) -> None:
+    known = () if store.output_states(here) else store.output_states(path)
     for output in known[:1]:
-        store.wrote(here, output)
+        store.save_output(here, output)
     for output in known[1:]:
-        store.intend(here, output)
+        store.save_pending_output(here, output)
     store.drop_output(path)

@@ -19,7 +19,7 @@ def flush(path: Path) -> None:
         os.close(handle)
 
 
-def drop(path: Path) -> None:
+def delete_database(path: Path) -> None:
     """Delete a database file and its journal, where they are there. Raises OSError."""
     for each in (path, path.with_name(f"{path.name}-journal")):
         each.unlink(missing_ok=True)

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from kept.core.codec import canonical, dump_member, load
+from kept.core.codec import dump_member, load, to_canonical_json
 from kept.core.errors import StoreError, UsageError
-from kept.store.database import new_file
+from kept.store.database import create_file
 from kept.store.values import Row, StoreRow
 
 _MAGIC = b"\x1f\x8b"
@@ -30,21 +30,21 @@ def is_portable(path: Path) -> bool:
         raise UsageError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
 
 
-def write_out(rows: Iterable[Row], path: Path) -> int:
+def write_rows(rows: Iterable[Row], path: Path) -> int:
     """Write rows durably into a new file (mode 0600). Returns how many. Raises StoreError, with no file left behind."""
     count = 0
     with (
-        new_file(path),
+        create_file(path),
         path.open("wb") as raw,
         gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as file,
     ):
         for row in rows:
-            file.write(f"{canonical(dump_member(row))}\n".encode())
+            file.write(f"{to_canonical_json(dump_member(row))}\n".encode())
             count += 1
     return count
 
 
-def read_in(path: Path) -> Iterator[Row]:
+def read_rows(path: Path) -> Iterator[Row]:
     """The rows of a file, one at a time. Raises StoreError where it is cut short, damaged, or of a newer form."""
     number = 0
     try:
@@ -57,11 +57,11 @@ def read_in(path: Path) -> Iterator[Row]:
 
 
 def _parse_row(line: bytes, *, first: bool) -> Row:
-    row: Row = load(Row, json.loads(line, parse_constant=_refuse))
+    row: Row = load(Row, json.loads(line, parse_constant=_reject_constant))
     if first != isinstance(row, StoreRow):
         raise ValueError("the first row, and only that, tells the form")
     return row
 
 
-def _refuse(name: str) -> Any:
+def _reject_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number")

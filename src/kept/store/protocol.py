@@ -6,14 +6,27 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from kept.core.erasure import Words
-from kept.core.event import Account, Cursor, Event
-from kept.core.memory import Judged, Memory, Status
+from kept.core.erasure import ErasureWords
+from kept.core.event import Cursor, Event, RecordAccount
+from kept.core.memory import CandidateVerdict, Memory, Status
 from kept.core.operation import Operation, Pass
 from kept.core.project import Project
 from kept.store.day_protocol import Days
 from kept.store.threads import Tree
-from kept.store.values import EXTRACT, Draft, FileState, Mention, OptedOut, Outline, Output, Proposal, Row, Run, Sitting, Thread
+from kept.store.values import (
+    EXTRACT,
+    Draft,
+    FileState,
+    Mention,
+    OptedOut,
+    Outline,
+    Output,
+    Proposal,
+    Row,
+    Run,
+    SessionActivity,
+    Thread,
+)
 
 
 class Archive(Protocol):
@@ -27,17 +40,18 @@ class Archive(Protocol):
         """Every file ever read, by source and path, one at a time: write nothing before the last."""
         ...
 
-    def looked(self, path: str) -> tuple[str, str] | None:
+    def stat_cache_entry(self, path: str) -> tuple[str, str] | None:
         """The source of a file that was read to its end, and the stamp noted then; None where no stamp is noted."""
         ...
 
-    def put_look(self, source: str, path: str, stamp: str) -> None:
-        """Note of a file that was read to its end what it looked like; :meth:`add` forgets that. Of this machine: no backup needs
+    def save_stat_cache_entry(self, source: str, path: str, stamp: str) -> None:
+        """Note of a file that was read to its end what it looked like; :meth:`create_memory` forgets that. Of this machine: no
+        backup needs
         it.
         """
         ...
 
-    def add(self, source: str, path: str, events: Sequence[Event], account: Account, cursor: Cursor, *, anew: bool) -> int:
+    def add(self, source: str, path: str, events: Sequence[Event], account: RecordAccount, cursor: Cursor, *, anew: bool) -> int:
         """Archive a slice of a file and move its cursor, in one transaction. Returns how many of the events were new.
 
         An event is known by its key, by its twin, or by being the same words in the same second of the same session in another
@@ -56,15 +70,15 @@ class Archive(Protocol):
         """
         ...
 
-    def each(self, threads: Iterable[int]) -> Iterator[Thread]:
+    def threads_by_id(self, threads: Iterable[int]) -> Iterator[Thread]:
         """The threads of these numbers as they are when it is their turn, in this order; writing meanwhile is fine."""
         ...
 
-    def ended(self, projects: Iterable[str], start: datetime, stop: datetime, limit: int) -> tuple[Thread, ...]:
+    def threads_ended_between(self, projects: Iterable[str], start: datetime, stop: datetime, limit: int) -> tuple[Thread, ...]:
         """The threads of these working directories whose last event lies in [start, stop), at most so many, the latest first."""
         ...
 
-    def begun(self, projects: Iterable[str], start: datetime, stop: datetime) -> Iterator[Thread]:
+    def threads_started_between(self, projects: Iterable[str], start: datetime, stop: datetime) -> Iterator[Thread]:
         """The threads of these working directories whose first event lies in (start, stop], in its order.
 
         One at a time: write nothing before the last.
@@ -75,7 +89,7 @@ class Archive(Protocol):
         """The tree of a thread, and for each of its events whether it is marked as abandoned."""
         ...
 
-    def forks(self, thread: int) -> bool:
+    def has_rewinds(self, thread: int) -> bool:
         """Whether any event of a thread may have been, or is marked as, replaced by a rewind; cheap, without the tree in memory."""
         ...
 
@@ -91,35 +105,35 @@ class Archive(Protocol):
         """The event of that key, or None. Raises DamagedError."""
         ...
 
-    def around(self, key: str, before: int, after: int) -> tuple[Event, ...]:
+    def events_around(self, key: str, before: int, after: int) -> tuple[Event, ...]:
         """An event in its conversation, with so many events before and after it; empty where it is unknown."""
         ...
 
-    def after_reply(self, keys: Iterable[str], near: int) -> frozenset[str]:
+    def events_after_reply(self, keys: Iterable[str], near: int) -> frozenset[str]:
         """Those events before which, at most so many events away, the assistant says something; reads no conversation."""
         ...
 
-    def progressed(self, thread: int, *, extracted: int, seen: int) -> None:
+    def save_extraction_progress(self, thread: int, *, extracted: int, seen: int) -> None:
         """Note that ``seen`` events of a thread were looked at and its episodes are closed before ordinal ``extracted``."""
         ...
 
-    def unheard(self) -> tuple[tuple[Thread, int], ...]:
-        """The threads with events that no model has read, in the order of :meth:`threads`.
+    def list_threads_pending_llm(self) -> tuple[tuple[Thread, int], ...]:
+        """The threads with events that no model has read, in the order of :meth:`list_threads`.
 
         Each with the ordinal from which its chunks are open. What changed since (a better copy, a rewind, words that were erased)
         was not read.
         """
         ...
 
-    def heard(self, thread: int, *, closed: int, seen: int) -> None:
+    def save_llm_progress(self, thread: int, *, closed: int, seen: int) -> None:
         """Note that a model has read ``seen`` events of a thread, and its chunks are closed before the ordinal ``closed``."""
         ...
 
-    def sittings(self, start: datetime, stop: datetime) -> tuple[Sitting, ...]:
+    def sittings(self, start: datetime, stop: datetime) -> tuple[SessionActivity, ...]:
         """Which sessions have events in [start, stop), by the events' own times; an event counts where it was first told."""
         ...
 
-    def minutes(self) -> Iterator[datetime]:
+    def active_minutes(self) -> Iterator[datetime]:
         """Every minute in which something happened, in order; fine enough for zones whose days begin at a quarter of an hour."""
         ...
 
@@ -134,7 +148,7 @@ class Archive(Protocol):
         """What a directory was found to be, or None where that is not recorded."""
         ...
 
-    def put_project(self, project: Project) -> None:
+    def save_project(self, project: Project) -> None:
         """Record what a directory is."""
         ...
 
@@ -142,7 +156,7 @@ class Archive(Protocol):
         """What every directory was found to be, by directory."""
         ...
 
-    def opted_out(self) -> tuple[OptedOut, ...]:
+    def opted_out_sessions(self) -> tuple[OptedOut, ...]:
         """The conversations that are not to be remembered, by session."""
         ...
 
@@ -153,25 +167,25 @@ class Archive(Protocol):
         """
         ...
 
-    def undated(self) -> int:
+    def count_undated_events(self) -> int:
         """How many events have no time."""
         ...
 
-    def mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
+    def find_mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
         """When a name was said last after a moment by the person or the assistant, by working directory and file, in their
         order.
         """
         ...
 
-    def holding(self, words: Words) -> Iterator[Event]:
+    def events_with_words(self, words: ErasureWords) -> Iterator[Event]:
         """Every archived event in which words stand. Raises DamagedError."""
         ...
 
-    def nearly_holding(self, words: Words) -> Iterator[Event]:
+    def events_with_similar_words(self, words: ErasureWords) -> Iterator[Event]:
         """The prompts and replies (not what tools printed) that may say nearly the same in other words. Raises DamagedError."""
         ...
 
-    def erase_words(self, words: Words) -> frozenset[str]:
+    def erase_words(self, words: ErasureWords) -> frozenset[str]:
         """Take words out of every archived event and out of what readers carry along; returns the keys of the events."""
         ...
 
@@ -203,7 +217,7 @@ class Log(Protocol):
         """
         ...
 
-    def switches(self) -> tuple[Pass, ...]:
+    def undo_redo_passes(self) -> tuple[Pass, ...]:
         """The passes that undo or redo others, without operations."""
         ...
 
@@ -211,11 +225,11 @@ class Log(Protocol):
         """The whole log in order, or only those passes, with their operations."""
         ...
 
-    def heads(self) -> Iterator[Pass]:
+    def pass_heads(self) -> Iterator[Pass]:
         """The whole log in order, without operations."""
         ...
 
-    def related(self, passes: Iterable[int]) -> tuple[Pass, ...]:
+    def related_passes(self, passes: Iterable[int]) -> tuple[Pass, ...]:
         """What folds to the memories that the given passes concern, and to all that are tied to those, however indirectly.
 
         Their passes in order, each with only the operations on such memories; the given ones are among them.
@@ -250,15 +264,15 @@ class Log(Protocol):
         """The memories first seen before ``stop`` and last seen at ``start`` or later, by id."""
         ...
 
-    def ids(self) -> frozenset[str]:
+    def memory_ids(self) -> frozenset[str]:
         """The ids of all memories."""
         ...
 
-    def ids_like(self, prefix: str) -> tuple[str, ...]:
+    def memory_ids_with_prefix(self, prefix: str) -> tuple[str, ...]:
         """At most nine ids that begin so, in order."""
         ...
 
-    def census(self, moment: datetime) -> Mapping[tuple[Status, str, str], int]:
+    def count_memories(self, moment: datetime) -> Mapping[tuple[Status, str, str], int]:
         """How many memories there are by (status at a moment, profile, category)."""
         ...
 
@@ -272,7 +286,7 @@ class Log(Protocol):
         """The live candidates of a group, whatever their verdict."""
         ...
 
-    def proposals_from(self, thread: int, start: int, stage: str = EXTRACT, *, stop: int | None = None) -> tuple[Proposal, ...]:
+    def thread_proposals(self, thread: int, start: int, stage: str = EXTRACT, *, stop: int | None = None) -> tuple[Proposal, ...]:
         """The live candidates of a thread that passes of one stage proposed, from ``start`` on: those with ordinals in [start,
         stop).
         """
@@ -282,31 +296,31 @@ class Log(Protocol):
         """The live candidates that were refused."""
         ...
 
-    def every_proposal(self) -> tuple[Judged, ...]:
+    def all_judged_candidates(self) -> tuple[CandidateVerdict, ...]:
         """Every candidate ever proposed whose words are still there, live or not."""
         ...
 
-    def blocked(self) -> frozenset[str]:
+    def blocked_candidates(self) -> frozenset[str]:
         """The candidates that only undone operations rest on: they do not come back by curation."""
         ...
 
-    def dirty(self) -> tuple[tuple[str, str], ...]:
+    def groups_to_curate(self) -> tuple[tuple[str, str], ...]:
         """The groups (profile, scope) to curate."""
         ...
 
-    def cleaned(self, profile: str, scope: str) -> None:
+    def mark_group_curated(self, profile: str, scope: str) -> None:
         """Note that a group is curated."""
         ...
 
-    def erase(self, memory: str, candidates: Iterable[str], fingerprints: Iterable[str], made: Pass) -> None:
+    def erase_memory(self, memory: str, candidates: Iterable[str], fingerprints: Iterable[str], made: Pass) -> None:
         """Erase the words of every operation on a memory and of every candidate it rests on; keep the fingerprints."""
         ...
 
-    def texts(self) -> Iterator[tuple[str, str]]:
+    def stored_texts(self) -> Iterator[tuple[str, str]]:
         """Everything that the log and the runs hold as text, in pieces; each with what it is called."""
         ...
 
-    def amend(self, words: Words, *, spared: Collection[str] = ()) -> int:
+    def erase_words(self, words: ErasureWords, *, spared: Collection[str] = ()) -> int:
         """Take words out of all rows and reports, and make the hashes and memories that follow from them anew.
 
         Returns the number of rows. For what repeats the words of a memory that is to be forgotten; it and its candidates are
@@ -314,7 +328,7 @@ class Log(Protocol):
         """
         ...
 
-    def forgotten(self) -> frozenset[str]:
+    def forgotten_fingerprints(self) -> frozenset[str]:
         """The fingerprints of what must not come back."""
         ...
 
@@ -351,11 +365,11 @@ class Store(Protocol):
         """
         ...
 
-    def trial(self) -> AbstractContextManager[None]:
+    def trial_transaction(self) -> AbstractContextManager[None]:
         """Everything inside, transactions too, is taken back at the end."""
         ...
 
-    def reading(self) -> AbstractContextManager[None]:
+    def read_transaction(self) -> AbstractContextManager[None]:
         """Everything read inside is of one moment."""
         ...
 
@@ -363,17 +377,17 @@ class Store(Protocol):
         """A random secret of this store (32 bytes), made when it is first asked for."""
         ...
 
-    def output(self, path: str) -> tuple[Output, ...]:
+    def output_states(self, path: str) -> tuple[Output, ...]:
         """What was last written to a file, and after it what is being written where a write was cut short; empty where nothing
         was.
         """
         ...
 
-    def intend(self, path: str, output: Output) -> None:
+    def save_pending_output(self, path: str, output: Output) -> None:
         """Note what is about to be written to a file."""
         ...
 
-    def wrote(self, path: str, output: Output) -> None:
+    def save_output(self, path: str, output: Output) -> None:
         """Note what was written to a file."""
         ...
 
@@ -385,7 +399,7 @@ class Store(Protocol):
         """The paths of all files written, in order."""
         ...
 
-    def damage(self) -> tuple[str, ...]:
+    def find_damage(self) -> tuple[str, ...]:
         """Everything that is wrong with the store, in words; empty where nothing is."""
         ...
 
@@ -402,15 +416,15 @@ class Store(Protocol):
         """
         ...
 
-    def rows(self) -> Iterator[Row]:
+    def export_rows(self) -> Iterator[Row]:
         """The whole store, as of one moment, in a form that any store can load: equal stores give equal rows.
 
         Not among them: what a store keeps for the machine it is on (outputs, the key that marks secrets) and what it can derive.
         """
         ...
 
-    def load(self, rows: Iterable[Row]) -> None:
-        """Take up what :meth:`rows` gave, into a store that holds nothing, in one transaction; derive the rest.
+    def load_rows(self, rows: Iterable[Row]) -> None:
+        """Take up what :meth:`export_rows` gave, into a store that holds nothing, in one transaction; derive the rest.
 
         Raises UsageError where this store holds something already, DamagedError where the rows contradict their own hashes or each
         other. Nothing is changed then.

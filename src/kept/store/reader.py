@@ -20,7 +20,7 @@ _LONG_WORD = 64
 _TEXT = 9  # where the words of an event stand in its row of an archive block
 
 
-class Known(NamedTuple):
+class RecallMemory(NamedTuple):
     """An active memory as recall needs it. Instants are ISO texts, empty where unknown."""
 
     row: int
@@ -45,7 +45,7 @@ class Known(NamedTuple):
         return f"{self.content} (about: {self.about})" if self.about else self.content
 
 
-class Noted(NamedTuple):
+class RecallNote(NamedTuple):
     """What was worked on in a session: the line it is told in, when, how much was done, and whether anything tells what came of it.
 
     ``key`` is its first event's. ``asked`` is the request, ``result`` what came of it: outcome, commits, files.
@@ -62,7 +62,7 @@ class Noted(NamedTuple):
     result: str
 
 
-class Written(NamedTuple):
+class RecallPassage(NamedTuple):
     """What the daybook says of a day in a project: a line that a model put together, or (``own``) a person's words in the place of
     the line ``instead``; no text: they took it away. ``sessions`` are those it rests on.
     """
@@ -76,7 +76,7 @@ class Written(NamedTuple):
     kind: str
 
 
-class Turn(NamedTuple):
+class RecallTurn(NamedTuple):
     """What a person said: its text, when, in which session, and the last that the assistant said to it; ``repeated`` are hashes of
     its long passages that came in other sessions too.
 
@@ -112,7 +112,7 @@ class StoreReader:
             raise StoreError(str(error)) from error
         self._statements = _statements()
 
-    def spare(self, seconds: float) -> None:
+    def extend_deadline(self, seconds: float) -> None:
         """Let so many seconds not count that passed in waiting for somebody else: what words find is to be read all the same."""
         self._until += seconds
 
@@ -136,77 +136,81 @@ class StoreReader:
             place = above
         return ""
 
-    def names(self, scopes: list[str]) -> dict[str, str]:
+    def project_names(self, scopes: list[str]) -> dict[str, str]:
         """What projects are called, by scope."""
         return {row[0]: row[1] for row in self._fetch_all("names", scopes=json.dumps(scopes))}
 
-    def texts(self) -> int:
+    def count_texts(self) -> int:
         """How many memories and turns there are to be found."""
-        return sum(_varint(row[0]) for row in self._fetch_all("texts"))
+        return sum(_parse_varint(row[0]) for row in self._fetch_all("texts"))
 
-    def count_with(self, word: str) -> int:
+    def count_texts_with_word(self, word: str) -> int:
         """How many of them have a word."""
-        return sum(int(self._fetch_all(name, word=_quoted(word))[0][0]) for name in ("memories_with", "turns_with"))
+        return sum(int(self._fetch_all(name, word=_quote_word(word))[0][0]) for name in ("memories_with", "turns_with"))
 
-    def memories_of(self, word: str, scopes: list[str], profiles: list[str]) -> list[int]:
+    def memory_rows_with_word(self, word: str, scopes: list[str], profiles: list[str]) -> list[int]:
         """The rows of the active memories of these scopes that have a word."""
         return [
             row[0]
-            for row in self._fetch_all("memories_of", word=_quoted(word), scopes=json.dumps(scopes), profiles=json.dumps(profiles))
+            for row in self._fetch_all(
+                "memories_of", word=_quote_word(word), scopes=json.dumps(scopes), profiles=json.dumps(profiles)
+            )
         ]
 
-    def memories_about(self, phrases: Sequence[str], scopes: list[str], profiles: list[str], most: int) -> list[int]:
+    def memory_rows_with_phrases(self, phrases: Sequence[str], scopes: list[str], profiles: list[str], most: int) -> list[int]:
         """The rows of the active memories of these scopes that have one of the phrases, at most so many, those of most first."""
-        words = " OR ".join(map(_quoted, phrases))
+        words = " OR ".join(map(_quote_word, phrases))
         rows = self._fetch_all("memories_about", words=words, scopes=json.dumps(scopes), profiles=json.dumps(profiles), most=most)
         return [row[0] for row in rows]
 
-    def row_numbers(self, ids: list[str], scopes: list[str], profiles: list[str]) -> list[int]:
+    def memory_rows_by_id(self, ids: list[str], scopes: list[str], profiles: list[str]) -> list[int]:
         """The rows of those of these memories that are active and of these scopes."""
         found = (
             self._fetch_all("rows", ids=json.dumps(ids), scopes=json.dumps(scopes), profiles=json.dumps(profiles)) if ids else []
         )
         return [row[0] for row in found]
 
-    def notes_of(self, word: str, scopes: list[str]) -> list[int]:
+    def note_rows_with_word(self, word: str, scopes: list[str]) -> list[int]:
         """The rows of what was worked on in projects of these scopes that has a word."""
-        return [row[0] for row in self._fetch_all("notes_of", word=_quoted(word), scopes=json.dumps(scopes))]
+        return [row[0] for row in self._fetch_all("notes_of", word=_quote_word(word), scopes=json.dumps(scopes))]
 
-    def noted(self, scopes: list[str]) -> int:
+    def count_notes(self, scopes: list[str]) -> int:
         """How many things were worked on in projects of these scopes."""
         return int(self._fetch_all("noted", scopes=json.dumps(scopes))[0][0])
 
-    def memories(self, rows: list[int]) -> list[Known]:
+    def memories(self, rows: list[int]) -> list[RecallMemory]:
         """Memories by their rows."""
-        return [_known_of_row(row) for row in self._fetch_all("memories", rows=json.dumps(rows))]
+        return [_memory_from_row(row) for row in self._fetch_all("memories", rows=json.dumps(rows))]
 
-    def core(self, scopes: list[str], categories: list[str], profiles: list[str], rules: Sequence[str] | None = ()) -> list[Known]:
+    def always_shown_memories(
+        self, scopes: list[str], categories: list[str], profiles: list[str], rules: Sequence[str] | None = ()
+    ) -> list[RecallMemory]:
         """Active memories that are always shown: those of the user's scope in these categories, pinned ones, and those of a
         project in the categories ``rules`` (None: in all).
         """
         lists = {"scopes": scopes, "categories": categories, "profiles": profiles, "rules": rules}
         found = self._fetch_all("core", **{name: None if values is None else json.dumps(values) for name, values in lists.items()})
-        return [_known_of_row(row) for row in found]
+        return [_memory_from_row(row) for row in found]
 
-    def fixes(self, marks: list[str]) -> list[Known]:
+    def memories_by_fingerprint(self, marks: list[str]) -> list[RecallMemory]:
         """Active memories with one of these failure fingerprints, whatever their scope."""
-        return [_known_of_row(row) for row in self._fetch_all("fixes", marks=json.dumps(marks))] if marks else []
+        return [_memory_from_row(row) for row in self._fetch_all("fixes", marks=json.dumps(marks))] if marks else []
 
-    def notes(self, rows: list[int]) -> list[Noted]:
+    def notes(self, rows: list[int]) -> list[RecallNote]:
         """What was worked on, by its rows."""
-        return [_noted_of_row(row) for row in self._fetch_all("notes", rows=json.dumps(rows))]
+        return [_note_from_row(row) for row in self._fetch_all("notes", rows=json.dumps(rows))]
 
-    def notes_between(self, start: str, stop: str, scopes: list[str]) -> list[Noted]:
+    def notes_between(self, start: str, stop: str, scopes: list[str]) -> list[RecallNote]:
         """What was worked on in [start, stop) (texts of instants) in projects of these scopes, the latest first."""
-        return [_noted_of_row(row) for row in self._fetch_all("notes_between", start=start, stop=stop, scopes=json.dumps(scopes))]
+        return [_note_from_row(row) for row in self._fetch_all("notes_between", start=start, stop=stop, scopes=json.dumps(scopes))]
 
-    def written(self, first: str, last: str, scopes: list[str]) -> list[Written]:
+    def passages_of_days(self, first: str, last: str, scopes: list[str]) -> list[RecallPassage]:
         """What the daybook says of the days from ``first`` to ``last`` (ISO dates) in projects of these scopes, the latest
         first.
         """
-        return [_written_of_row(row) for row in self._fetch_all("passages", first=first, last=last, scopes=json.dumps(scopes))]
+        return [_passage_from_row(row) for row in self._fetch_all("passages", first=first, last=last, scopes=json.dumps(scopes))]
 
-    def turn(self, key: str) -> Turn | None:
+    def turn(self, key: str) -> RecallTurn | None:
         """What a person said, by its event's key; None where it is gone, or its session is off the record."""
         rows = self._fetch_all("said", key=key)
         if not rows:
@@ -221,7 +225,7 @@ class StoreReader:
             for status, content, instead in resting
             if status != "active" or content not in text
         ]
-        return Turn(
+        return RecallTurn(
             text=text,
             at=str(at),
             session=str(session),
@@ -254,10 +258,10 @@ class StoreReader:
             raise StoreError(str(error)) from error
 
 
-def _known_of_row(row: Any) -> Known:
+def _memory_from_row(row: Any) -> RecallMemory:
     try:
         body = json.loads(row[4])
-        return Known(
+        return RecallMemory(
             row[0],
             row[1],
             row[2],
@@ -278,23 +282,23 @@ def _known_of_row(row: Any) -> Known:
         raise StoreError(f"memory {row[1]}") from error
 
 
-def _noted_of_row(row: Any) -> Noted:
+def _note_from_row(row: Any) -> RecallNote:
     try:
         text, body = json.loads(zlib.decompress(row[4]))
         told = [str(body.get("outcome", "")), *map(str, body.get("commits", ()))]
         result = " ".join([*told, *map(str, body.get("names", ()))])
-        return Noted(
+        return RecallNote(
             row[0], row[1], row[2], row[3], str(text), int(body.get("weight", 1)), any(told), str(body.get("asked", "")), result
         )
     except (ValueError, TypeError, AttributeError, zlib.error) as error:
         raise StoreError("a note of what was worked on is damaged", hint="run `kept check`") from error
 
 
-def _written_of_row(row: Any) -> Written:
+def _passage_from_row(row: Any) -> RecallPassage:
     try:
         body = json.loads(row[3])
         sessions = frozenset(map(str, body.get("sessions", ())))
-        return Written(
+        return RecallPassage(
             row[0],
             row[1],
             str(body["text"]),
@@ -307,7 +311,7 @@ def _written_of_row(row: Any) -> Written:
         raise StoreError("a summary of a day is damaged", hint="run `kept check`") from error
 
 
-def _varint(record: bytes) -> int:
+def _parse_varint(record: bytes) -> int:
     """The number at the beginning of a record of the full-text index: seven bits a byte, the first the highest, until one is below
     128.
     """
@@ -319,7 +323,7 @@ def _varint(record: bytes) -> int:
     return number
 
 
-def _quoted(word: str) -> str:
+def _quote_word(word: str) -> str:
     return '"' + word[:_LONG_WORD].replace('"', '""').replace("\0", "") + '"'
 
 

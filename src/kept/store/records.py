@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
-from kept.core.codec import canonical, digest, dump, dump_member, load
-from kept.core.event import FORGOTTEN_MARK, Author, Event, Kind, Pointer, Precision, Tool
-from kept.core.memory import Judged, Verdict
+from kept.core.codec import digest, dump, dump_member, load, to_canonical_json
+from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind, Pointer, Precision, ToolUse
+from kept.core.memory import CandidateVerdict, Verdict
 from kept.core.operation import Operation, Pass
-from kept.core.times import read_optional, to_text
+from kept.core.times import format_instant, parse_optional_instant
 
 # The fields of an operation, a memory or a candidate that hold somebody's words.
 _WORDS = frozenset({"content", "evidence", "added", "artifacts", "fingerprint", "reasoning", "detail", "subject", "about"})
@@ -35,8 +35,8 @@ class Sealed:
 def seal(value: Mapping[str, Any], salt: str) -> Sealed:
     """Split the JSON form of a value into what stays for good and what can be erased."""
     body, words = _split_words(value)
-    text = canonical(words)
-    return Sealed(body=canonical(body), words=text, salt=salt, commitment=commitment_of(text, salt))
+    text = to_canonical_json(words)
+    return Sealed(body=to_canonical_json(body), words=text, salt=salt, commitment=commitment_of(text, salt))
 
 
 def unseal(body: str, words: str | None) -> dict[str, Any]:
@@ -91,47 +91,47 @@ def read_operation(body: Mapping[str, Any]) -> Operation:
     return operation
 
 
-def judged_body(judged: Judged) -> dict[str, Any]:
+def judged_body(judged: CandidateVerdict) -> dict[str, Any]:
     """The JSON form of a judged candidate."""
     return {"candidate": dump(judged.candidate), "verdict": dump_member(judged.verdict)}
 
 
-def read_judged(body: Mapping[str, Any]) -> Judged:
+def read_judged(body: Mapping[str, Any]) -> CandidateVerdict:
     """Read :func:`judged_body`."""
-    judged: Judged = load(Judged, body)
+    judged: CandidateVerdict = load(CandidateVerdict, body)
     return judged
 
 
 def verdict_slug(verdict: Verdict) -> str:
     """A verdict for a column: its kind and its reason."""
-    return canonical([type(verdict).__name__.lower(), getattr(verdict, "reason", "")])
+    return to_canonical_json([type(verdict).__name__.lower(), getattr(verdict, "reason", "")])
 
 
-def chain(previous: str, made: Pass, commitments: Sequence[str], covers: Sequence[tuple[int, int]]) -> str:
+def hash_pass(previous: str, made: Pass, commitments: Sequence[str], covers: Sequence[tuple[int, int]]) -> str:
     """The hash of a pass: over the pass before it, its own head, the commitments of its rows in order and the spans it covers."""
-    head = canonical(
+    head = to_canonical_json(
         {
             "id": made.id,
             "run": made.run,
             "stage": made.stage,
             "subject": made.subject,
             "actor": made.actor.value,
-            "recorded_at": to_text(made.recorded_at),
+            "recorded_at": format_instant(made.recorded_at),
             "undoes": list(made.undoes),
             "redoes": list(made.redoes),
             "note": made.note,
         }
     )
-    return digest(previous, head, canonical(list(commitments)), canonical([list(each) for each in covers]), size=32)
+    return digest(previous, head, to_canonical_json(list(commitments)), to_canonical_json([list(each) for each in covers]), size=32)
 
 
 def pack(events: Sequence[Event]) -> tuple[bytes, str]:
     """A block: the compressed rows of events, and its hash."""
-    body = zlib.compress(canonical([_event_values(each) for each in events]).encode(), 6)
+    body = zlib.compress(to_canonical_json([_event_values(each) for each in events]).encode(), 6)
     return body, blake2b(body, digest_size=16).hexdigest()
 
 
-def unpacked_text(body: bytes) -> str:
+def unpack_text(body: bytes) -> str:
     """A block as the text it is packed from: every word of its events stands in it. Raises zlib.error where the bytes are
     damaged.
     """
@@ -140,11 +140,11 @@ def unpacked_text(body: bytes) -> str:
 
 def unpack(body: bytes) -> tuple[Event, ...]:
     """The events of a block. Raises ValueError or zlib.error where the bytes are damaged."""
-    return tuple(_event(row) for row in json.loads(zlib.decompress(body)))
+    return tuple(_event_from_values(row) for row in json.loads(zlib.decompress(body)))
 
 
 _PRECISE = (Precision.MESSAGE, Precision.INFERRED, Precision.SESSION, Precision.NONE)
-_SPOKEN = frozenset({Kind.PROMPT, Kind.RESPONSE})
+_SPOKEN = frozenset({EventKind.PROMPT, EventKind.RESPONSE})
 
 
 def likeness_of(event: Event) -> str:
@@ -155,7 +155,7 @@ def likeness_of(event: Event) -> str:
     return digest(event.session, event.kind, str(int(event.at.timestamp())), letters) if letters else ""
 
 
-def retold(before: Event, after: Event) -> Event | None:
+def merge_event_copy(before: Event, after: Event) -> Event | None:
     """The event as a copy tells it that knows more of its time, or of its place in the tree; None where the copy knows no more.
 
     The key stays, so that evidence finds it. What was forgotten is not told again.
@@ -167,7 +167,7 @@ def retold(before: Event, after: Event) -> Event | None:
     return replace(after, key=before.key)
 
 
-def withheld(event: Event, mark: str) -> Event:
+def strip_event(event: Event, mark: str) -> Event:
     """An event without anything that was said or done in it; what recognises its copies stays."""
     return replace(event, text=mark, tool=None, branch="", label_reason="the conversation is not to be remembered")
 
@@ -190,7 +190,7 @@ def _event_values(event: Event) -> list[Any]:
         event.author.value,
         event.label_reason,
         event.text,
-        to_text(event.at) if event.at else None,
+        format_instant(event.at) if event.at else None,
         event.precision.value,
         event.project,
         event.branch,
@@ -199,7 +199,7 @@ def _event_values(event: Event) -> list[Any]:
     ]
 
 
-def _event(row: list[Any]) -> Event:
+def _event_from_values(row: list[Any]) -> Event:
     key, twin, session, record, parent, turn, kind, author, reason, text, at, precision, project, branch, tool, pointer = row
     return Event(
         key=key,
@@ -208,14 +208,14 @@ def _event(row: list[Any]) -> Event:
         record=record,
         parent=parent,
         turn=turn,
-        kind=Kind(kind),
+        kind=EventKind(kind),
         author=Author(author),
         label_reason=reason,
         text=text,
-        at=read_optional(at),
+        at=parse_optional_instant(at),
         precision=Precision(precision),
         project=project,
         branch=branch,
-        tool=Tool(name=tool[0], call=tool[1], target=tool[2], detail=tool[3], ok=tool[4], exit_code=tool[5]) if tool else None,
+        tool=ToolUse(name=tool[0], call=tool[1], target=tool[2], detail=tool[3], ok=tool[4], exit_code=tool[5]) if tool else None,
         pointer=Pointer(path=pointer[0], line=pointer[1], start=pointer[2], end=pointer[3]),
     )

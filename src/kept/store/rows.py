@@ -11,10 +11,20 @@ from functools import lru_cache
 from itertools import groupby
 
 from kept.core.errors import DamagedError, StoreError
-from kept.core.fold import apply
-from kept.core.memory import Judged, Memory, Status
-from kept.core.operation import Operation, Pass, Reword, mentioned
-from kept.store.records import ERASED, chain, judged_body, operation_body, read_judged, read_operation, seal, unseal, verdict_slug
+from kept.core.fold import apply_operation
+from kept.core.memory import CandidateVerdict, Memory, Status
+from kept.core.operation import Operation, Pass, Reword, affected_memory_ids
+from kept.store.records import (
+    ERASED,
+    hash_pass,
+    judged_body,
+    operation_body,
+    read_judged,
+    read_operation,
+    seal,
+    unseal,
+    verdict_slug,
+)
 from kept.store.values import CandidateRow, Draft, OperationRow, PassRow, Proposal
 
 NOTHING_CHANGED = "nothing was changed"
@@ -22,7 +32,7 @@ UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)  # what reading a
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Appended:
+class DraftRows:
     """Everything that a draft becomes in the log."""
 
     made: Pass
@@ -31,7 +41,7 @@ class Appended:
     candidates: tuple[CandidateRow, ...]
 
 
-def appended(draft: Draft, last: PassRow | None, operations: int, candidates: int) -> Appended:
+def build_draft_rows(draft: Draft, last: PassRow | None, operations: int, candidates: int) -> DraftRows:
     """The rows of a draft after the pass ``last``, where there are so many operations and candidates already."""
     made = Pass(
         id=last.head.id + 1 if last else 1,
@@ -45,14 +55,14 @@ def appended(draft: Draft, last: PassRow | None, operations: int, candidates: in
         redoes=draft.redoes,
         note=draft.note,
     )
-    written = tuple(_operation(number, made.id, each) for number, each in enumerate(draft.operations, operations + 1))
+    written = tuple(_operation_row(number, made.id, each) for number, each in enumerate(draft.operations, operations + 1))
     judged = tuple(_candidate_rows(made.id, draft, candidates)) if draft.span else ()
     covers = ((draft.span.thread, draft.span.start),) if draft.span else ()
-    return Appended(
+    return DraftRows(
         made=made,
         row=PassRow(
             head=replace(made, operations=()),
-            hash=chain(last.hash if last else "", made, commitments(written, judged), covers),
+            hash=hash_pass(last.hash if last else "", made, commitments(written, judged), covers),
             covers=covers,
         ),
         operations=written,
@@ -60,7 +70,7 @@ def appended(draft: Draft, last: PassRow | None, operations: int, candidates: in
     )
 
 
-def _operation(number: int, made: int, operation: Operation) -> OperationRow:
+def _operation_row(number: int, made: int, operation: Operation) -> OperationRow:
     parts = seal(operation_body(operation), secrets.token_hex(8))
     spoken = parts.words != ERASED
     return OperationRow(
@@ -114,7 +124,7 @@ def proposal_of(row: CandidateRow) -> Proposal:
 
 
 @lru_cache(maxsize=20_000)  # a page that counts what waits reads the same rows again with every change
-def _read_judged(body: str, words: str | None) -> Judged:
+def _read_judged(body: str, words: str | None) -> CandidateVerdict:
     return read_judged(unseal(body, words))
 
 
@@ -124,7 +134,7 @@ def candidates_of(row: OperationRow) -> tuple[str, ...]:
     return tuple((body.get("value") or body.get("facts") or body).get("candidates", ()))
 
 
-def effects(made: Pass, find: Callable[[str], Memory | None]) -> dict[str, Memory]:
+def apply_pass(made: Pass, find: Callable[[str], Memory | None]) -> dict[str, Memory]:
     """The memories a pass changes, in their new form; ``find`` gives them as they are before it.
 
     Raises StoreError where the pass names a memory that does not exist, or would make memories supersede each other.
@@ -137,10 +147,10 @@ def effects(made: Pass, find: Callable[[str], Memory | None]) -> dict[str, Memor
     for operation in made.operations:
         if isinstance(operation, Reword):
             continue
-        named = mentioned(operation)
+        named = affected_memory_ids(operation)
         if operation.memory in (*getattr(operation, "losers", ()), getattr(operation, "by", "")):
             raise StoreError(f"a memory cannot supersede itself: {operation.memory}", hint=NOTHING_CHANGED)
-        changed = apply({each: memory for each in named if (memory := look(each)) is not None}, operation, made.actor)
+        changed = apply_operation({each: memory for each in named if (memory := look(each)) is not None}, operation, made.actor)
         if not changed:
             raise StoreError(f"an operation names a memory that does not exist: {operation.memory}", hint=NOTHING_CHANGED)
         after.update(changed)
@@ -161,7 +171,7 @@ def _check_order(memory: Memory, look: Callable[[str], Memory | None]) -> None:
         each = found
 
 
-def put_together(heads: Iterable[Pass], rows: Iterable[OperationRow]) -> Iterator[Pass]:
+def attach_operations(heads: Iterable[Pass], rows: Iterable[OperationRow]) -> Iterator[Pass]:
     """Passes with their operations; both come in order."""
     groups = groupby(rows, key=lambda each: each.pass_id)
     number, group = next(groups, (0, iter(())))

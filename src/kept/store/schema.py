@@ -26,15 +26,15 @@ def migration_statements(version: int) -> tuple[str, ...]:
 
 def foreign_programs(connection: sqlite3.Connection) -> Iterator[str]:
     """The triggers and views of a store, by kind and name: kept never makes any."""
-    return (f"{kind} {name}" for kind, name in _objects(connection) if kind in ("trigger", "view"))
+    return (f"{kind} {name}" for kind, name in _list_objects(connection) if kind in ("trigger", "view"))
 
 
 def foreign_objects(connection: sqlite3.Connection) -> Iterator[str]:
     """The tables and indexes (triggers and views too) of a store of the newest format that kept did not make, by kind and name."""
-    return (f"{kind} {name}" for kind, name in _objects(connection) if (kind, name) not in _current_objects())
+    return (f"{kind} {name}" for kind, name in _list_objects(connection) if (kind, name) not in _current_objects())
 
 
-def _objects(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+def _list_objects(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     return [(str(row[0]), str(row[1])) for row in connection.execute(_OBJECTS)]
 
 
@@ -44,7 +44,7 @@ def _current_objects() -> frozenset[tuple[str, str]]:
     with closing(sqlite3.connect(":memory:")) as made:
         for statement in schema_statements():
             made.execute(statement)
-        return frozenset(_objects(made))
+        return frozenset(_list_objects(made))
 
 
 def _statements(*place: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Self
 
-from kept.core.codec import canonical, dump, load
+from kept.core.codec import dump, load, to_canonical_json
 from kept.core.document import Line
 from kept.core.errors import DamagedError, StoreError, UsageError
 from kept.core.memory import Memory
@@ -19,10 +19,10 @@ from kept.store.check import citations
 from kept.store.database import ERASING, Database
 from kept.store.day_protocol import Days
 from kept.store.days import SqliteDays
-from kept.store.door import Redact, unredacted
+from kept.store.door import Redact, skip_store_redaction
 from kept.store.log import SqliteLog
-from kept.store.memories import indexed
-from kept.store.paths import drop, flush
+from kept.store.memories import memory_index_words
+from kept.store.paths import delete_database, flush
 from kept.store.protocol import Archive, Log
 from kept.store.rows import UNREADABLE
 from kept.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
@@ -37,24 +37,26 @@ class SqliteStore:
     ``redact`` takes the secrets out of every text that comes in (see :mod:`kept.store.door`).
     """
 
-    def __init__(self, path: Path, *, redact: Redact = unredacted) -> None:
+    def __init__(self, path: Path, *, redact: Redact = skip_store_redaction) -> None:
         self._database = Database(path)
-        if redact is not unredacted:
+        if redact is not skip_store_redaction:
             self._database.safe = lambda text: redact(text, self.key("redaction")) if text else text
         self.path = path
         self._archive = SqliteArchive(self._database)
         self._log = SqliteLog(self._database)
         self._days = SqliteDays(self._database)
         self._remains = ""
-        if self._database.one("setting", name=ERASING) is not None:  # a process died before it had rewritten the file
+        if self._database.fetch_one("setting", name=ERASING) is not None:  # a process died before it had rewritten the file
             try:
                 self.compact()
             except StoreError as error:  # a later opening tries again, and `check` says so
                 self._remains = f"words that were forgotten may still lie in free pages: {error.what}"
-        if self._database.one("setting", name=_REINDEXING) is not None:  # an older format told the indexes of turns less apart
+        if (
+            self._database.fetch_one("setting", name=_REINDEXING) is not None
+        ):  # an older format told the indexes of turns less apart
             with self._database.transaction():
                 self._archive.reindex()
-                self._archive.wait_for_repeats()
+                self._archive.requeue_repeats()
                 self._database.run("drop_setting", name=_REINDEXING)
 
     @property
@@ -82,28 +84,28 @@ class SqliteStore:
         """Everything inside commits together or not at all."""
         return self._database.transaction()
 
-    def trial(self) -> AbstractContextManager[None]:
+    def trial_transaction(self) -> AbstractContextManager[None]:
         """Everything inside is taken back at the end."""
-        return self._database.trial()
+        return self._database.trial_transaction()
 
-    def reading(self) -> AbstractContextManager[None]:
+    def read_transaction(self) -> AbstractContextManager[None]:
         """Everything read inside is of one moment."""
-        return self._database.reading()
+        return self._database.read_transaction()
 
     def key(self, name: str) -> bytes:
         """A random secret of this store (32 bytes), made when it is first asked for."""
-        row = self._database.one("setting", name=f"key:{name}")
+        row = self._database.fetch_one("setting", name=f"key:{name}")
         if row is None:
             with self._database.transaction():
-                if name == "forget" and self._log.forgotten():
-                    raise self._damaged("the key of what was forgotten is gone")
+                if name == "forget" and self._log.forgotten_fingerprints():
+                    raise self._damage_error("the key of what was forgotten is gone")
                 self._database.run("add_setting", name=f"key:{name}", value=secrets.token_hex(32))
-                row = self._database.one("setting", name=f"key:{name}")
+                row = self._database.fetch_one("setting", name=f"key:{name}")
         if row["wrong"]:
-            raise self._damaged(f"the key {name!r} of this store is damaged")
+            raise self._damage_error(f"the key {name!r} of this store is damaged")
         return bytes.fromhex(row["value"])
 
-    def output(self, path: str) -> tuple[Output, ...]:
+    def output_states(self, path: str) -> tuple[Output, ...]:
         """What was last written to a file, and after it what is being written where a write was cut short; empty where nothing was.
 
         Raises DamagedError.
@@ -114,23 +116,25 @@ class SqliteStore:
                 raise ValueError("its checksum is another")
             return tuple(Output(hash=row["hash"], lines=load(tuple[Line, ...], json.loads(row["lines"]))) for row in rows)
         except UNREADABLE as error:
-            raise self._damaged(f"what was written to {path} is damaged") from error
+            raise self._damage_error(f"what was written to {path} is damaged") from error
 
-    def _damaged(self, what: str) -> DamagedError:
+    def _damage_error(self, what: str) -> DamagedError:
         return DamagedError(what, where=str(self.path), hint="restore a backup: kept restore FILE")
 
-    def intend(self, path: str, output: Output) -> None:
+    def save_pending_output(self, path: str, output: Output) -> None:
         """Note what is about to be written to a file."""
-        self._put_output(path, output, intended=1)
+        self._store_output(path, output, intended=1)
 
-    def wrote(self, path: str, output: Output) -> None:
+    def save_output(self, path: str, output: Output) -> None:
         """Note what was written to a file."""
         with self._database.transaction():
-            self._put_output(path, output, intended=0)
+            self._store_output(path, output, intended=0)
             self._database.run("drop_intended", path=path)
 
-    def _put_output(self, path: str, output: Output, *, intended: int) -> None:
-        self._database.run("put_output", path=path, intended=intended, hash=output.hash, lines=canonical(dump(output.lines)))
+    def _store_output(self, path: str, output: Output, *, intended: int) -> None:
+        self._database.run(
+            "put_output", path=path, intended=intended, hash=output.hash, lines=to_canonical_json(dump(output.lines))
+        )
 
     def drop_output(self, path: str) -> None:
         """Note that a file is no longer kept's."""
@@ -140,43 +144,44 @@ class SqliteStore:
         """The paths of all files written, in order."""
         return tuple(row["path"] for row in self._database.run("outputs"))
 
-    def damage(self) -> tuple[str, ...]:
+    def find_damage(self) -> tuple[str, ...]:
         """Everything that is wrong with the store, in words; empty where nothing is."""
-        return self._damage(indexes=True)
+        return self._find_damage(indexes=True)
 
-    def _damage(self, *, indexes: bool) -> tuple[str, ...]:
-        with self._database.reading():
-            pages = [str(row[0]) for row in self._database.raw("PRAGMA integrity_check").fetchall() if row[0] != "ok"]
+    def _find_damage(self, *, indexes: bool) -> tuple[str, ...]:
+        with self._database.read_transaction():
+            pages = [str(row[0]) for row in self._database.execute_sql("PRAGMA integrity_check").fetchall() if row[0] != "ok"]
             if pages:
                 return tuple(f"database pages: {each}" for each in pages)
             links = [
-                f"row {row[1]} of {row[0]} points nowhere" for row in self._database.raw("PRAGMA foreign_key_check").fetchall()
+                f"row {row[1]} of {row[0]} points nowhere"
+                for row in self._database.execute_sql("PRAGMA foreign_key_check").fetchall()
             ]
-            stored, unreadable = self._log.stored()
+            stored, unreadable = self._log.load_readable_memories()
             if unreadable:
                 links += [f"memory {each}: cannot be read" for each in unreadable]
-            cited = citations(stored.values(), self._log.imported())
+            cited = citations(stored.values(), self._log.imported_memories())
             found = (
-                *(f"{each}: kept did not make it" for each in self._database.foreign()),
+                *(f"{each}: kept did not make it" for each in self._database.list_foreign_objects()),
                 *links,
                 *(f"{row['place']} {row['name']}: not what was written" for row in self._database.run("wrong_checksums")),
-                *(_miscounted(row["name"], row["missing"]) for row in self._database.run("wrong_tallies")),
-                *self._lost_key(),
+                *(_describe_miscount(row["name"], row["missing"]) for row in self._database.run("wrong_tallies")),
+                *self._check_forget_key(),
                 *((self._remains,) if self._remains else ()),
-                *_report_unreadable("archive", self._archive.damage()),
-                *_report_unreadable("log", self._log.damage(stored)),
-                *_report_unreadable("archive", self._archive.misquotes(cited)),
-                *_report_unreadable("notes", self._days.damage()),
+                *_report_unreadable("archive", self._archive.find_damage()),
+                *_report_unreadable("log", self._log.find_damage(stored)),
+                *_report_unreadable("archive", self._archive.find_misquotes(cited)),
+                *_report_unreadable("notes", self._days.find_damage()),
             )
-            return found if unreadable or not indexes else (*found, *self._wrong_index(stored))
+            return found if unreadable or not indexes else (*found, *self._check_memory_index(stored))
 
-    def _lost_key(self) -> Iterator[str]:
-        if self._log.forgotten() and self._database.one("setting", name="key:forget") is None:
+    def _check_forget_key(self) -> Iterator[str]:
+        if self._log.forgotten_fingerprints() and self._database.fetch_one("setting", name="key:forget") is None:
             yield "the key of what was forgotten is gone: it may come back"
 
-    def _wrong_index(self, stored: Mapping[str, Memory]) -> Iterator[str]:
+    def _check_memory_index(self, stored: Mapping[str, Memory]) -> Iterator[str]:
         """Compare the full-text index of memories with one made anew, term by term."""
-        raw = self._database.raw
+        raw = self._database.execute_sql
         made = (
             "CREATE VIRTUAL TABLE temp.anew USING fts5 (words, content = '', tokenize = 'porter unicode61')",
             "CREATE VIRTUAL TABLE temp.anew_terms USING fts5vocab (temp, anew, row)",
@@ -189,7 +194,7 @@ class SqliteStore:
             for number, memory in stored.items():
                 raw(
                     "INSERT INTO temp.anew (rowid, words) VALUES (:rowid, :words)",
-                    {"rowid": rowids[number], "words": indexed(memory)},
+                    {"rowid": rowids[number], "words": memory_index_words(memory)},
                 )
             rows = raw(
                 "SELECT (SELECT count(*) FROM (SELECT * FROM kept_terms EXCEPT SELECT * FROM anew_terms))"
@@ -206,11 +211,11 @@ class SqliteStore:
 
     def compact(self) -> None:
         """Rewrite the file without the pages of erased words."""
-        self._database.raw("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
-        self._database.raw("INSERT INTO turn_index (turn_index) VALUES ('optimize')")
-        self._database.raw("INSERT INTO reply_index (reply_index) VALUES ('optimize')")
-        self._database.raw("INSERT INTO note_index (note_index) VALUES ('optimize')")
-        self._database.raw("VACUUM")
+        self._database.execute_sql("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
+        self._database.execute_sql("INSERT INTO turn_index (turn_index) VALUES ('optimize')")
+        self._database.execute_sql("INSERT INTO reply_index (reply_index) VALUES ('optimize')")
+        self._database.execute_sql("INSERT INTO note_index (note_index) VALUES ('optimize')")
+        self._database.execute_sql("VACUUM")
         self._database.run("drop_setting", name=ERASING)
 
     def copy_to(self, path: Path, *, indexes: bool = True) -> None:
@@ -222,10 +227,10 @@ class SqliteStore:
         """
         fresh = path.with_name(f".{path.name}.new")
         try:
-            drop(fresh)  # of a copying that was cut short
+            delete_database(fresh)  # of a copying that was cut short
             self._database.copy_to(fresh)
             with SqliteStore(fresh) as copy:
-                found = copy._damage(indexes=indexes)
+                found = copy._find_damage(indexes=indexes)
             if found:
                 more = f" and {len(found) - 1} more" if found[1:] else ""
                 raise DamagedError(f"the store is damaged: {found[0]}{more}", where=str(self.path), hint="run `kept check`")
@@ -239,33 +244,33 @@ class SqliteStore:
             ) from error
         finally:
             with suppress(OSError):
-                drop(fresh)
+                delete_database(fresh)
 
-    def rows(self) -> Iterator[Row]:
+    def export_rows(self) -> Iterator[Row]:
         """The whole store, as of one moment, in a form that any store can load."""
         key = self.key("forget").hex()
-        with self._database.reading():
+        with self._database.read_transaction():
             yield StoreRow(version=VERSION, key=key)
-            yield from self._archive.rows()
-            yield from self._log.rows()
+            yield from self._archive.export_rows()
+            yield from self._log.export_rows()
             yield from self._days.passages()
 
-    def load(self, rows: Iterable[Row]) -> None:
-        """Take up what :meth:`rows` gave, into a store that holds nothing, in one transaction; derive the rest."""
+    def load_rows(self, rows: Iterable[Row]) -> None:
+        """Take up what :meth:`export_rows` gave, into a store that holds nothing, in one transaction; derive the rest."""
         with self._database.transaction():
-            if not self._database.one("is_empty")["empty"]:
+            if not self._database.fetch_one("is_empty")["empty"]:
                 raise UsageError("this home remembers something already", where=str(self.path), hint="import into an empty --home")
             try:
                 for kind, group in groupby(rows, key=type):
                     while some := tuple(islice(group, _TAKEN)):
-                        self._take(kind, some)
+                        self._load_rows_of_kind(kind, some)
                 self._log.rebuild()
             except (KeyError, ValueError, TypeError, StoreError) as error:
                 raise DamagedError(f"the import contradicts itself: {error}", hint="nothing was changed") from error
-            if found := self.damage():
+            if found := self.find_damage():
                 raise DamagedError(f"the import is damaged: {found[0]}", hint="nothing was changed")
 
-    def _take(self, kind: type[Row], rows: Sequence[Row]) -> None:
+    def _load_rows_of_kind(self, kind: type[Row], rows: Sequence[Row]) -> None:
         if kind in (FileRow, EventRow, ThreadRow, Project, OptedOut):
             self._archive.load_rows(rows)
             return
@@ -280,7 +285,7 @@ class SqliteStore:
                 self._log.load_row(row)
 
 
-def _miscounted(table: str, missing: int) -> str:
+def _describe_miscount(table: str, missing: int) -> str:
     if missing > 0:
         return f"{table}: {missing} of its rows {'is' if missing == 1 else 'are'} gone"
     return f"{table}: its rows are not those that were counted"

@@ -15,7 +15,7 @@ from kept.core.codec import digest
 _NONE = -1
 
 
-def link(native: str) -> int:
+def hash_native_id(native: str) -> int:
     """A signed 64-bit hash of a record's native id; 0 for the empty one."""
     return int.from_bytes(bytes.fromhex(digest(native, size=8)), "big", signed=True) if native else 0
 
@@ -44,7 +44,7 @@ class Tree:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Family:
+class _RecordTree:
     """The records by number: who hangs on whom, where each first and last stands in the file, and which hold a prompt of the user.
 
     ``of`` gives the record of each event. A record that others only point at has no place of its own. Children are chained in the
@@ -66,33 +66,33 @@ class _Family:
             each = self.sibling[each]
 
 
-def abandoned(tree: Tree) -> bytearray:
+def find_abandoned(tree: Tree) -> bytearray:
     """For each event 1 where the user went back behind it, else 0.
 
     Where a human prompt has an older sibling (another prompt, or an answer that is not part of the parent's own message), the
     older one and all that hangs on it was replaced, unless its branch went on after the prompt. Parallel tool calls and their
     outputs are siblings by nature and replace nothing. Ends on cycles; a dangling parent is an ordinary parent nobody knows.
     """
-    family = _family(tree)
+    family = _build_record_tree(tree)
     last = _last_orders(family)
     standing = _ancestors(family)
     replaced = [
         older
         for parent, eldest in enumerate(family.child)
         if eldest != _NONE and family.sibling[eldest] != _NONE
-        for older in _replaced(tree, family, parent, last)
+        for older in _replaced_records(tree, family, parent, last)
         if not standing[older]
     ]
-    gone = _reach(replaced, family)
+    gone = _mark_descendants(replaced, family)
     return bytearray(record != _NONE and gone[record] for record in family.of)
 
 
-def _family(tree: Tree) -> _Family:
-    known = _unique(tree.record)
-    dangling = _unique(each for each in tree.parent if each and _index_of(known, each) == _NONE)
+def _build_record_tree(tree: Tree) -> _RecordTree:
+    known = _sort_unique(tree.record)
+    dangling = _sort_unique(each for each in tree.parent if each and _index_of(known, each) == _NONE)
     links = array("q", sorted((*known, *dangling))) if dangling else known
     blank = array("q", [_NONE]) * len(links)
-    family = _Family(
+    family = _RecordTree(
         of=array("q", (_index_of(links, each) if each else _NONE for each in tree.record)),
         first=blank[:],
         last=blank[:],
@@ -120,7 +120,7 @@ def _family(tree: Tree) -> _Family:
     return family
 
 
-def _unique(links: Iterable[int]) -> "array[int]":
+def _sort_unique(links: Iterable[int]) -> "array[int]":
     return array("q", (each for each, _ in groupby(sorted(links)) if each))
 
 
@@ -129,7 +129,7 @@ def _index_of(links: Sequence[int], wanted: int) -> int:
     return found if found < len(links) and links[found] == wanted else _NONE
 
 
-def _ancestors(family: _Family) -> bytearray:
+def _ancestors(family: _RecordTree) -> bytearray:
     """Which records the newest event hangs on: it stands, so they do, whatever a cycle of links says."""
     line = bytearray(len(family.parent))
     record = family.of[-1] if family.of else _NONE
@@ -139,7 +139,7 @@ def _ancestors(family: _Family) -> bytearray:
     return line
 
 
-def _replaced(tree: Tree, family: _Family, parent: int, last: Sequence[int]) -> Iterator[int]:
+def _replaced_records(tree: Tree, family: _RecordTree, parent: int, last: Sequence[int]) -> Iterator[int]:
     prompts = [family.first[each] for each in family.children(parent) if family.human[each]]
     if not prompts:
         return
@@ -153,7 +153,7 @@ def _replaced(tree: Tree, family: _Family, parent: int, last: Sequence[int]) -> 
             yield each
 
 
-def _last_orders(family: _Family) -> "array[int]":
+def _last_orders(family: _RecordTree) -> "array[int]":
     """For every record the greatest order of itself and what hangs on it; each is visited once, so cycles end."""
     last = family.last[:]
     seen = bytearray(len(last))
@@ -177,7 +177,7 @@ def _last_orders(family: _Family) -> "array[int]":
     return last
 
 
-def _reach(roots: Iterable[int], family: _Family) -> bytearray:
+def _mark_descendants(roots: Iterable[int], family: _RecordTree) -> bytearray:
     seen = bytearray(len(family.parent))
     path = array("q", roots)
     while path:

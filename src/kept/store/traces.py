@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from kept.core.erasure import Words
+from kept.core.erasure import ErasureWords
 from kept.core.errors import StoreError
-from kept.store.records import unpacked_text
+from kept.store.records import unpack_text
 
 _SQLITE = b"SQLite format 3\x00"
 _GZIP = b"\x1f\x8b"
@@ -29,7 +29,7 @@ def is_database(path: Path) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Piece:
+class FilePiece:
     """A piece of a file: where in it, its bytes as they lie there, and the ``texts`` they hold.
 
     ``unpack`` makes one text of the bytes that has all of the texts in it.
@@ -40,24 +40,24 @@ class Piece:
     texts: Callable[[], Iterable[str]]
     unpack: Callable[[bytes], str]
 
-    def holds(self, words: Words, names: Sequence[str] = ()) -> bool:
+    def has_words(self, words: ErasureWords, names: Sequence[str] = ()) -> bool:
         """True if words stand in one of the texts, but for names. What is known not to hold them is not unpacked again."""
-        return words.may_be_packed_in(self.data, self.unpack) and any(
-            words.stand_in(_without(text, names)) for text in self.texts()
+        return words.may_be_in_packed(self.data, self.unpack) and any(
+            words.is_in_text(_without(text, names)) for text in self.texts()
         )
 
 
-def traces(path: Path, words: Words, names: Sequence[str] = ()) -> Iterator[str]:
+def traces(path: Path, words: ErasureWords, names: Sequence[str] = ()) -> Iterator[str]:
     """Where in a file words stand elsewhere than in ``names`` (of folders and files), each place once. A file that cannot be read
     may hold them.
     """
     try:
-        yield from dict.fromkeys(piece.where for piece in pieces_of(path) if piece.holds(words, names))
+        yield from dict.fromkeys(piece.where for piece in pieces_of(path) if piece.has_words(words, names))
     except StoreError as error:
         yield str(error)
 
 
-def pieces_of(path: Path) -> Iterator[Piece]:
+def pieces_of(path: Path) -> Iterator[FilePiece]:
     """A file in pieces. Raises StoreError where it cannot be read."""
     try:
         with path.open("rb") as file:
@@ -66,14 +66,14 @@ def pieces_of(path: Path) -> Iterator[Piece]:
             yield from _cells(path)
         if head.startswith(_GZIP):
             with gzip.open(path, "rb") as unpacked:
-                yield from (_piece("unpacked", chunk, _decoded) for chunk in _chunks(unpacked))
+                yield from (_piece("unpacked", chunk, _decode_text) for chunk in _chunks(unpacked))
         with path.open("rb") as raw:
-            yield from (_piece("bytes", chunk, _decoded) for chunk in _chunks(raw))
+            yield from (_piece("bytes", chunk, _decode_text) for chunk in _chunks(raw))
     except (OSError, EOFError, zlib.error, sqlite3.Error) as error:
         raise StoreError(f"the file cannot be read: {error}", where=str(path), hint="look at it yourself") from error
 
 
-def _cells(path: Path) -> Iterator[Piece]:
+def _cells(path: Path) -> Iterator[FilePiece]:
     """The rows of each table: packed values one by one, the texts of many rows together."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         database.text_factory = lambda data: data.decode("utf-8", "replace")
@@ -85,8 +85,8 @@ def _cells(path: Path) -> Iterator[Piece]:
             rows = database.execute(f'SELECT * FROM "{name}"')  # noqa: S608 - a table's own name, quoted
             while batch := rows.fetchmany(_ROWS):
                 cells = [cell for row in batch for cell in row]
-                yield from (_piece(where, cell, _unpacked) for cell in cells if isinstance(cell, bytes))
-                yield _together(where, tuple(dict.fromkeys(cell for cell in cells if isinstance(cell, str))))
+                yield from (_piece(where, cell, _unpack_value) for cell in cells if isinstance(cell, bytes))
+                yield _join_texts(where, tuple(dict.fromkeys(cell for cell in cells if isinstance(cell, str))))
 
 
 def _without(text: str, names: Sequence[str]) -> str:
@@ -95,23 +95,23 @@ def _without(text: str, names: Sequence[str]) -> str:
     return text
 
 
-def _together(where: str, texts: tuple[str, ...]) -> Piece:
+def _join_texts(where: str, texts: tuple[str, ...]) -> FilePiece:
     data = "\n".join(texts).encode("utf-8", "replace")
-    return Piece(where=where, data=data, texts=lambda: texts, unpack=_decoded)
+    return FilePiece(where=where, data=data, texts=lambda: texts, unpack=_decode_text)
 
 
-def _piece(where: str, data: bytes, unpack: Callable[[bytes], str]) -> Piece:
-    return Piece(where=where, data=data, texts=lambda: (unpack(data),), unpack=unpack)
+def _piece(where: str, data: bytes, unpack: Callable[[bytes], str]) -> FilePiece:
+    return FilePiece(where=where, data=data, texts=lambda: (unpack(data),), unpack=unpack)
 
 
-def _unpacked(data: bytes) -> str:
+def _unpack_value(data: bytes) -> str:
     try:
-        return unpacked_text(data)
+        return unpack_text(data)
     except zlib.error:
-        return _decoded(data)
+        return _decode_text(data)
 
 
-def _decoded(data: bytes) -> str:
+def _decode_text(data: bytes) -> str:
     return data.decode("utf-8", "ignore")
 
 

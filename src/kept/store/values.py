@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from kept.core.document import Line
-from kept.core.event import Account, Cursor, Event
-from kept.core.memory import Actor, Judged
+from kept.core.event import Cursor, Event, RecordAccount
+from kept.core.memory import Actor, CandidateVerdict
 from kept.core.operation import Operation, Pass
 from kept.core.project import Project
-from kept.core.summary import Note, Passage
+from kept.core.summary import Passage, WorkNote
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +38,7 @@ class Mention:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sitting:
+class SessionActivity:
     """A session's part in a span of time: where it stands, whose project, how many events and prompts, from when to when."""
 
     source: str
@@ -59,7 +59,7 @@ class FileState:
     path: str
     offset: int
     line: int
-    account: Account
+    account: RecordAccount
 
 
 # The stages that propose: rules over a session, rules over sessions that follow each other, and a model.
@@ -75,7 +75,7 @@ class Span:
 
     thread: int
     start: int
-    judged: tuple[tuple[int, Judged], ...]
+    judged: tuple[tuple[int, CandidateVerdict], ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,7 +122,7 @@ class Outline(NamedTuple):
 class Proposal:
     """A judged candidate as the log holds it: in which pass, of which episode (thread and ordinal of its first event)."""
 
-    judged: Judged
+    judged: CandidateVerdict
     pass_id: int
     thread: int
     ordinal: int
@@ -137,10 +137,10 @@ class Output:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Noted:
+class ThreadNote:
     """A note with the thread it is of: its session, its working directory and the path of its file."""
 
-    note: Note
+    note: WorkNote
     thread: int
     session: str
     project: str
@@ -148,7 +148,7 @@ class Noted:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pointed:
+class ThreadPoint:
     """A point with the thread it is of: its session, its working directory and the path of its file."""
 
     passage: Passage
@@ -175,7 +175,7 @@ class FileRow:
     source: str
     path: str
     cursor: Cursor
-    account: Account
+    account: RecordAccount
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,6 +3,6 @@
 One module per page below ``pages``, one per area of the API below ``api``; pages only read, every change goes through the API.
 """
 
-from kept.web.server import listen, make, serve
+from kept.web.server import create_app, open_socket, serve
 
-__all__ = ["listen", "make", "serve"]
+__all__ = ["create_app", "open_socket", "serve"]

@@ -28,7 +28,7 @@ class Asset:
 
 
 @cache
-def assets() -> Mapping[str, Asset]:
+def load_assets() -> Mapping[str, Asset]:
     """Every file that is served, by its name."""
     found = {}
     for each in files("kept.web").joinpath("static").iterdir():
@@ -39,15 +39,15 @@ def assets() -> Mapping[str, Asset]:
     return found
 
 
-def address(name: str) -> str:
+def asset_url(name: str) -> str:
     """Where a file is found, for as long as its bytes are these."""
-    return f"/static/{name}?{assets()[name].mark}"
+    return f"/static/{name}?{load_assets()[name].mark}"
 
 
 @router.get("/static/{name}", include_in_schema=False)
 def static(request: Request, name: str) -> Response:
     """A file, to be kept for good under the hash of its bytes."""
-    found = assets().get(name)
+    found = load_assets().get(name)
     if found is None:
         raise HTTPException(404)
     headers = {"etag": f'"{found.mark}"', "cache-control": _FOREVER if request.url.query == found.mark else _ANEW}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TypeVar
 
-from kept.pipeline.status import Point
+from kept.pipeline.status import ChartPoint
 
 WIDTH, HEIGHT = 600, 96
 _GAP = 0.25  # of a bar's room
@@ -43,7 +43,7 @@ class Chart:
     height: int = HEIGHT
 
 
-def chart(title: str, told: str, points: Sequence[Point], *, share: bool, target: float = -1.0) -> Chart | None:
+def build_chart(title: str, told: str, points: Sequence[ChartPoint], *, share: bool, target: float = -1.0) -> Chart | None:
     """A chart of points, oldest first: of shares (0 to 1) up to the whole or a quarter or half of it, else up to the largest.
 
     None where there is nothing to see.
@@ -82,7 +82,7 @@ def chart(title: str, told: str, points: Sequence[Point], *, share: bool, target
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Stack:
+class StackedChart:
     """Stacked bars: each rectangle with the number of its series; ``table`` has a row for each bar, a number for each series."""
 
     title: str
@@ -94,7 +94,9 @@ class Stack:
     height: int = HEIGHT
 
 
-def stacks(title: str, told: str, places: Mapping[T, str], series: Mapping[str, Counter[T]], most: int) -> Stack | None:
+def build_stacked_chart(
+    title: str, told: str, places: Mapping[T, str], series: Mapping[str, Counter[T]], most: int
+) -> StackedChart | None:
     """A bar for each place, by its label, of the largest series, at most so many; the others together are one more. None where
     there is nothing to see.
     """
@@ -121,10 +123,10 @@ def stacks(title: str, told: str, places: Mapping[T, str], series: Mapping[str, 
                     over=False,
                 )
                 rects.append((number, box))
-    return Stack(title=title, told=told, series=tuple(shown), rects=tuple(rects), table=table)
+    return StackedChart(title=title, told=told, series=tuple(shown), rects=tuple(rects), table=table)
 
 
-def year(activity: Mapping[date, int], today: date) -> tuple[tuple[int, int, int, date, int], ...]:
+def year_squares(activity: Mapping[date, int], today: date) -> tuple[tuple[int, int, int, date, int], ...]:
     """The days of the last year as squares: column (week), row (weekday), how busy (0 to 4), the day, and its minutes."""
     first = today - timedelta(days=364 + today.weekday())
     busiest = max((count for day, count in activity.items() if day >= first), default=0) or 1

@@ -15,7 +15,7 @@ from http.cookies import CookieError, SimpleCookie
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kept.install.error_log import error_line, note_error
-from kept.web.room import Room
+from kept.web.room import WebContext
 
 MOST = 2 * 2**20  # bytes of a request's body
 PATIENCE = 10.0  # seconds a body may take
@@ -35,7 +35,7 @@ _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _OVERRIDES = ("x-http-method-override", "x-http-method", "x-method-override")
 
 
-class _Turned(Exception):  # noqa: N818 - no error: a request that is answered at the door
+class _RejectedRequest(Exception):  # noqa: N818 - no error: a request that is answered at the door
     """A request that goes no further."""
 
     def __init__(self, status: HTTPStatus, what: str, hint: str = "") -> None:
@@ -43,12 +43,12 @@ class _Turned(Exception):  # noqa: N818 - no error: a request that is answered a
         super().__init__(what)
 
 
-class Door:
+class RequestGuard:
     """An application with the door before it. ``sign_in`` answers in place of a page where nobody is signed in; ``takes`` tells
     whether the application has anything that takes a request's method at its path, for what nothing takes need not be JSON.
     """
 
-    def __init__(self, app: ASGIApp, room: Room, sign_in: ASGIApp, takes: Callable[[Scope], bool]) -> None:
+    def __init__(self, app: ASGIApp, room: WebContext, sign_in: ASGIApp, takes: Callable[[Scope], bool]) -> None:
         self._app, self._room, self._sign_in, self._takes = app, room, sign_in, takes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,73 +59,75 @@ class Door:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        answer = _Answer(send, static=scope["path"].startswith(STATIC))
+        answer = _ResponseSender(send, static=scope["path"].startswith(STATIC))
         try:
-            inside = self._checked(scope)
+            inside = self._is_admitted(scope)
             if scope["method"] not in _READS:
-                receive = _given(await _receive_body(receive), receive)
+                receive = _replay_body(await _receive_body(receive), receive)
             await (self._app if inside else self._sign_in)(scope, receive, answer)
-        except _Turned as turned:
+        except _RejectedRequest as turned:
             large = turned.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-            await answer.tell(turned.status, turned.what, turned.hint, rest=receive if large else None)
+            await answer.send_line(turned.status, turned.what, turned.hint, rest=receive if large else None)
         # The last line of defence of this front door: no traceback and no transcript text leaves.
         except Exception as error:  # noqa: BLE001
             if not answer.begun:  # otherwise the application has answered and noted it
-                await answer.tell(HTTPStatus.INTERNAL_SERVER_ERROR, error_line(error), noted(self._room, scope, error))
+                await answer.send_line(
+                    HTTPStatus.INTERNAL_SERVER_ERROR, error_line(error), log_request_error(self._room, scope, error)
+                )
 
-    def _checked(self, scope: Scope) -> bool:
+    def _is_admitted(self, scope: Scope) -> bool:
         """Whether a request may go in, rather than be asked to sign in. Raises _Turned."""
         sent = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
         reads, path = scope["method"] in _READS, scope["path"]
-        self._comes_from_here(sent)
+        self._check_origin(sent)
         if _header_values(sent, "upgrade"):
-            raise _Turned(HTTPStatus.FORBIDDEN, "nothing here speaks anything but plain HTTP")
+            raise _RejectedRequest(HTTPStatus.FORBIDDEN, "nothing here speaks anything but plain HTTP")
         if any(_header_values(sent, each) for each in _OVERRIDES):
-            raise _Turned(HTTPStatus.BAD_REQUEST, "a method is said by the method, not by a header")
+            raise _RejectedRequest(HTTPStatus.BAD_REQUEST, "a method is said by the method, not by a header")
         sizes = _header_values(sent, "content-length")
         if any(not (each.isascii() and each.isdigit()) for each in sizes) or len(set(sizes)) > 1:
-            raise _Turned(HTTPStatus.BAD_REQUEST, "the length of the request is no number")
+            raise _RejectedRequest(HTTPStatus.BAD_REQUEST, "the length of the request is no number")
         if sizes and (len(sizes[0]) > 18 or int(sizes[0]) > MOST):
-            raise _Turned(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large", f"at most {MOST:,} bytes")
-        signed_in = self._signed_in(sent)
+            raise _RejectedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large", f"at most {MOST:,} bytes")
+        signed_in = self._is_signed_in(sent)
         if (scope["method"] in _WITH_BODY or (not reads and sizes not in ([], ["0"]))) and not _is_json(sent):
             if not signed_in:  # a form of another page could send that: it is told nothing
-                raise _Turned(HTTPStatus.FORBIDDEN, "nobody is signed in", "open the address that `kept web` told")
+                raise _RejectedRequest(HTTPStatus.FORBIDDEN, "nobody is signed in", "open the address that `kept web` told")
             if self._takes(scope):
-                raise _Turned(
+                raise _RejectedRequest(
                     HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "what changes something must be JSON", "content-type: application/json"
                 )
         if not signed_in and path != SIGN_IN and (path.startswith(API) or not reads):
-            raise _Turned(
+            raise _RejectedRequest(
                 HTTPStatus.UNAUTHORIZED, "nobody is signed in", "send `Authorization: Bearer KEY`, never a key in an address"
             )
         return signed_in or path == SIGN_IN or path.startswith(STATIC)
 
-    def _comes_from_here(self, sent: Sequence[tuple[str, str]]) -> None:
+    def _check_origin(self, sent: Sequence[tuple[str, str]]) -> None:
         hosts, origins = _header_values(sent, "host"), _header_values(sent, "origin")
         if len(hosts) != 1 or hosts[0] not in self._room.hosts:
-            raise _Turned(HTTPStatus.FORBIDDEN, "this page is served to this machine only, under its own name")
+            raise _RejectedRequest(HTTPStatus.FORBIDDEN, "this page is served to this machine only, under its own name")
         if any(each != f"http://{hosts[0]}" for each in origins) or len(origins) > 1:
-            raise _Turned(HTTPStatus.FORBIDDEN, "another page may not ask here")
+            raise _RejectedRequest(HTTPStatus.FORBIDDEN, "another page may not ask here")
         if any(each not in ("same-origin", "none") for each in _header_values(sent, "sec-fetch-site")):
-            raise _Turned(HTTPStatus.FORBIDDEN, "another page may not ask here")
+            raise _RejectedRequest(HTTPStatus.FORBIDDEN, "another page may not ask here")
 
-    def _signed_in(self, sent: Sequence[tuple[str, str]]) -> bool:
+    def _is_signed_in(self, sent: Sequence[tuple[str, str]]) -> bool:
         for each in _header_values(sent, "authorization"):
             scheme, _, key = each.partition(" ")
-            if scheme.lower() == "bearer" and self._room.opens(key.strip()):
+            if scheme.lower() == "bearer" and self._room.is_key(key.strip()):
                 return True
         for each in _header_values(sent, "cookie"):
             try:
                 found = SimpleCookie(each).get(self._room.cookie)
             except CookieError:
                 continue
-            if found is not None and self._room.knows(found.value):
+            if found is not None and self._room.is_session(found.value):
                 return True
         return False
 
 
-class _Answer:
+class _ResponseSender:
     """Sends an answer with the headers every answer has; knows whether one has begun."""
 
     def __init__(self, send: Send, *, static: bool) -> None:
@@ -139,7 +141,7 @@ class _Answer:
             message = {**message, "headers": [*kept, *((name.encode(), value.encode()) for name, value in own)]}
         await self._send(message)
 
-    async def tell(self, status: HTTPStatus, what: str, hint: str = "", *, rest: Receive | None = None) -> None:
+    async def send_line(self, status: HTTPStatus, what: str, hint: str = "", *, rest: Receive | None = None) -> None:
         """Answer with one line; where an answer has begun, it ends. The connection ends when the ``rest`` of the request was
         taken.
         """
@@ -150,7 +152,7 @@ class _Answer:
         await self({"type": "http.response.start", "status": int(status), "headers": headers})
         await self({"type": "http.response.body", "body": body, "more_body": rest is not None})
         if rest is not None:
-            await _drained(rest)
+            await _drain_body(rest)
             await self({"type": "http.response.body"})
 
 
@@ -172,19 +174,21 @@ async def _receive_body(receive: Receive) -> bytes:
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
-                    raise _Turned(HTTPStatus.BAD_REQUEST, "the request ended early")
+                    raise _RejectedRequest(HTTPStatus.BAD_REQUEST, "the request ended early")
                 part = message.get("body", b"")
                 size += len(part)
                 if size > MOST:
-                    raise _Turned(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large", f"at most {MOST:,} bytes")
+                    raise _RejectedRequest(
+                        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large", f"at most {MOST:,} bytes"
+                    )
                 parts.append(part)
                 if not message.get("more_body", False):
                     return b"".join(parts)
     except TimeoutError as error:
-        raise _Turned(HTTPStatus.REQUEST_TIMEOUT, "the request came too slowly") from error
+        raise _RejectedRequest(HTTPStatus.REQUEST_TIMEOUT, "the request came too slowly") from error
 
 
-async def _drained(receive: Receive) -> None:
+async def _drain_body(receive: Receive) -> None:
     """What is still on its way, thrown away: who is cut off while sending never reads the answer. Not more than is worth waiting
     for.
     """
@@ -198,7 +202,7 @@ async def _drained(receive: Receive) -> None:
                     return
 
 
-def _given(body: bytes, receive: Receive) -> Receive:
+def _replay_body(body: bytes, receive: Receive) -> Receive:
     """A way to receive a body that is there already, and then what comes."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -208,7 +212,7 @@ def _given(body: bytes, receive: Receive) -> Receive:
     return first
 
 
-def noted(room: Room, scope: Scope, error: Exception) -> str:
+def log_request_error(room: WebContext, scope: Scope, error: Exception) -> str:
     """Write an error into the log and on the terminal that serves the page; returns what the person can do next.
 
     The query of the address is left out: it may hold what somebody searched for.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from threading import Condition, Thread
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.errors import KeptError
 from kept.install.error_log import error_line, note_error
 from kept.paths import Paths
@@ -51,12 +51,12 @@ class FileWriter:
                     self._busy = False
                     self._changed.notify_all()
                     return
-            self._problems = self._write(*wanted)
+            self._problems = self._write_files(*wanted)
 
-    def _write(self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]]) -> tuple[str, ...]:
+    def _write_files(self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]]) -> tuple[str, ...]:
         try:
             with open_desk() as workspace:
-                return tuple(settle(workspace, lambda: None)[1].problems)
+                return tuple(apply_person_change(workspace, lambda: None)[1].problems)
         except (KeptError, OSError) as error:
             return (f"the files are not up to date: {error}; the next run writes them",)
         except Exception as error:  # noqa: BLE001 - the end of a thread is a front door: nobody else would hear of it

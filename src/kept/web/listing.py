@@ -13,9 +13,9 @@ from urllib.parse import urlencode
 
 from kept.core.event import Origin
 from kept.core.memory import USER_SCOPE, Memory, Status
-from kept.core.times import to_text
+from kept.core.times import format_instant
 from kept.memories.browse import TRUST
-from kept.profiles.profile import kind_of, read_kind, title_of
+from kept.profiles.profile import category_title, format_kind, parse_kind
 from kept.store.values import Outline
 from kept.workspace import Workspace
 
@@ -34,7 +34,7 @@ _CHOICES = 12  # groups that are offered to jump to
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wish:
+class ListQuery:
     """What the address asks for; a word it does not know is no wish."""
 
     q: str = ""
@@ -61,14 +61,14 @@ class Wish:
         """The same wish but for some fields, as an address has it."""
         return replace(self, **changes).query
 
-    def span(self, now: datetime) -> tuple[datetime | None, datetime | None]:
+    def last_seen_span(self, now: datetime) -> tuple[datetime | None, datetime | None]:
         """From when on and before when a memory was last seen."""
         _, within, longer = AGES.get(self.age, ("", 0, 0))
         return (now - timedelta(days=within) if within else None, now - timedelta(days=longer) if longer else None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Group:
+class MemoryGroup:
     """Memories under one title. ``query`` leads to all ``total`` of them; ``memories`` are those that are shown."""
 
     title: str
@@ -78,19 +78,19 @@ class Group:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Listing:
+class MemoryListing:
     """What the list shows: ``total`` memories fit; ``jumps`` are the largest groups."""
 
     total: int
-    groups: Sequence[Group]
-    jumps: Sequence[Group]
+    groups: Sequence[MemoryGroup]
+    jumps: Sequence[MemoryGroup]
 
 
-def list_memories(workspace: Workspace, outlines: Sequence[Outline], wish: Wish, shown: int) -> Listing:
+def list_memories(workspace: Workspace, outlines: Sequence[Outline], wish: ListQuery, shown: int) -> MemoryListing:
     """The first ``shown`` of these memories that fit a wish, in groups."""
-    now, names = workspace.clock(), workspace.names()
-    fit = list(filter(_fits(wish, names, now), outlines))
-    key, place = _grouping(workspace, wish, names, now)
+    now, names = workspace.clock(), workspace.scope_names()
+    fit = list(filter(_make_predicate(wish, names, now), outlines))
+    key, place = _make_grouping(workspace, wish, names, now)
     totals = Counter(map(key, fit))
     order = {each: number for number, each in enumerate(sorted(totals, key=place))}
     fit.sort(key=attrgetter("last_seen"), reverse=wish.sort != "oldest")
@@ -98,21 +98,22 @@ def list_memories(workspace: Workspace, outlines: Sequence[Outline], wish: Wish,
     memories = {each.id: each for each in workspace.store.log.some([each.id for each in fit[:shown]])}
     groups = [
         replace(
-            _group(workspace, wish, names, each, totals[each]), memories=[memories[one.id] for one in inside if one.id in memories]
+            _make_group(workspace, wish, names, each, totals[each]),
+            memories=[memories[one.id] for one in inside if one.id in memories],
         )
         for each, inside in groupby(fit[:shown], key)
     ]
     largest = sorted((each for each, _ in totals.most_common(_CHOICES)), key=place)
-    jumps = [_group(workspace, wish, names, each, totals[each]) for each in largest if each not in ("", USER_SCOPE)]
-    return Listing(total=len(fit), groups=groups, jumps=jumps if len(totals) > 1 else ())
+    jumps = [_make_group(workspace, wish, names, each, totals[each]) for each in largest if each not in ("", USER_SCOPE)]
+    return MemoryListing(total=len(fit), groups=groups, jumps=jumps if len(totals) > 1 else ())
 
 
-def _fits(wish: Wish, names: Mapping[str, str], now: datetime) -> Callable[[Outline], bool]:
+def _make_predicate(wish: ListQuery, names: Mapping[str, str], now: datetime) -> Callable[[Outline], bool]:
     """Whether a memory fits: part of a project's name will do where no project has that name."""
     status = wish.status if wish.status in {*(each.value for each in Status), "any", "pinned"} else Status.ACTIVE.value
-    profile, category = read_kind(wish.category)
+    profile, category = parse_kind(wish.category)
     origin = wish.origin if wish.origin in {each.value for each in Origin} else ""
-    since, until = (to_text(each) if each else "" for each in wish.span(now))
+    since, until = (format_instant(each) if each else "" for each in wish.last_seen_span(now))
     exact = {scope for scope, name in names.items() if name == wish.project}
     part = wish.project.lower()
 
@@ -131,8 +132,8 @@ def _fits(wish: Wish, names: Mapping[str, str], now: datetime) -> Callable[[Outl
     return fits
 
 
-def _grouping(
-    workspace: Workspace, wish: Wish, names: Mapping[str, str], now: datetime
+def _make_grouping(
+    workspace: Workspace, wish: ListQuery, names: Mapping[str, str], now: datetime
 ) -> tuple[Callable[[Outline], str], Callable[[str], tuple[bool, int, str]]]:
     """What a memory is grouped by, and the place of a group."""
     if wish.group == "category":
@@ -140,7 +141,7 @@ def _grouping(
         order = {each: number for number, each in enumerate(kinds)}
         return lambda each: f"{each.profile}.{each.category}", lambda kind: (False, order.get(kind, len(order)), kind)
     if wish.group == "age":
-        ends = [to_text(now - timedelta(days=days)) for days, _, _ in _SPANS]
+        ends = [format_instant(now - timedelta(days=days)) for days, _, _ in _SPANS]
         by_age = [*(label for _, _, label in _SPANS), "old"]
         back = -1 if wish.sort == "oldest" else 1
         return (
@@ -152,10 +153,10 @@ def _grouping(
     return lambda each: each.scope, lambda scope: (scope != USER_SCOPE, 0, names.get(scope, scope).lower())
 
 
-def _group(workspace: Workspace, wish: Wish, names: Mapping[str, str], which: str, total: int) -> Group:
+def _make_group(workspace: Workspace, wish: ListQuery, names: Mapping[str, str], which: str, total: int) -> MemoryGroup:
     """A group by its key. What is everywhere has no address of its own: it comes first."""
     if wish.group == "category":
-        title, query = title_of(workspace.profiles, *read_kind(which)), wish.query_with(category=which)
+        title, query = category_title(workspace.profiles, *parse_kind(which)), wish.query_with(category=which)
     elif wish.group == "age":
         title = next((label for _, label, age in _SPANS if age == which), "Longer ago")
         query = wish.query_with(age=which)
@@ -164,14 +165,14 @@ def _group(workspace: Workspace, wish: Wish, names: Mapping[str, str], which: st
     else:
         title = "Everywhere" if which == USER_SCOPE else names.get(which, which)
         query = wish.query if which == USER_SCOPE else wish.query_with(project=title)
-    return Group(title=title, total=total, query=query)
+    return MemoryGroup(title=title, total=total, query=query)
 
 
-def choices(
+def field_choices(
     workspace: Workspace, outlines: Sequence[Outline], layers: Sequence[tuple[str, str]]
 ) -> dict[str, list[tuple[str, str]]]:
     """What can be chosen in each field, as it is in the address and as a person reads it; only what would find something."""
-    names = workspace.names()
+    names = workspace.scope_names()
     active = [each for each in outlines if each.status == Status.ACTIVE.value]
     kinds, scopes = Counter(map(attrgetter("profile", "category"), active)), Counter(map(attrgetter("scope"), active))
     used = set(map(attrgetter("profile", "category"), outlines))
@@ -183,7 +184,7 @@ def choices(
     return {
         "within": list(layers),
         "category": [
-            (kind_of(*each), f"{title_of(workspace.profiles, *each)} ({kinds[each]:,})") for each in known if each in used
+            (format_kind(*each), f"{category_title(workspace.profiles, *each)} ({kinds[each]:,})") for each in known if each in used
         ],
         "project": [(each, f"{each} ({count:,})") for each, count in sorted(projects.items(), key=lambda one: one[0].lower())],
         "status": [

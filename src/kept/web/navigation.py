@@ -9,7 +9,7 @@ from kept.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Page:
+class NavigationPage:
     """``path`` is where the navigation leads, ``key`` the letter that goes there after ``g``; ``count`` says how much waits there,
     ``mark`` what must be seen on every page (empty: nothing).
     """

@@ -20,15 +20,15 @@ class PatientProtocol(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the first request."""
         super().connection_made(transport)
-        self._wait()
+        self._start_timer()
 
     def data_received(self, data: bytes) -> None:
         """Take what came; where a request's head is whole, stop waiting for it."""
         if self._head is None:
-            self._wait()
+            self._start_timer()
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
-            self._stop()
+            self._stop_timer()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # the base says None: an answer to who has said all is lost then
         """Answer a request that is whole, and then close; refuse one that ends early."""
@@ -54,18 +54,18 @@ class PatientProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
-        self._stop()
+        self._stop_timer()
         super().connection_lost(exc)
 
-    def _wait(self) -> None:
-        self._head = self.loop.call_later(SECONDS, self._close)
+    def _start_timer(self) -> None:
+        self._head = self.loop.call_later(SECONDS, self._close_connection)
 
-    def _stop(self) -> None:
+    def _stop_timer(self) -> None:
         if self._head is not None:
             self._head.cancel()
             self._head = None
 
-    def _close(self) -> None:
+    def _close_connection(self) -> None:
         self._head = None
         if self.transport is not None and not self.transport.is_closing():
             self.transport.abort()

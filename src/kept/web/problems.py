@@ -28,7 +28,7 @@ class Problem(BaseModel):
     hint: str = Field(default="", description="What to do next; empty where nothing can be done.")
 
 
-def status_of(error: KeptError) -> int:
+def http_status(error: KeptError) -> int:
     """The status an error is answered with."""
     match error:
         case StaleError():
@@ -44,7 +44,7 @@ def status_of(error: KeptError) -> int:
     return HTTPStatus.INTERNAL_SERVER_ERROR
 
 
-def problem_of(error: KeptError) -> dict[str, Any]:
+def problem_body(error: KeptError) -> dict[str, Any]:
     """The error as JSON."""
     return {"error": error.what, "where": error.where, "hint": error.hint}
 

@@ -15,79 +15,79 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from kept import __version__
-from kept.core.markup import visible
+from kept.core.markup import remove_invisible
 from kept.core.memory import USER_SCOPE
 from kept.core.project import PROJECT
-from kept.core.times import day_text, minute_text
-from kept.local.job_failures import standing_failures
+from kept.core.times import format_day, format_minute
+from kept.local.job_failures import load_failures
 from kept.memories.browse import WHOSE
-from kept.profiles.profile import title_of
+from kept.profiles.profile import category_title
 from kept.recall.spelling import excerpt
-from kept.web.assets import address
-from kept.web.navigation import Page
-from kept.web.room import room_of
+from kept.web.assets import asset_url
+from kept.web.navigation import NavigationPage
+from kept.web.room import web_context
 from kept.workspace import Workspace
 
 
-def is_part(request: Request) -> bool:
+def is_htmx_request(request: Request) -> bool:
     """Whether htmx asks for a part of a page."""
     return request.headers.get("hx-request") == "true" and "hx-history-restore-request" not in request.headers
 
 
-def page(request: Request, workspace: Workspace, template: str, *, here: str, status: int = 200, **values: Any) -> Response:
+def render_page(request: Request, workspace: Workspace, template: str, *, here: str, status: int = 200, **values: Any) -> Response:
     """A page out of a template; ``here`` is the id of the page the navigation marks."""
-    nav = [(each, each.count(workspace) if each.count else 0) for each in _pages(request)]
-    marks = {each.id: each.mark(workspace) for each in _pages(request) if each.mark}
-    frame = {"nav": nav, "marks": marks, "here": here, "version": __version__, "sample": _in_sample(request)}
-    frame["failures"] = standing_failures(str(workspace.paths.state))
-    return _html(template, status, _of_desk(workspace) | values | frame)
+    nav = [(each, each.count(workspace) if each.count else 0) for each in _visible_pages(request)]
+    marks = {each.id: each.mark(workspace) for each in _visible_pages(request) if each.mark}
+    frame = {"nav": nav, "marks": marks, "here": here, "version": __version__, "sample": _is_sample_shown(request)}
+    frame["failures"] = load_failures(str(workspace.paths.state))
+    return _render_template(template, status, _workspace_functions(workspace) | values | frame)
 
 
-def part(workspace: Workspace, template: str, *, status: int = 200, **values: Any) -> Response:
+def render_part(workspace: Workspace, template: str, *, status: int = 200, **values: Any) -> Response:
     """A part of a page out of a template of its own, for htmx to put somewhere."""
-    return _html(template, status, _of_desk(workspace) | values)
+    return _render_template(template, status, _workspace_functions(workspace) | values)
 
 
 def problem_page(request: Request, status: int, problem: dict[str, str]) -> Response:
     """What went wrong, as a page; or as one line where htmx asks."""
-    name = "problem_line.html" if is_part(request) else "problem.html"
+    name = "problem_line.html" if is_htmx_request(request) else "problem.html"
     title = HTTPStatus(status).phrase
-    return _html(name, status, {"problem": problem, "title": title, **_frame(request)})
+    return _render_template(name, status, {"problem": problem, "title": title, **_frame_values(request)})
 
 
-def page_without_desk(request: Request, template: str, *, here: str, **values: Any) -> Response:
+def render_bare_page(request: Request, template: str, *, here: str, **values: Any) -> Response:
     """A page for when there is no workspace to be had: the navigation counts nothing."""
-    return _html(template, HTTPStatus.OK, values | _frame(request) | {"here": here})
+    return _render_template(template, HTTPStatus.OK, values | _frame_values(request) | {"here": here})
 
 
-def _frame(request: Request) -> dict[str, Any]:
+def _frame_values(request: Request) -> dict[str, Any]:
     """What stands around a page where there is no workspace that could count."""
-    nav = [(each, 0) for each in _pages(request)]
-    told = standing_failures(str(room_of(request).home.state))
-    return {"nav": nav, "marks": {}, "here": "", "version": __version__, "sample": _in_sample(request), "failures": told}
+    nav = [(each, 0) for each in _visible_pages(request)]
+    told = load_failures(str(web_context(request).home.state))
+    return {"nav": nav, "marks": {}, "here": "", "version": __version__, "sample": _is_sample_shown(request), "failures": told}
 
 
 async def sign_in_page(scope: Scope, receive: Receive, send: Send) -> None:
     """What is shown in place of any page until a browser has shown the key. At the front it is no failure."""
     status = HTTPStatus.OK if scope["path"] in ("/", "/overview") else HTTPStatus.UNAUTHORIZED
-    await _html("sign_in.html", status, {})(scope, receive, send)
+    await _render_template("sign_in.html", status, {})(scope, receive, send)
 
 
-def _in_sample(request: Request) -> bool:
-    return room_of(request).in_sample.is_set()
+def _is_sample_shown(request: Request) -> bool:
+    return web_context(request).in_sample.is_set()
 
 
-def _pages(request: Request) -> tuple[Page, ...]:
-    found: tuple[Page, ...] = request.app.state.pages
+def _visible_pages(request: Request) -> tuple[NavigationPage, ...]:
+    found: tuple[NavigationPage, ...] = request.app.state.pages
     return found
 
 
-def _html(template: str, status: int, values: dict[str, Any]) -> Response:
-    return HTMLResponse(_environment().get_template(template).render(values), status_code=status)
+def _render_template(template: str, status: int, values: dict[str, Any]) -> Response:
+    return HTMLResponse(_create_environment().get_template(template).render(values), status_code=status)
 
 
 @cache
-def _environment() -> Environment:
+def _create_environment() -> Environment:
     made = Environment(
         loader=PackageLoader("kept.web"),
         autoescape=True,
@@ -97,43 +97,43 @@ def _environment() -> Environment:
         finalize=_make_visible,
         auto_reload=False,
     )
-    made.globals["asset"] = address
+    made.globals["asset"] = asset_url
     made.filters["whose"] = lambda author: WHOSE.get(author, author)
-    made.filters["counted"] = _counted
-    made.filters["said"] = said
+    made.filters["counted"] = _format_count
+    made.filters["said"] = render_sentence
     made.filters["short"] = excerpt
-    made.filters["to_you"] = _to_you
+    made.filters["to_you"] = _address_person
     return made
 
 
 def _make_visible(value: Any) -> Any:
     """A value as it may be shown: Markup is ours, every other text may come from a transcript."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return remove_invisible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _counted(number: int, singular: str, plural: str = "") -> str:
+def _format_count(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
-def _to_you(reason: str) -> str:
+def _address_person(reason: str) -> str:
     """A reason as the log has it, said to the person it speaks of."""
     for theirs, yours in (("the user said themselves", "you said yourself"), ("the user's", "your"), ("the user", "you")):
         reason = reason.replace(theirs, yours)
     return reason
 
 
-def said(text: str, words: Sequence[str] = ()) -> Markup:
+def render_sentence(text: str, words: Sequence[str] = ()) -> Markup:
     """A memory's sentence: what stands between backticks as code, and what was searched for marked."""
-    parts = visible(text).split("`")
+    parts = remove_invisible(text).split("`")
     if len(parts) % 2 == 0:  # a backtick without a partner is one
         parts[-2:] = ["`".join(parts[-2:])]
     return Markup("").join(
-        Markup("<code>{}</code>").format(_marked(each, words)) if number % 2 and each else _marked(each, words)
+        Markup("<code>{}</code>").format(_mark_words(each, words)) if number % 2 and each else _mark_words(each, words)
         for number, each in enumerate(parts)
     )
 
 
-def _marked(text: str, words: Sequence[str]) -> Markup:
+def _mark_words(text: str, words: Sequence[str]) -> Markup:
     """The text with every occurrence of a word in ``<mark>``; the longest word first, letters of any case."""
     lower = text.casefold()
     if len(lower) != len(text):  # a letter that is two in lower case would shift every mark
@@ -149,18 +149,18 @@ def _marked(text: str, words: Sequence[str]) -> Markup:
     return made + escape(text[at:])
 
 
-def _of_desk(workspace: Workspace) -> dict[str, Callable[..., str]]:
+def _workspace_functions(workspace: Workspace) -> dict[str, Callable[..., str]]:
     """How templates name what the workspace knows: days and moments in its zone, scopes and categories by their titles."""
     names: dict[str, str] = {}
 
     def scope(which: str) -> str:
         if not names:
-            names.update({"": "", **workspace.names()})
+            names.update({"": "", **workspace.scope_names()})
         return "everywhere" if which == USER_SCOPE else names.get(which, which.removeprefix(PROJECT))
 
     return {
-        "day": lambda instant: day_text(instant, workspace.zone),
-        "moment": lambda instant: minute_text(instant, workspace.zone),
+        "day": lambda instant: format_day(instant, workspace.zone),
+        "moment": lambda instant: format_minute(instant, workspace.zone),
         "scope": scope,
-        "kind": lambda memory: title_of(workspace.profiles, memory.profile, memory.category),
+        "kind": lambda memory: category_title(workspace.profiles, memory.profile, memory.category),
     }

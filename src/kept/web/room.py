@@ -13,12 +13,12 @@ from typing import Generic, TypeVar
 
 from fastapi import Request
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.outputs.write import FileState, file_states
 from kept.paths import Paths
 from kept.pipeline.sample_run import sample_home
 from kept.web.file_writer import FileWriter
-from kept.web.work import Work
+from kept.web.work import BackgroundRun
 from kept.workspace import Workspace
 
 OpenDesk = Callable[[], AbstractContextManager[Workspace]]
@@ -28,7 +28,7 @@ NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Room:
+class WebContext:
     """``key`` lets in whoever started the page, ``port`` is where it is served.
 
     ``open_sample`` opens a workspace of the bundled sample, which stands in for the person's own while ``in_sample`` is set.
@@ -42,7 +42,7 @@ class Room:
     writing: Lock = field(default_factory=Lock)
     open_sample: OpenDesk | None = None
     in_sample: Event = field(default_factory=Event)
-    work: Work = field(default_factory=Work)
+    work: BackgroundRun = field(default_factory=BackgroundRun)
     files: FileWriter = field(default_factory=FileWriter)
 
     @property
@@ -66,36 +66,36 @@ class Room:
         """What the cookie holds: not the key, but what only its holder can compute."""
         return hmac.new(self.key.encode(), b"session of a browser", sha256).hexdigest()
 
-    def opens(self, given: str) -> bool:
+    def is_key(self, given: str) -> bool:
         """Whether this is the key."""
         return hmac.compare_digest(given.encode(), self.key.encode())
 
-    def knows(self, given: str) -> bool:
+    def is_session(self, given: str) -> bool:
         """Whether this is the session of a browser that showed the key."""
         return hmac.compare_digest(given.encode(), self.session.encode())
 
 
-def room_of(request: Request) -> Room:
+def web_context(request: Request) -> WebContext:
     """The room a request came into."""
-    room: Room = request.app.state.room
+    room: WebContext = request.app.state.room
     return room
 
 
-def home_of(request: Request) -> Paths:
+def request_home(request: Request) -> Paths:
     """The home a request is about: the sample's while that is shown."""
-    room = room_of(request)
+    room = web_context(request)
     return sample_home(room.home) if room.in_sample.is_set() else room.home
 
 
 @contextmanager
-def at_desk(request: Request) -> Iterator[Workspace]:
+def request_workspace(request: Request) -> Iterator[Workspace]:
     """The workspace of a request. Open it and use it in one thread: ask for it in the body of a handler that is no coroutine."""
-    with room_of(request).open_shown() as workspace:
+    with web_context(request).open_shown() as workspace:
         yield workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Settled(Generic[T]):
+class ChangeResult(Generic[T]):
     """What a change came to: ``undo`` is what takes it back (empty where nothing does), ``problems`` what was not written to
     files.
     """
@@ -105,27 +105,27 @@ class Settled(Generic[T]):
     problems: Sequence[str]
 
 
-def settled(request: Request, workspace: Workspace, act: Callable[[], T]) -> Settled[T]:
+def make_change(request: Request, workspace: Workspace, act: Callable[[], T]) -> ChangeResult[T]:
     """Make a change as every front door does: hand edits are absorbed before, files are written after. Raises what it raises.
 
     Where the request prefers an answer first (``Prefer: respond-async``), the files are written after it, unless one of them was
     edited by hand: that edit came before this change.
     """
-    last = _last_run(workspace)
-    result, problems = answered_first(request, workspace, act)
+    last = _last_run_number(workspace)
+    result, problems = change_before_write(request, workspace, act)
     made = sorted(each.id for each in workspace.store.log.runs(_RUNS) if each.id > last and each.command in _OWN)
-    return Settled(result=result, undo=",".join(f"r{each}" for each in made), problems=problems)
+    return ChangeResult(result=result, undo=",".join(f"r{each}" for each in made), problems=problems)
 
 
-def answered_first(request: Request, workspace: Workspace, act: Callable[[], T]) -> tuple[T, Sequence[str]]:
+def change_before_write(request: Request, workspace: Workspace, act: Callable[[], T]) -> tuple[T, Sequence[str]]:
     """What a change returns, and what was not written to files so far. Raises what it raises."""
     later = request.headers.get("prefer") == "respond-async"
     if not later or any(state is FileState.EDITED for _, state, _ in file_states(workspace)):
-        result, written = settle(workspace, act)
+        result, written = apply_person_change(workspace, act)
         return result, tuple(written.problems)
     result = act()
-    room = room_of(request)
-    room.files.write_soon(home_of(request), room.open_shown)
+    room = web_context(request)
+    room.files.write_soon(request_home(request), room.open_shown)
     return result, ()
 
 
@@ -133,5 +133,5 @@ _RUNS = 1_100  # a change of many memories at once makes as many runs
 _OWN = frozenset({"add", "edit", "retire", "keep", "approve", "reject", "pin", "unpin", "resolve", "merge", "admit"})
 
 
-def _last_run(workspace: Workspace) -> int:
+def _last_run_number(workspace: Workspace) -> int:
     return max((each.id for each in workspace.store.log.runs(1)), default=0)

@@ -27,18 +27,18 @@ from kept.install.error_log import error_line
 from kept.paths import Paths
 from kept.web import assets
 from kept.web.api import AREAS, session
-from kept.web.door import API, Door, noted
+from kept.web.door import API, RequestGuard, log_request_error
 from kept.web.pages import PAGES, story
 from kept.web.patience import PatientProtocol
-from kept.web.problems import DOCUMENTED, problem_of, status_of
-from kept.web.render import part, problem_page, sign_in_page
-from kept.web.room import OpenDesk, Room, at_desk, room_of
+from kept.web.problems import DOCUMENTED, http_status, problem_body
+from kept.web.render import problem_page, render_part, sign_in_page
+from kept.web.room import OpenDesk, WebContext, request_workspace, web_context
 
 _FILES = 30  # seconds that changes may take to reach the files once the server has stopped
 _GRACE = 2  # seconds that open requests may take once the server is to stop
 
 
-def make(room: Room) -> ASGIApp:
+def create_app(room: WebContext) -> ASGIApp:
     """The application of a room: the pages, the API, what they are made of, and the door before all of it."""
     app = FastAPI(
         title="kept",
@@ -57,70 +57,70 @@ def make(room: Room) -> ASGIApp:
         app.include_router(area, prefix="/api", responses=DOCUMENTED, dependencies=[Depends(signed)])
     for each in (*(one.router for one in PAGES), story.router):  # the story is a page that no navigation leads to
         app.include_router(each, include_in_schema=False)
-    app.add_api_route("/waiting/{name}", _waiting, include_in_schema=False)
-    app.add_api_route("/written", _written, include_in_schema=False)
+    app.add_api_route("/waiting/{name}", _pending_count_part, include_in_schema=False)
+    app.add_api_route("/written", _write_status_part, include_in_schema=False)
     app.add_exception_handler(KeptError, _respond_to_error)
-    app.add_exception_handler(HTTPException, _refused)
-    app.add_exception_handler(RequestValidationError, _malformed)
-    app.add_exception_handler(Exception, _broken)
+    app.add_exception_handler(HTTPException, _respond_http_error)
+    app.add_exception_handler(RequestValidationError, _respond_invalid)
+    app.add_exception_handler(Exception, _respond_unexpected)
 
     def takes(scope: Scope) -> bool:
         return any(route.matches(scope)[0] is Match.FULL for route in app.router.routes)
 
-    return Door(app, room, sign_in_page, takes)
+    return RequestGuard(app, room, sign_in_page, takes)
 
 
-def _waiting(request: Request, name: str) -> Response:
+def _pending_count_part(request: Request, name: str) -> Response:
     """How much waits on a page, for the navigation."""
     found = next((each.count for each in PAGES if each.id == name and each.count), None)
     if found is None:
         raise HTTPException(404)
-    with at_desk(request) as workspace:
-        return part(workspace, "waiting.html", count=found(workspace))
+    with request_workspace(request) as workspace:
+        return render_part(workspace, "waiting.html", count=found(workspace))
 
 
-def _written(request: Request) -> Response:
+def _write_status_part(request: Request) -> Response:
     """Whether the files have what was changed; what could not be written."""
-    with at_desk(request) as workspace:
-        return part(workspace, "written.html", files=room_of(request).files)
+    with request_workspace(request) as workspace:
+        return render_part(workspace, "written.html", files=web_context(request).files)
 
 
 def _respond_to_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, KeptError)
-    return _problem_response(request, status_of(error), problem_of(error))
+    return _problem_response(request, http_status(error), problem_body(error))
 
 
-def _refused(request: Request, error: Exception) -> Response:
+def _respond_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     what = "there is no such page" if error.status_code == 404 else str(error.detail)
-    headers = {"allow": ", ".join(_allowed(request))} if error.status_code == 405 else error.headers
+    headers = {"allow": ", ".join(_allowed_methods(request))} if error.status_code == 405 else error.headers
     return _problem_response(request, error.status_code, {"error": what, "where": "", "hint": ""}, headers)
 
 
-def _allowed(request: Request) -> list[str]:
+def _allowed_methods(request: Request) -> list[str]:
     """Every method that something answers at the path of a request; the router tells only those of the first."""
     described = request.app.openapi()["paths"]
     place = request.url.path.split("/")
-    fits = [each for each in described if _fits(each.split("/"), place)]
+    fits = [each for each in described if _is_route_match(each.split("/"), place)]
     exact = [each for each in fits if each == request.url.path] or fits
     return sorted({method.upper() for each in exact for method in described[each]}) or ["GET"]
 
 
-def _fits(template: list[str], place: list[str]) -> bool:
+def _is_route_match(template: list[str], place: list[str]) -> bool:
     return len(template) == len(place) and all(
         one == each or one.startswith("{") for one, each in zip(template, place, strict=True)
     )
 
 
-def _malformed(request: Request, error: Exception) -> Response:
+def _respond_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(each) for each in first["loc"][1:])
     return _problem_response(request, 422, {"error": str(first["msg"]), "where": where, "hint": ""})
 
 
-def _broken(request: Request, error: Exception) -> Response:
-    hint = noted(room_of(request), request.scope, error)
+def _respond_unexpected(request: Request, error: Exception) -> Response:
+    hint = log_request_error(web_context(request), request.scope, error)
     return _problem_response(request, 500, {"error": error_line(error), "where": "", "hint": hint})
 
 
@@ -130,7 +130,7 @@ def _problem_response(request: Request, status: int, problem: dict[str, str], he
     return problem_page(request, status, problem)
 
 
-def listen(port: int) -> socket.socket:
+def open_socket(port: int) -> socket.socket:
     """A socket on this machine's own address; any free port for 0. Raises UsageError where the port is taken."""
     own = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -151,13 +151,13 @@ def serve(
     ready: Callable[[], None],
     open_sample: OpenDesk | None = None,
 ) -> None:
-    """Serve on a socket of :func:`listen` until the process is told to stop; ``ready`` is called when it answers."""
-    room = Room(open_desk=open_desk, home=home, key=key, port=own.getsockname()[1], open_sample=open_sample)
-    asyncio.run(Server(config_of(make(room)), ready).serve(sockets=[own]))
+    """Serve on a socket of :func:`open_socket` until the process is told to stop; ``ready`` is called when it answers."""
+    room = WebContext(open_desk=open_desk, home=home, key=key, port=own.getsockname()[1], open_sample=open_sample)
+    asyncio.run(WebServer(server_config(create_app(room)), ready).serve(sockets=[own]))
     room.files.wait(_FILES)
 
 
-def config_of(app: ASGIApp) -> uvicorn.Config:
+def server_config(app: ASGIApp) -> uvicorn.Config:
     """How an application is served: without websockets, with bounded patience, and without a log, for requests tell of memories."""
     return uvicorn.Config(
         app,
@@ -174,7 +174,7 @@ def config_of(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-class Server(uvicorn.Server):
+class WebServer(uvicorn.Server):
     """A server that says when it answers, and that ends as asked: Ctrl-C and a polite kill are no failures."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from kept.core.errors import BusyError, KeptError
 from kept.install.error_log import error_line, note_error
 from kept.paths import Paths
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.workspace import Workspace
 
 STAGES: Mapping[str, str] = {
@@ -32,7 +32,7 @@ STAGES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Now:
+class RunState:
     """How it stands. ``number`` counts the runs this page has started; ``done`` of ``total`` (0: unknown) is in the stage's own
     unit.
 
@@ -57,37 +57,37 @@ class Now:
         return monotonic() - self.since
 
 
-class Work:
+class BackgroundRun:
     """Runs, one at a time, each in a thread and at a workspace of its own."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._now = Now()
+        self._now = RunState()
         self._stop = False
         self._thread: Thread | None = None
 
     @property
-    def now(self) -> Now:
+    def now(self) -> RunState:
         """How the run stands that is under way, or that was last."""
         return self._now
 
-    def start(self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]], options: Options) -> Now:
+    def start(self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]], options: RunOptions) -> RunState:
         """Begin a run; ``home`` is where an unexpected error of it is logged. Raises BusyError where one is under way here."""
         with self._lock:
             if self._now.running:
                 raise BusyError("a run is under way", hint="wait for it, or stop it")
             self._stop = False
-            self._now = Now(number=self._now.number + 1, running=True, since=monotonic(), dry=options.dry)
+            self._now = RunState(number=self._now.number + 1, running=True, since=monotonic(), dry=options.dry)
             self._thread = Thread(target=self._run_job, args=(home, open_desk, options), daemon=True, name="kept-run")
             self._thread.start()
             return self._now
 
-    def stop(self) -> Now:
+    def stop(self) -> RunState:
         """Ask the run to end at its next step."""
         self._stop = True
         return self._now
 
-    def wait(self, seconds: float) -> Now:
+    def wait(self, seconds: float) -> RunState:
         """Wait for the end of the run, at most so long."""
         if self._thread is not None:
             self._thread.join(seconds)
@@ -98,16 +98,16 @@ class Work:
             raise KeyboardInterrupt
         self._now = replace(self._now, stage=stage, done=done, total=total)
 
-    def _tell(self, sentence: str) -> None:
+    def _set_message(self, sentence: str) -> None:
         self._now = replace(self._now, told=(*self._now.told, sentence))
 
-    def _run_job(self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]], options: Options) -> None:
+    def _run_job(self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]], options: RunOptions) -> None:
         ended: dict[str, Any] = {"running": False}
         try:
             with open_desk() as workspace:
                 if workspace.llm is not None:
-                    workspace.llm.tell = self._tell
-                ended["report"] = run(workspace, [], options, progress=self._report_progress).body()
+                    workspace.llm.tell = self._set_message
+                ended["report"] = run_pipeline(workspace, [], options, progress=self._report_progress).body()
         except KeyboardInterrupt:
             ended |= {"stopped": True, "problem": "it was stopped; what was done is done, and the next run goes on from there"}
         except KeptError as error:

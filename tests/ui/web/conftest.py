@@ -24,10 +24,10 @@ from kept.memories import person
 from kept.paths import find_paths
 from kept.pipeline.sample_run import sample_home
 from kept.web.file_writer import FileWriter
-from kept.web.room import Room
-from kept.web.server import Server, config_of, listen, make
-from kept.web.work import Work
-from kept.workspace import opened
+from kept.web.room import WebContext
+from kept.web.server import WebServer, create_app, open_socket, server_config
+from kept.web.work import BackgroundRun
+from kept.workspace import open_workspace
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
@@ -51,7 +51,7 @@ class Served:
     port: int
     key: str
     home: Path
-    work: Work
+    work: BackgroundRun
     files: FileWriter
 
     @property
@@ -60,7 +60,7 @@ class Served:
 
     def workspace(self):
         """A workspace of the home that is served."""
-        return opened(find_paths(str(self.home), os.environ))
+        return open_workspace(find_paths(str(self.home), os.environ))
 
     def ask(self, method, path, body=None, *, headers=None, key=True):
         """Status, headers and body (JSON where it is some) of a request over the wire."""
@@ -83,12 +83,12 @@ class Served:
     def add(self, text, category="decision", **more):
         """A memory that a person adds."""
         with self.workspace() as workspace:
-            return person.add(workspace, text, category, **more)
+            return person.create_memory(workspace, text, category, **more)
 
     def hold(self, text, category="constraint"):
         """A memory that waits for a decision."""
         with self.workspace() as workspace:
-            made = person.add(workspace, text, category, agent=True)
+            made = person.create_memory(workspace, text, category, agent=True)
         assert made.status is Status.HELD
         return made
 
@@ -101,13 +101,15 @@ def _read(answer):
 @contextmanager
 def serving(home):
     """Serve a home in a thread of this process."""
-    own = listen(0)
+    own = open_socket(0)
     found = find_paths(str(home), os.environ)
     ready = threading.Event()
     there = sample_home(found)
-    open_sample = partial(opened, there, env={"HOME": str(there.root), "KEPT_EMBEDDINGS": "hashing"})
-    room = Room(open_desk=partial(opened, found), home=found, key=KEY, port=own.getsockname()[1], open_sample=open_sample)
-    server = Server(config_of(make(room)), ready.set)
+    open_sample = partial(open_workspace, there, env={"HOME": str(there.root), "KEPT_EMBEDDINGS": "hashing"})
+    room = WebContext(
+        open_desk=partial(open_workspace, found), home=found, key=KEY, port=own.getsockname()[1], open_sample=open_sample
+    )
+    server = WebServer(server_config(create_app(room)), ready.set)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [own]}, daemon=True)
     thread.start()
     ready.wait()
@@ -132,12 +134,14 @@ def no_scheduler(monkeypatch):
     """The system's schedulers are not there: what a page enters is told to nobody."""
     told = []
     monkeypatch.setattr(
-        schedulers, "enable", lambda *given: told.append(("enable", given[0])) or schedulers.Ran(code=0, out="entered")
+        schedulers,
+        "enable_job",
+        lambda *given: told.append(("enable", given[0])) or schedulers.CommandResult(code=0, out="entered"),
     )
-    monkeypatch.setattr(schedulers, "disable", lambda *given: told.append(("disable", given[0])))
-    monkeypatch.setattr(schedulers, "state", lambda *_: schedulers.Ran(code=0, out="active"))
-    monkeypatch.setattr(schedulers, "in_crontab", lambda *_: "")
-    monkeypatch.setattr(schedulers, "available", lambda *_: (schedulers.Kind.SYSTEMD,))
+    monkeypatch.setattr(schedulers, "disable_job", lambda *given: told.append(("disable", given[0])))
+    monkeypatch.setattr(schedulers, "query_job_state", lambda *_: schedulers.CommandResult(code=0, out="active"))
+    monkeypatch.setattr(schedulers, "find_crontab_line", lambda *_: "")
+    monkeypatch.setattr(schedulers, "available_schedulers", lambda *_: (schedulers.SchedulerKind.SYSTEMD,))
     return told
 
 
@@ -180,8 +184,8 @@ class Watched:
 
     def __init__(self, context):
         self.errors, self.strangers, self.expected = [], [], []
-        context.on("console", lambda message: self._heard(message.text) if message.type in ("error", "warning") else None)
-        context.on("weberror", lambda error: self._heard(str(error.error)))
+        context.on("console", lambda message: self._read_result(message.text) if message.type in ("error", "warning") else None)
+        context.on("weberror", lambda error: self._read_result(str(error.error)))
         context.on("request", lambda request: self._left(request.url))
 
     def _heard(self, text):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from kept.core.event import Origin
 from kept.core.memory import Actor, Candidate, Evidence, Memory, Status
 from kept.core.operation import Add
-from kept.pipeline.run import Options
+from kept.pipeline.run import RunOptions
 from kept.pipeline.sample_run import run_sample
 from kept.store.values import Draft
 
@@ -26,7 +26,7 @@ ODD = (
 def fill(workspace, size, *, waiting=25, sample=True):
     """So many active memories of twelve projects, and some that wait for a decision, besides the sample's."""
     if sample:
-        run_sample(workspace, Options(model=False))
+        run_sample(workspace, RunOptions(model=False))
     contents = [*ODD, *(_sentence(number) for number in range(len(ODD), size))]
     made = [_memory(number, content, Status.ACTIVE) for number, content in enumerate(contents)]
     made += [_memory(size + number, f"Perhaps {_sentence(size + number)}", Status.HELD) for number in range(waiting)]

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from kept.web.assets import address, assets
+from kept.web.assets import asset_url, load_assets
 
 WEB = files("kept.web")
 OWN = {
@@ -34,14 +34,14 @@ def test_every_file_taken_over_has_the_hash_it_had(served):
 
 
 def test_a_file_is_kept_for_good_under_its_hash_and_asked_for_again_without(served):
-    status, headers, text = served.ask("GET", address("kept.css"), key=False)
+    status, headers, text = served.ask("GET", asset_url("kept.css"), key=False)
     assert (status, headers["content-type"]) == (200, "text/css; charset=utf-8")
     assert "immutable" in headers["cache-control"]
     assert "--paper" in text
     mark = headers["etag"]
     status, headers, _ = served.ask("GET", "/static/kept.css", key=False, headers={"If-None-Match": mark})
     assert (status, headers["cache-control"]) == (304, "no-cache")
-    assert mark.strip('"') == assets()["kept.css"].mark
+    assert mark.strip('"') == load_assets()["kept.css"].mark
 
 
 def sources():

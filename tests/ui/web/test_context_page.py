@@ -1,6 +1,6 @@
 """What would be put before a session, in the browser: typed, shown with reasons and tokens, what was left out with why."""
 
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 from talking import say
 
 FIX = "`deploy.sh` fails with `EACCES`: run `chmod +x deploy.sh` in the `harbor` checkout first."
@@ -65,7 +65,7 @@ def test_it_opens_on_the_project_that_was_worked_on_last(browse, served, home):
     say(home, "a", "hello there", cwd="/x/harbor", day="2026-01-06")
     say(home, "b", "hello there", cwd="/x/anchor", day="2026-01-05")
     with served.workspace() as workspace:
-        run(workspace, [], Options(model=False))
+        run_pipeline(workspace, [], RunOptions(model=False))
     served.add("Answer in short sentences.", "preference")
     project = browse("/context").get_by_label("Project")
     assert project.evaluate("each => each.selectedOptions[0].textContent") == "harbor"

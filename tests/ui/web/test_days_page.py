@@ -2,7 +2,7 @@
 
 import json
 
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 
 PROMPT = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 
@@ -28,7 +28,7 @@ def say(home, prompt=PROMPT, day="2026-01-05"):
 def test_the_calendar_opens_where_something_happened_and_leads_to_the_day(browse, served):
     say(served.home)
     with served.workspace() as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     page = browse("/days")
     page.get_by_role("heading", name="January 2026").wait_for()
     page.get_by_role("link", name="Today").click()
@@ -48,7 +48,7 @@ def test_the_calendar_opens_where_something_happened_and_leads_to_the_day(browse
 def test_a_journal_entry_is_shown_as_text_of_its_own_and_nothing_in_it_runs_or_leads_away(browse, served):
     say(served.home)
     with served.workspace() as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     folder = served.home / "journal"
     folder.mkdir(exist_ok=True)
     evil = (
@@ -71,7 +71,7 @@ def test_a_month_or_day_that_is_none_is_told(served):
 def test_the_api_tells_a_month_and_a_day(served):
     say(served.home)
     with served.workspace() as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     status, _, month = served.ask("GET", "/api/months/2026-01")
     assert (status, [each["sessions"] for each in month["cells"]][4]) == (200, 1)
     status, _, day = served.ask("GET", "/api/days/2026-01-05")

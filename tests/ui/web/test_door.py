@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kept.core.errors import BusyError, UsageError
-from kept.install.serving import announced, running
+from kept.install.serving import announce_page, find_running_page
 from kept.paths import find_paths
-from kept.web import listen
+from kept.web import open_socket
 from kept.web.door import HEADERS, MOST
 
 HOST = "127.0.0.1:{port}"
@@ -201,23 +201,23 @@ def test_it_listens_on_this_machine_only(served):
 def test_the_key_is_new_with_every_start_lies_in_a_file_for_its_user_alone_and_goes_with_the_process(home):
     found, keys = find_paths(str(home), os.environ), []
     for port in (1111, 2222):
-        with announced(found, port) as key:
+        with announce_page(found, port) as key:
             path = found.state / "web.key"
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
             assert path.read_text().strip() == key
-            assert (running(found).port, running(found).key) == (port, key)
-            with pytest.raises(BusyError), announced(found, 3333):
+            assert (find_running_page(found).port, find_running_page(found).key) == (port, key)
+            with pytest.raises(BusyError), announce_page(found, 3333):
                 pass
             keys.append(key)
         assert not path.exists()
-        assert running(found) is None
+        assert find_running_page(found) is None
     assert len(set(keys)) == 2
     assert all(len(each) >= 43 for each in keys)
 
 
 def test_a_port_that_is_taken_is_told(served):
     with pytest.raises(UsageError, match="cannot be taken"):
-        listen(served.port)
+        open_socket(served.port)
 
 
 @pytest.mark.slow
@@ -250,7 +250,7 @@ def test_an_unexpected_error_leaves_a_line_and_a_trace_without_words(served, mon
     def broken(*_, **__):
         raise LookupError("the harbour master said so")
 
-    monkeypatch.setattr("kept.web.pages.review.lingering", broken)
+    monkeypatch.setattr("kept.web.pages.review.list_lingering", broken)
     status, _, told = served.ask("GET", "/review/lingering?q=harbour")
     log = served.home / ".local" / "share" / "kept" / "errors.log"
     assert status == 500

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from kept.core.memory import Status
-from kept.pipeline.run import Options, run
-from kept.profiles import source
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.profiles import read_profile_text
 from waiting import until
 
 MEMORY = ".claude/rules/memory.md"
@@ -21,7 +21,7 @@ def written(served):
     served.add(UV, "constraint")
     served.add(ISO, "convention")
     with served.workspace() as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     return served
 
 
@@ -118,7 +118,7 @@ def test_emptying_a_file_is_asked_about_first(browse, written):
 def test_markup_in_a_memory_and_in_a_file_is_only_words(browse, served):
     served.add("Never run <script>alert('a')</script> or <img src=x onerror=alert(1)> in `</textarea><script>alert(2)</script>`.")
     with served.workspace() as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     page = browse(EDIT)
     page.on("dialog", lambda dialog: pytest.fail(dialog.message))
     assert "onerror" in page.get_by_label("Text").input_value()
@@ -133,14 +133,18 @@ def test_markup_in_the_name_of_a_file_is_only_words(browse, served):
     folder = served.home / "<img src=x onerror=alert(1)>"
     own = served.home / ".config" / "kept"
     (own / "profiles").mkdir(parents=True)
-    made = source("coding")[0].replace("project_section = false", "project_section = true").replace('id = "coding"', 'id = "mine"')
+    made = (
+        read_profile_text("coding")[0]
+        .replace("project_section = false", "project_section = true")
+        .replace('id = "coding"', 'id = "mine"')
+    )
     (own / "profiles" / "mine.toml").write_text(made)
     (own / "config.toml").write_text('profile = "mine"\n')
     folder.mkdir()
     (folder / "CLAUDE.md").write_text("# Mine\n")
     say(served.home, cwd=str(folder))
     with served.workspace() as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     page = browse("/files")
     page.get_by_role("link", name="onerror").click()
     page.wait_for_url("**/files/edit?name=**")

@@ -19,7 +19,7 @@ def test_somebody_finds_understands_corrects_and_undoes_a_wrong_memory_in_the_sa
     page.get_by_role("button", name="Look around in a sample first").click()
     page.get_by_text("This is kept’s bundled sample.").wait_for()
     with served.workspace() as workspace:
-        assert workspace.store.log.ids() == frozenset()
+        assert workspace.store.log.memory_ids() == frozenset()
     page.get_by_label("Search memories, days and conversations").fill("parquet")
     page.get_by_text("best first").wait_for()
     page.locator(".row .says a").first.click()

@@ -6,14 +6,14 @@ from datetime import date
 
 import pytest
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.core.event import Origin
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add
 from kept.memories import person
-from kept.memories.backups import backup, safeguard
-from kept.pipeline.run import Options, run
-from kept.pipeline.write_journal import work_of, write
+from kept.memories.backups import create_backup, make_daily_backup
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.write_journal import make_entry_options, write_journal_entry
 from kept.store.values import Draft
 from talking import say
 
@@ -28,10 +28,10 @@ def large(served, home, tmp_path):
     say(home, "a", SAID, "Please rewrite the tide reader in `tides.py` so that it reads all gauges.", day=DAY.isoformat())
     say(home, "b", f"As I said: {SAID.upper()} So wait.", day="2026-01-06")
     with served.workspace() as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         if not any(each.content == SAID for each in workspace.store.log.memories()):
-            person.add(workspace, SAID, "constraint")
-        person.add(workspace, NEAR, "decision")
+            person.create_memory(workspace, SAID, "constraint")
+        person.create_memory(workspace, NEAR, "decision")
         now = workspace.clock()
         memories = [
             Memory(
@@ -57,11 +57,11 @@ def large(served, home, tmp_path):
             Draft(run=number, stage="import", subject="", actor=Actor.PERSON, recorded_at=now, operations=adds)
         )
         workspace.store.log.end_run(number, now, {})
-        settle(workspace, lambda: None)
+        apply_person_change(workspace, lambda: None)
     with served.workspace() as workspace:
-        write(workspace, work_of(workspace), DAY)
-        safeguard(workspace)
-        backup(workspace, tmp_path / "by-hand.db")
+        write_journal_entry(workspace, make_entry_options(workspace), DAY)
+        make_daily_backup(workspace)
+        create_backup(workspace, tmp_path / "by-hand.db")
     return served
 
 
@@ -95,7 +95,7 @@ def test_a_memory_that_backups_and_entries_hold_is_forgotten_with_the_copy_that_
     assert held(home, "tide crew is away") == []
     with large.workspace() as workspace:
         assert len([each for each in workspace.store.log.memories() if "Warehouse" in each.content]) == 1_000
-        assert workspace.store.damage() == ()
+        assert workspace.store.find_damage() == ()
 
 
 def test_what_would_be_erased_is_told_over_the_api_and_nothing_is(large):

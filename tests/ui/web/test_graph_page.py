@@ -1,14 +1,14 @@
 """The knowledge graph in the browser: drawn and listed, searched by key, a click away from memories and pages."""
 
-from kept.pipeline.run import Options, run
+from kept.pipeline.run import RunOptions, run_pipeline
 
 
 def many(served, count):
     with served.workspace() as workspace, workspace.store.transaction():  # one commit for all of them
-        from kept.memories.person import add  # noqa: PLC0415 - only this test fills a store
+        from kept.memories.person import create_memory  # noqa: PLC0415 - only this test fills a store
 
         for number in range(count):
-            add(
+            create_memory(
                 workspace,
                 f"Step {number} uses `module_{number % 40}.py` with `tool_{number % 25}`.",
                 "decision",
@@ -58,7 +58,7 @@ def test_a_page_of_knowledge_is_a_click_away(browse, served):
     (served.home / ".config" / "kept" / "config.toml").write_text('profile = "workspace"\n')
     served.add("Always check the size in `upload.py`.", "rules")
     with served.workspace() as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     page = browse("/graph")
     page.get_by_role("button", name="You", exact=True).click()
     page.locator("#node").get_by_role("link", name="Its page").click()

@@ -5,8 +5,8 @@ undone.
 import pytest
 
 from kept.core.memory import Status
-from kept.memories.waiting import best, waiting
-from kept.pipeline.run import Options, run
+from kept.memories.waiting import best_of_each_scope, list_pending_proposals
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.archive import blocks
 from kept.store.records import unpack
 from talking import say
@@ -47,7 +47,7 @@ def test_a_queue_is_worked_off_by_keys_alone(queue, browse):
 def test_the_first_card_is_current_with_its_keys_and_place_and_no_quote_says_the_sentence_again(queue, home, browse):
     say(home, "a", "hello there", "Our reports should show the totals without any rounding.")
     with queue.workspace() as workspace:
-        run(workspace, [], Options(model=False))
+        run_pipeline(workspace, [], RunOptions(model=False))
     page = browse("/review")
     first = page.locator(".decide").first
     assert first.evaluate("each => each === document.activeElement")
@@ -152,7 +152,7 @@ def test_each_page_of_review_says_what_it_is_for_when_it_is_empty(served, browse
 def test_a_decision_and_its_card_read_no_archived_text(served, home, monkeypatch):
     say(home, "a", "In this project we always write dates as ISO 8601 in UTC, never in local time.")
     with served.workspace() as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
     held = served.hold(WORDS[0])
     unpacked = []
     monkeypatch.setattr(blocks, "unpack", lambda body: unpacked.append(body) or unpack(body))
@@ -165,8 +165,8 @@ def test_a_decision_and_its_card_read_no_archived_text(served, home, monkeypatch
 def test_the_page_shows_and_decides_the_wishes_that_the_command_shows(served, home):
     say(home, "w", "hello there", *(f"Our reports should show the {name} without any rounding." for name in "abcdefghijkl"))
     with served.workspace() as workspace:
-        run(workspace, [], Options(model=False))
-        shown = [item.memory for item in best(waiting(workspace))]
+        run_pipeline(workspace, [], RunOptions(model=False))
+        shown = [item.memory for item in best_of_each_scope(list_pending_proposals(workspace))]
     _, _, text = served.ask("GET", "/review")
     assert [each.id in text for each in shown] == [True] * 10
     assert "10 of 12, the best first" in text
@@ -182,6 +182,6 @@ def test_the_page_shows_what_may_contradict_with_the_newer_one_first(served, hom
     say(home, "one", "Remember that we use Postgres for the orders table.")
     say(home, "two", "Remember that we use MySQL for the orders table.", day="2026-01-12")
     with served.workspace() as workspace:
-        run(workspace, [], Options(model=False))
+        run_pipeline(workspace, [], RunOptions(model=False))
     text = served.ask("GET", "/review")[2]
     assert text.index("These may contradict") < text.index("MySQL") < text.index("Postgres") < text.index("Only the newer holds")

@@ -10,10 +10,10 @@ from kept.core.memory import Actor
 from kept.curation.passes import GUARD
 from kept.memories import person
 from kept.paths import find_paths
-from kept.pipeline.run import Options, run
-from kept.pipeline.status import runs, stops
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.status import list_stopped_groups, load_runs
 from kept.store.values import Draft
-from kept.web.work import Work
+from kept.web.work import BackgroundRun
 
 LONG = 600  # seconds: a run takes less than one
 EVIL = "<img src=x onerror=alert(1)>"
@@ -71,7 +71,7 @@ def test_a_trial_run_changes_nothing(served, home):
 def test_what_a_guard_stopped_is_told_and_let_through_only_with_a_persons_word(served, home):
     transcript(home, RULE)
     with served.workspace() as workspace:
-        run(workspace, [], Options())
+        run_pipeline(workspace, [], RunOptions())
         (memory,) = workspace.store.log.memories()
         number = workspace.store.log.start_run("run", workspace.clock())
         subject = f"{memory.profile} · {memory.scope}"
@@ -79,11 +79,11 @@ def test_what_a_guard_stopped_is_told_and_let_through_only_with_a_persons_word(s
         workspace.store.log.commit(
             Draft(run=number, stage=GUARD, subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), note=note)
         )
-        assert stops(workspace) == ()  # nothing waits there any more
+        assert list_stopped_groups(workspace) == ()  # nothing waits there any more
     transcript(home, RULE, "In this project we always write dates as ISO 8601 in UTC, never in local time.", name="s2")
     with served.workspace() as workspace:
-        workspace.store.log.dirty = lambda: ((memory.profile, memory.scope),)
-        (stop,) = stops(workspace)
+        workspace.store.log.groups_to_curate = lambda: ((memory.profile, memory.scope),)
+        (stop,) = list_stopped_groups(workspace)
         assert (stop.scope, stop.why) == (memory.scope, f"it would lose {EVIL}")
     status, _, problem = served.ask("POST", "/api/runs", {"allow": True})
     assert status == 409
@@ -102,7 +102,7 @@ def test_a_run_that_makes_no_sense_is_not_begun(served, body, status):
 
 
 def test_one_run_at_a_time_and_a_stopped_one_says_so(home, monkeypatch):
-    work, began = Work(), []
+    work, began = BackgroundRun(), []
 
     def endless(workspace, paths, options, *, progress):
         began.append(options)
@@ -118,10 +118,10 @@ def test_one_run_at_a_time_and_a_stopped_one_says_so(home, monkeypatch):
         def __exit__(self, *_):
             return False
 
-    monkeypatch.setattr("kept.web.work.run", endless)
-    work.start(find_paths(str(home), os.environ), Workspace, Options())
+    monkeypatch.setattr("kept.web.work.run_pipeline", endless)
+    work.start(find_paths(str(home), os.environ), Workspace, RunOptions())
     with pytest.raises(BusyError):
-        work.start(find_paths(str(home), os.environ), Workspace, Options())
+        work.start(find_paths(str(home), os.environ), Workspace, RunOptions())
     work.stop()
     now = work.wait(LONG)
     assert (now.running, now.stopped, len(began)) == (False, True, 1)
@@ -143,7 +143,7 @@ def test_in_the_browser_a_run_is_begun_and_taken_back_and_brought_back(browse, s
     page.locator(".row.gone", has_text="run: 1 added").wait_for()
     with served.workspace() as workspace:
         assert not [each for each in workspace.store.log.memories() if each.status == "active"]
-        assert any(each.undone for each in runs(workspace, 5))
+        assert any(each.undone for each in load_runs(workspace, 5))
     page.locator(".row.gone").hover()
     page.locator(".row.gone").get_by_role("button", name="Bring back").first.click()
     page.locator(".row:not(.gone)", has_text="run: 1 added").wait_for()
@@ -176,7 +176,7 @@ def test_two_dates_are_compared_on_the_page(browse, served):
 
 
 def test_in_the_browser_what_a_guard_stopped_is_shown_as_text_and_asked_about(browse, served, home, monkeypatch):
-    monkeypatch.setattr("kept.web.pages.runs.stops", lambda _: (Waiting(),))
+    monkeypatch.setattr("kept.web.pages.runs.list_stopped_groups", lambda _: (Waiting(),))
     page = browse("/history")
     notice = page.locator(".stop")
     notice.wait_for()

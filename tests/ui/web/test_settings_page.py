@@ -18,7 +18,7 @@ def own(home, text=""):
 
 def test_every_setting_is_there_by_the_name_it_has_in_the_file(served):
     body = served.ask("GET", "/api/settings")[2]
-    assert {each["name"] for each in body["settings"]} == set(settings.values(settings.Settings()))
+    assert {each["name"] for each in body["settings"]} == set(settings.flatten_settings(settings.Settings()))
     assert all(each["meaning"] for each in body["settings"])
 
 
@@ -126,7 +126,7 @@ def test_the_api_says_which_settings_are_changed_on_the_terminal_only(served):
 
 def test_every_setting_whose_name_speaks_of_a_program_a_server_or_a_path_is_for_the_terminal_only():
     telling = ("command", "url", "path", "file", "folder", "root", "script", "recording", "env", "links", "feed", "adapter")
-    named = {name for name in settings.values(settings.Settings()) if any(word in name for word in telling)}
+    named = {name for name in settings.flatten_settings(settings.Settings()) if any(word in name for word in telling)}
     assert named - {"profile", "profiles"} <= settings.TERMINAL_ONLY
 
 

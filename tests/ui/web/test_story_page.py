@@ -11,8 +11,8 @@ import pytest
 
 from kept.core.memory import Status
 from kept.paths import find_paths
-from kept.pipeline.run import Options, run
-from kept.workspace import opened
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.workspace import open_workspace
 
 RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 
@@ -44,8 +44,8 @@ def told(served):
         )
     path.parent.mkdir()
     path.write_text("".join(json.dumps(each) + "\n" for each in records))
-    with opened(find_paths(str(served.home), os.environ)) as workspace:
-        run(workspace, [path], Options())
+    with open_workspace(find_paths(str(served.home), os.environ)) as workspace:
+        run_pipeline(workspace, [path], RunOptions())
     return served.memory("ISO 8601")
 
 
@@ -116,8 +116,8 @@ def test_more_of_the_conversation_comes_when_asked_for(told, browse):
 
 def test_words_that_stand_near_each_other_are_marked_in_one_conversation(served, browse):
     path = Path(str(files("kept"))) / "sample"
-    with opened(find_paths(str(served.home), os.environ)) as workspace:
-        run(workspace, sorted(path.rglob("*.jsonl")), Options())
+    with open_workspace(find_paths(str(served.home), os.environ)) as workspace:
+        run_pipeline(workspace, sorted(path.rglob("*.jsonl")), RunOptions())
     memory = served.memory("ModuleNotFoundError")  # a fix rests on what failed, what was changed and what passed
     assert len(memory.evidence) == 3
     page = browse(f"/memories/{memory.id}")

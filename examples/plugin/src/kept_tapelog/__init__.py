@@ -7,12 +7,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from kept.core.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice
-from kept.core.times import parse_instant, to_text
-from kept.sources.json_lines import Fetch, Outcome, Reader, read_slices
-from kept.sources.records import Record, sample
+from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice
+from kept.core.times import format_instant, parse_instant
+from kept.sources.json_lines import Fetch, Outcome, RecordReader, read_slices
+from kept.sources.records import Record, sample_records
 
-SPEAKERS = {"me": (Kind.PROMPT, Author.HUMAN), "machine": (Kind.RESPONSE, Author.ASSISTANT)}
+SPEAKERS = {"me": (EventKind.PROMPT, Author.HUMAN), "machine": (EventKind.RESPONSE, Author.ASSISTANT)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,11 +27,11 @@ class TapeLog:
 
     def claims(self, path: Path, head: bytes) -> bool:
         """Whether the first record is a tape's."""
-        return path.suffix == ".jsonl" and next(sample(head), {}).get("tape") == 1
+        return path.suffix == ".jsonl" and next(sample_records(head), {}).get("tape") == 1
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. Raises SourceError."""
-        return read_slices(path, cursor, Reader(start=start, step=partial(step, path=path), save=save))
+        return read_slices(path, cursor, RecordReader(start=start, step=partial(step, path=path), save=save))
 
 
 def start(_carry: str, _fetch: Fetch) -> None:
@@ -55,10 +55,10 @@ def step(_state: None, record: Record, *, path: Path) -> Outcome:
     return Outcome(events=(event(value, record, path, *SPEAKERS[who]),))
 
 
-def event(value: Mapping[str, Any], record: Record, path: Path, kind: Kind, author: Author) -> Event:
+def event(value: Mapping[str, Any], record: Record, path: Path, kind: EventKind, author: Author) -> Event:
     """A line that somebody said."""
     at = parse_instant(value.get("when"))
-    stamp, text, reel = to_text(at) if at else "", value["said"].strip(), str(value.get("reel") or path.stem)
+    stamp, text, reel = format_instant(at) if at else "", value["said"].strip(), str(value.get("reel") or path.stem)
     # A line without a time is told from its like by its place and its words together.
     parts = (reel, kind, stamp or str(record.start), text)
     return Event(

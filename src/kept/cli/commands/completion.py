@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from kept.cli.parsers import parser_for_help
+from kept.cli.parsers import create_help_parser
 from kept.cli.registry import COMMANDS, GLOBAL_OPTIONS
 from kept.core.errors import UsageError
 
@@ -32,38 +32,38 @@ def completion(
     sys.stdout.write(f"# {_SHELLS[shell]}\n{script}")
 
 
-def complete(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+def complete_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """What the last of the words after ``kept`` may become, each with its meaning."""
     *before, last = words or [""]
     name = next((each for each in before if each in COMMANDS), "")
-    yield from ((each, meaning) for each, meaning in _possible(name, before[-2:], last) if each.startswith(last))
+    yield from ((each, meaning) for each, meaning in _possible_completions(name, before[-2:], last) if each.startswith(last))
 
 
-def _possible(name: str, before: Sequence[str], last: str) -> Iterator[tuple[str, str]]:
+def _possible_completions(name: str, before: Sequence[str], last: str) -> Iterator[tuple[str, str]]:
     if last.startswith("-"):
-        yield from _options(name)
+        yield from _option_completions(name)
         yield from ((option.split()[0].rstrip(","), meaning) for option, meaning in GLOBAL_OPTIONS)
     elif not name:
         yield from ((each.name, each.summary) for each in COMMANDS.values())
     elif name == "config" and before[-1:] in (["get"], ["set"]):
-        from kept.local.settings import meanings  # noqa: PLC0415 - only here
+        from kept.local.settings import load_meanings  # noqa: PLC0415 - only here
 
-        yield from ((setting, meaning) for _, _, own in meanings() for setting, meaning in own.items())
+        yield from ((setting, meaning) for _, _, own in load_meanings() for setting, meaning in own.items())
     else:
-        yield from ((action, "") for action in _actions(name) if before[-1:] == [name])
+        yield from ((action, "") for action in _action_words(name) if before[-1:] == [name])
 
 
-def _options(name: str) -> Iterator[tuple[str, str]]:
-    for each in _parameters(name):
+def _option_completions(name: str) -> Iterator[tuple[str, str]]:
+    for each in _command_parameters(name):
         yield from ((option, getattr(each, "help", "") or "") for option in (*each.opts, *each.secondary_opts) if option[:1] == "-")
 
 
-def _actions(name: str) -> Iterator[str]:
+def _action_words(name: str) -> Iterator[str]:
     """The words that a command's first argument may be, where it is one of some."""
-    first = next((each for each in _parameters(name) if each.param_type_name == "argument"), None)
+    first = next((each for each in _command_parameters(name) if each.param_type_name == "argument"), None)
     metavar = str(getattr(first, "metavar", "") or "")
     yield from (word for word in metavar.strip("[]").split("|") if word.islower()) if "|" in metavar else ()
 
 
-def _parameters(name: str) -> Sequence[typer.core.TyperArgument | typer.core.TyperOption]:
-    return parser_for_help(COMMANDS[name]).params if name else ()
+def _command_parameters(name: str) -> Sequence[typer.core.TyperArgument | typer.core.TyperOption]:
+    return create_help_parser(COMMANDS[name]).params if name else ()

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from kept.cli import show
-from kept.cli.front import asked, at_desk, key, on_terminal
-from kept.cli.show import Line, entry, line
+from kept.cli.front import call_options, command_workspace, is_interactive, read_key
+from kept.cli.show import Line, hanging_line, line
 from kept.core.codec import dump
 from kept.core.errors import UsageError
 from kept.memories import configure
 from kept.memories.configure import Setting
 from kept.paths import find_paths
-from kept.pipeline.probe import Coming, coming, try_out
+from kept.pipeline.probe import ProbePlan, plan_probe, run_probe
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 _ACTIONS = {"show": 0, "list": 0, "try": 0, "get": 1, "set": 2}
@@ -41,49 +41,51 @@ def config(
     if action not in _ACTIONS or given != _ACTIONS[action]:
         raise UsageError("that is no call of config", hint="kept config [show] | list | get NAME | set NAME VALUE | try")
     if action == "try":
-        return _try(context, yes=yes, as_json=as_json)
-    home = find_paths(asked(context).home, os.environ)
+        return _try_model(context, yes=yes, as_json=as_json)
+    home = find_paths(call_options(context).home, os.environ)
     if action == "list":
-        found = configure.listed(home)
-        show.write_json([dump(each) for each in found]) if as_json else show.write(_format_settings(found))
+        found = configure.describe_settings(home)
+        show.write_json([dump(each) for each in found]) if as_json else show.write_lines(_format_settings(found))
         return 0
     if action == "show":
         values = configure.show_settings(home)
     else:
-        values = {name: configure.setting(home, name) if value is None else configure.change_setting(home, name, value)}
+        values = {name: configure.load_setting(home, name) if value is None else configure.change_setting(home, name, value)}
     if as_json:
         show.write_json(values)
     elif action == "get":
-        show.write([line(_format_value(values[name]))])
+        show.write_lines([line(_format_value(values[name]))])
     else:
         width = max(map(len, values))
-        show.write(entry([(f"{each:<{width}}  ", "cyan")], _format_value(found) or "–") for each, found in values.items())
-        show.write([line((show.format_path(home.settings), "dim"))])
+        show.write_lines(
+            hanging_line([(f"{each:<{width}}  ", "cyan")], _format_value(found) or "–") for each, found in values.items()
+        )
+        show.write_lines([line((show.format_path(home.settings), "dim"))])
     return 0
 
 
-def _try(context: typer.Context, *, yes: bool, as_json: bool) -> int:
+def _try_model(context: typer.Context, *, yes: bool, as_json: bool) -> int:
     """Show what would be sent to the language model, and where; send it after a person confirms."""
-    with at_desk(context) as workspace:
+    with command_workspace(context) as workspace:
         if not yes:
-            if not on_terminal():
+            if not is_interactive():
                 raise UsageError("a trial sends a question to the language model, so it needs a yes", hint="add --yes")
-            show.write(_coming(coming(workspace)))
-            if key("yn") != "y":
+            show.write_lines(_probe_plan_lines(plan_probe(workspace)))
+            if read_key("yn") != "y":
                 raise UsageError("nothing was sent")
-        tried = try_out(workspace)
+        tried = run_probe(workspace)
     if as_json:
         show.write_json(dump(tried))
     else:
         price = "price unknown" if tried.cost is None else f"{tried.cost:.4f} USD"
         told = f"It answered “{tried.told}”" if tried.well else f"It did not answer: {tried.told}"
-        show.write(
+        show.write_lines(
             [line((told, "green" if tried.well else "red"), (f" ({tried.seconds:.1f} s, {tried.tokens} tokens, {price})", "dim"))]
         )
     return 0 if tried.well else 1
 
 
-def _coming(found: Coming) -> Iterator[Line]:
+def _probe_plan_lines(found: ProbePlan) -> Iterator[Line]:
     yield line(("To:    ", "cyan"), found.where)
     yield line(("Model: ", "cyan"), found.model)
     yield from (line(("  ", ""), each) for each in found.words.splitlines())
@@ -98,7 +100,7 @@ def _format_settings(found: Sequence[Setting]) -> Iterator[Line]:
             usual = "" if each.value == each.default else f"  (usually {_format_value(each.default) or 'nothing'})"
             yield line((f"  {each.name}", "cyan"), f" = {_format_value(each.value) or '–'}", (usual, "dim"))
             choices = f" One of: {', '.join(each.choices)}." if each.choices else ""
-            yield entry([("    ", "")], f"{each.meaning} A {each.kind}.{choices}")
+            yield hanging_line([("    ", "")], f"{each.meaning} A {each.kind}.{choices}")
 
 
 def _format_value(value: Any) -> str:

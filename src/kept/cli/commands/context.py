@@ -7,12 +7,12 @@ import typer
 
 from kept.cli import hook as hooks
 from kept.cli import show
-from kept.cli.front import asked, at_desk, one_of
-from kept.cli.show import Line, counted, entry, line
+from kept.cli.front import call_options, check_choice, command_workspace
+from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
-from kept.core.fence import TITLES, block
-from kept.recall.preview import CLIENTS, preview
+from kept.core.fence import TITLES, render_block
+from kept.recall.preview import CLIENTS, preview_context
 
 # In words: help is made without loading what answers a hook.
 _EVENTS = "session-start, user-prompt, stop, pre-compact, session-end, allow-suggest, subagent-start, tool-failure."
@@ -40,11 +40,11 @@ def context(
 ) -> None:
     """Show what a hook would add to a session, or to this message. It may be nothing."""
     words = " ".join(message or ())
-    one_of(client, CLIENTS, "--client")
-    with at_desk(context) as workspace:
+    check_choice(client, CLIENTS, "--client")
+    with command_workspace(context) as workspace:
         # A name, not a file: links stay.
         directory = os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111
-        found = preview(workspace, words, directory=directory, budget=budget, client=client)
+        found = preview_context(workspace, words, directory=directory, budget=budget, client=client)
     if as_json:
         show.write_json(
             {
@@ -57,7 +57,7 @@ def context(
         )
         return
     if as_text:
-        show.write([line(each) for each in block(found.pieces).splitlines()])
+        show.write_lines([line(each) for each in render_block(found.pieces).splitlines()])
         return
     lines: list[Line] = []
     layer = ""
@@ -66,22 +66,22 @@ def context(
             layer = piece.layer
             lines.append(line((TITLES[layer], "bold")))
         score = f"near {piece.near:.2f}, score {piece.score:.2f}: " if why else ""
-        lines.append(entry([("  ", "")], piece.text, (f"  {piece.day}  {score}{piece.reason}".rstrip(), "dim")))
+        lines.append(hanging_line([("  ", "")], piece.text, (f"  {piece.day}  {score}{piece.reason}".rstrip(), "dim")))
     for piece, reason in found.omitted if why else ():
         told = f"  {reason}; near {piece.near:.2f}, score {piece.score:.2f}: {piece.reason}"
-        lines.append(entry([("  not shown: ", "dim")], piece.text, (told, "dim")))
+        lines.append(hanging_line([("  not shown: ", "dim")], piece.text, (told, "dim")))
     left = ", ".join(f"{count:,} {reason}" for reason, count in sorted(found.left_out.items()))
     lines.append(
         line(
             (
-                f"{counted(found.tokens, 'token')}{f'; left out: {left}' if left else ''}"
+                f"{format_count(found.tokens, 'token')}{f'; left out: {left}' if left else ''}"
                 if found.pieces
                 else f"Nothing is near enough to be put before it{f' (left out: {left})' if left else ''}.",
                 "dim",
             )
         )
     )
-    show.write(lines)
+    show.write_lines(lines)
 
 
 def hook(
@@ -94,5 +94,5 @@ def hook(
     """Answer a coding agent's hook, with its payload on stdin. Always exits with 0; errors go to kept's log."""
     if event not in hooks.EVENTS:
         raise UsageError(f"there is no event {event!r}", hint=f"events: {', '.join(hooks.EVENTS)}")
-    home = asked(context).home
-    return hooks.answer([event, *(["--client", client] if client else []), *(["--home", home] if home else [])])
+    home = call_options(context).home
+    return hooks.answer_event([event, *(["--client", client] if client else []), *(["--home", home] if home else [])])

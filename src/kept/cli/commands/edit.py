@@ -8,17 +8,17 @@ from typing import Annotated
 
 import typer
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.cli import show
-from kept.cli.front import asked, at_desk, key, on_terminal, revised
+from kept.cli.front import call_options, command_workspace, edit_line, is_interactive, read_key
 from kept.cli.lists import memory_line
 from kept.cli.show import line
 from kept.core.errors import UsageError
 from kept.core.memory import Memory, Status
-from kept.local.agents_shell import agents_sign
+from kept.local.agents_shell import agent_variable
 from kept.memories import person
-from kept.memories.browse import exported
-from kept.outputs.write import Written
+from kept.memories.browse import to_export
+from kept.outputs.write import WriteReport
 from kept.pipeline import tools
 from kept.workspace import Workspace
 
@@ -45,12 +45,12 @@ def add(
     as_json: AsJson = False,
 ) -> int:
     """Remember a sentence at once; what an agent adds in its shell waits for you."""
-    sign = agents_sign(os.environ)
+    sign = agent_variable(os.environ)
 
     def apply(workspace: Workspace) -> list[Memory]:
-        ends = workspace.moment(until) if until else None
+        ends = workspace.parse_moment(until) if until else None
         agent = bool(sign) and not workspace.settings.trust_agents
-        return [person.add(workspace, text, kind, project=_folder(project), until=ends, agent=agent)]
+        return [person.create_memory(workspace, text, kind, project=_project_directory(project), until=ends, agent=agent)]
 
     waits = f"An agent runs this ({sign} is set): it waits for you in `kept review`:"
     return _apply_change(context, "Remembered:", apply, waits=waits, as_json=as_json)
@@ -76,17 +76,17 @@ def suggest(
     del replaces  # read from the transcript, where it is known which session it speaks of
 
     def apply(workspace: Workspace) -> list[Memory]:
-        return [tools.suggest(workspace, text, kind, _folder(project or Path()))]
+        return [tools.add_suggestion(workspace, text, kind, _project_directory(project or Path()))]
 
-    if as_json or not on_terminal():
+    if as_json or not is_interactive():
         return _apply_change(context, "Waits until the session is read, or for you in `kept review`:", apply, as_json=as_json)
 
     def decide(workspace: Workspace) -> list[Memory]:
         (memory,) = apply(workspace)
-        show.write(
+        show.write_lines(
             [memory_line(memory, workspace.zone), line("Remember this? ", ("y/n  (s: decide later in `kept review`)", "dim"))]
         )
-        match key("yns"):
+        match read_key("yns"):
             case "y":
                 return [person.approve(workspace, memory.id)]
             case "n":
@@ -109,10 +109,10 @@ def edit(
     """Change the words of a memory, or its category."""
 
     def apply(workspace: Workspace) -> list[Memory]:
-        memory = person.find(workspace, number)
+        memory = person.find_memory(workspace, number)
         words, seen = text or (memory.content if kind else ""), if_match
-        if not words and on_terminal():
-            words, seen = revised(memory.content), if_match or person.revision(memory)
+        if not words and is_interactive():
+            words, seen = edit_line(memory.content), if_match or person.memory_revision(memory)
         if not words:
             raise UsageError("there are no new words", hint=f'kept edit {memory.id} "…"')
         if words == memory.content and kind in ("", memory.category):
@@ -133,7 +133,7 @@ def retire(
     """Take a memory out of use. It stays in the log, and the same proposal does not bring it back."""
 
     def apply(workspace: Workspace) -> list[Memory]:
-        return [person.retire(workspace, each, reason, if_match=if_match) for each in _all(workspace, numbers, if_match)]
+        return [person.retire(workspace, each, reason, if_match=if_match) for each in _resolve_ids(workspace, numbers, if_match)]
 
     return _apply_change(
         context, "It no longer holds, and the same proposal does not bring it back (`kept undo` does):", apply, as_json=as_json
@@ -184,7 +184,7 @@ def pin(
     """Always show a memory, and let no machine change it."""
 
     def apply(workspace: Workspace) -> list[Memory]:
-        return [person.pin(workspace, each, on=not off, if_match=if_match) for each in _all(workspace, numbers, if_match)]
+        return [person.pin(workspace, each, on=not off, if_match=if_match) for each in _resolve_ids(workspace, numbers, if_match)]
 
     return _apply_change(
         context, "No longer pinned:" if off else "Pinned; always shown, and no machine changes it:", apply, as_json=as_json
@@ -195,35 +195,35 @@ def _apply_change(
     context: typer.Context, told: str, act: Callable[[Workspace], list[Memory]], *, waits: str = "", as_json: bool
 ) -> int:
     """Make a change and tell what came of it; ``waits`` says so of what is held."""
-    with at_desk(context) as workspace:
-        agents = bool(agents_sign(os.environ)) and not workspace.settings.trust_agents
-        memories, written = settle(workspace, lambda: act(workspace), with_files=not agents)
+    with command_workspace(context) as workspace:
+        agents = bool(agent_variable(os.environ)) and not workspace.settings.trust_agents
+        memories, written = apply_person_change(workspace, lambda: act(workspace), with_files=not agents)
         told = waits if waits and all(each.status is Status.HELD for each in memories) else told
         if as_json:
-            bodies = [exported(workspace, each) for each in memories]
+            bodies = [to_export(workspace, each) for each in memories]
             show.write_json(bodies[0] if len(bodies) == 1 else bodies)
-        elif not asked(context).quiet:
+        elif not call_options(context).quiet:
             moment = workspace.clock()
-            show.write(
+            show.write_lines(
                 [line((told, "green")), *(memory_line(each, workspace.zone, each.status_at(moment).value) for each in memories)]
             )
-        return told_problems(written)
+        return print_problems(written)
 
 
-def told_problems(written: Written) -> int:
+def print_problems(written: WriteReport) -> int:
     """Tell what could not be done to the files. Returns the exit code."""
-    show.write([line(f"kept: {each}") for each in written.problems], sys.stderr)
+    show.write_lines([line(f"kept: {each}") for each in written.problems], sys.stderr)
     return int(bool(written.problems))
 
 
-def _all(workspace: Workspace, numbers: list[str], if_match: str) -> list[str]:
+def _resolve_ids(workspace: Workspace, numbers: list[str], if_match: str) -> list[str]:
     """Every id checked before the first is changed. Raises UsageError."""
     if if_match and numbers[1:]:
         raise UsageError("--if-match is of one memory", hint="change them one by one")
-    return [person.find(workspace, each).id for each in numbers]
+    return [person.find_memory(workspace, each).id for each in numbers]
 
 
-def _folder(project: Path | None) -> str:
+def _project_directory(project: Path | None) -> str:
     if project is None:
         return ""
     if not project.is_dir():

@@ -12,19 +12,19 @@ from typing import Annotated, Any
 import typer
 
 from kept.cli import show
-from kept.cli.front import asked, one_of, progress_when
-from kept.cli.show import Line, counted, line
+from kept.cli.front import call_options, check_choice, progress_if_shown
+from kept.cli.show import Line, format_count, line
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
-from kept.evaluation.ablation import Counts, ablations
-from kept.evaluation.adversarial import FOLDER, Deceived, deceived
-from kept.evaluation.extraction import Judged, annotated, scored
-from kept.evaluation.replies import ACTIVE, UNPROPOSED, UNSHOWN, Replayed, replayed
-from kept.evaluation.retrieval import Learnt, Retrieved, extraction, retrieval
-from kept.evaluation.turns import LEVELS, TurnScore, annotations
+from kept.evaluation.ablation import Counts, run_ablations
+from kept.evaluation.adversarial import FOLDER, AdversarialResult, run_adversarial_cases
+from kept.evaluation.extraction import GoldResult, compare_gold_sets, score_extraction
+from kept.evaluation.replies import ACTIVE, UNPROPOSED, UNSHOWN, ReplayResult, replay_recordings
+from kept.evaluation.retrieval import ExtractionResult, RetrievalResult, run_extraction, run_retrieval
+from kept.evaluation.turns import LEVELS, TurnScore, load_annotations
 from kept.paths import Paths
-from kept.pipeline.safety import put
-from kept.workspace import Workspace, opened
+from kept.pipeline.safety import write_whole_file
+from kept.workspace import Workspace, open_workspace
 
 _MEANING = {
     "found": "% of the facts have a memory from the same source",
@@ -85,20 +85,20 @@ def eval_(
     """Run kept's own archive and search (or extraction) over a public set, one fresh store for each of its spaces; or extraction
     over annotated transcripts, one fresh store for each set of them.
     """
-    call = asked(context)
+    call = call_options(context)
 
     def open_desk(folder: Path) -> AbstractContextManager[Workspace]:
-        return opened(Paths(root=folder, user=folder), profile=call.profile, zone=call.zone or "UTC")
+        return open_workspace(Paths(root=folder, user=folder), profile=call.profile, zone=call.zone or "UTC")
 
-    one_of(level, ("turn", "session"), "--level")
-    one_of(what, ("retrieval", "extraction"), "WHAT")
-    with progress_when(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
+    check_choice(level, ("turn", "session"), "--level")
+    check_choice(what, ("retrieval", "extraction"), "WHAT")
+    with progress_if_shown(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
         match what, gold:
             case "retrieval", _:
-                ranked = retrieval(
+                ranked = run_retrieval(
                     open_desk,
-                    _given(corpus, "--corpus", what),
-                    _given(queries, "--queries", what),
+                    _require_path(corpus, "--corpus", what),
+                    _require_path(queries, "--queries", what),
                     level=level,
                     stores=stores,
                     progress=progress,
@@ -106,42 +106,44 @@ def eval_(
                 rows: Iterable[Mapping[str, Any]] = ({"qid": qid, "ranked": list(each)} for qid, each in ranked.rankings.items())
                 body, lines = _retrieval_body(ranked), _retrieval_lines(ranked)
             case _, _ if replies is not None:
-                read = _given(corpus, "--corpus", "--replies")
-                heard = replayed(open_desk, replies, _given(turns, "--turns", "--replies"), read, progress=progress)
-                tricks = deceived(open_desk, replies)
+                read = _require_path(corpus, "--corpus", "--replies")
+                heard = replay_recordings(open_desk, replies, _require_path(turns, "--turns", "--replies"), read, progress=progress)
+                tricks = run_adversarial_cases(open_desk, replies)
                 rows, body = (
                     (),
                     {
-                        "readers": {each.reader: _replayed_body(each) for each in heard},
+                        "readers": {each.reader: _replay_body(each) for each in heard},
                         "adversarial": [dump(each) for each in tricks],
                     },
                 )
-                lines = chain((each for one in heard for each in _replayed_lines(one)), _deceived_lines(tricks))
+                lines = chain((each for one in heard for each in _replay_lines(one)), _adversarial_lines(tricks))
             case _, _ if turns is not None:
-                read = _given(corpus, "--corpus", "--turns")
-                memories, score = scored(open_desk, turns, read, progress=progress)
+                read = _require_path(corpus, "--corpus", "--turns")
+                memories, score = score_extraction(open_desk, turns, read, progress=progress)
                 rows, body = memories, _turns_body(score)
                 lines = _turns_lines(score)
                 if ablate:
-                    without = ablations(annotations(turns))
+                    without = run_ablations(load_annotations(turns))
                     body, lines = body | {"ablation": without}, chain(lines, _ablation_lines(without))
             case _, Path() if gold.is_dir():
-                judged = list(annotated(open_desk, gold, corpus, progress=progress))
+                judged = list(compare_gold_sets(open_desk, gold, corpus, progress=progress))
                 rows = ({"set": each.name} | dict(memory) for each in judged for memory in each.memories)
-                body = {"sets": {each.name: _judged_body(each) for each in judged}}
-                lines = (each for one in judged for each in _judged_lines(one, misses=misses))
+                body = {"sets": {each.name: _comparison_body(each) for each in judged}}
+                lines = (each for one in judged for each in _comparison_lines(one, misses=misses))
             case _:
-                learnt = extraction(open_desk, _given(corpus, "--corpus", what), _given(gold, "--gold", what), progress=progress)
+                learnt = run_extraction(
+                    open_desk, _require_path(corpus, "--corpus", what), _require_path(gold, "--gold", what), progress=progress
+                )
                 rows, lines = learnt.memories, _extraction_lines(learnt)
                 body = learnt.measures | {"facts": learnt.facts}
     _write_rows(out, rows)
     if as_json:
         show.write_json(body)
     else:
-        show.write(lines)
+        show.write_lines(lines)
 
 
-def _given(path: Path | None, name: str, what: str) -> Path:
+def _require_path(path: Path | None, name: str, what: str) -> Path:
     if path is None:
         raise UsageError(f"{what} needs {name}", hint="see `kept eval --help`")
     return path
@@ -149,10 +151,10 @@ def _given(path: Path | None, name: str, what: str) -> Path:
 
 def _write_rows(out: Path | None, rows: Iterable[Mapping[str, Any]]) -> None:
     if out is not None:
-        put(out, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+        write_whole_file(out, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
 
 
-def _speed(found: Retrieved) -> dict[str, float]:
+def _speed_figures(found: RetrievalResult) -> dict[str, float]:
     asked = sorted(found.asking) or [0.0]
     cuts = quantiles(asked, n=20) if len(asked) > 1 else asked * 19
     return {
@@ -163,23 +165,23 @@ def _speed(found: Retrieved) -> dict[str, float]:
     }
 
 
-def _retrieval_body(found: Retrieved) -> dict[str, Any]:
+def _retrieval_body(found: RetrievalResult) -> dict[str, Any]:
     measures = {kind: {"questions": found.counts[kind]} | each for kind, each in found.measures.items()}
-    return {"measures": measures, "speed": _speed(found)}
+    return {"measures": measures, "speed": _speed_figures(found)}
 
 
-def _retrieval_lines(found: Retrieved) -> Iterator[Line]:
+def _retrieval_lines(found: RetrievalResult) -> Iterator[Line]:
     names = list(next(iter(found.measures.values()), {}))
     yield line((f"{'':<32}{'n':>6}{''.join(f'{name:>9}' for name in names)}", "dim"))
     for kind in sorted(found.measures, key=lambda each: (each != "all", each)):
         shares = "".join(f"{100 * found.measures[kind][name]:>9.1f}" for name in names)
         yield line(f"{kind[:31]:<32}{found.counts[kind]:>6}{shares}")
-    speed = _speed(found)
+    speed = _speed_figures(found)
     made = f"{speed['items']:,.0f} items, {speed['items_per_second']:,.0f} a second with vectors"
     yield line((f"{made}; a search takes {speed['search_ms_p50']} ms (p95 {speed['search_ms_p95']} ms)", "dim"))
 
 
-def _extraction_lines(found: Learnt) -> Iterator[Line]:
+def _extraction_lines(found: ExtractionResult) -> Iterator[Line]:
     yield line(f"{found.facts:,} facts, {found.measures['memories']:,.0f} memories")
     for name, words in _MEANING.items():
         yield line(f"{100 * found.measures[name]:>6.1f}  ", (words, "dim"))
@@ -190,9 +192,9 @@ def _turns_body(score: TurnScore) -> dict[str, Any]:
         return {"right": found[0], "of": found[1]}
 
     return {
-        "precision": {status: pair(score.counts(status)) for status in ("active", "held")},
+        "precision": {status: pair(score.count_right(status)) for status in ("active", "held")},
         "by_source": {
-            source: {status: pair(score.counts(status, source)) for status in ("active", "held")} for source in score.sources
+            source: {status: pair(score.count_right(status, source)) for status in ("active", "held")} for source in score.sources
         },
         "elsewhere": dict(score.elsewhere),
         "recall": {str(level): {"found": score.found[level], "of": score.wanted[level]} for level in LEVELS},
@@ -202,50 +204,52 @@ def _turns_body(score: TurnScore) -> dict[str, Any]:
 
 def _turns_lines(score: TurnScore) -> Iterator[Line]:
     for status in ("active", "held"):
-        right, judged = score.counts(status)
+        right, judged = score.count_right(status)
         elsewhere = f"; {score.elsewhere[status]:,} more stand in no annotated turn"
-        yield line((f"{status:<8}", "bold"), f"{right} of {judged} right{_percent(right, judged)}", (elsewhere, "dim"))
+        yield line((f"{status:<8}", "bold"), f"{right} of {judged} right{_format_percent(right, judged)}", (elsewhere, "dim"))
         for source in score.sources:
-            right, judged = score.counts(status, source)
+            right, judged = score.count_right(status, source)
             if judged:
                 yield line(f"  {source[:30]:<32}{right} of {judged} right")
     for level in LEVELS:
         found, of = score.found[level], score.wanted[level]
-        yield line(f"importance {level}: {found} of {of} found{_percent(found, of)}")
+        yield line(f"importance {level}: {found} of {of} found{_format_percent(found, of)}")
     for band, (right, judged) in score.reliability().items():
-        yield line(f"confidence {band:.1f}-{band + 0.1:.1f}: {right} of {judged} right{_percent(right, judged)}")
+        yield line(f"confidence {band:.1f}-{band + 0.1:.1f}: {right} of {judged} right{_format_percent(right, judged)}")
 
 
-def _replayed_body(found: Replayed) -> dict[str, Any]:
+def _replay_body(found: ReplayResult) -> dict[str, Any]:
     losses = {str(level): dict(found.losses[level]) for level in LEVELS}
     names = ("replies", "turns", "questions", "unreadable")
     return json_fields(found, *names) | {"losses": losses} | _turns_body(found.score)
 
 
-def _replayed_lines(found: Replayed) -> Iterator[Line]:
-    right, judged = found.score.counts("active")
+def _replay_lines(found: ReplayResult) -> Iterator[Line]:
+    right, judged = found.score.count_right("active")
     junk = sum(bool(each.why) for each in found.score.judged if each.status == "active")
     (matched, recorded), (again, typed) = found.replies, found.turns
     yield line(
         (found.reader, "bold"),
-        f": {matched} of {counted(recorded, 'reply', 'replies')} and {again} of {typed} typed turns found again in "
-        f"{counted(found.questions, 'question')}, {len(found.unreadable)} unreadable",
+        f": {matched} of {format_count(recorded, 'reply', 'replies')} and {again} of {typed} typed turns found again in "
+        f"{format_count(found.questions, 'question')}, {len(found.unreadable)} unreadable",
     )
-    yield line(f"  active: {right} of {judged} right{_percent(right, judged)}, {junk} marked as junk{_percent(junk, judged)}")
+    yield line(
+        f"  active: {right} of {judged} right{_format_percent(right, judged)}, {junk} marked as junk{_format_percent(junk, judged)}"
+    )
     for level in LEVELS:
         fates = found.losses[level]
         proposed = fates.total() - fates[UNSHOWN] - fates[UNPROPOSED]
         active = fates[ACTIVE]
-        yield line(f"  importance {level}: {active} of {proposed} active that were proposed{_percent(active, proposed)}")
+        yield line(f"  importance {level}: {active} of {proposed} active that were proposed{_format_percent(active, proposed)}")
         for fate, number in fates.most_common():
             yield line(f"    {number:>4}  {fate}")
 
 
-def _deceived_lines(found: Sequence[Deceived]) -> Iterator[Line]:
+def _adversarial_lines(found: Sequence[AdversarialResult]) -> Iterator[Line]:
     if found:
         believed, paid = sum(len(each.believed) for each in found), sum(each.paid for each in found)
         yield line(
-            (FOLDER, "bold"), f": {counted(len(found), 'reply', 'replies')}, {believed} believed, {paid} questions paid twice"
+            (FOLDER, "bold"), f": {format_count(len(found), 'reply', 'replies')}, {believed} believed, {paid} questions paid twice"
         )
     for each in found:
         yield from (line((f"  {each.name}: ", "red"), words) for words in each.believed)
@@ -260,11 +264,11 @@ def _ablation_lines(without: Mapping[str, Counts]) -> Iterator[Line]:
         yield line(f"  {name:<16}", told or "nothing")
 
 
-def _percent(part: int, whole: int) -> str:
+def _format_percent(part: int, whole: int) -> str:
     return f" ({100 * part / whole:.0f} %)" if whole else ""
 
 
-def _judged_body(found: Judged) -> dict[str, Any]:
+def _comparison_body(found: GoldResult) -> dict[str, Any]:
     body = json_fields(found.standing, "active", "matched", "held", "held_junk", category_agrees="agreeing")
     return body | {
         "transcripts": found.files,
@@ -276,11 +280,11 @@ def _judged_body(found: Judged) -> dict[str, Any]:
     }
 
 
-def _judged_lines(found: Judged, *, misses: bool) -> Iterator[Line]:
+def _comparison_lines(found: GoldResult, *, misses: bool) -> Iterator[Line]:
     """What came of one set of annotations: what was read, how the memories stand, and the share found of each kind of item."""
     stands, megabytes = found.standing, found.size / 1e6
     speed = f"{megabytes:.1f} MB in {found.seconds:.1f} s of processor time ({megabytes / max(found.seconds, 1e-9):.1f} MB/s)"
-    yield line((found.name, "bold"), (f"  {counted(found.files, 'transcript')}, {speed}", "dim"))
+    yield line((found.name, "bold"), (f"  {format_count(found.files, 'transcript')}, {speed}", "dim"))
     held = f"{stands.held} held, {stands.held_junk} of them marked as junk"
     yield line(f"{stands.active} active: {stands.matched} match, {len(stands.junk)} marked as junk; {held}")
     yield line(f"{stands.agreeing} of {stands.recall['all'][0]} found in a category that the annotator would accept")

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 import typer
 
 from kept.cli import show
-from kept.cli.front import at_desk
-from kept.cli.show import Line, counted, entry, line
+from kept.cli.front import command_workspace
+from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.pipeline import edit_file
-from kept.pipeline.edit_file import Preview
+from kept.pipeline.edit_file import WritePreview
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -27,18 +27,18 @@ def files(
 
     The files are yours to edit in any editor: what you change, delete or add is taken over by the next run.
     """
-    with at_desk(context) as workspace:
+    with command_workspace(context) as workspace:
         match action:
             case "list":
-                told = edit_file.catalogue(workspace)
+                told = edit_file.list_output_files(workspace)
                 body: Any = [_file_body(each, whole=False) for each in told]
                 lines = [_file_line(each) for each in told]
             case "show":
-                file = edit_file.look(workspace, name)
+                file = edit_file.load_output_file(workspace, name)
                 body = _file_body(file, whole=True)
                 lines = [line(each) for each in file.text.splitlines()] or [line((file.problem or file.condition.value, "dim"))]
             case "preview":
-                seen = edit_file.preview(workspace)
+                seen = edit_file.preview_write(workspace)
                 body = preview_body(seen)
                 lines = list(_preview_lines(seen))
             case other:
@@ -46,29 +46,33 @@ def files(
     if as_json:
         show.write_json(body)
     else:
-        show.write(lines or [line("kept writes no file here.")])
+        show.write_lines(lines or [line("kept writes no file here.")])
 
 
-def _file_line(file: edit_file.File) -> Line:
+def _file_line(file: edit_file.EditableFile) -> Line:
     what = f"{file.form} of {', '.join(file.profiles)}" + (f", under “{file.heading}”" if file.heading else "")
-    state = f", {file.problem or file.condition.value}" if file.condition is not edit_file.Condition.THERE else ""
-    return entry([("  ", "")], file.name, (f"  {what}{state}; {counted(len(file.entries), 'memory', 'memories')}", "dim"))
+    state = f", {file.problem or file.condition.value}" if file.condition is not edit_file.FileCondition.THERE else ""
+    return hanging_line(
+        [("  ", "")], file.name, (f"  {what}{state}; {format_count(len(file.entries), 'memory', 'memories')}", "dim")
+    )
 
 
-def _file_body(file: edit_file.File, *, whole: bool) -> dict[str, Any]:
+def _file_body(file: edit_file.EditableFile, *, whole: bool) -> dict[str, Any]:
     names = ("name", "path", "form", "heading", "profiles", "condition", "problem", "revision")
     return json_fields(file, *names, *(("text", "entries") if whole else ())) | {"memories": len(file.entries)}
 
 
-def preview_body(seen: Preview) -> dict[str, Any]:
+def preview_body(seen: WritePreview) -> dict[str, Any]:
     """A preview as JSON."""
     return json_fields(seen, "changes", "files", "problems")
 
 
-def _preview_lines(seen: Preview) -> Iterator[Line]:
+def _preview_lines(seen: WritePreview) -> Iterator[Line]:
     for change in seen.changes:
         was = (f"  (was: {change.before})", "dim") if change.before and change.before != change.after else ("", "")
-        yield entry([(f"  {change.kind:<10}", "yellow"), (change.memory, "yellow"), ("  ", "")], change.after or change.before, was)
+        yield hanging_line(
+            [(f"  {change.kind:<10}", "yellow"), (change.memory, "yellow"), ("  ", "")], change.after or change.before, was
+        )
     for name, lines in seen.files.items():
         yield line((name, "bold"))
         yield from _difference_lines(lines)

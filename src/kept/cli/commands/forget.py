@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from kept.cli import show
-from kept.cli.front import asked, at_desk, key, on_terminal
+from kept.cli.front import call_options, command_workspace, is_interactive, read_key
 from kept.cli.lists import memory_line
-from kept.cli.show import Line, counted, entry, line
-from kept.core.erasure import Place
+from kept.cli.show import Line, format_count, hanging_line, line
+from kept.core.erasure import ErasureMatch
 from kept.core.errors import UsageError
 from kept.memories import person
-from kept.pipeline.erase.forget import Gone, Request, forget, places, request_of
+from kept.pipeline.erase.forget import ErasureReport, ErasureRequest, find_erasure_places, forget, make_erasure_request
 from kept.workspace import Workspace
 
 _SHOWN = 6  # places of one holder that are shown
@@ -43,7 +43,7 @@ def command(
     Shows first where the words stand. Near copies (almost the same in other words) stay unless you choose them. It cannot be
     undone. What stays is that there was one, and a keyed fingerprint that keeps it from coming back.
     """
-    with at_desk(context) as workspace:
+    with command_workspace(context) as workspace:
         named = source or session
         if source and session:
             raise UsageError("--source and --session do not go together", hint="forget them one after the other")
@@ -53,31 +53,33 @@ def command(
             )
         if not (numbers or words or named or project or since or until):
             raise UsageError("say what to forget", hint="give ids, --words, --session, --source, --project or --since")
-        request = request_of(
+        request = make_erasure_request(
             workspace,
-            [person.find(workspace, number) for number in numbers or []],
+            [person.find_memory(workspace, number) for number in numbers or []],
             said=words or [],
             source=named,
-            project=workspace.scope_named(project) if project else "",
-            since=workspace.span(workspace.day(since))[0] if since else None,
-            until=workspace.span(workspace.day(until, last=True))[1] if until else None,
+            project=workspace.find_scope(project) if project else "",
+            since=workspace.day_bounds(workspace.day(since))[0] if since else None,
+            until=workspace.day_bounds(workspace.day(until, last=True))[1] if until else None,
         )
         chosen = list(also or [])
         if not yes:
-            chosen += _confirm(workspace, request, as_json=as_json)
+            chosen += _confirm_erasure(workspace, request, as_json=as_json)
         gone = forget(workspace, request, also=chosen)
         if named and not (gone.memories or gone.sessions or gone.items or gone.problems):
             hint = "name a source of `kept sources`, a file, or a session by 8 characters of its id or more"
             raise UsageError(f"nothing that was read is of {named!r}", hint=hint)
         if as_json:
-            show.write_json(body_of(gone))
-        elif not asked(context).quiet:
-            show.write(_format_erasure(gone))
-        show.write([line(f"kept: {problem}") for problem in (*gone.problems, *map(_still, gone.remains))], sys.stderr)
+            show.write_json(erasure_body(gone))
+        elif not call_options(context).quiet:
+            show.write_lines(_format_erasure(gone))
+        show.write_lines(
+            [line(f"kept: {problem}") for problem in (*gone.problems, *map(_format_remaining, gone.remains))], sys.stderr
+        )
         return int(bool(gone.problems or gone.remains))
 
 
-def body_of(gone: Gone) -> dict[str, Any]:
+def erasure_body(gone: ErasureReport) -> dict[str, Any]:
     """What was forgotten, as JSON."""
     return {
         "forgotten": list(gone.memories),
@@ -91,43 +93,44 @@ def body_of(gone: Gone) -> dict[str, Any]:
     }
 
 
-def _still(place: str) -> str:
+def _format_remaining(place: str) -> str:
     return f"the words still stand in {place}; run the same command again, or delete the file"
 
 
-def _format_erasure(gone: Gone) -> Iterator[Line]:
+def _format_erasure(gone: ErasureReport) -> Iterator[Line]:
     yield line(("Forgotten: ", "green"), ", ".join(gone.memories) or "no memory")
     if gone.sessions:
         yield line(("Turns erased, never read again: ", "green"), ", ".join(gone.sessions))
     if gone.items:
-        yield line(("Erased of external sources: ", "green"), counted(gone.items, "item"))
+        yield line(("Erased of external sources: ", "green"), format_count(gone.items, "item"))
     erased = [f"{name} ({count:,})" for name, count in gone.places.items() if count]
     if erased:
         yield line(("Erased in: ", "green"), ", ".join(erased))
     if not gone.remains:
         yield line(("Proved: ", "green"), "every file, row and backup of kept's was read again; the words are in no text of them")
     if gone.near:
-        yield line((f"{counted(len(gone.near), 'near copy', 'near copies')} stay; --also erases one:", "yellow"))
+        yield line((f"{format_count(len(gone.near), 'near copy', 'near copies')} stay; --also erases one:", "yellow"))
         yield from _format_near_copies(gone.near)
     if gone.out_of_reach:
         yield line(("Out of kept's reach:", "yellow"))
-        yield from (entry([("  ", "")], text) for text in gone.out_of_reach)
+        yield from (hanging_line([("  ", "")], text) for text in gone.out_of_reach)
 
 
-def _format_near_copies(found: Sequence[Place]) -> Iterator[Line]:
+def _format_near_copies(found: Sequence[ErasureMatch]) -> Iterator[Line]:
     yield from (
-        entry([("  ", ""), (place.id, "yellow"), ("  ", "")], f"“{place.text}”", (f"  ({place.where})", "dim")) for place in found
+        hanging_line([("  ", ""), (place.id, "yellow"), ("  ", "")], f"“{place.text}”", (f"  ({place.where})", "dim"))
+        for place in found
     )
 
 
-def _preview(workspace: Workspace, request: Request, found: Sequence[Place]) -> Iterator[Line]:
+def _preview_lines(workspace: Workspace, request: ErasureRequest, found: Sequence[ErasureMatch]) -> Iterator[Line]:
     yield from (memory_line(memory, workspace.zone) for memory in request.memories)
     exact = [place for place in found if not place.near]
     for holder, group in groupby(sorted(exact, key=lambda place: place.holder), key=lambda place: place.holder):
         members = list(group)
-        yield line((f"{holder[:1].upper()}{holder[1:]}", "bold"), (f"  {counted(len(members), 'place')}", "dim"))
+        yield line((f"{holder[:1].upper()}{holder[1:]}", "bold"), (f"  {format_count(len(members), 'place')}", "dim"))
         for place in members[:_SHOWN]:
-            yield entry([("    ", "")], place.where, (f"  “{place.text}”" if place.text else "", "dim"))
+            yield hanging_line([("    ", "")], place.where, (f"  “{place.text}”" if place.text else "", "dim"))
         if len(members) > _SHOWN:
             yield line((f"    … and {len(members) - _SHOWN:,} more", "dim"))
     near = [place for place in found if place.near]
@@ -136,10 +139,10 @@ def _preview(workspace: Workspace, request: Request, found: Sequence[Place]) -> 
         yield from _format_near_copies(near)
 
 
-def _confirm(workspace: Workspace, request: Request, *, as_json: bool) -> list[str]:
+def _confirm_erasure(workspace: Workspace, request: ErasureRequest, *, as_json: bool) -> list[str]:
     """Show what would be erased and ask. Returns the near copies that are chosen. Raises UsageError where the answer is no."""
-    found = places(workspace, request)
-    if not on_terminal():
+    found = find_erasure_places(workspace, request)
+    if not is_interactive():
         if as_json:
             show.write_json(
                 [
@@ -148,16 +151,16 @@ def _confirm(workspace: Workspace, request: Request, *, as_json: bool) -> list[s
                 ]
             )
         else:
-            show.write(_preview(workspace, request, found))
+            show.write_lines(_preview_lines(workspace, request, found))
         raise UsageError("forgetting cannot be undone, so it needs a yes; nothing was erased", hint="add --yes")
-    show.write(_preview(workspace, request, found))
+    show.write_lines(_preview_lines(workspace, request, found))
     count = len([place for place in found if not place.near])
-    question = f"Erase all of it ({counted(count, 'place')}), in backups too? This cannot be undone. "
-    show.write([line((question, "bold red"), ("y/n", "dim"))])
-    if key("yn") != "y":
+    question = f"Erase all of it ({format_count(count, 'place')}), in backups too? This cannot be undone. "
+    show.write_lines([line((question, "bold red"), ("y/n", "dim"))])
+    if read_key("yn") != "y":
         raise UsageError("nothing was forgotten")
     chosen = []
     for place in (place for place in found if place.near):
-        show.write([entry([("Also ", "bold red")], f"“{place.text}”", ("  y/n", "dim"))])
-        chosen += [place.id] if key("yn") == "y" else []
+        show.write_lines([hanging_line([("Also ", "bold red")], f"“{place.text}”", ("  y/n", "dim"))])
+        chosen += [place.id] if read_key("yn") == "y" else []
     return chosen

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from kept.cli import show
-from kept.cli.front import at_desk
-from kept.cli.show import Line, counted, entry, line
+from kept.cli.front import command_workspace
+from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import json_fields
 from kept.outputs.graph import EdgeKind, Graph, NodeKind
-from kept.outputs.knowledge_graph import knowledge
+from kept.outputs.knowledge_graph import build_knowledge_graph
 
 _SHAPES = {NodeKind.YOU: "doublecircle", NodeKind.PROJECT: "box", NodeKind.ENTITY: "ellipse", NodeKind.RESOURCE: "note"}
 _SHOWN = 40  # things on a terminal; --json has all
@@ -36,14 +36,14 @@ def graph(
     as_json: Annotated[bool, typer.Option("--json", help="Print nodes and edges as JSON.")] = False,
 ) -> None:
     """Show the people, projects, files and tools that memories name, and their connections."""
-    with at_desk(context) as workspace:
-        found = knowledge(workspace, project=project, most=most)
+    with command_workspace(context) as workspace:
+        found = build_knowledge_graph(workspace, project=project, most=most)
     if as_json:
         show.write_json(graph_body(found))
     elif dot:
-        show.write_text(_dot(found))
+        show.write_text(_format_dot(found))
     else:
-        show.write(_format_graph(found))
+        show.write_lines(_format_graph(found))
 
 
 def graph_body(found: Graph) -> dict[str, Any]:
@@ -61,27 +61,27 @@ def _format_graph(found: Graph) -> Iterator[Line]:
     things = [each for each in found.nodes if each.kind is not NodeKind.MEMORY]
     for thing in things[:_SHOWN]:
         others = ", ".join(label for _, label in sorted(ties[thing.id])[:_TIES])
-        told = f"  {counted(int(thing.weight), 'memory', 'memories')}{f'; with {others}' if others else ''}"
-        yield entry([(f"  {thing.kind.value:<9}", "cyan")], thing.label, (told, "dim"))
+        told = f"  {format_count(int(thing.weight), 'memory', 'memories')}{f'; with {others}' if others else ''}"
+        yield hanging_line([(f"  {thing.kind.value:<9}", "cyan")], thing.label, (told, "dim"))
     if not things:
         yield line("Nothing is remembered yet.", (" → kept run", "dim"))
         return
-    more = [f"{counted(len(things) - _SHOWN, 'thing')} more"] if len(things) > _SHOWN else []
+    more = [f"{format_count(len(things) - _SHOWN, 'thing')} more"] if len(things) > _SHOWN else []
     memories = sum(each.kind is NodeKind.MEMORY for each in found.nodes)
-    left = [f"{counted(count, *PLURALS[kind])} left out" for kind, count in sorted(found.left_out.items())]
-    yield line(("; ".join([counted(memories, "memory", "memories"), *more, *left]) + "  → kept graph --json", "dim"))
+    left = [f"{format_count(count, *PLURALS[kind])} left out" for kind, count in sorted(found.left_out.items())]
+    yield line(("; ".join([format_count(memories, "memory", "memories"), *more, *left]) + "  → kept graph --json", "dim"))
 
 
-def _dot(found: Graph) -> str:
+def _format_dot(found: Graph) -> str:
     lines = ["graph kept {", "  overlap=false;"]
     for each in found.nodes:
         shape = _SHAPES.get(each.kind, "plaintext")
-        lines.append(f"  {_quoted(each.id)} [label={_quoted(each.label[:60])}, shape={shape}];")
-    lines += [f"  {_quoted(each.source)} -- {_quoted(each.target)} [weight={each.weight}];" for each in found.edges]
+        lines.append(f"  {_quote_dot(each.id)} [label={_quote_dot(each.label[:60])}, shape={shape}];")
+    lines += [f"  {_quote_dot(each.source)} -- {_quote_dot(each.target)} [weight={each.weight}];" for each in found.edges]
     return "\n".join([*lines, "}", ""])
 
 
-def _quoted(text: str) -> str:
+def _quote_dot(text: str) -> str:
     """A text as Graphviz reads it back: one line, in quotes."""
-    plain = show.safe(text).replace("\\", "\\\\").replace('"', '\\"')
+    plain = show.to_safe_line(text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{plain}"'

@@ -6,25 +6,35 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.cli import show
-from kept.cli.commands.edit import told_problems
+from kept.cli.commands.edit import print_problems
 from kept.cli.commands.status import run_body
 from kept.cli.cost import cost_lines
 from kept.cli.events import operation_name
-from kept.cli.front import asked, at_desk
+from kept.cli.front import call_options, command_workspace
 from kept.cli.lists import FORGOTTEN
-from kept.cli.show import Line, counted, entry, line
+from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import json_fields
 from kept.core.operation import Operation, Pass
-from kept.core.times import minute_text, to_text
+from kept.core.times import format_instant, format_minute
 from kept.llm.budget import usage_body
-from kept.memories.browse import exported
-from kept.memories.differences import What, differences
-from kept.memories.history import Changes, Entry, Later, Undone, difference, find_run, history, last_run, run_changes
+from kept.memories.browse import to_export
+from kept.memories.differences import DifferenceKind, list_differences
+from kept.memories.history import (
+    Changes,
+    HistoryEntry,
+    LaterOperation,
+    UndoResult,
+    diff_moments,
+    find_run,
+    last_undoable_run,
+    run_changes,
+    run_history,
+)
 from kept.memories.history import redo as bring_back
 from kept.memories.history import undo as take_back
-from kept.pipeline.usage import costs
+from kept.pipeline.usage import load_costs
 from kept.store.values import Run
 from kept.workspace import Workspace
 
@@ -40,50 +50,52 @@ def log(
     which: Annotated[str, typer.Argument(metavar="RUN", help="Only this run (r3), with all that it changed.")] = "",
     *,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many runs.")] = 20,
-    cost: Annotated[bool, typer.Option("--cost", help="What language models were asked in each run, and what it cost.")] = False,
+    cost: Annotated[
+        bool, typer.Option("--cost", help="DifferenceKind language models were asked in each run, and what it cost.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """What each run and each change of yours did, newest first: what entered, changed and left, what was held and refused."""
-    with at_desk(context) as workspace:
-        found = history(workspace, limit) if not which else (find_run(workspace, which),)
+    with command_workspace(context) as workspace:
+        found = run_history(workspace, limit) if not which else (find_run(workspace, which),)
         if cost:
             _show_costs(workspace, [each.run for each in found], as_json=as_json)
         elif as_json:
             show.write_json([_entry_body(workspace, each) for each in found])
         else:
             most = None if which else _CHANGES_OF_A_RUN
-            show.page(
+            show.page_lines(
                 [each for one in found for each in _entry_lines(workspace, one, most)]
                 or [line("Nothing happened yet.", (" → kept run", "dim"))]
             )
 
 
 def _show_costs(workspace: Workspace, runs: Sequence[Run], *, as_json: bool) -> None:
-    spent = costs(workspace)
+    spent = load_costs(workspace)
     if as_json:
         ever = [{"purpose": each.purpose, "model": each.model} | usage_body(each.usage) for each in spent.ever]
-        rows = [{"run": each.id, "started_at": to_text(each.started_at), "llm": each.report.get("llm", {})} for each in runs]
+        rows = [{"run": each.id, "started_at": format_instant(each.started_at), "llm": each.report.get("llm", {})} for each in runs]
         show.write_json({"runs": rows, "ever": ever, "today": usage_body(spent.today), "total": usage_body(spent.total)})
     else:
-        show.write(cost_lines([(each, minute_text(each.started_at, workspace.zone)) for each in runs], spent))
+        show.write_lines(cost_lines([(each, format_minute(each.started_at, workspace.zone)) for each in runs], spent))
 
 
-def _entry_lines(workspace: Workspace, one: Entry, most: int | None) -> Iterator[Line]:
+def _entry_lines(workspace: Workspace, one: HistoryEntry, most: int | None) -> Iterator[Line]:
     run = one.run
     all_off = all(off for _, off in one.passes)
     state = (("  undone", "yellow"),) if all_off else (("  cut short", "yellow"),) if run.ended_at is None else ()
-    yield line((f"run {run.id}", "bold"), f"  {minute_text(run.started_at, workspace.zone)}  {run.command}", *state)
+    yield line((f"run {run.id}", "bold"), f"  {format_minute(run.started_at, workspace.zone)}  {run.command}", *state)
     yield from changes_lines(run_changes(workspace, [each for each, _ in one.passes]), most, f"kept log r{run.id}")
     partly = [each.id for each, off in one.passes if off and not all_off]
     if partly:
-        yield line((f"  {_passes(partly)} undone", "yellow"))
-    if told := report_words(run):
+        yield line((f"  {_format_pass_ids(partly)} undone", "yellow"))
+    if told := describe_report(run):
         yield line((f"  {told}", "dim"))
     if most is None:
-        yield line((f"  {_passes([each.id for each, _ in one.passes])} → kept undo r{run.id}", "dim"))
+        yield line((f"  {_format_pass_ids([each.id for each, _ in one.passes])} → kept undo r{run.id}", "dim"))
 
 
-def report_words(run: Run) -> str:
+def describe_report(run: Run) -> str:
     """What a run refused, and what it asked of a model; empty where it did neither."""
     refused = Counter({reason: count for reason, count in (run.report.get("refused") or {}).items() if count})
     asked = run.report.get("llm") or {}
@@ -95,11 +107,11 @@ def report_words(run: Run) -> str:
     if asked.get("questions"):
         cost = asked.get("cost")
         price = "price unknown" if cost is None else f"{cost:.2f} USD"
-        parts.append(f"{counted(asked['questions'], 'question')} to a model, {price}")
+        parts.append(f"{format_count(asked['questions'], 'question')} to a model, {price}")
     return "; ".join(parts)
 
 
-def _passes(ids: Sequence[int]) -> str:
+def _format_pass_ids(ids: Sequence[int]) -> str:
     """``pass 3``, ``passes 1–17, 20``."""
     chains: list[list[int]] = []
     for each in sorted(ids):
@@ -111,13 +123,13 @@ def _passes(ids: Sequence[int]) -> str:
     return f"{'pass' if len(ids) == 1 else 'passes'} {', '.join(parts)}"
 
 
-def _entry_body(workspace: Workspace, one: Entry) -> dict[str, Any]:
+def _entry_body(workspace: Workspace, one: HistoryEntry) -> dict[str, Any]:
     def pass_body(made: Pass, *, undone: bool) -> dict[str, Any]:
         body = json_fields(made, "stage", "subject", "actor", "recorded_at", "undoes", "redoes", "note", **{"pass": "id"})
         operations = [_operation_body(operation) for operation in made.operations]
         return body | {"undone": undone, "operations": operations}
 
-    changed = differences(run_changes(workspace, [each for each, _ in one.passes]))
+    changed = list_differences(run_changes(workspace, [each for each, _ in one.passes]))
     return run_body(one.run) | {
         "passes": [pass_body(made, undone=off) for made, off in one.passes],
         "changes": [{"what": each.what.value, "id": each.id, "text": each.text, "why": each.why} for each in changed],
@@ -130,38 +142,52 @@ def _operation_body(operation: Operation) -> dict[str, Any]:
 
 def undo(context: typer.Context, what: Which = None, *, as_json: AsJson = False) -> int:
     """Take back the last run with all its passes, or a pass or run of your choice. `kept redo` brings it back."""
-    return _switch(context, take_back, lambda workspace: " ".join(what or ()) or last_run(workspace), "Took back", as_json=as_json)
+    return _apply_undo_redo(
+        context, take_back, lambda workspace: " ".join(what or ()) or last_undoable_run(workspace), "Took back", as_json=as_json
+    )
 
 
 def redo(context: typer.Context, what: Which = None, *, as_json: AsJson = False) -> int:
     """Bring back what the last undo took, or a pass or run of your choice."""
-    return _switch(context, bring_back, lambda _: " ".join(what or ()), "Brought back", as_json=as_json)
+    return _apply_undo_redo(context, bring_back, lambda _: " ".join(what or ()), "Brought back", as_json=as_json)
 
 
-def _switch(
-    context: typer.Context, act: Callable[[Workspace, str], Undone], what: Callable[[Workspace], str], told: str, *, as_json: bool
+def _apply_undo_redo(
+    context: typer.Context,
+    act: Callable[[Workspace, str], UndoResult],
+    what: Callable[[Workspace], str],
+    told: str,
+    *,
+    as_json: bool,
 ) -> int:
-    with at_desk(context) as workspace:
+    with command_workspace(context) as workspace:
         chosen = what(workspace)  # before edits made by hand are taken over: what is meant is the run before them
-        done, written = settle(workspace, lambda: act(workspace, chosen))
+        done, written = apply_person_change(workspace, lambda: act(workspace, chosen))
         if as_json:
             later = [_later_body(each) for each in done.later]
             show.write_json({"passes": list(done.passes), "changed": _changes_body(workspace, done.changed), "later": later})
-        elif not asked(context).quiet:
-            show.write([line((f"{told} {_done_in(workspace, done.passes)}", "green"), (f" ({_passes(done.passes)})", "dim"))])
-            show.write(changes_lines(done.changed, _CHANGES_SHOWN))
-            show.write(_later_lines(done.later))
-        return told_problems(written)
+        elif not call_options(context).quiet:
+            show.write_lines(
+                [
+                    line(
+                        (f"{told} {_describe_passes(workspace, done.passes)}", "green"),
+                        (f" ({_format_pass_ids(done.passes)})", "dim"),
+                    )
+                ]
+            )
+            show.write_lines(changes_lines(done.changed, _CHANGES_SHOWN))
+            show.write_lines(_later_lines(done.later))
+        return print_problems(written)
 
 
-def _done_in(workspace: Workspace, passes: Sequence[int]) -> str:
+def _describe_passes(workspace: Workspace, passes: Sequence[int]) -> str:
     """What passes did, in words: ``1 retire, 2 add``; what they are called where they did nothing to a memory."""
     made = tuple(workspace.store.log.passes(passes))
     kinds = Counter(type(operation).__name__.lower() for each in made for operation in each.operations)
     return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or ", ".join(sorted({each.stage for each in made}))
 
 
-def _later_lines(later: Sequence[Later]) -> Iterator[Line]:
+def _later_lines(later: Sequence[LaterOperation]) -> Iterator[Line]:
     """What was done later to the same memories: what has nothing to act on any more, and what still holds."""
     for idle, told in ((True, "has nothing to act on any more"), (False, "still holds, on what is there now")):
         found = [each for each in later if each.idle is idle]
@@ -169,7 +195,7 @@ def _later_lines(later: Sequence[Later]) -> Iterator[Line]:
             yield line((f"What was done later and {told}:", "yellow" if idle else "dim"))
         for each in found[:_CHANGES_SHOWN]:
             kind = type(each.operation).__name__.lower()
-            yield entry(
+            yield hanging_line(
                 [(f"  pass {each.made.id:<5}", "dim"), (f"{kind:<10} ", "")],
                 each.operation.memory,
                 (f"  {each.operation.reason}", "dim"),
@@ -178,7 +204,7 @@ def _later_lines(later: Sequence[Later]) -> Iterator[Line]:
             yield line((f"  … and {len(found) - _CHANGES_SHOWN:,} more → --json", "dim"))
 
 
-def _later_body(each: Later) -> dict[str, Any]:
+def _later_body(each: LaterOperation) -> dict[str, Any]:
     return _operation_body(each.operation) | json_fields(each, "idle", **{"pass": "made.id"})
 
 
@@ -191,40 +217,42 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Show what changed between two dates."""
-    with at_desk(context) as workspace:
-        found = difference(workspace, *sorted((workspace.moment(earlier), workspace.moment(later))), recorded=recorded)
+    with command_workspace(context) as workspace:
+        found = diff_moments(
+            workspace, *sorted((workspace.parse_moment(earlier), workspace.parse_moment(later))), recorded=recorded
+        )
         if as_json:
             show.write_json({"changed": _changes_body(workspace, found.changed)})
         else:
-            show.page(changes_lines(found.changed))
+            show.page_lines(changes_lines(found.changed))
 
 
 def changes_lines(changed: Changes, most: int | None = None, rest: str = "kept list") -> Iterator[Line]:
     """What became of each memory: + entered, ~ changed, - left, ? held; those that only gained evidence are counted."""
-    every = differences(changed)
-    told = [each for each in every if each.what is not What.CONFIRMED]
+    every = list_differences(changed)
+    told = [each for each in every if each.what is not DifferenceKind.CONFIRMED]
     for each in told[:most]:
         mark, style = _MARKS[each.what]
         body = [(_MARKED[kind].format(text), _STYLES[kind]) for kind, text in each.words] or [(each.text or FORGOTTEN, "")]
-        why = each.why or ("" if each.what in (What.ENTERED, What.CHANGED) else each.what.value)
-        yield entry([(f"  {mark} ", style), (each.id, "yellow"), ("  ", "")], *body, (f"  ({why})" if why else "", "dim"))
+        why = each.why or ("" if each.what in (DifferenceKind.ENTERED, DifferenceKind.CHANGED) else each.what.value)
+        yield hanging_line([(f"  {mark} ", style), (each.id, "yellow"), ("  ", "")], *body, (f"  ({why})" if why else "", "dim"))
     if most is not None and len(told) > most:
         yield line((f"  … and {len(told) - most:,} more → {rest}", "dim"))
     if again := len(every) - len(told):
-        yield line((f"  {counted(again, 'memory', 'memories')} seen again, with other evidence or dates only", "dim"))
+        yield line((f"  {format_count(again, 'memory', 'memories')} seen again, with other evidence or dates only", "dim"))
     if not changed:
         yield line("No memory changed.")
 
 
 _MARKS = {
-    What.ENTERED: ("+", "green"),
-    What.CHANGED: ("~", "yellow"),
-    What.MOVED: ("~", "yellow"),
-    What.LEFT: ("-", "red"),
-    What.HELD: ("?", "cyan"),
-    What.DECLINED: ("x", "red"),
-    What.MARKED: ("*", "yellow"),
-    What.CONFIRMED: (" ", "dim"),
+    DifferenceKind.ENTERED: ("+", "green"),
+    DifferenceKind.CHANGED: ("~", "yellow"),
+    DifferenceKind.MOVED: ("~", "yellow"),
+    DifferenceKind.LEFT: ("-", "red"),
+    DifferenceKind.HELD: ("?", "cyan"),
+    DifferenceKind.DECLINED: ("x", "red"),
+    DifferenceKind.MARKED: ("*", "yellow"),
+    DifferenceKind.CONFIRMED: (" ", "dim"),
 }
 _MARKED = {"same": "{}", "del": "[-{}-]", "ins": "{{+{}+}}"}
 _STYLES = {"same": "", "del": "red", "ins": "green"}
@@ -234,8 +262,8 @@ def _changes_body(workspace: Workspace, changed: Changes) -> list[dict[str, Any]
     return [
         {
             "id": number,
-            "before": exported(workspace, before) if before else None,
-            "after": exported(workspace, after) if after else None,
+            "before": to_export(workspace, before) if before else None,
+            "after": to_export(workspace, after) if after else None,
         }
         for number, (before, after) in changed.items()
     ]

@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from kept.cli import show
-from kept.cli.front import at_desk
-from kept.cli.report import heard_lines
-from kept.cli.show import Line, counted, line
+from kept.cli.front import command_workspace
+from kept.cli.report import llm_extraction_lines
+from kept.cli.show import Line, format_count, line
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
 from kept.pipeline import jobs as use
-from kept.pipeline.jobs import Committed, Job
+from kept.pipeline.jobs import Job, JobsReport
 
 _ACTIONS = ("prepare", "list", "show", "commit")
 
@@ -32,22 +32,22 @@ def jobs(
     """
     if action not in _ACTIONS or bool(number) != (action == "show"):
         raise UsageError("that is no call of jobs", hint="kept jobs prepare | list | show ID | commit")
-    with at_desk(context) as workspace:
+    with command_workspace(context) as workspace:
         match action:
             case "show":
-                text = use.text_of(workspace, number)
+                text = use.load_job_text(workspace, number)
                 if as_json:
                     show.write_json({"id": number, "text": text})
                 else:
-                    show.write(line(each) for each in text.splitlines())
+                    show.write_lines(line(each) for each in text.splitlines())
             case "commit":
-                return _print_committed(use.commit(workspace), as_json=as_json)
+                return _print_jobs_report(use.commit_replies(workspace), as_json=as_json)
             case _:
-                found, more = use.prepare(workspace, most=most) if action == "prepare" else (use.listed(workspace), 0)
+                found, more = use.prepare_jobs(workspace, most=most) if action == "prepare" else (use.list_jobs(workspace), 0)
                 if as_json:
                     show.write_json({"jobs": to_json(found), "more": more})
                 else:
-                    show.write(_format_jobs(found, more))
+                    show.write_lines(_format_jobs(found, more))
     return 0
 
 
@@ -58,17 +58,19 @@ def _format_jobs(found: Sequence[Job], more: int) -> Iterator[Line]:
             (f"{each.id}  ", "cyan"), (each.state, style), (f"  about {each.tokens:,} tokens  {show.format_path(each.path)}", "dim")
         )
     if more:
-        yield line((f"{counted(more, 'question')} more wait", "yellow"), (" → kept jobs prepare --most N", "dim"))
+        yield line((f"{format_count(more, 'question')} more wait", "yellow"), (" → kept jobs prepare --most N", "dim"))
     waiting = sum(each.state == "waiting" for each in found)
     if waiting:
-        yield line((f"Write a reply to each of {counted(waiting, 'job')} beside it (ID.reply.json), then: kept jobs commit", "dim"))
+        yield line(
+            (f"Write a reply to each of {format_count(waiting, 'job')} beside it (ID.reply.json), then: kept jobs commit", "dim")
+        )
     elif found:
         yield line(("All are answered", "green"), (" → kept jobs commit", "dim"))
     else:
         yield line("Nothing waits for a reply.", (" → kept run reads what is new, kept jobs prepare asks about it", "dim"))
 
 
-def _print_committed(done: Committed, *, as_json: bool) -> int:
+def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
     if as_json:
         show.write_json(
             {
@@ -82,15 +84,16 @@ def _print_committed(done: Committed, *, as_json: bool) -> int:
             }
         )
         return int(done.partly)
-    lines = list(heard_lines(done.heard))
+    lines = list(llm_extraction_lines(done.heard))
     operations = ", ".join(f"{count} {kind}" for kind, count in sorted(done.curated.operations.items()))
     lines += [line(("Memories: ", "green"), operations)] if operations else []
     lines += [line((f"{number}: ", "red"), f"{reason}; nothing was taken from it") for number, reason in done.wrong.items()]
     lines += [line(("Stopped by a guard: ", "red"), each) for each in done.curated.stopped]
     lines += [line(("Not done: ", "red"), each) for each in done.written.problems]
     lines += [
-        line(("Wrote ", "green"), show.format_path(path), (f" ({show.size(size)})", "dim")) for path, size in done.written.files
+        line(("Wrote ", "green"), show.format_path(path), (f" ({show.format_size(size)})", "dim"))
+        for path, size in done.written.files
     ]
-    lines += [line((f"{counted(done.waiting, 'job')} without a reply", "dim"))] if done.waiting else []
-    show.write(lines)
+    lines += [line((f"{format_count(done.waiting, 'job')} without a reply", "dim"))] if done.waiting else []
+    show.write_lines(lines)
     return int(done.partly)

@@ -9,17 +9,17 @@ from typing import Annotated, Any
 import typer
 
 from kept.cli import show
-from kept.cli.front import asked, at_desk
-from kept.cli.show import Line, counted, line
+from kept.cli.front import call_options, command_workspace
+from kept.cli.show import Line, format_count, line
 from kept.core.codec import json_fields, to_json
 from kept.core.errors import UsageError
-from kept.days.day_notes import week
-from kept.journal.entry import Head
-from kept.journal.feed_reading import collect
-from kept.journal.templates import templates
+from kept.days.day_notes import week_bounds
+from kept.journal.entry import EntryHead
+from kept.journal.feed_reading import collect_feeds
+from kept.journal.templates import list_templates
 from kept.pipeline import write_journal as use
-from kept.pipeline.run import Options, run
-from kept.pipeline.write_journal import Outcome, Plan, State, Work
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.pipeline.write_journal import BackfillPlan, EntryOptions, EntryOutcome, EntryState
 from kept.workspace import Workspace
 
 _ACTIONS = ("write", "backfill", "stats", "templates")
@@ -60,59 +60,66 @@ def journal(
         raise UsageError(
             "that is no call of journal", hint="kept journal write | backfill --from DATE --to DATE | stats | templates"
         )
-    with at_desk(context, also=("journal",)) as workspace:
+    with command_workspace(context, also=("journal",)) as workspace:
         match action:
             case "stats":
-                return _stats(workspace, as_json=as_json)
+                return _print_stats(workspace, as_json=as_json)
             case "templates":
-                names = templates(workspace.paths.config)
+                names = list_templates(workspace.paths.config)
                 if as_json:
                     show.write_json(list(names))
                 else:
-                    show.write(line(each) for each in names)
+                    show.write_lines(line(each) for each in names)
                 return 0
             case _:
-                work = use.work_of(workspace, template, model=not no_llm)
+                work = use.make_entry_options(workspace, template, model=not no_llm)
                 if not estimate:
-                    _bring_up_to_date(workspace, model=work.model)
+                    _read_new_inputs(workspace, model=work.model)
                 if action == "backfill":
-                    plan = use.plan(workspace, work, workspace.day(first), workspace.day(last, last=True))
-                    return _backfill(context, workspace, work, plan, concurrency, estimate=estimate, as_json=as_json)
-                spans = _span(workspace, work, day, first, last)
-                done = use.write(workspace, work, *spans)
+                    plan = use.plan_backfill(workspace, work, workspace.day(first), workspace.day(last, last=True))
+                    return _run_backfill(context, workspace, work, plan, concurrency, estimate=estimate, as_json=as_json)
+                spans = _parse_day_span(workspace, work, day, first, last)
+                done = use.write_journal_entry(workspace, work, *spans)
                 return _print_outcomes([done], as_json=as_json)
 
 
-def _span(workspace: Workspace, work: Work, day: str, first: str, last: str) -> tuple[date, date]:
+def _parse_day_span(workspace: Workspace, work: EntryOptions, day: str, first: str, last: str) -> tuple[date, date]:
     if first or last:
         chosen = workspace.day(first or last), workspace.day(last or first, last=True)
         if chosen[0] > chosen[1]:
             raise UsageError(f"{chosen[0]} is after {chosen[1]}", hint="give the earlier day with --from")
         return chosen
     which = workspace.day(day)
-    return week(which) if work.template.span == "week" else (which, which)
+    return week_bounds(which) if work.template.span == "week" else (which, which)
 
 
-def _bring_up_to_date(workspace: Workspace, *, model: bool) -> None:
+def _read_new_inputs(workspace: Workspace, *, model: bool) -> None:
     """Read what is new on this machine and what external sources brought, and tell what could not be."""
-    report = run(workspace, [], Options(model=model))
-    problems = [*report.written.problems, *collect(workspace)]
-    show.write((line((each, "yellow")) for each in problems), sys.stderr)
+    report = run_pipeline(workspace, [], RunOptions(model=model))
+    problems = [*report.written.problems, *collect_feeds(workspace)]
+    show.write_lines((line((each, "yellow")) for each in problems), sys.stderr)
 
 
-def _backfill(
-    context: typer.Context, workspace: Workspace, work: Work, found: Plan, concurrency: int, *, estimate: bool, as_json: bool
+def _run_backfill(
+    context: typer.Context,
+    workspace: Workspace,
+    work: EntryOptions,
+    found: BackfillPlan,
+    concurrency: int,
+    *,
+    estimate: bool,
+    as_json: bool,
 ) -> int:
-    quiet = asked(context).quiet or as_json
+    quiet = call_options(context).quiet or as_json
     if not as_json and (estimate or not quiet):
-        show.write([line(_planned(found))], sys.stdout if estimate else sys.stderr)
+        show.write_lines([line(_format_plan(found))], sys.stdout if estimate else sys.stderr)
     if estimate:
         if as_json:
             show.write_json(_plan_body(found))
         return 0
     started, done = monotonic(), 0
 
-    def tell(each: Outcome) -> None:
+    def tell(each: EntryOutcome) -> None:
         nonlocal done
         done += 1
         left = (monotonic() - started) / done * (len(found.days) - done)
@@ -120,15 +127,15 @@ def _backfill(
             rest = f"{done} of {len(found.days)}" + (f", about {left:.0f} s left" if left >= 1 else "")
             money = found.estimate.usage.cost if found.estimate else None
             rest += f", about {money * (len(found.days) - done) / len(found.days):.2f} USD left" if money else ""
-            show.write([line((f"{each.first}  {each.state.value}", ""), (f"  {rest}", "dim"))], sys.stderr)
+            show.write_lines([line((f"{each.first}  {each.state.value}", ""), (f"  {rest}", "dim"))], sys.stderr)
 
     return _print_outcomes(
-        use.backfill(workspace, work, found.days, tell, concurrency=concurrency), as_json=as_json, days=len(found.days)
+        use.backfill_entries(workspace, work, found.days, tell, concurrency=concurrency), as_json=as_json, days=len(found.days)
     )
 
 
-def _planned(found: Plan) -> str:
-    told = counted(len(found.days), "entry", "entries")
+def _format_plan(found: BackfillPlan) -> str:
+    told = format_count(len(found.days), "entry", "entries")
     if found.estimate is None:
         return f"{told}, without a language model: nothing is asked."
     would = found.estimate.usage
@@ -140,7 +147,7 @@ def _planned(found: Plan) -> str:
     )
 
 
-def _plan_body(found: Plan) -> dict[str, Any]:
+def _plan_body(found: BackfillPlan) -> dict[str, Any]:
     would = found.estimate
     return {
         "days": to_json(found.days),
@@ -150,77 +157,81 @@ def _plan_body(found: Plan) -> dict[str, Any]:
     }
 
 
-def _print_outcomes(found: Sequence[Outcome], *, as_json: bool, days: int = 1) -> int:
+def _print_outcomes(found: Sequence[EntryOutcome], *, as_json: bool, days: int = 1) -> int:
     if as_json:
         show.write_json({"days": days, "entries": [_outcome_body(each) for each in found]})
     else:
-        show.write(_format_outcomes(found))
+        show.write_lines(_format_outcomes(found))
         left = days - len(found)
         if left > 0:
-            show.write([line((f"{counted(left, 'day')} not done", "red"), (" → the same call goes on from there", "dim"))])
-    if found and all(each.state in (State.FAILED, State.FOREIGN) for each in found):
+            show.write_lines(
+                [line((f"{format_count(left, 'day')} not done", "red"), (" → the same call goes on from there", "dim"))]
+            )
+    if found and all(each.state in (EntryState.FAILED, EntryState.FOREIGN) for each in found):
         return 2
     return int(any(each.incomplete for each in found))
 
 
-def _format_outcomes(found: Sequence[Outcome]) -> Iterator[Line]:
+def _format_outcomes(found: Sequence[EntryOutcome]) -> Iterator[Line]:
     for each in found:
         days = each.first.isoformat() if each.first == each.last else f"{each.first} to {each.last}"
-        style = {State.WRITTEN: "green", State.FAILED: "red", State.FOREIGN: "red"}.get(each.state, "dim")
+        style = {EntryState.WRITTEN: "green", EntryState.FAILED: "red", EntryState.FOREIGN: "red"}.get(each.state, "dim")
         reason = f": {each.reason}" if each.reason else ""
         yield line((f"{days}  ", "cyan"), (f"{each.state.value}{reason}", style))
-        if each.state is State.NOTHING:
+        if each.state is EntryState.NOTHING:
             continue
         yield line((f"    {show.format_path(each.path)}", "dim"))
-        if each.head is not None and each.state is State.WRITTEN:
-            yield line((f"    {_made_of(each.head)}", "dim"))
+        if each.head is not None and each.state is EntryState.WRITTEN:
+            yield line((f"    {_format_head(each.head)}", "dim"))
         if each.anew:
             yield line(("    asked ahead in vain: an entry before it changed the question", "dim"))
         if each.refused:
-            yield line((f"    {counted(each.refused, 'paragraph')} left out: not carried by what they cite", "yellow"))
+            yield line((f"    {format_count(each.refused, 'paragraph')} left out: not carried by what they cite", "yellow"))
         if each.memories:
-            yield line((f"    {counted(each.memories, 'new memory', 'new memories')} → kept list --profile journal", "dim"))
+            yield line((f"    {format_count(each.memories, 'new memory', 'new memories')} → kept list --profile journal", "dim"))
         yield from (line((f"    {one}", "red")) for one in each.problems)
 
 
-def _made_of(head: Head) -> str:
+def _format_head(head: EntryHead) -> str:
     shares = ", ".join(f"{name} {share:.0%}" for name, share in head.shares.items())
-    drawn = counted(len(head.memories), "memory", "memories")
+    drawn = format_count(len(head.memories), "memory", "memories")
     return f"by {head.writer}, of {shares}; draws on {drawn}; {head.self_reference:.0%} about memory itself"
 
 
-def _outcome_body(each: Outcome) -> dict[str, Any]:
+def _outcome_body(each: EntryOutcome) -> dict[str, Any]:
     other = {"from": "first", "to": "last", "refused_paragraphs": "refused", "asked_anew": "anew", "new_memories": "memories"}
     state, head = each.state.name.lower(), _head_body(each.head) if each.head else None
     return json_fields(each, "path", "reason", "problems", **other) | {"state": state, "entry": head}
 
 
-def _head_body(head: Head) -> dict[str, Any]:
+def _head_body(head: EntryHead) -> dict[str, Any]:
     names = ("template", "writer", "sessions", "shares", "memories", "self_reference")
     return json_fields(head, *names, date="first") | {"tokens_in": head.tokens[0], "tokens_out": head.tokens[1]}
 
 
-def _stats(workspace: Workspace, *, as_json: bool) -> int:
-    found = use.heads(workspace)
+def _print_stats(workspace: Workspace, *, as_json: bool) -> int:
+    found = use.load_entry_heads(workspace)
     target = workspace.settings.journal.self_reference
     if as_json:
         show.write_json({"target_self_reference": target, "entries": [_head_body(each) for each in found]})
         return 0
     if not found:
-        show.write([line("There are no entries yet.", (" → kept journal write", "dim"))])
+        show.write_lines([line("There are no entries yet.", (" → kept journal write", "dim"))])
         return 0
     mean = sum(each.self_reference for each in found) / len(found)
-    show.write([line((f"{counted(len(found), 'entry', 'entries')}, {mean:.1%} of their sentences about memory itself", "bold"))])
+    show.write_lines(
+        [line((f"{format_count(len(found), 'entry', 'entries')}, {mean:.1%} of their sentences about memory itself", "bold"))]
+    )
     for each in found:
         filled = round(each.self_reference * _BAR)
         shares = ", ".join(f"{name} {share:.0%}" for name, share in each.shares.items())
         style = "yellow" if each.self_reference > target else "green"
-        show.write(
+        show.write_lines(
             [
                 line(
                     (f"{each.first}  ", "cyan"),
                     ("█" * filled + "·" * (_BAR - filled), style),
-                    (f"  {each.self_reference:>4.0%}  {shares}; {counted(len(each.memories), 'memory', 'memories')}", "dim"),
+                    (f"  {each.self_reference:>4.0%}  {shares}; {format_count(len(each.memories), 'memory', 'memories')}", "dim"),
                 )
             ]
         )

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from kept.cli import show
-from kept.cli.front import at_desk, one_of
+from kept.cli.front import check_choice, command_workspace
 from kept.cli.show import line
 from kept.pipeline.trial import PASSES, try_models
 
@@ -23,8 +23,8 @@ def llm(
 
     Example: kept llm trial --model haiku --model sonnet
     """
-    one_of(action, ("trial",), "the action")
-    with at_desk(context) as workspace:
+    check_choice(action, ("trial",), "the action")
+    with command_workspace(context) as workspace:
         scores = try_models(workspace, tuple(model or ()))
     best = next((score for score in scores if score.passes), None)
     if as_json:
@@ -42,12 +42,12 @@ def llm(
         return int(best is None)
     for score in scores:
         verdict = "passes" if score.passes else "does not pass"
-        show.write([line((score.model, "bold"), f" {verdict}: {score.right} of 10 right")])
-        show.write([line((f"  {fault}", "dim")) for fault in score.faults])
+        show.write_lines([line((score.model, "bold"), f" {verdict}: {score.right} of 10 right")])
+        show.write_lines([line((f"  {fault}", "dim")) for fault in score.faults])
     if best is not None:
-        show.write([line(f"The smallest that passes: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))])
+        show.write_lines([line(f"The smallest that passes: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))])
     else:
-        show.write(
+        show.write_lines(
             [line(f"None passes ({PASSES} of 10, and nothing taken that is a trap).", (" → kept llm trial --model NAME", "dim"))]
         )
     return int(best is None)

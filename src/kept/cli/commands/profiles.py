@@ -8,17 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from kept import profiles as known
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.cli import show
-from kept.cli.commands.edit import told_problems
-from kept.cli.front import asked, at_desk
-from kept.cli.show import Line, counted, entry, line
+from kept.cli.commands.edit import print_problems
+from kept.cli.front import call_options, command_workspace
+from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import dump
 from kept.core.errors import ConfigError, UsageError
 from kept.core.redact.check import refuse_secrets
 from kept.local import files
 from kept.memories import configure
-from kept.memories.migrate import Migrated, migrate
+from kept.memories.migrate import MigrationReport, migrate_profile
 from kept.paths import Paths, find_paths
 from kept.profiles.profile import INTENTS, Category, Occasion, Profile
 
@@ -47,36 +47,36 @@ def profiles(
         raise UsageError(
             "that is no call of profiles", hint="kept profiles [list] | show [NAME] | new NAME | check [NAME] | migrate FROM TO"
         )
-    home = find_paths(asked(context).home, os.environ)
+    home = find_paths(call_options(context).home, os.environ)
     match action:
         case "new":
-            return _new(home, given[0], like)
+            return _create_profile(home, given[0], like)
         case "check":
             return _check_profiles(home, given, as_json=as_json)
         case "migrate":
-            return _migrate(context, given, mapping or [], dry=dry_run, as_json=as_json)
+            return _migrate_memories(context, given, mapping or [], dry=dry_run, as_json=as_json)
         case "show":
-            return _show(home, given[0] if given else _chosen(context, home), as_json=as_json)
+            return _show_profile(home, given[0] if given else _chosen_profile(context, home), as_json=as_json)
         case _:
-            return _list(context, home, as_json=as_json)
+            return _list_profiles(context, home, as_json=as_json)
 
 
-def _chosen(context: typer.Context, home: Paths) -> str:
-    return asked(context).profile or str(configure.setting(home, "profile"))
+def _chosen_profile(context: typer.Context, home: Paths) -> str:
+    return call_options(context).profile or str(configure.load_setting(home, "profile"))
 
 
-def _folder(home: Paths) -> Path:
+def _profiles_folder(home: Paths) -> Path:
     return home.config / "profiles"
 
 
-def _list(context: typer.Context, home: Paths, *, as_json: bool) -> int:
-    folder, chosen = _folder(home), _chosen(context, home)
-    known.profile(chosen, folder)  # says what is wrong with it
-    used = {chosen, *configure.setting(home, "profiles"), *(each["profile"] for each in configure.setting(home, "use"))}
+def _list_profiles(context: typer.Context, home: Paths, *, as_json: bool) -> int:
+    folder, chosen = _profiles_folder(home), _chosen_profile(context, home)
+    known.load_profile(chosen, folder)  # says what is wrong with it
+    used = {chosen, *configure.load_setting(home, "profiles"), *(each["profile"] for each in configure.load_setting(home, "use"))}
     found: dict[str, Profile | str] = {}
-    for name in known.names(folder):
+    for name in known.list_profiles(folder):
         try:
-            found[name] = known.profile(name, folder)
+            found[name] = known.load_profile(name, folder)
         except ConfigError as error:
             found[name] = str(error)
     if as_json:
@@ -86,10 +86,10 @@ def _list(context: typer.Context, home: Paths, *, as_json: bool) -> int:
     for name, each in found.items():
         mark = "  in use" if name == chosen else "  at work beside it" if name in used else ""
         told = each if isinstance(each, str) else each.summary
-        lines.append(entry([(f"{name}  ", "bold")], told, (mark, "green")))
-        if isinstance(each, Profile) and (name == chosen or asked(context).verbose):
-            lines += _categories(each)
-    show.write(
+        lines.append(hanging_line([(f"{name}  ", "bold")], told, (mark, "green")))
+        if isinstance(each, Profile) and (name == chosen or call_options(context).verbose):
+            lines += _category_summary(each)
+    show.write_lines(
         [
             *lines,
             line((f"Your own: {show.format_path(folder)}/NAME.toml", "dim"), (" → kept profiles new NAME --like coding", "dim")),
@@ -105,35 +105,35 @@ def _profile_body(name: str, each: Profile | str, chosen: str, used: set[str]) -
     return body | {"title": each.title, "summary": each.summary, "categories": [one.id for one in each.categories]}
 
 
-def _categories(each: Profile) -> list[Line]:
+def _category_summary(each: Profile) -> list[Line]:
     width = max(len(one.id) for one in each.categories)
     return [
-        entry([("  ", ""), (f"{one.id:<{width}}  ", "cyan")], one.belongs, (f" Not: {one.excludes}", "dim"))
+        hanging_line([("  ", ""), (f"{one.id:<{width}}  ", "cyan")], one.belongs, (f" Not: {one.excludes}", "dim"))
         for one in each.categories
     ]
 
 
-def _show(home: Paths, name: str, *, as_json: bool) -> int:
-    found = known.profile(name, _folder(home))
+def _show_profile(home: Paths, name: str, *, as_json: bool) -> int:
+    found = known.load_profile(name, _profiles_folder(home))
     if as_json:
         show.write_json(dump(found))
     else:
-        show.write(_format_profile(found))
+        show.write_lines(_format_profile(found))
     return 0
 
 
 def _format_profile(found: Profile) -> Iterator[Line]:
     yield line((found.title, "bold"), (f"  {found.id}", "dim"))
-    yield entry([("", "")], found.summary)
+    yield hanging_line([("", "")], found.summary)
     when = ", ".join(each.value for each in Occasion if found.when.on(each))
     yield line(("extracted: ", "cyan"), when, (f"; {found.buffer.least} to {found.buffer.most} events together", "dim"))
     outputs = found.outputs
     written = [
-        (outputs.memory_file, f"at most {show.size(outputs.memory_bytes)}, {outputs.memory_lines} lines"),
+        (outputs.memory_file, f"at most {show.format_size(outputs.memory_bytes)}, {outputs.memory_lines} lines"),
         (outputs.card_file, f"at most {outputs.card_chars:,} characters"),
         (outputs.daily_folder, "a note for each day"),
-        (outputs.pages_folder, f"pages of at most {show.size(outputs.page_bytes)}"),
-        (outputs.view_file, f"what matters most as JSON, at most {show.size(outputs.view_bytes)}"),
+        (outputs.pages_folder, f"pages of at most {show.format_size(outputs.page_bytes)}"),
+        (outputs.view_file, f"what matters most as JSON, at most {show.format_size(outputs.view_bytes)}"),
         ("CLAUDE.md" if outputs.project_section else "", f"the section “{outputs.section}” in each project"),
         (".claude/rules" if outputs.project_rules else "", "rules in each project"),
     ]
@@ -141,17 +141,17 @@ def _format_profile(found: Profile) -> Iterator[Line]:
         if path:
             yield line(("writes: ", "cyan"), path, (f"  {told}", "dim"))
     for each in found.categories:
-        yield from _category(found, each)
+        yield from _category_lines(found, each)
 
 
-def _category(found: Profile, each: Category) -> Iterator[Line]:
+def _category_lines(found: Profile, each: Category) -> Iterator[Line]:
     yield line()
     yield line((each.title, "bold"), (f"  {each.id}", "dim"))
-    yield entry([("  belongs  ", "cyan")], each.belongs)
-    yield entry([("  not      ", "cyan")], each.excludes)
+    yield hanging_line([("  belongs  ", "cyan")], each.belongs)
+    yield hanging_line([("  not      ", "cyan")], each.excludes)
     for example in each.examples:
-        yield entry([("  such as  ", "cyan")], f"“{example}”")
-    yield entry([("  many     ", "cyan")], f"{each.shape.value}: {each.consolidation}")
+        yield hanging_line([("  such as  ", "cyan")], f"“{example}”")
+    yield hanging_line([("  many     ", "cyan")], f"{each.shape.value}: {each.consolidation}")
     fades = f"weighs half after {each.half_life} days unseen" if each.half_life else "does not fade"
     gates = [
         name
@@ -163,32 +163,32 @@ def _category(found: Profile, each: Category) -> Iterator[Line]:
         )
         if on
     ]
-    yield entry(
+    yield hanging_line(
         [("  needs    ", "cyan")], f"confidence {each.floor}{''.join(f', {gate}' for gate in gates)}; {fades}; weight {each.weight}"
     )
     shown, writers = ", ".join(one.value for one in each.shown_in), ", ".join(one.value for one in each.writers)
     most = f", at most {each.budget} of a project" if each.budget else ""
-    yield entry([("  shown    ", "cyan")], f"{shown}{most}; written by {writers}")
+    yield hanging_line([("  shown    ", "cyan")], f"{shown}{most}; written by {writers}")
     filed = [
         f"{intent} ({told})" for intent, told in INTENTS.items() if (kind := found.category_for(intent)) and kind.id == each.id
     ]
     if filed:
-        yield entry([("  filed    ", "cyan")], "; ".join(filed))
+        yield hanging_line([("  filed    ", "cyan")], "; ".join(filed))
 
 
-def _new(home: Paths, name: str, like: str) -> int:
+def _create_profile(home: Paths, name: str, like: str) -> int:
     if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
         raise UsageError(f"a profile cannot be called {name!r}", hint="letters, digits, - and _")
     refuse_secrets(name)
-    if name in known.names(_folder(home)):
+    if name in known.list_profiles(_profiles_folder(home)):
         raise UsageError(f"there is a profile {name!r} already", hint=f"kept profiles show {name}")
-    text, _ = known.source(like, _folder(home))
-    path = _folder(home) / f"{name}.toml"
+    text, _ = known.read_profile_text(like, _profiles_folder(home))
+    path = _profiles_folder(home) / f"{name}.toml"
     lines = [
         f'id = "{name}"' if each.startswith("id = ") and number < _HEAD else each for number, each in enumerate(text.splitlines())
     ]
-    files.write(path, ("\n".join(lines) + "\n").encode(), expect=files.read(path).stamp, root=home.root)
-    show.write(
+    files.write_if_unchanged(path, ("\n".join(lines) + "\n").encode(), expect=files.read_file(path).stamp, root=home.root)
+    show.write_lines(
         [
             line(
                 ("Made ", "green"),
@@ -204,9 +204,9 @@ _HEAD = 12  # lines within which a profile says its id
 
 
 def _check_profiles(home: Paths, given: list[str], *, as_json: bool) -> int:
-    folder = _folder(home)
-    found = {name: (known.source(name, folder)) for name in (given or known.names(folder))}
-    wrong = {name: known.check(text) for name, (text, _) in found.items()}
+    folder = _profiles_folder(home)
+    found = {name: (known.read_profile_text(name, folder)) for name in (given or known.list_profiles(folder))}
+    wrong = {name: known.check_profile(text) for name, (text, _) in found.items()}
     if as_json:
         body = [
             {"id": name, "file": found[name][1], "mistakes": [each._asdict() for each in several]}
@@ -216,21 +216,21 @@ def _check_profiles(home: Paths, given: list[str], *, as_json: bool) -> int:
         return 2 if any(wrong.values()) else 0
     for name, several in wrong.items():
         if not several:
-            show.write([line((f"{name}  ", "bold"), ("nothing is wrong", "green"))])
+            show.write_lines([line((f"{name}  ", "bold"), ("nothing is wrong", "green"))])
             continue
-        show.write(
+        show.write_lines(
             [
                 line(
                     (f"{name}  ", "bold"),
-                    (counted(len(several), "mistake"), "red"),
+                    (format_count(len(several), "mistake"), "red"),
                     (f"  {show.format_path(Path(found[name][1]))}", "dim"),
                 )
             ]
         )
         for each in several:
-            show.write(
+            show.write_lines(
                 [
-                    entry(
+                    hanging_line(
                         [("  ", ""), (f"{each.setting}  ", "cyan")],
                         each.told,
                         (f" → {each.allowed}" if each.allowed else "", "dim"),
@@ -240,30 +240,32 @@ def _check_profiles(home: Paths, given: list[str], *, as_json: bool) -> int:
     return 2 if any(wrong.values()) else 0
 
 
-def _migrate(context: typer.Context, given: list[str], mapping: list[str], *, dry: bool, as_json: bool) -> int:
-    wanted = dict(_pair(each) for each in mapping)
-    with at_desk(context) as workspace:
-        done, written = settle(workspace, lambda: migrate(workspace, given[0], given[1], wanted, dry=dry))
+def _migrate_memories(context: typer.Context, given: list[str], mapping: list[str], *, dry: bool, as_json: bool) -> int:
+    wanted = dict(_parse_pair(each) for each in mapping)
+    with command_workspace(context) as workspace:
+        done, written = apply_person_change(workspace, lambda: migrate_profile(workspace, given[0], given[1], wanted, dry=dry))
         if as_json:
             show.write_json({"mapping": dict(done.mapping), "moved": dict(done.moved), "stayed": dict(done.stayed), "dry": dry})
         else:
-            show.write(_format_migration(done, dry=dry))
-        return told_problems(written)
+            show.write_lines(_format_migration(done, dry=dry))
+        return print_problems(written)
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _parse_pair(text: str) -> tuple[str, str]:
     left, equals, right = text.partition("=")
     if not equals:
         raise UsageError(f"--map cannot be {text!r}", hint="--map decision=project_context, or --map decision= to leave it")
     return left.strip(), right.strip()
 
 
-def _format_migration(done: Migrated, *, dry: bool) -> Iterator[Line]:
+def _format_migration(done: MigrationReport, *, dry: bool) -> Iterator[Line]:
     for name, kind in sorted(done.mapping.items()):
         count = done.moved.get(name, 0)
-        yield line((f"  {name} → {kind}", "cyan"), f"  {counted(count, 'memory', 'memories')}")
+        yield line((f"  {name} → {kind}", "cyan"), f"  {format_count(count, 'memory', 'memories')}")
     for name, count in sorted(done.stayed.items()):
-        yield line((f"  {name} stays", "yellow"), f"  {counted(count, 'memory', 'memories')}", (f" → --map {name}=CATEGORY", "dim"))
+        yield line(
+            (f"  {name} stays", "yellow"), f"  {format_count(count, 'memory', 'memories')}", (f" → --map {name}=CATEGORY", "dim")
+        )
     total = sum(done.moved.values())
-    told = f"{'Would migrate' if dry else 'Migrated'} {counted(total, 'memory', 'memories')}"
+    told = f"{'Would migrate' if dry else 'Migrated'} {format_count(total, 'memory', 'memories')}"
     yield line((told, "bold"), ("" if dry or not total else " → kept undo takes it back", "dim"))

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from kept.cli import show
-from kept.cli.front import at_desk, home_of, one_of
-from kept.cli.show import Line, counted, entry, line
+from kept.cli.front import check_choice, command_home, command_workspace
+from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
-from kept.intake.kinship import load_branches, suggestions
-from kept.intake.projects import Family, families, family
+from kept.intake.kinship import load_branches, suggest_same_projects
+from kept.intake.projects import ProjectFamily, find_project_family, list_project_families
 from kept.memories.configure import map_projects
 from kept.workspace import Workspace
 
@@ -30,27 +30,27 @@ def projects(
 
     Example: kept projects join ~/old/harbor ~/code/harbor
     """
-    with at_desk(context) as workspace:
+    with command_workspace(context) as workspace:
         if not action:
-            _list(workspace, as_json=as_json)
+            _list_projects(workspace, as_json=as_json)
             return
-        changes = _changes(workspace, one_of(action, ("join", "undo"), "the action"), project, other)
-    map_projects(home_of(context), changes)
+        changes = _project_changes(workspace, check_choice(action, ("join", "undo"), "the action"), project, other)
+    map_projects(command_home(context), changes)
     if as_json:
         show.write_json({"projects": changes})
         return
     for directory, place in changes.items():
         told = f" belongs to {show.format_path(place)}" if place else " is a project by itself again"
-        show.write([line((show.format_path(directory), "bold"), told, (" → kept run", "dim"))])
+        show.write_lines([line((show.format_path(directory), "bold"), told, (" → kept run", "dim"))])
 
 
-def _changes(workspace: Workspace, action: str, project: str, other: str) -> dict[str, str]:
+def _project_changes(workspace: Workspace, action: str, project: str, other: str) -> dict[str, str]:
     """What the settings are to say of directories. Raises UsageError."""
     said = workspace.settings.projects
     if action == "undo":
         if not said:
             raise UsageError("no projects were joined", hint="kept projects")
-        directories = family(workspace, project).directories if project else (list(said)[-1],)
+        directories = find_project_family(workspace, project).directories if project else (list(said)[-1],)
         chosen = {directory: "" for directory in said if directory in directories}
         target = said[directories[0]] if not project else ""
         chosen |= {directory: "" for directory, place in said.items() if target and place == target}
@@ -59,35 +59,37 @@ def _changes(workspace: Workspace, action: str, project: str, other: str) -> dic
         return chosen
     if not (project and other):
         raise UsageError("`kept projects join` needs two projects", hint="kept projects join PROJECT PROJECT")
-    one, two = family(workspace, project), family(workspace, other)
+    one, two = find_project_family(workspace, project), find_project_family(workspace, other)
     if one.scope == two.scope:
         raise UsageError("they are one project already", where=one.name)
     return dict.fromkeys(one.directories, two.directories[0])
 
 
-def _list(workspace: Workspace, *, as_json: bool) -> None:
-    known = families(workspace)
+def _list_projects(workspace: Workspace, *, as_json: bool) -> None:
+    known = list_project_families(workspace)
     by_identity = {each.identity: each for each in known}
     pairs = [
         (by_identity[one], by_identity[two], why)
-        for one, two, why in suggestions(workspace.store.archive.projects(), load_branches(workspace.paths))
+        for one, two, why in suggest_same_projects(workspace.store.archive.projects(), load_branches(workspace.paths))
         if one in by_identity and two in by_identity
     ]
     if as_json:
         told = [{"project": one.directories[0], "other": two.directories[0], "evidence": why} for one, two, why in pairs]
         show.write_json({"projects": to_json(known), "suggestions": told, "joined": dict(workspace.settings.projects)})
     else:
-        show.write(_format_projects(workspace, known, pairs))
+        show.write_lines(_format_projects(workspace, known, pairs))
 
 
-def _format_projects(workspace: Workspace, known: tuple[Family, ...], pairs: list[tuple[Family, Family, str]]) -> Iterator[Line]:
+def _format_projects(
+    workspace: Workspace, known: tuple[ProjectFamily, ...], pairs: list[tuple[ProjectFamily, ProjectFamily, str]]
+) -> Iterator[Line]:
     if not known:
         yield line("No project was seen yet.", (" → kept run", "dim"))
     for each in known:
         shown = ", ".join(show.format_path(directory) for directory in each.directories[:_SHOWN])
         more = f" … {len(each.directories) - _SHOWN:,} more" if len(each.directories) > _SHOWN else ""
-        head = [(each.name, "cyan"), (f"  {counted(each.memories, 'memory', 'memories')}  ", "dim")]
-        yield entry(head, shown, (more, "dim"))
+        head = [(each.name, "cyan"), (f"  {format_count(each.memories, 'memory', 'memories')}  ", "dim")]
+        yield hanging_line(head, shown, (more, "dim"))
     for one, two, why in pairs:
         yield line()
         yield line((f"{one.name} and {two.name} may be one: {why}", "yellow"))

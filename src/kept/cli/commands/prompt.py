@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from kept.cli import show
-from kept.cli.front import asked, home_of, on_terminal
+from kept.cli.front import call_options, command_home, is_interactive
 from kept.cli.show import Line, line
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.extraction import prompt_override
-from kept.extraction.prompt_override import InForce
-from kept.extraction.questions import weigh
+from kept.extraction.prompt_override import ActivePrompt
+from kept.extraction.questions import estimate_tokens_high
 from kept.paths import Paths
 from kept.profiles.prompts import Prompt
 
@@ -40,44 +40,44 @@ def prompt(
     `declare` adds a category of your own (in the front matter of your prompt, between two lines of `---`), `withdraw` takes it out.
     With --profile NAME it is that profile's prompt. A changed prompt is used for what comes; `kept run --force` reads all again.
     """
-    home, profile = home_of(context), asked(context).profile or ""
+    home, profile = command_home(context), call_options(context).profile or ""
     match action:
         case "show" | "diff":
             pass
         case "edit":
-            _edit(home, profile)
+            _edit_prompt(home, profile)
         case "reset":
-            away = prompt_override.put_away(home, profile)
+            away = prompt_override.remove_own_prompt(home, profile)
             if not as_json:
-                show.write([line(("Put away as ", "green"), show.format_path(away))])
+                show.write_lines([line(("Put away as ", "green"), show.format_path(away))])
         case "declare":
-            prompt_override.declare(
-                home, profile, name, {"belongs": belongs}, if_match=prompt_override.look(home, profile).revision
+            prompt_override.declare_category(
+                home, profile, name, {"belongs": belongs}, if_match=prompt_override.load_prompt_state(home, profile).revision
             )
         case "withdraw":
-            prompt_override.withdraw(home, profile, name, if_match=prompt_override.look(home, profile).revision)
+            prompt_override.remove_category(home, profile, name, if_match=prompt_override.load_prompt_state(home, profile).revision)
         case other:
             raise UsageError(f"prompt cannot {other!r}", hint=f"one of: {', '.join(_ACTIONS)}")
-    found = prompt_override.in_force(home, profile)
+    found = prompt_override.load_active_prompt(home, profile)
     if as_json:
         show.write_json(_prompt_body(found, difference=action == "diff"))
     elif action == "diff":
         lines = prompt_override.difference(found)
-        show.write([line((each, _STYLES.get(each[:1], ""))) for each in lines] or [line("It is the built-in prompt.")])
+        show.write_lines([line((each, _STYLES.get(each[:1], ""))) for each in lines] or [line("It is the built-in prompt.")])
     elif action == "show":
-        show.write(_format_prompt(found.prompt, found.prompt.system if whole else found.prompt.text))
+        show.write_lines(_format_prompt(found.prompt, found.prompt.system if whole else found.prompt.text))
     else:
-        show.write([origin_line(found.prompt)])
+        show.write_lines([origin_line(found.prompt)])
 
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def _edit(home: Paths, profile: str) -> None:
-    path = prompt_override.begin(home, profile)
+def _edit_prompt(home: Paths, profile: str) -> None:
+    path = prompt_override.create_own_prompt(home, profile)
     editor = next((os.environ[each] for each in _EDITORS if os.environ.get(each)), "")
-    if not on_terminal() or not editor:
-        show.write([line("Edit this file: ", str(path))])
+    if not is_interactive() or not editor:
+        show.write_lines([line("Edit this file: ", str(path))])
         return
     try:
         # The user's own program on the user's own file, as git does it.
@@ -94,7 +94,9 @@ def origin_line(found: Prompt) -> Line:
     more = f", declares {', '.join(each.id for each in found.declared)}" if found.declared else ""
     what = ("Extraction prompt: yours, " if found.overridden else "Extraction prompt: ", "yellow" if found.overridden else "")
     return line(
-        what, own, (f" (profile {found.profile}, version {found.version}, about {weigh(found.system):,} tokens{more})", "dim")
+        what,
+        own,
+        (f" (profile {found.profile}, version {found.version}, about {estimate_tokens_high(found.system):,} tokens{more})", "dim"),
     )
 
 
@@ -104,8 +106,12 @@ def _format_prompt(found: Prompt, text: str) -> Iterator[Line]:
     yield from (line(each) for each in text.splitlines())
 
 
-def _prompt_body(found: InForce, *, difference: bool) -> dict[str, Any]:
+def _prompt_body(found: ActivePrompt, *, difference: bool) -> dict[str, Any]:
     made = found.prompt
     body: dict[str, Any] = json_fields(made, "profile", "origin", "overridden", "version")
-    body |= {"tokens": weigh(made.system), "declared": [category.id for category in made.declared], "own": str(found.own)}
+    body |= {
+        "tokens": estimate_tokens_high(made.system),
+        "declared": [category.id for category in made.declared],
+        "own": str(found.own),
+    }
     return body | ({"diff": list(prompt_override.difference(found))} if difference else {"text": made.text, "system": made.system})

@@ -6,21 +6,21 @@ from typing import Annotated, Any
 
 import typer
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.cli import show
-from kept.cli.commands.edit import told_problems
-from kept.cli.front import asked, at_desk, key, on_terminal, revised
-from kept.cli.lists import rank_text, scope_name
-from kept.cli.show import Line, counted, entry, line
+from kept.cli.commands.edit import print_problems
+from kept.cli.front import call_options, command_workspace, edit_line, is_interactive, read_key
+from kept.cli.lists import format_rank, scope_name
+from kept.cli.show import Line, format_count, hanging_line, line
 from kept.cli.turns import turns_around
 from kept.core.errors import StaleError
 from kept.core.memory import Memory, Status
-from kept.core.times import day_text
+from kept.core.times import format_day
 from kept.memories import decisions, person
-from kept.memories.browse import WHOSE, exported
-from kept.memories.waiting import Waiting, best, said_later, waiting
-from kept.pipeline.sleep import lingering
-from kept.profiles.profile import title_of
+from kept.memories.browse import WHOSE, to_export
+from kept.memories.waiting import PendingProposal, best_of_each_scope, find_later_contradiction, list_pending_proposals
+from kept.pipeline.sleep import list_lingering
+from kept.profiles.profile import category_title
 from kept.workspace import Workspace
 
 _QUOTES = 3
@@ -76,101 +76,103 @@ def review(
 
     With --stale on what lingers: y keep it as yours, n retire it.
     """
-    with at_desk(context) as workspace:
+    with command_workspace(context) as workspace:
         if approve or reject or admit:
-            return _decide(context, workspace, approve or [], reject or [], admit or [])
+            return _decide_by_id(context, workspace, approve or [], reject or [], admit or [])
         if stale:
             return _review_stale(workspace, list_=list_, as_json=as_json)
-        pool = waiting(workspace)
-        queue = pool if every else best(pool)
+        pool = list_pending_proposals(workspace)
+        queue = pool if every else best_of_each_scope(pool)
         if as_json:
-            show.write_json([_waiting_body(workspace, item) for item in queue])
+            show.write_json([_pending_body(workspace, item) for item in queue])
         elif not queue:
-            show.write([line("Nothing waits for you.")])
-        elif list_ or not on_terminal():
-            show.write(told for item in queue for told in _waiting_card(workspace, item))
+            show.write_lines([line("Nothing waits for you.")])
+        elif list_ or not is_interactive():
+            show.write_lines(told for item in queue for told in _pending_card(workspace, item))
             if len(queue) < len(pool):
-                show.write([line((f"… and {len(pool) - len(queue):,} more", "dim"), (" → kept review --all", "dim"))])
+                show.write_lines([line((f"… and {len(pool) - len(queue):,} more", "dim"), (" → kept review --all", "dim"))])
         else:
-            return _ask(workspace, tuple(item.memory for item in queue))
+            return _ask_decisions(workspace, tuple(item.memory for item in queue))
         return 0
 
 
-def _waiting_body(workspace: Workspace, item: Waiting) -> dict[str, Any]:
+def _pending_body(workspace: Workspace, item: PendingProposal) -> dict[str, Any]:
     ranked = {"rank": item.rank, "of": item.of, "stored": item.stored}
-    return exported(workspace, item.memory) | ranked
+    return to_export(workspace, item.memory) | ranked
 
 
-def _waiting_card(workspace: Workspace, item: Waiting) -> Iterator[Line]:
-    yield from _card(workspace, item.memory)
-    yield line((f"    {rank_text(item)}", "dim"))
+def _pending_card(workspace: Workspace, item: PendingProposal) -> Iterator[Line]:
+    yield from _decision_card(workspace, item.memory)
+    yield line((f"    {format_rank(item)}", "dim"))
 
 
 def _review_stale(workspace: Workspace, *, list_: bool, as_json: bool) -> int:
-    found = {each.memory.id: each for each in lingering(workspace)}
+    found = {each.memory.id: each for each in list_lingering(workspace)}
     queue = tuple(each.memory for each in found.values())
     if as_json:
         show.write_json(
-            [exported(workspace, each.memory) | {"faded": round(each.faded, 3), "why": each.reason} for each in found.values()]
+            [to_export(workspace, each.memory) | {"faded": round(each.faded, 3), "why": each.reason} for each in found.values()]
         )
     elif not queue:
-        show.write([line("Nothing lingers.")])
-    elif list_ or not on_terminal():
-        show.write(
-            each for memory in queue for each in (*_card(workspace, memory), line((f"    {found[memory.id].reason}", "dim")))
+        show.write_lines([line("Nothing lingers.")])
+    elif list_ or not is_interactive():
+        show.write_lines(
+            each
+            for memory in queue
+            for each in (*_decision_card(workspace, memory), line((f"    {found[memory.id].reason}", "dim")))
         )
     else:
-        return _ask(workspace, queue, {number: each.reason for number, each in found.items()})
+        return _ask_decisions(workspace, queue, {number: each.reason for number, each in found.items()})
     return 0
 
 
-def _decide(context: typer.Context, workspace: Workspace, approve: list[str], reject: list[str], admit: list[str]) -> int:
+def _decide_by_id(context: typer.Context, workspace: Workspace, approve: list[str], reject: list[str], admit: list[str]) -> int:
     def decide_all() -> list[Memory]:
         decided = [decisions.approve(workspace, number) for number in approve]
         decided += [decisions.reject(workspace, number) for number in reject]
-        return decided + [person.admit(workspace, number) for number in admit]
+        return decided + [person.accept_refused(workspace, number) for number in admit]
 
-    done, written = settle(workspace, decide_all)
-    if not asked(context).quiet:
-        show.write(line((f"{each.status.value}  ", "green"), (each.id, "yellow"), f"  {each.content}") for each in done)
-    return told_problems(written)
+    done, written = apply_person_change(workspace, decide_all)
+    if not call_options(context).quiet:
+        show.write_lines(line((f"{each.status.value}  ", "green"), (each.id, "yellow"), f"  {each.content}") for each in done)
+    return print_problems(written)
 
 
-def _ask(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str] | None = None) -> int:
+def _ask_decisions(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str] | None = None) -> int:
     """Ask for a decision on each memory; ``why`` says of active ones, which are kept or retired, why they are here."""
     reasons = why or {}
-    answers, written = settle(workspace, lambda: _answers(workspace, queue, reasons))
+    answers, written = apply_person_change(workspace, lambda: _collect_answers(workspace, queue, reasons))
     kept, rejected = answers["y"] + answers["e"], answers["n"]
     waiting = len(queue) - kept - rejected
-    rest = (f"; {counted(waiting, 'memory waits', 'memories wait')}" if waiting else "", "dim")
-    show.write([line(), line((f"{kept} kept, {rejected} {'retired' if reasons else 'rejected'}", "green"), rest)])
-    return told_problems(written)
+    rest = (f"; {format_count(waiting, 'memory waits', 'memories wait')}" if waiting else "", "dim")
+    show.write_lines([line(), line((f"{kept} kept, {rejected} {'retired' if reasons else 'rejected'}", "green"), rest)])
+    return print_problems(written)
 
 
-def _answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str]) -> Counter[str]:
+def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mapping[str, str]) -> Counter[str]:
     answers: Counter[str] = Counter()
     for number, memory in enumerate(queue, start=1):
         reason = [line((f"    {why[memory.id]}", "dim"))] if memory.id in why else []
         choices = _STALE_CHOICES if memory.id in why else _CHOICES
-        show.write([line(), line((f"{number} of {len(queue)}", "dim")), *_card(workspace, memory), *reason, choices])
-        while (answer := key("ynesoq")) == "o":
-            show.write([*turns_around(workspace, memory), *_card(workspace, memory), choices])
+        show.write_lines([line(), line((f"{number} of {len(queue)}", "dim")), *_decision_card(workspace, memory), *reason, choices])
+        while (answer := read_key("ynesoq")) == "o":
+            show.write_lines([*turns_around(workspace, memory), *_decision_card(workspace, memory), choices])
         if answer == "q":
             break
         try:
-            _apply(workspace, memory, answer)
+            _apply_answer(workspace, memory, answer)
         except StaleError as error:
-            show.write([line((f"kept: {error}", "yellow"))])
+            show.write_lines([line((f"kept: {error}", "yellow"))])
             answer = "s"
         answers[answer] += 1
     return answers
 
 
-def _apply(workspace: Workspace, memory: Memory, answer: str) -> None:
-    seen, active = person.revision(memory), memory.status is Status.ACTIVE
+def _apply_answer(workspace: Workspace, memory: Memory, answer: str) -> None:
+    seen, active = person.memory_revision(memory), memory.status is Status.ACTIVE
     match answer:
         case "y" | "e" if active:
-            words = revised(memory.content) if answer == "e" else memory.content
+            words = edit_line(memory.content) if answer == "e" else memory.content
             changed = words != memory.content
             person.edit(workspace, memory.id, words, if_match=seen) if changed else person.keep(workspace, memory.id, if_match=seen)
         case "n" if active:
@@ -180,21 +182,22 @@ def _apply(workspace: Workspace, memory: Memory, answer: str) -> None:
         case "n":
             decisions.reject(workspace, memory.id, if_match=seen)
         case "e":
-            decisions.approve(workspace, memory.id, content=revised(memory.content), if_match=seen)
+            decisions.approve(workspace, memory.id, content=edit_line(memory.content), if_match=seen)
 
 
-def _card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
+def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     """What a person needs for a decision: the memory, the words and whose they are, and why it was held."""
-    place = f"{title_of(workspace.profiles, memory.profile, memory.category)} · {scope_name(memory.scope, workspace.names())}"
-    if (later := said_later(workspace, memory)) is not None:
-        newer = f"these may contradict; newer, {day_text(later.last_seen, workspace.zone)}: "
-        yield entry([(newer, "yellow")], (later.content, "bold"), (f"  ({later.id})", "dim"))
-    yield entry([(memory.id, "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))
+    category = category_title(workspace.profiles, memory.profile, memory.category)
+    place = f"{category} · {scope_name(memory.scope, workspace.scope_names())}"
+    if (later := find_later_contradiction(workspace, memory)) is not None:
+        newer = f"these may contradict; newer, {format_day(later.last_seen, workspace.zone)}: "
+        yield hanging_line([(newer, "yellow")], (later.content, "bold"), (f"  ({later.id})", "dim"))
+    yield hanging_line([(memory.id, "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))
     if memory.about:
         yield line(("    about: ", "cyan"), memory.about)
     for each in memory.evidence[:_QUOTES]:
         who = WHOSE.get(each.author, each.author or each.origin.value)
-        yield entry([("    ", ""), (f"{who}, {day_text(each.at, workspace.zone)}: ", "cyan")], f"“{each.quote}”")
+        yield hanging_line([("    ", ""), (f"{who}, {format_day(each.at, workspace.zone)}: ", "cyan")], f"“{each.quote}”")
     if len(memory.evidence) > _QUOTES:
         yield line((f"    … and {len(memory.evidence) - _QUOTES} more → kept why {memory.id}", "dim"))
     yield line((f"    {memory.reason}", "dim"))

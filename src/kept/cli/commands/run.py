@@ -14,24 +14,24 @@ from typing import Annotated
 import typer
 
 from kept.cli import show
-from kept.cli.call import Call
-from kept.cli.front import asked, at_desk, home_of, key, on_terminal, one_of, progress_when
+from kept.cli.call import GlobalOptions
+from kept.cli.front import call_options, check_choice, command_home, command_workspace, is_interactive, progress_if_shown, read_key
 from kept.cli.model_offer import offer_model, searchable_line, without_model_line
-from kept.cli.report import idle, idle_line, outdated_lines, report_lines, troubles, waiting_lines
-from kept.cli.show import counted, entry, line
+from kept.cli.report import idle_line, is_idle, outdated_lines, pending_lines, problem_lines, report_lines
+from kept.cli.show import format_count, hanging_line, line
 from kept.core.errors import BusyError, KeptError
 from kept.install.setup import note_program
-from kept.local.agents_shell import agents_sign
+from kept.local.agents_shell import agent_variable
 from kept.paths import Paths
-from kept.pipeline.follow_roots import follow as follow_root
-from kept.pipeline.follow_roots import unfollowed
+from kept.pipeline.follow_roots import add_root as follow_root
+from kept.pipeline.follow_roots import find_unfollowed
 from kept.pipeline.nightly import SESSION, note_failures
-from kept.pipeline.run import Options, Report
-from kept.pipeline.run import run as run_all
+from kept.pipeline.run import RunOptions, RunReport
+from kept.pipeline.run import run_pipeline as run_all
 from kept.pipeline.sample_run import sample_files, sample_home
-from kept.pipeline.sleep import sleep as do_sleep
+from kept.pipeline.sleep import run_sleep as do_sleep
 from kept.profiles.profile import Occasion
-from kept.workspace import Workspace, now, opened
+from kept.workspace import Workspace, open_workspace, utc_now
 
 
 def run(
@@ -59,20 +59,20 @@ def run(
 
     Your own edits in the memory file are taken over first. A run that is cut short loses nothing; the next one continues.
     """
-    options = Options(
+    options = RunOptions(
         dry=dry_run,
         force=force,
         allow=accept_loss,
         model=not no_llm,
-        agent=bool(agents_sign(os.environ)),
-        occasion=Occasion(one_of(occasion, tuple(each.value for each in Occasion), "--occasion")),
+        agent=bool(agent_variable(os.environ)),
+        occasion=Occasion(check_choice(occasion, tuple(each.value for each in Occasion), "--occasion")),
     )
     try:
         if since or until:
-            with at_desk(context) as workspace:
+            with command_workspace(context) as workspace:
                 first = workspace.day(since) if since else None
                 options = replace(options, since=first, until=workspace.day(until, last=True) if until else None)
-        return run_and_tell(context, options, paths or [], follow=follow, as_json=as_json)
+        return run_and_report(context, options, paths or [], follow=follow, as_json=as_json)
     except BusyError as busy:
         if as_json:
             show.write_json({"busy": str(busy)})
@@ -80,9 +80,9 @@ def run(
         raise
 
 
-def run_and_tell(
+def run_and_report(
     context: typer.Context,
-    options: Options,
+    options: RunOptions,
     paths: Sequence[Path] = (),
     *,
     follow: bool = False,
@@ -90,36 +90,36 @@ def run_and_tell(
     ask: bool = True,
 ) -> int:
     """Run and print the report; ``ask`` lets a person at a terminal say which language model may be asked, once."""
-    call = asked(context)
+    call = call_options(context)
     told = not (as_json or call.quiet)
-    with _note_outcome(home_of(context), options.occasion), at_desk(context) as workspace:
+    with _note_outcome(command_home(context), options.occasion), command_workspace(context) as workspace:
         report = _run_with_progress(workspace, paths, options, call, as_json=as_json)
         home = workspace.paths
         if not options.dry:
             note_program(home)
-        if _empty(workspace, report, paths):
-            code, again = _on_sample(home, options, call, as_json=as_json), False
+        if _is_nothing_found(workspace, report, paths):
+            code, again = _run_on_sample(home, options, call, as_json=as_json), False
         else:
-            code = _tell(workspace, report, options, call, as_json=as_json)
+            code = _print_report(workspace, report, options, call, as_json=as_json)
             if report.sources and not options.dry:
-                _offer(workspace, paths, follow=follow, told=told)
+                _offer_to_follow(workspace, paths, follow=follow, told=told)
             again = ask and told and options.model and not options.dry and offer_model(workspace)
-    return run_and_tell(context, options, paths, as_json=as_json, ask=False) if again else code
+    return run_and_report(context, options, paths, as_json=as_json, ask=False) if again else code
 
 
-def _offer(workspace: Workspace, paths: Sequence[Path], *, follow: bool, told: bool) -> None:
+def _offer_to_follow(workspace: Workspace, paths: Sequence[Path], *, follow: bool, told: bool) -> None:
     """Follow the folders a person named, where they said so or say so now."""
-    for place in unfollowed(workspace, paths):
+    for place in find_unfollowed(workspace, paths):
         wanted = follow
-        if not follow and told and on_terminal():
-            show.write([line(f"Read {show.format_path(place)} at every run from now on? ", ("[y/n] ", "dim"))])
-            wanted = key("yn") == "y"
+        if not follow and told and is_interactive():
+            show.write_lines([line(f"Read {show.format_path(place)} at every run from now on? ", ("[y/n] ", "dim"))])
+            wanted = read_key("yn") == "y"
         if wanted:
             follow_root(workspace.paths, place)
             if told:
-                show.write([line((show.format_path(place), "bold"), " is read by every run from now on.")])
+                show.write_lines([line((show.format_path(place), "bold"), " is read by every run from now on.")])
         elif told:
-            show.write([line((f"{show.format_path(place)} was read this once", "dim"), (" → kept sources add PATH", "dim"))])
+            show.write_lines([line((f"{show.format_path(place)} was read this once", "dim"), (" → kept sources add PATH", "dim"))])
 
 
 @contextmanager
@@ -135,19 +135,19 @@ def _note_outcome(home: Paths, occasion: str) -> Iterator[None]:
         raise
     finally:
         if occasion == Occasion.SESSION_END and home.state.is_dir():
-            note_failures(home, SESSION, wrong, now())
+            note_failures(home, SESSION, wrong, utc_now())
 
 
 def _run_with_progress(
-    workspace: Workspace, paths: Sequence[Path], options: Options, call: Call, *, as_json: bool, sample: bool = False
-) -> Report:
+    workspace: Workspace, paths: Sequence[Path], options: RunOptions, call: GlobalOptions, *, as_json: bool, sample: bool = False
+) -> RunReport:
     if workspace.llm is not None and not (call.quiet or as_json):
-        workspace.llm.tell = lambda sentence: show.write([line((sentence, "yellow"))], sys.stderr)
-    with progress_when(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
+        workspace.llm.tell = lambda sentence: show.write_lines([line((sentence, "yellow"))], sys.stderr)
+    with progress_if_shown(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
         return run_all(workspace, paths, options, sample=sample, progress=progress)
 
 
-def _empty(workspace: Workspace, report: Report, paths: Sequence[Path]) -> bool:
+def _is_nothing_found(workspace: Workspace, report: RunReport, paths: Sequence[Path]) -> bool:
     """Whether there is nothing at all on this machine that kept could read or has read."""
     read = (
         paths or report.sources or report.reading.skipped or any(workspace.store.archive.files()) or workspace.settings.sources_off
@@ -155,15 +155,15 @@ def _empty(workspace: Workspace, report: Report, paths: Sequence[Path]) -> bool:
     return not (read or workspace.store.log.memories())
 
 
-def _on_sample(home: Paths, options: Options, call: Call, *, as_json: bool) -> int:
+def _run_on_sample(home: Paths, options: RunOptions, call: GlobalOptions, *, as_json: bool) -> int:
     if not sample_files():
-        show.write([line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))])
+        show.write_lines([line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))])
         return 0
     there = sample_home(home)
-    with opened(there, profile=call.profile, zone=call.zone, env={"HOME": str(there.root)}) as workspace:
+    with open_workspace(there, profile=call.profile, zone=call.zone, env={"HOME": str(there.root)}) as workspace:
         report = _run_with_progress(workspace, sample_files(), options, call, as_json=as_json, sample=True)
         if not (as_json or call.quiet):
-            show.write(
+            show.write_lines(
                 [
                     line(
                         (
@@ -176,25 +176,25 @@ def _on_sample(home: Paths, options: Options, call: Call, *, as_json: bool) -> i
                     )
                 ]
             )
-        code = _tell(workspace, report, options, call, as_json=as_json)
+        code = _print_report(workspace, report, options, call, as_json=as_json)
         if not (as_json or call.quiet):
-            show.write([line((f"Look around in the sample: kept list --home {show.format_path(there.root)}", "dim"))])
+            show.write_lines([line((f"Look around in the sample: kept list --home {show.format_path(there.root)}", "dim"))])
         return code
 
 
-def _tell(workspace: Workspace, report: Report, options: Options, call: Call, *, as_json: bool) -> int:
+def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, call: GlobalOptions, *, as_json: bool) -> int:
     if as_json:
         show.write_json(report.body())
     elif call.quiet:
-        show.write(troubles(report, verbose=False), sys.stderr)
-    elif idle(report):
-        show.write([idle_line(report), *outdated_lines(report)])
+        show.write_lines(problem_lines(report, verbose=False), sys.stderr)
+    elif is_idle(report):
+        show.write_lines([idle_line(report), *outdated_lines(report)])
     else:
         lines = report_lines(
-            report, options, profiles=workspace.profiles, names=workspace.names(), zone=workspace.zone, verbose=call.verbose
+            report, options, profiles=workspace.profiles, names=workspace.scope_names(), zone=workspace.zone, verbose=call.verbose
         )
-        show.write([*lines, *waiting_lines(workspace), searchable_line(workspace)])
-        show.write(filter(None, [without_model_line(workspace, first=report.run == 1)]))
+        show.write_lines([*lines, *pending_lines(workspace), searchable_line(workspace)])
+        show.write_lines(filter(None, [without_model_line(workspace, first=report.run == 1)]))
     return int(report.partly)
 
 
@@ -205,7 +205,7 @@ def sleep(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> int:
     """Retire what its project stopped naming, list what lingers, update the files."""
-    with at_desk(context) as workspace:
+    with command_workspace(context) as workspace:
         done = do_sleep(workspace, allow=accept_loss)
         if as_json:
             show.write_json(
@@ -218,17 +218,17 @@ def sleep(
                 }
             )
         else:
-            lines = [entry([(each.id, "yellow"), ("  ", "")], each.content, ("  (faded)", "dim")) for each in done.retired]
+            lines = [hanging_line([(each.id, "yellow"), ("  ", "")], each.content, ("  (faded)", "dim")) for each in done.retired]
             lines += [line((f"stopped by the guard: {each} → kept sleep --accept-loss", "red")) for each in done.stopped]
             if done.lingering:
                 lines.append(
                     line(
-                        (f"{counted(done.lingering, 'memory lingers', 'memories linger')}", "yellow"),
+                        (f"{format_count(done.lingering, 'memory lingers', 'memories linger')}", "yellow"),
                         (" → kept review --stale", "dim"),
                     )
                 )
-            if not lines and not asked(context).quiet:
+            if not lines and not call_options(context).quiet:
                 lines.append(line("Nothing to do."))
-            show.write(lines)
-            show.write(line((each, "red")) for each in done.written.problems)
+            show.write_lines(lines)
+            show.write_lines(line((each, "red")) for each in done.written.problems)
         return int(done.partly)

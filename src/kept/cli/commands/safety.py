@@ -8,28 +8,28 @@ from typing import Annotated
 
 import typer
 
-from kept.changes import settle
+from kept.changes import apply_person_change
 from kept.cli import show
-from kept.cli.commands.edit import told_problems
-from kept.cli.front import asked, at_desk, home_of, one_of
+from kept.cli.commands.edit import print_problems
+from kept.cli.front import call_options, check_choice, command_home, command_workspace
 from kept.cli.lists import FORGOTTEN, scope_name
-from kept.cli.show import counted, entry, line
+from kept.cli.show import format_count, hanging_line, line
 from kept.core.codec import dump, to_json
 from kept.core.errors import UsageError
-from kept.core.markup import fact_line, sentence
+from kept.core.markup import fact_line, to_fact_text
 from kept.core.memory import Memory
-from kept.install.doctor import examine, mend
-from kept.memories.backups import backup as make_backup
-from kept.memories.browse import Filter, chosen, exported
+from kept.install.doctor import apply_repairs, run_checks
+from kept.memories.backups import create_backup as make_backup
+from kept.memories.browse import MemoryFilter, filter_memories, to_export
 from kept.outputs.write import FileState
-from kept.pipeline.audit import Fault, Finding
+from kept.pipeline.audit import AuditFault, AuditFinding
 from kept.pipeline.audit import audit as audit_notes
-from kept.pipeline.importing import adopt, import_path
-from kept.pipeline.safety import check as prove
-from kept.pipeline.safety import export_archive, note_export, put
-from kept.pipeline.safety import rebuild as recreate
-from kept.pipeline.safety import restore as put_back
-from kept.profiles.profile import title_of
+from kept.pipeline.importing import import_from_tool, import_path
+from kept.pipeline.safety import check_home as prove
+from kept.pipeline.safety import export_archive, note_export, write_whole_file
+from kept.pipeline.safety import rebuild_store as recreate
+from kept.pipeline.safety import restore_store as put_back
+from kept.profiles.profile import category_title
 from kept.workspace import Workspace
 
 _FORMATS = ("jsonl", "json", "md", "archive")
@@ -44,23 +44,23 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
 
     A memory file that you edited by hand is not damaged: the next run takes your edit over.
     """
-    with at_desk(context) as workspace:
+    with command_workspace(context) as workspace:
         found = prove(workspace)
         if as_json:
             outputs = [{"path": path, "state": state.value, "reason": reason} for path, state, reason in found.outputs]
             show.write_json({"ok": not found.damage, "damage": list(found.damage), "outputs": outputs})
             return 2 if found.damage else 0
-        show.write(line(("damaged  ", "red"), each) for each in found.damage)
+        show.write_lines(line(("damaged  ", "red"), each) for each in found.damage)
         notes = [(path, state) for path, state, _ in found.outputs if state in (FileState.EDITED, FileState.MISSING)]
-        if not asked(context).quiet:
-            show.write(
+        if not call_options(context).quiet:
+            show.write_lines(
                 line((f"{state.value}  ", "yellow"), show.format_path(path), (" → kept run", "dim")) for path, state in notes
             )
         if found.damage:
             told = " → kept rebuild mends what derives from the log; kept restore FILE puts a backup back"
-            show.write([line((f"{counted(len(found.damage), 'thing')} wrong", "bold red"), (told, "dim"))])
-        elif not asked(context).quiet:
-            show.write([line(("All is well: ", "green"), "the log, the archive and the memories agree.")])
+            show.write_lines([line((f"{format_count(len(found.damage), 'thing')} wrong", "bold red"), (told, "dim"))])
+        elif not call_options(context).quiet:
+            show.write_lines([line(("All is well: ", "green"), "the log, the archive and the memories agree.")])
         return 2 if found.damage else 0
 
 
@@ -74,27 +74,27 @@ def doctor(
 
     Each hook is called as your coding agent calls it. A language model of this machine is asked one small question.
     """
-    call, home = asked(context), home_of(context)
-    found = examine(home, profile=call.profile, zone=call.zone)
+    call, home = call_options(context), command_home(context)
+    found = run_checks(home, profile=call.profile, zone=call.zone)
     if fix:
-        done = mend(home, found)
+        done = apply_repairs(home, found)
         if not as_json:
-            show.write(line(("mended  ", "green"), each) for each in done)
-        found = examine(home, profile=call.profile, zone=call.zone)
+            show.write_lines(line(("mended  ", "green"), each) for each in done)
+        found = run_checks(home, profile=call.profile, zone=call.zone)
     wrong = [each for each in found if each.well is False]
     if as_json:
         show.write_json([dump(each) for each in found])
     else:
         width = max(len(each.name) for each in found)
-        show.write(
-            entry(
+        show.write_lines(
+            hanging_line(
                 [_MARKS[each.well], (f"{each.name:<{width}}  ", "cyan")],
                 each.detail,
                 (f" → {each.fix}" if each.fix and each.well is not True else "", "dim"),
             )
             for each in found
         )
-        show.write([line((f"{len(wrong)} wrong" if wrong else "Nothing is wrong.", "red" if wrong else "green"))])
+        show.write_lines([line((f"{len(wrong)} wrong" if wrong else "Nothing is wrong.", "red" if wrong else "green"))])
     return int(bool(wrong))
 
 
@@ -102,11 +102,11 @@ def backup(
     context: typer.Context, file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file; nothing is overwritten.")]
 ) -> None:
     """Copy everything kept knows into one verified file. Other commands may run meanwhile."""
-    with at_desk(context) as workspace:
+    with command_workspace(context) as workspace:
         made = make_backup(workspace, file)
-        if not asked(context).quiet:
+        if not call_options(context).quiet:
             size = f" ({made.stat().st_size / 1e6:.1f} MB; as private as your memories)"
-            show.write([line(("Backed up and verified: ", "green"), show.format_path(made), (size, "dim"))])
+            show.write_lines([line(("Backed up and verified: ", "green"), show.format_path(made), (size, "dim"))])
 
 
 def restore(
@@ -114,21 +114,23 @@ def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup: of yours, or one of ~/.local/share/kept/backups.")],
 ) -> int:
     """Replace the store by a backup. The present store is moved aside; later hand edits are kept."""
-    done = put_back(home_of(context), file, lambda: at_desk(context))
-    if not asked(context).quiet:
-        show.write([line(("Restored: ", "green"), show.format_path(file.absolute()))])
+    done = put_back(command_home(context), file, lambda: command_workspace(context))
+    if not call_options(context).quiet:
+        show.write_lines([line(("Restored: ", "green"), show.format_path(file.absolute()))])
         if done.aside:
-            show.write([line((f"What was there before is kept at {show.format_path(done.aside)}", "dim"))])
-    return told_problems(done.written)
+            show.write_lines([line((f"What was there before is kept at {show.format_path(done.aside)}", "dim"))])
+    return print_problems(done.written)
 
 
 def rebuild(context: typer.Context) -> int:
     """Make memories, index and files again from the log."""
-    with at_desk(context) as workspace:
+    with command_workspace(context) as workspace:
         written = recreate(workspace)
-        if not asked(context).quiet:
-            show.write([line(("Rebuilt: ", "green"), counted(len(workspace.store.log.memories()), "memory", "memories"))])
-        return told_problems(written)
+        if not call_options(context).quiet:
+            show.write_lines(
+                [line(("Rebuilt: ", "green"), format_count(len(workspace.store.log.memories()), "memory", "memories"))]
+            )
+        return print_problems(written)
 
 
 def export(
@@ -144,30 +146,32 @@ def export(
     `--format archive` writes the whole store (history, archived turns, what was forgotten as fingerprints), for `kept import`
     elsewhere.
     """
-    one_of(kind, _FORMATS, "--format")
-    with at_desk(context) as workspace:
+    check_choice(kind, _FORMATS, "--format")
+    with command_workspace(context) as workspace:
         if kind == "archive":
             if output is None:
                 raise UsageError("an archive goes to a file", hint="kept export --format archive --output kept.jsonl.gz")
             rows = export_archive(workspace, output)
-            show.write([line(("Wrote ", "green"), show.format_path(output.absolute()), (f" ({counted(rows, 'row')})", "dim"))])
+            show.write_lines(
+                [line(("Wrote ", "green"), show.format_path(output.absolute()), (f" ({format_count(rows, 'row')})", "dim"))]
+            )
             return
-        which = Filter(everything=kind != "md")
+        which = MemoryFilter(everything=kind != "md")
         memories = tuple(
-            each for each in chosen(workspace, workspace.store.log.memories(), which, workspace.clock()) if each.content
+            each for each in filter_memories(workspace, workspace.store.log.memories(), which, workspace.clock()) if each.content
         )
         text = _export_text(workspace, memories, kind)
         if output is None:
             show.write_text(text)
         else:
-            put(output, text)
+            write_whole_file(output, text)
             note_export(workspace, output)
-            show.write(
+            show.write_lines(
                 [
                     line(
                         ("Wrote ", "green"),
                         show.format_path(output.absolute()),
-                        (f" ({counted(len(memories), 'memory', 'memories')})", "dim"),
+                        (f" ({format_count(len(memories), 'memory', 'memories')})", "dim"),
                     )
                 ]
             )
@@ -199,49 +203,51 @@ def import_(
     """
     if (file is None) == (not source):
         raise UsageError("give a file, or a tool with --from", hint="kept import FILE, or kept import --from claude")
-    with at_desk(context) as workspace:
-        done, written = settle(workspace, lambda: import_path(workspace, file) if file else adopt(workspace, source))
+    with command_workspace(context) as workspace:
+        done, written = apply_person_change(
+            workspace, lambda: import_path(workspace, file) if file else import_from_tool(workspace, source)
+        )
         if as_json:
             show.write_json({"whole": done.whole, "added": dict(done.added), "left_out": dict(done.left_out)})
-        elif not asked(context).quiet:
+        elif not call_options(context).quiet:
             told = ", ".join(f"{count} {status}" for status, count in sorted(done.added.items())) or "nothing"
-            show.write([line(("Imported: ", "green"), told)])
-            show.write(line((f"  left out, {reason}: {count}", "dim")) for reason, count in sorted(done.left_out.items()))
-        return told_problems(written)
+            show.write_lines([line(("Imported: ", "green"), told)])
+            show.write_lines(line((f"  left out, {reason}: {count}", "dim")) for reason, count in sorted(done.left_out.items()))
+        return print_problems(written)
 
 
 def _export_text(workspace: Workspace, memories: tuple[Memory, ...], kind: str) -> str:
     match kind:
         case "jsonl":
-            return "".join(f"{show.json_text(exported(workspace, each), indent=None)}\n" for each in memories)
+            return "".join(f"{show.json_text(to_export(workspace, each), indent=None)}\n" for each in memories)
         case "json":
-            return f"{show.json_text([exported(workspace, each) for each in memories])}\n"
+            return f"{show.json_text([to_export(workspace, each) for each in memories])}\n"
         case _:
-            return _markdown(workspace, memories)
+            return _export_markdown(workspace, memories)
 
 
-def _markdown(workspace: Workspace, memories: tuple[Memory, ...]) -> str:
-    names, above = workspace.names(), ("", "")
+def _export_markdown(workspace: Workspace, memories: tuple[Memory, ...]) -> str:
+    names, above = workspace.scope_names(), ("", "")
     lines = ["# Memory"]
     for each in memories:
         if each.scope != above[0]:
-            lines += ["", f"## {sentence(scope_name(each.scope, names))}"]
-        title = title_of(workspace.profiles, each.profile, each.category)
+            lines += ["", f"## {to_fact_text(scope_name(each.scope, names))}"]
+        title = category_title(workspace.profiles, each.profile, each.category)
         if (each.scope, title) != above:
             lines += ["", f"### {title}", ""]
         above = (each.scope, title)
         seen = each.last_seen.astimezone(workspace.zone).date() if each.last_seen else None
-        lines.append(fact_line(sentence(each.content or FORGOTTEN), seen))
+        lines.append(fact_line(to_fact_text(each.content or FORGOTTEN), seen))
     return "\n".join(lines) + "\n"
 
 
 _TITLES = {
-    Fault.SECRET: "hold a secret (not shown)",
-    Fault.INSTRUCTION: "tell an agent to do what only you should ask for",
-    Fault.DUPLICATE: "repeat another line",
-    Fault.CONTRADICTION: "contradict a later line",
-    Fault.STALE: "are out of date by their own words",
-    Fault.UNSUPPORTED: "are said in no transcript that kept has read",
+    AuditFault.SECRET: "hold a secret (not shown)",
+    AuditFault.INSTRUCTION: "tell an agent to do what only you should ask for",
+    AuditFault.DUPLICATE: "repeat another line",
+    AuditFault.CONTRADICTION: "contradict a later line",
+    AuditFault.STALE: "are out of date by their own words",
+    AuditFault.UNSUPPORTED: "are said in no transcript that kept has read",
 }
 
 
@@ -256,28 +262,28 @@ def audit(
 
     Exits with 1 where anything was found.
     """
-    with at_desk(context) as workspace:
+    with command_workspace(context) as workspace:
         found = audit_notes(workspace, path)
     if as_json:
         show.write_json(to_json(found))
         return 1 if found.findings else 0
-    show.write([line((f"{counted(found.notes, 'line')} in {show.format_path(str(path))}", "bold"))])
+    show.write_lines([line((f"{format_count(found.notes, 'line')} in {show.format_path(str(path))}", "bold"))])
     if found.unread:
-        show.write([line((f"{counted(len(found.unread), 'file')} cannot be read, {found.unread[0]} first", "yellow"))])
+        show.write_lines([line((f"{format_count(len(found.unread), 'file')} cannot be read, {found.unread[0]} first", "yellow"))])
     if not found.findings:
-        show.write([line(("Nothing is wrong with them.", "green"))])
+        show.write_lines([line(("Nothing is wrong with them.", "green"))])
     for fault, group in groupby(
-        sorted(found.findings, key=lambda each: list(Fault).index(each.fault)), key=lambda each: each.fault
+        sorted(found.findings, key=lambda each: list(AuditFault).index(each.fault)), key=lambda each: each.fault
     ):
-        _write_group(fault, list(group))
+        _print_findings(fault, list(group))
     if not found.compared:
-        show.write([line(("No transcripts were read yet, so evidence was not looked for → kept run", "dim"))])
+        show.write_lines([line(("No transcripts were read yet, so evidence was not looked for → kept run", "dim"))])
     return 1 if found.findings else 0
 
 
-def _write_group(fault: Fault, findings: list[Finding]) -> None:
-    show.write([line(("", ""), (f"{len(findings)} {_TITLES[fault]}", "yellow"))])
+def _print_findings(fault: AuditFault, findings: list[AuditFinding]) -> None:
+    show.write_lines([line(("", ""), (f"{len(findings)} {_TITLES[fault]}", "yellow"))])
     for each in findings:
-        show.write([line(f"  - {each.text}")])
+        show.write_lines([line(f"  - {each.text}")])
         if each.other:
-            show.write([line((f"      {each.other}", "dim"))])
+            show.write_lines([line((f"      {each.other}", "dim"))])

@@ -6,23 +6,23 @@ from typing import Annotated
 import typer
 
 from kept.cli import show
-from kept.cli.front import at_desk, one_of
+from kept.cli.front import check_choice, command_workspace
 from kept.cli.lists import memory_line, scope_name
-from kept.cli.show import Line, entry, line
+from kept.cli.show import Line, hanging_line, line
 from kept.cli.turns import turn_line
 from kept.core.memory import Status
-from kept.core.times import day_text
-from kept.memories.browse import plain
-from kept.recall.index import Kind
+from kept.core.times import format_day
+from kept.memories.browse import to_json_value
+from kept.recall.index import UnitKind
 from kept.recall.ranking.question import telling_words
 from kept.recall.search import Filters, Hit
 from kept.recall.search import search as recall
 from kept.recall.sessions import search_sessions
-from kept.recall.spelling import corrected, excerpt
+from kept.recall.spelling import correct_spelling, excerpt
 from kept.workspace import Workspace
 
 _SHOWN = 240  # characters of a turn
-_LAYERS = {"memories": Kind.MEMORY, "summaries": Kind.SUMMARY, "turns": Kind.TURN}
+_LAYERS = {"memories": UnitKind.MEMORY, "summaries": UnitKind.SUMMARY, "turns": UnitKind.TURN}
 
 
 def search(
@@ -41,44 +41,46 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="Print scores and reasons as JSON.")] = False,
 ) -> None:
     """Find what answers a question, best first; identifiers and paths also by their parts."""
-    layers = dict.fromkeys(_LAYERS[one_of(each.strip(), tuple(_LAYERS), "--in")] for each in within.split(",") if each.strip())
-    with at_desk(context) as workspace:
+    layers = dict.fromkeys(
+        _LAYERS[check_choice(each.strip(), tuple(_LAYERS), "--in")] for each in within.split(",") if each.strip()
+    )
+    with command_workspace(context) as workspace:
         words = " ".join(query)
         filters = Filters(
             project=project,
             category=category,
-            since=workspace.span(workspace.day(since))[0] if since else None,
-            until=workspace.span(workspace.day(until, last=True))[1] if until else None,
+            since=workspace.day_bounds(workspace.day(since))[0] if since else None,
+            until=workspace.day_bounds(workspace.day(until, last=True))[1] if until else None,
         )
-        asked = corrected(workspace, words)
+        asked = correct_spelling(workspace, words)
         if sessions:
             hits = search_sessions(workspace, asked, limit=limit, filters=filters)
         else:
-            hits = recall(workspace, asked, where=_layers(layers, category), limit=limit, filters=filters)
+            hits = recall(workspace, asked, where=_search_layers(layers, category), limit=limit, filters=filters)
         if as_json:
-            show.write_json({"query": words, "searched_for": asked, "hits": [plain(each) for each in hits]})
+            show.write_json({"query": words, "searched_for": asked, "hits": [to_json_value(each) for each in hits]})
         else:
-            show.write([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
+            show.write_lines([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
             told = telling_words(asked)
-            show.write([_hit_line(workspace, each, told) for each in hits] or [line("Nothing found.")])
+            show.write_lines([_hit_line(workspace, each, told) for each in hits] or [line("Nothing found.")])
 
 
-def _layers(layers: dict[Kind, None], category: str) -> Sequence[Kind]:
+def _search_layers(layers: dict[UnitKind, None], category: str) -> Sequence[UnitKind]:
     """A category is one of memories: nothing else has one."""
-    return [each for each in layers if each is Kind.MEMORY or not category]
+    return [each for each in layers if each is UnitKind.MEMORY or not category]
 
 
 def _hit_line(workspace: Workspace, hit: Hit, words: Sequence[str]) -> Line:
     why = (f"  [{', '.join(hit.reasons)}]", "dim")
     match hit.kind:
-        case Kind.MEMORY if (memory := workspace.store.log.memory(hit.id)) is not None:
+        case UnitKind.MEMORY if (memory := workspace.store.log.memory(hit.id)) is not None:
             state = "" if hit.status == Status.ACTIVE else hit.status
             found = memory_line(
-                memory, workspace.zone, ", ".join(filter(None, (state, scope_name(memory.scope, workspace.names()))))
+                memory, workspace.zone, ", ".join(filter(None, (state, scope_name(memory.scope, workspace.scope_names()))))
             )
-        case Kind.TURN if (turn := workspace.store.archive.event(hit.id)) is not None:
+        case UnitKind.TURN if (turn := workspace.store.archive.event(hit.id)) is not None:
             head = turn_line(workspace, turn).head
             found = Line(head=head, body=line(excerpt(hit.text, words, _SHOWN)).body)
         case _:
-            found = entry([(f"    {day_text(hit.first_at, workspace.zone)}  the day: ", "dim")], hit.text)
+            found = hanging_line([(f"    {format_day(hit.first_at, workspace.zone)}  the day: ", "dim")], hit.text)
     return Line(head=found.head, body=(*found.body, why))

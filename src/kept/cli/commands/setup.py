@@ -8,36 +8,36 @@ from typing import Annotated
 import typer
 
 from kept.cli import show
-from kept.cli.commands.run import run_and_tell
-from kept.cli.front import asked, at_desk, home_of, key, on_terminal, one_of
-from kept.cli.show import Line, counted, entry, line
+from kept.cli.commands.run import run_and_report
+from kept.cli.front import call_options, check_choice, command_home, command_workspace, is_interactive, read_key
+from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import dump
 from kept.core.errors import KeptError, UsageError
-from kept.install.schedule import install, installed_entries, job_files
-from kept.install.schedule import uninstall as uninstall_schedule
-from kept.install.schedulers import Installed
+from kept.install.schedule import install_job, job_files, list_installed_jobs
+from kept.install.schedule import uninstall_job as uninstall_schedule
+from kept.install.schedulers import InstalledJob
 from kept.install.setup import (
-    Change,
-    Left,
-    hooked,
+    SettingsChange,
+    UninstallReport,
+    delete_own_folders,
+    hooked_clients,
     install_hooks,
-    leave,
-    leave_system,
     note_program,
-    planned,
-    plugged,
-    purge,
-    sectioned,
-    used,
+    plan_hooks,
+    plugin_clients,
+    section_clients,
+    uninstall_kept,
+    uninstall_system_parts,
+    used_clients,
 )
 from kept.intake.discovery import survey
 from kept.local.clients import Client
-from kept.memories.configure import change_setting, setting
+from kept.memories.configure import change_setting, load_setting
 from kept.paths import Paths
-from kept.pipeline.importing import on_offer
-from kept.pipeline.nightly import Night, last_night, nightly, not_begun
-from kept.pipeline.run import Options
-from kept.workspace import Workspace, now
+from kept.pipeline.importing import count_importable_notes
+from kept.pipeline.nightly import NightReport, load_last_night, note_failed_start, run_nightly
+from kept.pipeline.run import RunOptions
+from kept.workspace import Workspace, utc_now
 
 
 def setup(
@@ -56,55 +56,58 @@ def setup(
     at: Annotated[str, typer.Option(metavar="HH:MM", help="When, every night (02:30).")] = "",
 ) -> int:
     """Install hooks, sections and the nightly job: show exactly what is written where, write it, and run once."""
-    home = home_of(context)
-    with at_desk(context, dry=show_) as workspace:
-        show.write(_found_lines(workspace))
-    changes = planned(home, hooks=hooks, allow=allow and setting(home, "handover") != "off")
-    readers = tuple(each for each in sectioned(home) if sections and each.name not in setting(home, "sections"))
-    show.write(_planned_lines(home, changes, readers, hooks=hooks, nightly=nightly, at=at, whole=show_))
+    home = command_home(context)
+    with command_workspace(context, dry=show_) as workspace:
+        show.write_lines(_survey_lines(workspace))
+    changes = plan_hooks(home, hooks=hooks, allow=allow and load_setting(home, "handover") != "off")
+    readers = tuple(each for each in section_clients(home) if sections and each.name not in load_setting(home, "sections"))
+    show.write_lines(_plan_lines(home, changes, readers, hooks=hooks, nightly=nightly, at=at, whole=show_))
     if show_:
         return 0
     if not yes:
-        if not on_terminal():
+        if not is_interactive():
             raise UsageError("nobody is here to answer", hint="kept setup --yes, or --show to only look")
-        show.write([line("Go on? ", ("y", "bold green"), " yes  ", ("n", "bold red"), " no")])
-        if key("yn") != "y":
-            show.write([line("Nothing was changed.")])
+        show.write_lines([line("Go on? ", ("y", "bold green"), " yes  ", ("n", "bold red"), " no")])
+        if read_key("yn") != "y":
+            show.write_lines([line("Nothing was changed.")])
             return 0
     if readers:
-        change_setting(home, "sections", ",".join([*setting(home, "sections"), *(each.name for each in readers)]))
-    return _done(context, home, changes, nightly=nightly and not installed_entries(home, os.environ), at=at, ask=not yes)
+        change_setting(home, "sections", ",".join([*load_setting(home, "sections"), *(each.name for each in readers)]))
+    return _install_all(context, home, changes, nightly=nightly and not list_installed_jobs(home, os.environ), at=at, ask=not yes)
 
 
-def _done(context: typer.Context, home: Paths, changes: tuple[Change, ...], *, nightly: bool, at: str, ask: bool) -> int:
+def _install_all(
+    context: typer.Context, home: Paths, changes: tuple[SettingsChange, ...], *, nightly: bool, at: str, ask: bool
+) -> int:
     code = 0
     for each in install_hooks(home, changes):
-        show.write([line("Wrote ", show.format_path(each.path), (f"  {each.what}", "dim"))])
+        show.write_lines([line("Wrote ", show.format_path(each.path), (f"  {each.what}", "dim"))])
     if nightly:
         try:
-            done = install(home, os.environ, at=at, zone=asked(context).zone or "")
-            show.write(line("Wrote ", show.format_path(each)) for each in done.places)
+            done = install_job(home, os.environ, at=at, zone=call_options(context).zone or "")
+            show.write_lines(line("Wrote ", show.format_path(each)) for each in done.places)
             if not done.enabled:
-                show.write([line((f"{done.kind} does not run it yet: {done.detail}", "yellow"))])
+                show.write_lines([line((f"{done.kind} does not run it yet: {done.detail}", "yellow"))])
         except KeptError as error:
-            show.write([line((f"nothing runs by itself: {error}", "yellow"))])
+            show.write_lines([line((f"nothing runs by itself: {error}", "yellow"))])
             code = 1
-    code = max(code, run_and_tell(context, Options(), ask=ask))
+    code = max(code, run_and_report(context, RunOptions(), ask=ask))
     note_program(home, anew=True)
     return code
 
 
-def _found_lines(workspace: Workspace) -> Iterator[Line]:
+def _survey_lines(workspace: Workspace) -> Iterator[Line]:
     found = survey(workspace)
     total = sum(each.size for each in found.tools)
     read = [each for each in found.tools if each.files]
     yield line(
-        (f"Found {counted(sum(each.files for each in read), 'transcript')}, {show.size(total)}", "bold"), (" → kept sources", "dim")
+        (f"Found {format_count(sum(each.files for each in read), 'transcript')}, {show.format_size(total)}", "bold"),
+        (" → kept sources", "dim"),
     )
     for each in read:
-        yield line(f"  {each.name:<16}{each.files:>7,} files  {show.size(each.size):>9}")
-    for tool, count in on_offer(workspace).items():
-        what = f"{counted(count, 'note')} {_OWN[tool]}, never read by itself"
+        yield line(f"  {each.name:<16}{each.files:>7,} files  {show.format_size(each.size):>9}")
+    for tool, count in count_importable_notes(workspace).items():
+        what = f"{format_count(count, 'note')} {_OWN[tool]}, never read by itself"
         yield line(f"  {what}", (f" → kept import --from {tool} takes them up once, to be decided on", "dim"))
     yield line((f"Reading them for the first time takes about {max(1, round(total / 2_000_000)):,} s; no key, no network.", "dim"))
 
@@ -117,36 +120,45 @@ _OWN = {
 }
 
 
-def _planned_lines(
-    home: Paths, changes: tuple[Change, ...], readers: tuple[Client, ...], *, hooks: bool, nightly: bool, at: str, whole: bool
+def _plan_lines(
+    home: Paths,
+    changes: tuple[SettingsChange, ...],
+    readers: tuple[Client, ...],
+    *,
+    hooks: bool,
+    nightly: bool,
+    at: str,
+    whole: bool,
 ) -> Iterator[Line]:
     yield line(("This will be written:", "bold"))
     for each in changes:
-        yield entry([("  ", "")], show.format_path(each.path), (f"  {each.what}; the rest stays as it is", "dim"))
+        yield hanging_line([("  ", "")], show.format_path(each.path), (f"  {each.what}; the rest stays as it is", "dim"))
         if whole:
             yield from (line((f"      {text}", "dim")) for text in (each.text or "").splitlines())
     if hooks and not changes:
-        names = ", ".join(dict.fromkeys(each.name for each in (*hooked(home), *plugged(home))))
+        names = ", ".join(dict.fromkeys(each.name for each in (*hooked_clients(home), *plugin_clients(home))))
         yield line(
             (f"  no hooks: {f'{names} calls kept already' if names else 'neither Claude Code nor Codex is used here'}", "dim")
         )
     for reader in readers:
         what = "  a section with what is remembered, in half the room of memory.md; the rest stays as it is"
-        yield entry([("  ", "")], show.format_path(home.of(reader) / reader.instructions), (what, "dim"))
-    if any(each.name == "codex" for each in used(home)) and changes:
+        yield hanging_line([("  ", "")], show.format_path(home.of(reader) / reader.instructions), (what, "dim"))
+    if any(each.name == "codex" for each in used_clients(home)) and changes:
         yield line(("  Codex asks you once whether it may call these hooks", "dim"))
     if nightly:
-        there = installed_entries(home, os.environ)
+        there = list_installed_jobs(home, os.environ)
         yield line(
             f"  the night's job, at {at or '02:30'}" if not there else f"  {there[0].kind} runs kept already",
             (" → kept schedule install --show", "dim"),
         )
-    yield entry(
+    yield hanging_line(
         [("  ", "")],
-        show.format_path(home.output(".claude/rules/memory.md")),
+        show.format_path(home.output_path(".claude/rules/memory.md")),
         ("  what is remembered; edit it as you like", "dim"),
     )
-    yield entry([("  ", "")], show.format_path(home.state), ("  the store; kept uninstall takes all of this away again", "dim"))
+    yield hanging_line(
+        [("  ", "")], show.format_path(home.state), ("  the store; kept uninstall takes all of this away again", "dim")
+    )
 
 
 def uninstall(
@@ -162,37 +174,45 @@ def uninstall(
     What you added to kept's files is kept aside and named.
     """
     if everything and not yes:
-        if not on_terminal():
+        if not is_interactive():
             raise UsageError(
                 "--purge deletes everything that is remembered", hint="kept export first, then kept uninstall --purge --yes"
             )
-        show.write([line("Delete everything that is remembered, for good? ", ("y", "bold red"), " yes  ", ("n", "bold"), " no")])
-        if key("yn") != "y":
-            show.write([line("Nothing was changed.")])
+        show.write_lines(
+            [line("Delete everything that is remembered, for good? ", ("y", "bold red"), " yes  ", ("n", "bold"), " no")]
+        )
+        if read_key("yn") != "y":
+            show.write_lines([line("Nothing was changed.")])
             return 0
-    home = home_of(context)
-    left = _left(context, home)
-    show.write(_left_lines(left))
+    home = command_home(context)
+    left = _uninstall_outside(context, home)
+    show.write_lines(_uninstall_lines(left))
     if left.problems:
         return 1
     if everything and left.aside:
-        show.write([line(("Not purged: what you added lies in the folder that would go. Move it, then run this again.", "yellow"))])
+        show.write_lines(
+            [line(("Not purged: what you added lies in the folder that would go. Move it, then run this again.", "yellow"))]
+        )
         return 1
-    for each in plugged(home):
-        show.write([line((f"The plugin of {each.name} is yours to take out", "yellow"), (f" → {PLUGIN_OUT[each.name]}", "dim"))])
+    for each in plugin_clients(home):
+        show.write_lines(
+            [line((f"The plugin of {each.name} is yours to take out", "yellow"), (f" → {PLUGIN_OUT[each.name]}", "dim"))]
+        )
     if everything:
-        show.write(line("Deleted ", show.format_path(each)) for each in purge(home))
+        show.write_lines(line("Deleted ", show.format_path(each)) for each in delete_own_folders(home))
     elif home.state.exists():
-        show.write([line("The store stays in ", show.format_path(home.state), (" → kept uninstall --purge deletes it", "dim"))])
+        show.write_lines(
+            [line("The store stays in ", show.format_path(home.state), (" → kept uninstall --purge deletes it", "dim"))]
+        )
     sys.stdout.flush()
     return 0
 
 
-def _left(context: typer.Context, home: Paths) -> Left:
+def _uninstall_outside(context: typer.Context, home: Paths) -> UninstallReport:
     if not home.store.exists():  # half of kept is gone already: what needs no store goes all the same
-        return leave_system(home, os.environ)
-    with at_desk(context) as workspace:
-        return leave(workspace, os.environ)
+        return uninstall_system_parts(home, os.environ)
+    with command_workspace(context) as workspace:
+        return uninstall_kept(workspace, os.environ)
 
 
 PLUGIN_OUT = {
@@ -202,7 +222,7 @@ PLUGIN_OUT = {
 }
 
 
-def _left_lines(left: Left) -> Iterator[Line]:
+def _uninstall_lines(left: UninstallReport) -> Iterator[Line]:
     for each in left.removed:
         yield line("Removed ", show.format_path(each) if each.startswith("/") else each)
     for each in left.aside:
@@ -231,38 +251,38 @@ def schedule(
     run, and reading, extracting and asking stop after `night_minutes` (240). ``--tz`` names the zone of the time where the
     scheduler knows zones (systemd).
     """
-    home, call = home_of(context), asked(context)
-    match one_of(action, _ACTIONS, "schedule"):
+    home, call = command_home(context), call_options(context)
+    match check_choice(action, _ACTIONS, "schedule"):
         case "install" if only_show:
             planned = job_files(home, os.environ, at=at, zone=call.zone or "", kind=kind)
-            show.write_json(planned) if as_json else show.write(_job_lines(planned))
+            show.write_json(planned) if as_json else show.write_lines(_job_lines(planned))
         case "install":
-            done = install(home, os.environ, at=at, zone=call.zone or "", kind=kind)
-            show.write_json(dump(done)) if as_json else show.write(_installed_lines(done))
+            done = install_job(home, os.environ, at=at, zone=call.zone or "", kind=kind)
+            show.write_json(dump(done)) if as_json else show.write_lines(_installed_lines(done))
             return 0 if done.enabled or home.root != home.user else 1
         case "uninstall":
             told = uninstall_schedule(home, os.environ)
-            show.write_json(list(told)) if as_json else show.write(_gone_lines(told))
+            show.write_json(list(told)) if as_json else show.write_lines(_removed_lines(told))
         case "run":
             try:
-                with at_desk(context) as workspace:
-                    night = nightly(workspace)
+                with command_workspace(context) as workspace:
+                    night = run_nightly(workspace)
             except (KeptError, OSError) as error:
-                not_begun(home, now(), error)
+                note_failed_start(home, utc_now(), error)
                 raise
             if as_json:
                 show.write_json(dump(night))
             elif not call.quiet or night.failed:
-                show.write(_night_lines(night))
+                show.write_lines(_night_lines(night))
             return int(bool(night.failed))
         case "status":
-            found, night_before = installed_entries(home, os.environ), last_night(home)
+            found, night_before = list_installed_jobs(home, os.environ), load_last_night(home)
             if as_json:
                 show.write_json(
                     {"installed": [dump(each) for each in found], "last_night": dump(night_before) if night_before else None}
                 )
             else:
-                show.write(_schedule_lines(found, night_before))
+                show.write_lines(_schedule_lines(found, night_before))
     return 0
 
 
@@ -273,7 +293,7 @@ def _job_lines(planned: Mapping[str, str]) -> Iterator[Line]:
     yield line(("Nothing was written.", "dim"))
 
 
-def _installed_lines(done: Installed) -> Iterator[Line]:
+def _installed_lines(done: InstalledJob) -> Iterator[Line]:
     for each in done.places:
         yield line("Wrote ", show.format_path(each))
     if done.enabled:
@@ -282,23 +302,23 @@ def _installed_lines(done: Installed) -> Iterator[Line]:
         yield line((f"{done.kind} does not run it yet: {done.detail or 'it said nothing'}", "yellow"))
 
 
-def _gone_lines(told: tuple[str, ...]) -> Iterator[Line]:
+def _removed_lines(told: tuple[str, ...]) -> Iterator[Line]:
     for each in told:
         yield line("Removed ", show.format_path(each))
     if not told:
         yield line("Nothing was installed.")
 
 
-def _night_lines(night: Night) -> Iterator[Line]:
+def _night_lines(night: NightReport) -> Iterator[Line]:
     if night.busy:
         yield line("Another run is under way; it does the work.")
     for each in night.steps:
-        yield entry(
+        yield hanging_line(
             [(f"{each.name:<10}", "cyan"), ("done    " if each.done else "FAILED  ", "green" if each.done else "red")], each.detail
         )
 
 
-def _schedule_lines(found: tuple[Installed, ...], night: Night | None) -> Iterator[Line]:
+def _schedule_lines(found: tuple[InstalledJob, ...], night: NightReport | None) -> Iterator[Line]:
     if not found:
         yield line("Nothing runs by itself", (" → kept schedule install", "dim"))
     for each in found:

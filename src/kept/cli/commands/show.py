@@ -6,24 +6,24 @@ from typing import Annotated, Any
 import typer
 
 from kept.cli import show
-from kept.cli.card import card
-from kept.cli.events import happened, happened_body
-from kept.cli.front import at_desk
-from kept.cli.lists import rank_text
-from kept.cli.show import Line, counted, entry, line
+from kept.cli.card import memory_card_lines
+from kept.cli.events import operation_lines, operations_body
+from kept.cli.front import command_workspace
+from kept.cli.lists import format_rank
+from kept.cli.show import Line, format_count, hanging_line, line
 from kept.cli.turns import show_session, turn_line, turns_around, turns_body
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
 from kept.core.event import Event
 from kept.core.memory import Evidence, Memory, Status
-from kept.core.times import minute_text
+from kept.core.times import format_minute
 from kept.memories import waiting
-from kept.memories.browse import WHOSE, Trace, exported, plain, trace
+from kept.memories.browse import WHOSE, MemoryTrace, to_export, to_json_value, trace_memory
 from kept.memories.decisions import find_decidable
-from kept.memories.person import find
-from kept.memories.waiting import Waiting
-from kept.outputs.compose import Route
-from kept.outputs.routing import routed
+from kept.memories.person import find_memory
+from kept.memories.waiting import PendingProposal
+from kept.outputs.compose import OutputRoute
+from kept.outputs.routing import routes_by_memory
 from kept.workspace import Workspace
 
 Number = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")]
@@ -42,20 +42,20 @@ def show_(
     """Show a memory in full, or the archived turns of a session."""
     if bool(number) == bool(session):
         raise UsageError("give the id of a memory, or --session ID", hint="kept show 3fa2 --turns, or kept show --session 7f3a")
-    with at_desk(context) as workspace:
+    with command_workspace(context) as workspace:
         if session:
             show_session(workspace, session, as_json=as_json)
             return
-        memory = find(workspace, number)
+        memory = find_memory(workspace, number)
         past = workspace.store.log.operations_on(memory.id) if history else ()
         if as_json:
-            extra = {"history": happened_body(past)} if history else {}
-            show.write_json(exported(workspace, memory) | extra | ({"turns": turns_body(workspace, memory)} if turns else {}))
+            extra = {"history": operations_body(past)} if history else {}
+            show.write_json(to_export(workspace, memory) | extra | ({"turns": turns_body(workspace, memory)} if turns else {}))
             return
-        show.write(card(workspace, memory))
-        show.write(happened(workspace, past) if history else ())
-        show.write(turns_around(workspace, memory) if turns else ())
-        show.write([line((f"{counted(len(memory.evidence), 'piece')} of evidence → kept why {memory.id}", "dim"))])
+        show.write_lines(memory_card_lines(workspace, memory))
+        show.write_lines(operation_lines(workspace, past) if history else ())
+        show.write_lines(turns_around(workspace, memory) if turns else ())
+        show.write_lines([line((f"{format_count(len(memory.evidence), 'piece')} of evidence → kept why {memory.id}", "dim"))])
 
 
 def why(
@@ -66,24 +66,24 @@ def why(
     as_json: AsJson = False,
 ) -> None:
     """Where a memory comes from: the words, whose they are, session, file and line; and what happened to it since."""
-    with at_desk(context) as workspace:
-        found = trace(workspace, find_decidable(workspace, number), context=around)
-        place = _rank_of(workspace, found.memory)
+    with command_workspace(context) as workspace:
+        found = trace_memory(workspace, find_decidable(workspace, number), context=around)
+        place = _pending_rank(workspace, found.memory)
         if as_json:
             show.write_json(_trace_body(workspace, found, place))
         else:
-            show.page(_format_trace(workspace, found, place))
+            show.page_lines(_format_trace(workspace, found, place))
 
 
-def _rank_of(workspace: Workspace, memory: Memory) -> Waiting | None:
+def _pending_rank(workspace: Workspace, memory: Memory) -> PendingProposal | None:
     """The place of a memory among what waits; None where it does not wait."""
     if memory.status is not Status.HELD:
         return None
-    return next((item for item in waiting.waiting(workspace) if item.memory.id == memory.id), None)
+    return next((item for item in waiting.list_pending_proposals(workspace) if item.memory.id == memory.id), None)
 
 
-def _format_trace(workspace: Workspace, found: Trace, place: Waiting | None) -> Iterator[Line]:
-    yield from card(workspace, found.memory)
+def _format_trace(workspace: Workspace, found: MemoryTrace, place: PendingProposal | None) -> Iterator[Line]:
+    yield from memory_card_lines(workspace, found.memory)
     if found.evidence:
         if found.memory.about:
             yield line()
@@ -105,21 +105,21 @@ def _format_trace(workspace: Workspace, found: Trace, place: Waiting | None) -> 
         yield line((f"  {reasoning}", "dim"))
     if place is not None:
         yield line()
-        yield line(("Its place: ", "bold"), rank_text(place))
+        yield line(("Its place: ", "bold"), format_rank(place))
         yield from (line((f"  {value:+6.2f}  ", "cyan"), name) for name, value in place.score.terms)
     yield line()
-    yield from happened(workspace, found.history)
-    told = routed(workspace, [found.memory]).get(found.memory.id, ())
+    yield from operation_lines(workspace, found.history)
+    told = routes_by_memory(workspace, [found.memory]).get(found.memory.id, ())
     if told:
         yield line()
         yield line(("Where it is shown", "bold"))
         yield from route_lines(told)
 
 
-def route_lines(told: Sequence[Route]) -> Iterator[Line]:
+def route_lines(told: Sequence[OutputRoute]) -> Iterator[Line]:
     """Where a memory goes, output by output, and why."""
     for each in told:
-        yield entry(
+        yield hanging_line(
             [(f"      {each.place.value:<7} ", "cyan"), (each.where or "not shown", "" if each.where else "dim")],
             "",
             (f"  {each.why}", "dim"),
@@ -130,23 +130,25 @@ def _format_evidence(workspace: Workspace, evidence: Evidence, events: tuple[Eve
     own = next((each for each in events if each.key == evidence.event), None)
     place = f"{show.format_path(evidence.path)}:{own.pointer.line}" if own is not None else show.format_path(evidence.path)
     who = WHOSE.get(evidence.author, evidence.author or evidence.origin.value)
-    yield line(f"  {minute_text(evidence.at, workspace.zone)}  ", (who, "cyan"), (f"  session {evidence.session}  {place}", "dim"))
-    quote = entry([("    > ", "dim")], (f"“{evidence.quote}”", "bold"))
-    yield from [quote if each is own else _turn(workspace, each) for each in events] if own is not None else [quote]
+    yield line(
+        f"  {format_minute(evidence.at, workspace.zone)}  ", (who, "cyan"), (f"  session {evidence.session}  {place}", "dim")
+    )
+    quote = hanging_line([("    > ", "dim")], (f"“{evidence.quote}”", "bold"))
+    yield from [quote if each is own else _dimmed_turn_line(workspace, each) for each in events] if own is not None else [quote]
 
 
-def _turn(workspace: Workspace, event: Event) -> Line:
+def _dimmed_turn_line(workspace: Workspace, event: Event) -> Line:
     told = turn_line(workspace, event, 160)
     return Line(head=told.head, body=tuple((words, "dim") for words, _ in told.body))
 
 
-def _trace_body(workspace: Workspace, found: Trace, place: Waiting | None) -> dict[str, Any]:
+def _trace_body(workspace: Workspace, found: MemoryTrace, place: PendingProposal | None) -> dict[str, Any]:
     score = {"rank": place.rank, "of": place.of, "terms": dict(place.score.terms)} if place else None
     return {
         "waiting": score,
-        "memory": exported(workspace, found.memory),
+        "memory": to_export(workspace, found.memory),
         "evidence": [
-            plain(evidence)
+            to_json_value(evidence)
             | {
                 "whose": WHOSE.get(evidence.author, evidence.author),
                 "line": next((each.pointer.line for each in events if each.key == evidence.event), None),
@@ -155,6 +157,6 @@ def _trace_body(workspace: Workspace, found: Trace, place: Waiting | None) -> di
             for evidence, events in found.evidence
         ],
         "models": [{"model": model, "reasoning": reasoning} for model, reasoning in found.models],
-        "history": happened_body(found.history),
-        "routes": [dump(each) for each in routed(workspace, [found.memory]).get(found.memory.id, ())],
+        "history": operations_body(found.history),
+        "routes": [dump(each) for each in routes_by_memory(workspace, [found.memory]).get(found.memory.id, ())],
     }

@@ -8,18 +8,18 @@ from typing import Annotated, Any
 import typer
 
 from kept.cli import show
-from kept.cli.front import asked, at_desk, home_of, one_of
-from kept.cli.report import account_text, unread_lines
-from kept.cli.show import Line, counted, entry, line
+from kept.cli.front import call_options, check_choice, command_home, command_workspace
+from kept.cli.report import format_account, unread_lines
+from kept.cli.show import Line, format_count, hanging_line, line
 from kept.cli.turns import show_session
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
-from kept.core.event import Account
-from kept.core.times import day_text
-from kept.intake.discovery import Survey, Tool, survey
-from kept.local.settings.roots import Root
+from kept.core.event import RecordAccount
+from kept.core.times import format_day
+from kept.intake.discovery import Survey, ToolSurvey, survey
+from kept.local.settings.roots import SourceRoot
 from kept.memories import configure
-from kept.memories.browse import plain
+from kept.memories.browse import to_json_value
 from kept.paths import find_paths
 from kept.pipeline import follow_roots
 from kept.sources.entries import ENTRY
@@ -62,14 +62,14 @@ def sources(
     Example: kept sources add ~/notes --as journal --author person. Every run reads what is added; `kept sources list` shows it.
     """
     if action in ("add", "remove", "list"):
-        _follow(context, action, item, Root(path=item, format=source, project=project, author=author), as_json=as_json)
+        _change_roots(context, action, item, SourceRoot(path=item, format=source, project=project, author=author), as_json=as_json)
         return
     if source or project or author:
         raise UsageError("--as, --project and --author go with `kept sources add`", hint="kept sources add PATH --as FORMAT")
     if action:
-        _switch(context, action, item, as_json=as_json)
+        _switch_source(context, action, item, as_json=as_json)
         return
-    with at_desk(context) as workspace:
+    with command_workspace(context) as workspace:
         if session:
             show_session(workspace, session, as_json=as_json)
             return
@@ -77,34 +77,34 @@ def sources(
         if as_json:
             show.write_json(_survey_body(workspace, found))
         else:
-            show.write(_format_survey(workspace, found, verbose=asked(context).verbose))
+            show.write_lines(_format_survey(workspace, found, verbose=call_options(context).verbose))
 
 
-def _follow(context: typer.Context, action: str, item: str, wanted: Root, *, as_json: bool) -> None:
+def _change_roots(context: typer.Context, action: str, item: str, wanted: SourceRoot, *, as_json: bool) -> None:
     """Follow a folder or file, end that, or list what is followed."""
-    home = home_of(context)
+    home = command_home(context)
     if action != "list":
         if not item:
             raise UsageError(f"`kept sources {action}` needs a folder or file", hint=f"kept sources {action} PATH")
         if action == "add":
-            root = follow_roots.follow(home, Path(item), source=wanted.format, project=wanted.project, author=wanted.author)
+            root = follow_roots.add_root(home, Path(item), source=wanted.format, project=wanted.project, author=wanted.author)
         else:
-            root = follow_roots.unfollow(home, Path(item))
+            root = follow_roots.remove_root(home, Path(item))
         told = "is read by every run from now on." if action == "add" else "is followed no more."
         more = " → kept run" if action == "add" else " What was remembered stays."
         if not as_json:
-            show.write([line((show.format_path(root.resolve(home.user)), "bold"), f" {told}", (more, "dim"))])
+            show.write_lines([line((show.format_path(root.resolve(home.user)), "bold"), f" {told}", (more, "dim"))])
             return
-    roots = follow_roots.followed(home)
+    roots = follow_roots.load_roots(home)
     if as_json:
         show.write_json({"roots": [follow_roots.root_body(each, home.user) for each in roots]})
     elif roots:
-        show.write(_root_lines(roots, home.user))
+        show.write_lines(_root_lines(roots, home.user))
     else:
-        show.write([line("No folder is followed beside the known places of the tools.", (" → kept sources add PATH", "dim"))])
+        show.write_lines([line("No folder is followed beside the known places of the tools.", (" → kept sources add PATH", "dim"))])
 
 
-def _root_lines(roots: Sequence[Root], user: Path) -> Iterator[Line]:
+def _root_lines(roots: Sequence[SourceRoot], user: Path) -> Iterator[Line]:
     """What is followed, with what the person says of it."""
     for root in roots:
         place = root.resolve(user)
@@ -114,8 +114,8 @@ def _root_lines(roots: Sequence[Root], user: Path) -> Iterator[Line]:
         yield line("  ", show.format_path(place), (f"  {about}" if about else "", "dim"), (gone, "yellow"))
 
 
-def _switch(context: typer.Context, action: str, item: str, *, as_json: bool) -> None:
-    name, there = _ACTIONS[one_of(action, tuple(_ACTIONS), "the action")]
+def _switch_source(context: typer.Context, action: str, item: str, *, as_json: bool) -> None:
+    name, there = _ACTIONS[check_choice(action, tuple(_ACTIONS), "the action")]
     if not item:
         raise UsageError(
             f"`kept sources {action}` needs {'a source' if name == 'sources_off' else 'a pattern'}", hint="see `kept sources`"
@@ -123,11 +123,11 @@ def _switch(context: typer.Context, action: str, item: str, *, as_json: bool) ->
     if name == "sources_off":
         from kept.sources.registry import SOURCES  # noqa: PLC0415 - only here
 
-        one_of(item, tuple(each.name for each in SOURCES), f"{action}:")
+        check_choice(item, tuple(each.name for each in SOURCES), f"{action}:")
     else:
         item = str(Path(item).expanduser())
-    home = find_paths(asked(context).home, os.environ)
-    listed = configure.include(home, name, item, there=there)
+    home = find_paths(call_options(context).home, os.environ)
+    listed = configure.include_item(home, name, item, there=there)
     if as_json:
         show.write_json({name: list(listed)})
         return
@@ -138,7 +138,7 @@ def _switch(context: typer.Context, action: str, item: str, *, as_json: bool) ->
         "exclude": "is not read from now on",
         "include": "is read again",
     }
-    show.write(
+    show.write_lines(
         [
             line(
                 (item, "bold"),
@@ -162,20 +162,20 @@ def _format_survey(workspace: Workspace, found: Survey, *, verbose: bool) -> Ite
         yield line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
     if workspace.paths.store.exists():
         yield line((f"What was read is archived in {show.format_path(workspace.paths.store)}", "dim"))
-    yield from _not_read(workspace, found, verbose=verbose)
+    yield from _unread_tool_lines(workspace, found, verbose=verbose)
     yield from _project_lines(found, verbose=verbose)
     if verbose:
         yield from _file_lines(workspace)
 
 
-def _tool_lines(workspace: Workspace, tool: Tool, *, verbose: bool) -> Iterator[Line]:
-    span = f", {day_text(tool.first_at, workspace.zone)} – {day_text(tool.last_at, workspace.zone)}" if tool.first_at else ""
-    there = [f"{counted(tool.files, 'file')}, {show.size(tool.size)}"] if tool.files else []
-    there += [f"{counted(tool.elsewhere, 'file')} elsewhere that you named"] if tool.elsewhere else []
+def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Iterator[Line]:
+    span = f", {format_day(tool.first_at, workspace.zone)} – {format_day(tool.last_at, workspace.zone)}" if tool.first_at else ""
+    there = [f"{format_count(tool.files, 'file')}, {show.format_size(tool.size)}"] if tool.files else []
+    there += [f"{format_count(tool.elsewhere, 'file')} elsewhere that you named"] if tool.elsewhere else []
     aside = tool.account.records - tool.account.kept
     read = (
-        f"; archived: {counted(tool.sessions, 'session')}, {counted(tool.account.events, 'event')}{span}"
-        + (f"; {aside:,} of {tool.account.records:,} records set aside, no talk ({_mostly(tool.account)})" if aside else "")
+        f"; archived: {format_count(tool.sessions, 'session')}, {format_count(tool.account.events, 'event')}{span}"
+        + (f"; {aside:,} of {tool.account.records:,} records set aside, no talk ({_common_reasons(tool.account)})" if aside else "")
         if tool.account.records
         else ""
     )
@@ -187,12 +187,12 @@ def _tool_lines(workspace: Workspace, tool: Tool, *, verbose: bool) -> Iterator[
     elif tool.files:
         yield line(("  all of it is read", "dim"))
     if tool.gone:
-        yield line((f"  {counted(tool.gone, 'file')} that was read is not there any more; the archive has the turns", "dim"))
+        yield line((f"  {format_count(tool.gone, 'file')} that was read is not there any more; the archive has the turns", "dim"))
     if tool.doomed:
         yield line(
             (
                 (
-                    f"  {counted(len(tool.doomed), 'file')} not archived will soon be deleted by the tool itself (after "
+                    f"  {format_count(len(tool.doomed), 'file')} not archived will soon be deleted by the tool itself (after "
                     f"{tool.days_kept} days)"
                 ),
                 "red",
@@ -217,63 +217,67 @@ def _tool_lines(workspace: Workspace, tool: Tool, *, verbose: bool) -> Iterator[
         yield from _account_lines(tool.account)
 
 
-def _mostly(account: Account) -> str:
+def _common_reasons(account: RecordAccount) -> str:
     """The two commonest reasons for which records were set aside."""
     common = sorted(account.dropped.items(), key=lambda each: (-each[1], each[0]))
     return ", ".join(f"{count:,} {reason}" for reason, count in common[:2]) + (", …" if len(common) > 2 else "")
 
 
-def _account_lines(account: Account) -> Iterator[Line]:
-    yield entry([("  ", "")], account_text(account.records, account.kept, account.dropped))
+def _account_lines(account: RecordAccount) -> Iterator[Line]:
+    yield hanging_line([("  ", "")], format_account(account.records, account.kept, account.dropped))
     if account.noted:
         noted = ", ".join(f"{count:,} {what}" for what, count in sorted(account.noted.items()))
-        yield entry([("  ", "")], (f"left out of records that were kept: {noted}", "dim"))
+        yield hanging_line([("  ", "")], (f"left out of records that were kept: {noted}", "dim"))
     yield from (line("  ", f"{show.format_path(each.path)}:{each.line}", (f"  {each.reason}", "dim")) for each in account.problems)
     if account.malformed > len(account.problems):
         yield line((f"  … and {account.malformed - len(account.problems):,} more malformed records", "dim"))
 
 
-def _not_read(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator[Line]:
+def _unread_tool_lines(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator[Line]:
     """What is not read, and why: for a reader who has never seen this."""
     # The journal kept writes itself is no tool a reader may have forgotten, and saved screens are the rarest thing to name.
     absent = [each for each in found.tools if not each.known and each.places and each.name != ENTRY]
     given = [
-        _meant(each) for each in sorted(found.tools, key=lambda tool: tool.name == "console") if not each.known and not each.places
+        _tool_label(each)
+        for each in sorted(found.tools, key=lambda tool: tool.name == "console")
+        if not each.known and not each.places
     ]
     yield line()
     yield line(("Not read", "bold"))
     central = [each for each in absent if each.name not in _IN_PROJECTS]
     if central:
         where = ("", "") if verbose else (" → where it was looked: kept sources --verbose", "dim")
-        yield entry([("  ", "")], "nothing found of: ", ", ".join(map(_meant, central)), where)
+        yield hanging_line([("  ", "")], "nothing found of: ", ", ".join(map(_tool_label, central)), where)
     if verbose:
-        yield from (_looked(each) for each in central)
+        yield from (_searched_places_line(each) for each in central)
     if scattered := [each.name for each in absent if each.name in _IN_PROJECTS]:
         told = f"nothing found in {show.format_path(str(Path.cwd()))} of: "
-        yield entry([("  ", "")], told, ", ".join(scattered), (" (each project has its own → kept run PATH)", "dim"))
+        yield hanging_line([("  ", "")], told, ", ".join(scattered), (" (each project has its own → kept run PATH)", "dim"))
     if given:
-        yield entry([("  ", "")], "no known place, only where you name them: ", ", ".join(given), (" → kept run PATH", "dim"))
+        yield hanging_line(
+            [("  ", "")], "no known place, only where you name them: ", ", ".join(given), (" → kept run PATH", "dim")
+        )
     if not verbose and any(each.account.records > each.account.kept for each in found.tools):
         yield line("  records that were set aside, with the reasons", (" → kept sources --verbose", "dim"))
-    if missed := [(path, reason) for path, reason in found.unread.items() if path not in _unreadable(found)]:
-        yield line((f"  {counted(len(missed), 'file')} could not be read by the runs so far:", "yellow"))
+    if missed := [(path, reason) for path, reason in found.unread.items() if path not in _unreadable_paths(found)]:
+        yield line((f"  {format_count(len(missed), 'file')} could not be read by the runs so far:", "yellow"))
         yield from unread_lines(missed, verbose=verbose, hint="kept sources --verbose")
     for reason, count in sorted(found.others.items()):
         paths = [show.format_path(path) for path, why in found.named if why == reason][: None if verbose else _SHOWN]
         more = f" … {count - len(paths):,} more" if count > len(paths) else ""
-        yield entry(
+        yield hanging_line(
             [("  ", "")],
-            f"{counted(count, 'file')} in the folders above, no transcript ({reason}): ",
+            f"{format_count(count, 'file')} in the folders above, no transcript ({reason}): ",
             ", ".join(paths),
             (more, "dim"),
         )
     for pattern in workspace.settings.exclude:
         count = found.excluded[pattern]
-        what = f"excluded by you, {counted(count, 'file')}" if count else "excluded by you, though no file fits it"
+        what = f"excluded by you, {format_count(count, 'file')}" if count else "excluded by you, though no file fits it"
         yield line(f"  {pattern}: {what}", (f" → kept sources include '{pattern}'", "dim"))
     for name in workspace.settings.sources_off:
         before = next((each.sessions for each in found.tools if each.name == name), 0)
-        read = f" ({counted(before, 'session')} read before)" if before else ""
+        read = f" ({format_count(before, 'session')} read before)" if before else ""
         yield line(f"  {name}: switched off by you{read}", (f" → kept sources enable {name}", "dim"))
     for each in found.opted_out:
         yield line(
@@ -285,18 +289,18 @@ def _not_read(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator
     yield line(("  a conversation in which you write <!-- kept: ignore --> on a line of its own is left out as a whole", "dim"))
 
 
-def _unreadable(found: Survey) -> frozenset[str]:
+def _unreadable_paths(found: Survey) -> frozenset[str]:
     """The paths that are told with their tool."""
     return frozenset(path for tool in found.tools for path, _ in tool.unreadable)
 
 
-def _looked(tool: Tool) -> Line:
+def _searched_places_line(tool: ToolSurvey) -> Line:
     places = [show.format_path(place) for place, _ in tool.places]
     more = f" … {len(places) - _SHOWN:,} more → kept sources --json" if len(places) > _SHOWN else ""
-    return entry([(f"    {tool.name}  ", "dim")], ", ".join(places[:_SHOWN]), (more, "dim"))
+    return hanging_line([(f"    {tool.name}  ", "dim")], ", ".join(places[:_SHOWN]), (more, "dim"))
 
 
-def _meant(tool: Tool) -> str:
+def _tool_label(tool: ToolSurvey) -> str:
     return f"{tool.name} ({_MEANT[tool.name]})" if tool.name in _MEANT else tool.name
 
 
@@ -308,7 +312,7 @@ def _project_lines(found: Survey, *, verbose: bool) -> Iterator[Line]:
     for name, directories in found.projects.items():
         shown = directories if verbose else directories[:_SHOWN]
         more = f" … {len(directories) - len(shown):,} more" if len(shown) < len(directories) else ""
-        yield entry([(f"  {name}  ", "cyan")], ", ".join(show.format_path(each) for each in shown), (more, "dim"))
+        yield hanging_line([(f"  {name}  ", "cyan")], ", ".join(show.format_path(each) for each in shown), (more, "dim"))
     yield line(("  Are two of them one?", "dim"), (" → kept projects", "dim"))
 
 
@@ -317,8 +321,8 @@ def _file_lines(workspace: Workspace) -> Iterator[Line]:
         if number == 0:
             yield line()
             yield line(("Every file", "bold"))
-        pending = f", {show.size(each.account.pending)} unfinished at its end" if each.account.pending else ""
-        told = f"  {account_text(each.account.records, each.account.kept, each.account.dropped)}{pending}"
+        pending = f", {show.format_size(each.account.pending)} unfinished at its end" if each.account.pending else ""
+        told = f"  {format_account(each.account.records, each.account.kept, each.account.dropped)}{pending}"
         yield line("  ", show.format_path(each.path), (told, "dim"))
 
 
@@ -333,7 +337,7 @@ def _survey_body(workspace: Workspace, found: Survey) -> dict[str, Any]:
         "not_read": [{"path": path, "reason": reason} for path, reason in found.unread.items()],
         "other_files_named": [{"path": path, "reason": reason} for path, reason in found.named],
         "excluded": {each: found.excluded[each] for each in workspace.settings.exclude},
-        "opted_out": [plain(each) for each in found.opted_out],
+        "opted_out": [to_json_value(each) for each in found.opted_out],
         "projects": {name: list(directories) for name, directories in found.projects.items()},
         "plugins_left_out": [{"name": name, "reason": reason} for name, reason in found.plugins_left_out],
         "files": [
@@ -343,7 +347,7 @@ def _survey_body(workspace: Workspace, found: Survey) -> dict[str, Any]:
     }
 
 
-def _tool_body(tool: Tool) -> dict[str, Any]:
+def _tool_body(tool: ToolSurvey) -> dict[str, Any]:
     own = {
         "places": [str(place) for place, there in tool.places if there],
         "unreadable": [{"path": path, "reason": reason} for path, reason in tool.unreadable],
@@ -353,5 +357,5 @@ def _tool_body(tool: Tool) -> dict[str, Any]:
     return json_fields(tool, *same, **other) | own | _account_body(tool.account)
 
 
-def _account_body(account: Account) -> dict[str, Any]:
+def _account_body(account: RecordAccount) -> dict[str, Any]:
     return json_fields(account, "records", "kept", "events", "dropped", "noted", "malformed", "problems", pending_bytes="pending")

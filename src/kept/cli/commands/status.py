@@ -10,33 +10,33 @@ import typer
 from kept.cli import show
 from kept.cli.commands.prompt import origin_line
 from kept.cli.commands.show import route_lines
-from kept.cli.cost import standing_lines
-from kept.cli.front import at_desk
-from kept.cli.lists import grouped, memory_line, scope_name
+from kept.cli.cost import model_lines
+from kept.cli.front import command_workspace
+from kept.cli.lists import grouped_lines, memory_line, scope_name
 from kept.cli.model_offer import searchable_line, without_model_line
-from kept.cli.report import missed_lines, waiting_line
-from kept.cli.show import Line, counted, entry, line
+from kept.cli.report import missed_lines, pending_line
+from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import dump, json_fields, to_json
 from kept.core.memory import Status
-from kept.core.summary import Part
-from kept.core.times import day_text, minute_text, to_text
-from kept.days.day_notes import by_whom, week
-from kept.intake.discovery import Doomed, doomed
+from kept.core.summary import SummaryPart
+from kept.core.times import format_day, format_instant, format_minute
+from kept.days.day_notes import format_authors, week_bounds
+from kept.intake.discovery import ExpiringFiles, find_expiring_files
 from kept.intake.reminders import OFF, put_by_day
-from kept.intake.reminders import costs as handover_costs
-from kept.intake.unread import unread
-from kept.journal.calendar import Month, month
+from kept.intake.reminders import load_reminder_costs as handover_costs
+from kept.intake.unread import load_unread_reasons
+from kept.journal.calendar import CalendarMonth, load_month
 from kept.llm.budget import usage_body
-from kept.local.job_failures import standing_failures
+from kept.local.job_failures import load_failures
 from kept.memories import waiting
-from kept.memories.browse import State, exported, plain, state
-from kept.memories.day_view import Day, days
-from kept.memories.day_view import day as look_at
-from kept.outputs.compose import Route
-from kept.outputs.routing import ExtractedMemories, extracted_between, routed
-from kept.pipeline.nightly import NIGHT, last_night
-from kept.pipeline.usage import costs, set_aside
-from kept.profiles.profile import title_of
+from kept.memories.browse import StoreStatus, load_status, to_export, to_json_value
+from kept.memories.day_view import DayView, list_active_days
+from kept.memories.day_view import load_day_view as look_at
+from kept.outputs.compose import OutputRoute
+from kept.outputs.routing import ExtractedMemories, extracted_between, routes_by_memory
+from kept.pipeline.nightly import NIGHT, load_last_night
+from kept.pipeline.usage import load_costs, load_quarantined
+from kept.profiles.profile import category_title
 from kept.recall.indexing import VectorStatus, vector_status
 from kept.store.values import Run
 from kept.workspace import Workspace
@@ -46,22 +46,24 @@ _DAYS = 7  # days of which it is told what hooks put in
 
 def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
     """Show what is stored, what was read, the last runs, and what waits for review."""
-    with at_desk(context) as workspace:
-        found = state(workspace)
-        due = doomed(workspace)
-        missed = unread(workspace.paths)
+    with command_workspace(context) as workspace:
+        found = load_status(workspace)
+        due = find_expiring_files(workspace)
+        missed = load_unread_reasons(workspace.paths)
         if as_json:
             not_read = [{"path": path, "reason": reason} for path, reason in missed.items()]
             show.write_json(_state_body(workspace, found, due) | {"not_read": not_read})
         else:
-            show.write(_state_lines(workspace, found, due, missed))
+            show.write_lines(_state_lines(workspace, found, due, missed))
 
 
-def _state_lines(workspace: Workspace, found: State, due: Sequence[Doomed], missed: Mapping[str, str]) -> Iterator[Line]:
+def _state_lines(
+    workspace: Workspace, found: StoreStatus, due: Sequence[ExpiringFiles], missed: Mapping[str, str]
+) -> Iterator[Line]:
     titles = {one.id: one.title for each in reversed(workspace.profiles) for one in each.categories}
     active = found.statuses[Status.ACTIVE]
     yield line(
-        (counted(active, "memory", "memories"), "bold"),
+        (format_count(active, "memory", "memories"), "bold"),
         (
             f" · {'profiles' if len(workspace.profiles) > 1 else 'profile'} {', '.join(each.id for each in workspace.profiles)}",
             "dim",
@@ -74,24 +76,26 @@ def _state_lines(workspace: Workspace, found: State, due: Sequence[Doomed], miss
     )
     if others:
         yield line((f"  {others} → kept list --all", "dim"))
-    yield from _due_lines(workspace, due)
+    yield from _expiring_lines(workspace, due)
     if missed:
-        yield line((f"{counted(len(missed), 'file')} could not be read", "yellow"), (" → kept sources", "dim"))
+        yield line((f"{format_count(len(missed), 'file')} could not be read", "yellow"), (" → kept sources", "dim"))
     for profile, count in sorted(found.shelved.items()):
         others = ",".join((*workspace.settings.profiles, profile))
-        told = f"{counted(count, 'memory', 'memories')} of the profile {profile}, which is not at work, so nothing shows them"
+        told = f"{format_count(count, 'memory', 'memories')} of the profile {profile}, which is not at work, so nothing shows them"
         yield line((told, "yellow"), (f" → kept config set profiles {others}", "dim"))
-    if sum(waits := waiting.count_shown(workspace)):
-        yield waiting_line(*waits)
-    undated = f", {counted(found.undated, 'event')} without a date" if found.undated else ""
-    yield line(f"{counted(found.files, 'transcript')} read{undated}", (" → kept sources", "dim"))
+    if sum(waits := waiting.count_pending_proposals(workspace)):
+        yield pending_line(*waits)
+    undated = f", {format_count(found.undated, 'event')} without a date" if found.undated else ""
+    yield line(f"{format_count(found.files, 'transcript')} read{undated}", (" → kept sources", "dim"))
     if found.unread:
-        yield line((f"{counted(found.unread, 'session')} archived but not analysed yet", "yellow"), (" → kept run", "dim"))
+        yield line((f"{format_count(found.unread, 'session')} archived but not analysed yet", "yellow"), (" → kept run", "dim"))
     if found.unheard:
-        yield line((f"{counted(found.unheard, 'session')} not read by the language model yet", "yellow"), (" → kept run", "dim"))
-    if aside := set_aside(workspace):
+        yield line(
+            (f"{format_count(found.unheard, 'session')} not read by the language model yet", "yellow"), (" → kept run", "dim")
+        )
+    if aside := load_quarantined(workspace):
         told = (
-            f"{counted(len(aside), 'session')} set aside: the language model's reply could not be used "
+            f"{format_count(len(aside), 'session')} set aside: the language model's reply could not be used "
             f"({', '.join(sorted(set(aside.values())))})"
         )
         yield line((told, "yellow"), (" → kept run --force", "dim"))
@@ -102,14 +106,14 @@ def _state_lines(workspace: Workspace, found: State, due: Sequence[Doomed], miss
     for each in found.prompts:
         if each.overridden or workspace.llm is not None:
             yield origin_line(each)
-    yield from standing_lines(workspace.settings.llm, costs(workspace))
-    yield _meaning_line(vector_status(workspace))
+    yield from model_lines(workspace.settings.llm, load_costs(workspace))
+    yield _search_line(vector_status(workspace))
     yield _handover_line(workspace)
-    yield from _put_lines(workspace)
-    night = last_night(workspace.paths)
+    yield from _injected_lines(workspace)
+    night = load_last_night(workspace.paths)
     for step in night.failed if night else ():
         yield line((f"Last night, {step.name}: {step.detail}", "red"), (" → kept doctor", "dim"))
-    for failure in standing_failures(str(workspace.paths.state)):
+    for failure in load_failures(str(workspace.paths.state)):
         if not failure.what.startswith(NIGHT):
             yield line((f"At the end of a session: {failure.detail}", "red"), (" → kept doctor", "dim"))
     for path in found.outputs:
@@ -119,8 +123,8 @@ def _state_lines(workspace: Workspace, found: State, due: Sequence[Doomed], miss
     for number, run in enumerate(found.last_runs):
         yield line(
             (f"{'Last runs' if number == 0 else '':<11}", ""),
-            f"{minute_text(run.started_at, workspace.zone)}  {run.command:<9}",
-            *ending(run),
+            f"{format_minute(run.started_at, workspace.zone)}  {run.command:<9}",
+            *describe_ending(run),
         )
 
 
@@ -130,26 +134,28 @@ def _handover_line(workspace: Workspace) -> Line:
         return line("Agents are not asked to hand over your words", (" → kept config set handover remind", "dim"))
     told = handover_costs(str(workspace.paths.state))
     times, tokens = told.get("reminder", (0, 0))[0], sum(spent for _, spent in told.values())
-    return line("Agents hand over your words", (f": {counted(times, 'reminder')}, {counted(tokens, 'token')} in all", "dim"))
+    return line(
+        "Agents hand over your words", (f": {format_count(times, 'reminder')}, {format_count(tokens, 'token')} in all", "dim")
+    )
 
 
-def _put_lines(workspace: Workspace) -> Iterator[Line]:
+def _injected_lines(workspace: Workspace) -> Iterator[Line]:
     """What hooks put before sessions and prompts, by day."""
     days = list(put_by_day(str(workspace.paths.state)).items())[-_DAYS:]
     for number, (day, (times, tokens)) in enumerate(reversed(days)):
         head = "Put before sessions and prompts" if number == 0 else ""
-        yield line(f"{head:<31}  {day}  ", (f"{counted(tokens, 'token')} in {counted(times, 'text')}", "dim"))
+        yield line(f"{head:<31}  {day}  ", (f"{format_count(tokens, 'token')} in {format_count(times, 'text')}", "dim"))
 
 
-def _due_lines(workspace: Workspace, due: Sequence[Doomed]) -> Iterator[Line]:
+def _expiring_lines(workspace: Workspace, due: Sequence[ExpiringFiles]) -> Iterator[Line]:
     """What is lost soon unless it is read."""
     for each in due:
-        when = f"from {day_text(each.since, workspace.zone)} on" if each.since > workspace.clock() else "at any moment"
-        what = counted(each.files, "transcript")
+        when = f"from {format_day(each.since, workspace.zone)} on" if each.since > workspace.clock() else "at any moment"
+        what = format_count(each.files, "transcript")
         yield line((f"{what} not archived will be deleted by {each.source} itself, {when}", "red"), (" → kept run", "dim"))
 
 
-def _meaning_line(found: VectorStatus) -> Line:
+def _search_line(found: VectorStatus) -> Line:
     """How search stands: by words always, by meaning where there is a model."""
     if found.problem:
         return line("Search by words only", (f": {found.problem}", "yellow"))
@@ -158,10 +164,10 @@ def _meaning_line(found: VectorStatus) -> Line:
             "Search by words only", (": the local model is not here, or turned off → kept config get recall.embeddings", "dim")
         )
     left = f", {found.waiting:,} to come with the next runs" if found.waiting else ""
-    return line("Search by words and meaning", (f": {found.model}, {counted(found.embedded, 'vector')}{left}", "dim"))
+    return line("Search by words and meaning", (f": {found.model}, {format_count(found.embedded, 'vector')}{left}", "dim"))
 
 
-def ending(run: Run) -> tuple[tuple[str, str], ...]:
+def describe_ending(run: Run) -> tuple[tuple[str, str], ...]:
     """How a run ended, in a few words."""
     if run.ended_at is None:
         return (("cut short; the next run continues", "yellow"),)
@@ -170,7 +176,7 @@ def ending(run: Run) -> tuple[tuple[str, str], ...]:
     return ((", ".join(parts), "dim"), *stopped)
 
 
-def _state_body(workspace: Workspace, found: State, due: Sequence[Doomed]) -> dict[str, Any]:
+def _state_body(workspace: Workspace, found: StoreStatus, due: Sequence[ExpiringFiles]) -> dict[str, Any]:
     return {
         "memories": {each.value: count for each, count in sorted(found.statuses.items())},
         "categories": dict(sorted(found.categories.items())),
@@ -180,9 +186,9 @@ def _state_body(workspace: Workspace, found: State, due: Sequence[Doomed]) -> di
         "undated_events": found.undated,
         "unread_sessions": found.unread,
         "unheard_sessions": found.unheard,
-        "set_aside": dict(set_aside(workspace)),
+        "set_aside": dict(load_quarantined(workspace)),
         "prompts": [json_fields(prompt, "profile", "origin", "overridden", "version") for prompt in found.prompts],
-        "deleted_soon": [{"source": each.source, "files": each.files, "from": to_text(each.since)} for each in due],
+        "deleted_soon": [{"source": each.source, "files": each.files, "from": format_instant(each.since)} for each in due],
         "outputs": list(found.outputs),
         "meaning": json_fields(vector_status(workspace), "model", "waiting", "problem", vectors="embedded"),
         "handover": {
@@ -198,13 +204,13 @@ def _state_body(workspace: Workspace, found: State, due: Sequence[Doomed]) -> di
         "timezone": str(workspace.zone),
         "home": str(workspace.paths.root),
         "llm": _llm_body(workspace),
-        "failures": to_json(standing_failures(str(workspace.paths.state))),
+        "failures": to_json(load_failures(str(workspace.paths.state))),
         "runs": [run_body(each) for each in found.last_runs],
     }
 
 
 def _llm_body(workspace: Workspace) -> dict[str, Any]:
-    found, settings = costs(workspace), workspace.settings.llm
+    found, settings = load_costs(workspace), workspace.settings.llm
     return {
         "adapter": settings.adapter,
         "model": settings.model,
@@ -234,19 +240,19 @@ def day(
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """What a day was: what was worked on, decided and learnt, and what is still open."""
-    with at_desk(context) as workspace:
+    with command_workspace(context) as workspace:
         chosen = workspace.day(which)
         if whole_month:
-            calendar = month(workspace, chosen.replace(day=1))
+            calendar = load_month(workspace, chosen.replace(day=1))
             if as_json:
                 show.write_json(_month_body(calendar))
             else:
-                show.write(_month_lines(calendar))
+                show.write_lines(_month_lines(calendar))
             return
-        found = look_at(workspace, *(week(chosen) if whole_week else (chosen,)))
+        found = look_at(workspace, *(week_bounds(chosen) if whole_week else (chosen,)))
         if routing:
             whole = extracted_between(workspace, found.day, found.last)
-            told = routed(workspace, whole.memories)
+            told = routes_by_memory(workspace, whole.memories)
             if as_json:
                 show.write_json(
                     [
@@ -261,22 +267,22 @@ def day(
                     ]
                 )
             else:
-                show.write(_routing_lines(workspace, found, whole, told))
+                show.write_lines(_routing_lines(workspace, found, whole, told))
         elif as_json:
             show.write_json(_day_body(workspace, found))
         else:
-            show.write(_day_lines(workspace, found, detailed=detailed))
+            show.write_lines(_day_lines(workspace, found, detailed=detailed))
 
 
-def _month_body(found: Month) -> dict[str, Any]:
+def _month_body(found: CalendarMonth) -> dict[str, Any]:
     return json_fields(found, "cells", "before", "after") | {"month": f"{found.first:%Y-%m}"}
 
 
-def _month_lines(found: Month) -> Iterator[Line]:
+def _month_lines(found: CalendarMonth) -> Iterator[Line]:
     yield line((f"{found.first:%B %Y}", "bold"))
     told = [each for each in found.cells if not each.empty]
     for each in told:
-        parts = [counted(each.sessions, "session")] if each.sessions else []
+        parts = [format_count(each.sessions, "session")] if each.sessions else []
         parts += [
             f"{count:,} {what}"
             for count, what in ((each.learnt, "learnt"), (each.decided, "decided"), (each.open, "asked"))
@@ -294,84 +300,86 @@ def _month_lines(found: Month) -> Iterator[Line]:
 
 
 def _routing_lines(
-    workspace: Workspace, found: Day, whole: ExtractedMemories, told: Mapping[str, Sequence[Route]]
+    workspace: Workspace, found: DayView, whole: ExtractedMemories, told: Mapping[str, Sequence[OutputRoute]]
 ) -> Iterator[Line]:
     """Where each thing extracted of a day went: every memory output by output, and what was refused by its reason."""
-    what = f"{counted(len(whole.memories), 'memory', 'memories')}, {len(whole.refused):,} refused"
-    yield line((show.weekday(found.day), "bold"), (f"  {what}", "dim"))
+    what = f"{format_count(len(whole.memories), 'memory', 'memories')}, {len(whole.refused):,} refused"
+    yield line((show.format_weekday(found.day), "bold"), (f"  {what}", "dim"))
     for each in whole.memories:
-        yield memory_line(each, workspace.zone, title_of(workspace.profiles, each.profile, each.category))
+        yield memory_line(each, workspace.zone, category_title(workspace.profiles, each.profile, each.category))
         if each.status_at(workspace.clock()) is not Status.ACTIVE:
             reason = each.reason.removeprefix(f"{each.status.value}: ")
             yield line((f"      {each.status.value:<7} ", "yellow"), (f" {reason}", "dim"))
         yield from route_lines([one for one in told.get(each.id, ()) if one.where or each.status is Status.ACTIVE])
     for judged in whole.refused:
         reason = getattr(judged.verdict, "reason", "")
-        yield entry([("    refused     ", "dim")], judged.candidate.content, (f"  {reason}", "dim"))
+        yield hanging_line([("    refused     ", "dim")], judged.candidate.content, (f"  {reason}", "dim"))
 
 
-def _day_lines(workspace: Workspace, found: Day, *, detailed: bool) -> Iterator[Line]:
-    yield line((show.weekday(found.day) + (f" to {show.weekday(found.last)}" if found.last != found.day else ""), "bold"))
+def _day_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Iterator[Line]:
+    yield line(
+        (show.format_weekday(found.day) + (f" to {show.format_weekday(found.last)}" if found.last != found.day else ""), "bold")
+    )
     if not (found.sittings or found.learnt or found.confirmed):
-        before = max((each for each in days(workspace) if each < found.day), default=None)
+        before = max((each for each in list_active_days(workspace) if each < found.day), default=None)
         yield line("Nothing happened.", (f" The day before it on which something did: kept day {before}" if before else "", "dim"))
     if found.sittings:
-        yield line((counted(len(found.sittings), "session"), "cyan"))
+        yield line((format_count(len(found.sittings), "session"), "cyan"))
     if found.last != found.day:
         counts = Counter(workspace.scope(each.project, each.path) for each in found.sittings)
         for scope, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
-            yield line(f"  {count:>4,}  {scope_name(scope, workspace.names())}")
+            yield line(f"  {count:>4,}  {scope_name(scope, workspace.scope_names())}")
     for each in found.sittings if found.last == found.day else ():
         spent = f"  {each.first_at.astimezone(workspace.zone):%H:%M}–{each.last_at.astimezone(workspace.zone):%H:%M}  "
-        what = f"  {counted(each.prompts, 'prompt')}, {counted(each.events, 'event')}"
-        yield entry(
+        what = f"  {format_count(each.prompts, 'prompt')}, {format_count(each.events, 'event')}"
+        yield hanging_line(
             [(spent, "")],
-            scope_name(workspace.scope(each.project, each.path), workspace.names()),
+            scope_name(workspace.scope(each.project, each.path), workspace.scope_names()),
             (f"{what}  {each.session}", "dim"),
         )
-    yield from _worked_lines(workspace, found, detailed=detailed)
+    yield from _work_lines(workspace, found, detailed=detailed)
     for title, memories in (("Learnt", found.learnt), ("Confirmed", found.confirmed)):
         if memories:
-            yield line((f"{title}: {counted(len(memories), 'memory', 'memories')}", "cyan"))
-            yield from grouped(memories, workspace.profiles, workspace.names(), workspace.zone)
+            yield line((f"{title}: {format_count(len(memories), 'memory', 'memories')}", "cyan"))
+            yield from grouped_lines(memories, workspace.profiles, workspace.scope_names(), workspace.zone)
     yield from missed_lines(found.covered, workspace.zone, whole=True)
 
 
-_PARTS = {Part.WORKED: "Worked on", Part.DECIDED: "Decided", Part.OPEN: "Left open"}
+_PARTS = {SummaryPart.WORKED: "Worked on", SummaryPart.DECIDED: "Decided", SummaryPart.OPEN: "Left open"}
 
 
-def _worked_lines(workspace: Workspace, found: Day, *, detailed: bool) -> Iterator[Line]:
+def _work_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Iterator[Line]:
     """What a day came to, by project: what was worked on, and what a model or the person says was decided and stayed open.
 
     In short unless ``detailed``. Memories are told by themselves.
     """
-    whole = [each for each in found.summary.detailed if each.part is Part.WORKED or each.by]
-    short = [each for each in found.summary.condensed if each.part is Part.WORKED or each.by]
+    whole = [each for each in found.summary.detailed if each.part is SummaryPart.WORKED or each.by]
+    short = [each for each in found.summary.condensed if each.part is SummaryPart.WORKED or each.by]
     for part, title in _PARTS.items():
         told = [each for each in whole if each.part is part]
         shown = told if detailed else [each for each in short if each.part is part]
         if told:
             rest = f" ({len(shown)} of {len(told)}, all with --detailed)" if len(shown) < len(told) else ""
-            yield line((title, "cyan"), (f"  {by_whom(shown)}{rest}", "dim"))
+            yield line((title, "cyan"), (f"  {format_authors(shown)}{rest}", "dim"))
         for scope, bullets in groupby(shown, key=lambda each: each.scope):
-            yield line(f"  {scope_name(scope, workspace.names())}")
+            yield line(f"  {scope_name(scope, workspace.scope_names())}")
             for each in bullets:
                 when = f"{each.at.astimezone(workspace.zone):%a %H:%M}" if each.at and found.last != found.day else ""
-                yield entry([("    - ", "dim")], each.text, (f"  {when}".rstrip(), "dim"))
+                yield hanging_line([("    - ", "dim")], each.text, (f"  {when}".rstrip(), "dim"))
 
 
-def _day_body(workspace: Workspace, found: Day) -> dict[str, Any]:
+def _day_body(workspace: Workspace, found: DayView) -> dict[str, Any]:
     return json_fields(found, "day", "last") | {
         "summary": {
-            "condensed": [plain(each) for each in found.summary.condensed],
-            "detailed": [plain(each) for each in found.summary.detailed],
+            "condensed": [to_json_value(each) for each in found.summary.condensed],
+            "detailed": [to_json_value(each) for each in found.summary.detailed],
             "written_by": sorted({each.by for each in found.summary.condensed if each.by}),
         },
         "sessions": [
             json_fields(sitting, "source", "path", "session", "project", "events", "prompts", "first_at", "last_at")
             for sitting in found.sittings
         ],
-        "learnt": [exported(workspace, each) for each in found.learnt],
-        "confirmed": [exported(workspace, each) for each in found.confirmed],
+        "learnt": [to_export(workspace, each) for each in found.learnt],
+        "confirmed": [to_export(workspace, each) for each in found.confirmed],
         "coverage": to_json(found.covered),
     }

@@ -5,12 +5,12 @@ from typing import Annotated
 import typer
 
 from kept.cli import show
-from kept.cli.front import asked, at_desk, on_terminal
-from kept.cli.show import counted, entry, line
+from kept.cli.front import call_options, command_workspace, is_interactive
+from kept.cli.show import format_count, hanging_line, line
 from kept.core.codec import json_fields
 from kept.core.memory import Memory, Status
-from kept.pipeline.upgrade import Upgraded, preview
-from kept.pipeline.upgrade import upgrade as make_anew
+from kept.pipeline.upgrade import UpgradeReport, preview_upgrade
+from kept.pipeline.upgrade import run_upgrade as make_anew
 
 
 def upgrade(
@@ -22,32 +22,32 @@ def upgrade(
     """Retire what rules of earlier versions made and today's would not, and give people's own words back. Shown first; undone as
     one run.
     """
-    with at_desk(context) as workspace:
-        found = preview(workspace)
+    with command_workspace(context) as workspace:
+        found = preview_upgrade(workspace)
         if not as_json:
-            show.write(_format_upgrade(found, everything=not asked(context).quiet))
+            show.write_lines(_format_upgrade(found, everything=not call_options(context).quiet))
         if (found.retired or found.made) and not yes:
             if as_json:
                 show.write_json(_upgrade_body(found))
                 return 0
-            if not on_terminal() or not typer.confirm("Do this now?", default=False):
-                show.write([line(("Nothing was changed.", ""), (" → kept upgrade --yes", "dim"))])
+            if not is_interactive() or not typer.confirm("Do this now?", default=False):
+                show.write_lines([line(("Nothing was changed.", ""), (" → kept upgrade --yes", "dim"))])
                 return 0
         done = make_anew(workspace) if found.retired or found.made else found
         if as_json:
             show.write_json(_upgrade_body(done))
         elif done.run:
-            show.write([line((f"Done in run {done.run}.", ""), (" → kept undo takes it back", "dim"))])
-        show.write(line((each, "red")) for each in done.problems)
+            show.write_lines([line((f"Done in run {done.run}.", ""), (" → kept undo takes it back", "dim"))])
+        show.write_lines(line((each, "red")) for each in done.problems)
         return int(bool(done.problems))
 
 
-def _format_upgrade(found: Upgraded, *, everything: bool) -> list[show.Line]:
+def _format_upgrade(found: UpgradeReport, *, everything: bool) -> list[show.Line]:
     if not (found.retired or found.made):
         return [line("Nothing to upgrade: no memory comes from rules of an earlier version.")]
     lines = [
         line(
-            (f"{counted(len(found.retired), 'memory retires', 'memories retire')}", "yellow"),
+            (f"{format_count(len(found.retired), 'memory retires', 'memories retire')}", "yellow"),
             (
                 f" ({found.active} active, {len(found.retired) - found.active} waiting): nothing that a person told supports them",
                 "",
@@ -55,17 +55,19 @@ def _format_upgrade(found: Upgraded, *, everything: bool) -> list[show.Line]:
         )
     ]
     lines += [_upgrade_line("-", each) for each in found.retired if everything]
-    lines.append(line((f"{counted(len(found.made), 'memory is', 'memories are')} made anew, in the words that were said", "green")))
+    lines.append(
+        line((f"{format_count(len(found.made), 'memory is', 'memories are')} made anew, in the words that were said", "green"))
+    )
     lines += [_upgrade_line("+", each) for each in found.made if everything]
     return lines
 
 
 def _upgrade_line(mark: str, memory: Memory) -> show.Line:
     waits = ("  (waits)", "dim") if memory.status is Status.HELD else ("", "")
-    return entry([(f"{mark} {memory.id}", "yellow"), ("  ", "")], memory.content, waits)
+    return hanging_line([(f"{mark} {memory.id}", "yellow"), ("  ", "")], memory.content, waits)
 
 
-def _upgrade_body(found: Upgraded) -> dict[str, object]:
+def _upgrade_body(found: UpgradeReport) -> dict[str, object]:
     def memory_bodies(memories: tuple[Memory, ...]) -> list[dict[str, str]]:
         return [json_fields(memory, "id", "content", "category", "status") for memory in memories]
 

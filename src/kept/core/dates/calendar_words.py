@@ -100,7 +100,7 @@ _DIGITS = {
 }
 
 
-class Dense(NamedTuple):
+class CjkTime(NamedTuple):
     """A time in a text without spaces: where it stands, the name and number of a span (``week 1`` is the last one; ``ago day 3``
     lies three days back), or a date, whose year, month and day are 0 where it has none.
     """
@@ -118,19 +118,19 @@ _DENSE_AGO = re.compile(
 )
 
 
-def dense_times(text: str) -> Iterator[Dense]:
+def find_cjk_times(text: str) -> Iterator[CjkTime]:
     """What a text in Chinese, Japanese or Korean names, dates first."""
     if text.isascii():
         return
     for found in _DENSE_DATE.finditer(text):
         year, month, day = (int(part or 0) for part in found.groups())
         if month:
-            yield Dense(found.start(), found.end(), "", (year, month, day))
+            yield CjkTime(found.start(), found.end(), "", (year, month, day))
     for found in _DENSE_YEAR.finditer(text):
-        yield Dense(found.start(), found.end(), "", (int(found[1]), 0, 0))
+        yield CjkTime(found.start(), found.end(), "", (int(found[1]), 0, 0))
     for found in _DENSE_AGO.finditer(text):
-        yield Dense(found.start(), found.end(), f"ago {_UNITS[found[2]]} {_DIGITS.get(found[1], found[1])}")
+        yield CjkTime(found.start(), found.end(), f"ago {_UNITS[found[2]]} {_DIGITS.get(found[1], found[1])}")
     for word, name in _SPANS:
         at = text.find(word)
         if at >= 0:
-            yield Dense(at, at + len(word), name)
+            yield CjkTime(at, at + len(word), name)

@@ -10,7 +10,7 @@ from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from kept.core.dates.calendar_words import AGO, HOMONYMS, WORDS, dense_times
+from kept.core.dates.calendar_words import AGO, HOMONYMS, WORDS, find_cjk_times
 
 _UTC = ZoneInfo("UTC")
 _CHARACTERS = 1_000
@@ -37,7 +37,7 @@ _LEAD = frozenset(
 _DATED = tuple([word] for word in (*OPEN, "on", "from", "of", "le", "el", "il"))
 
 
-class When(NamedTuple):
+class TimeSpan(NamedTuple):
     """A span of time: [since, until), None where it is open; what it is called in the question; words by which it is to be found.
 
     ``event`` are the words of what bounds it where that is no date ("the release"): whoever knows its time puts it at ``side``.
@@ -51,11 +51,11 @@ class When(NamedTuple):
     rest: str = ""
 
 
-def when(question: str, now: datetime, zone: ZoneInfo, *, month_first: bool = False) -> When | None:
+def parse_time_span(question: str, now: datetime, zone: ZoneInfo, *, month_first: bool = False) -> TimeSpan | None:
     """The span a question names, and the question without it; None where it names none. ``month_first`` says how 10/01/2024 is
     read.
     """
-    raw, words = words_of(question)
+    raw, words = split_question_words(question)
     today = now.astimezone(zone).date()
     for place in range(len(words)):
         side = OPEN.get(words[place], "")
@@ -65,35 +65,39 @@ def when(question: str, now: datetime, zone: ZoneInfo, *, month_first: bool = Fa
             lead += 1
         if lead == len(words):
             break
-        found = _span(words, lead, today) or _numeric_date(words[lead], month_first=month_first, led=lead > place or not lead)
+        found = _parse_span(words, lead, today) or _parse_numeric_date(
+            words[lead], month_first=month_first, led=lead > place or not lead
+        )
         if found is not None:
             (first, last), length = found
             label = " ".join(raw[place : lead + length]).lower().strip(".,;:!?()\"'“”")
             rest = " ".join((*raw[:place], *raw[lead + length :]))
-            since, until = _edge(first, zone), _edge(last + timedelta(days=1), zone)
+            since, until = _day_start(first, zone), _day_start(last + timedelta(days=1), zone)
             match side, words[place]:
                 case "since", "after":
-                    return When(until, None, label, rest=rest)
+                    return TimeSpan(until, None, label, rest=rest)
                 case "since", _:
-                    return When(since, None, label, rest=rest)
+                    return TimeSpan(since, None, label, rest=rest)
                 case "until", "before":
-                    return When(None, since, label, rest=rest)
+                    return TimeSpan(None, since, label, rest=rest)
                 case "until", _:
-                    return When(None, until, label, rest=rest)
+                    return TimeSpan(None, until, label, rest=rest)
                 case _:
-                    return When(since, until, label, rest=rest)
-    return _in_dense_script(question[:_CHARACTERS], today, zone)
+                    return TimeSpan(since, until, label, rest=rest)
+    return _parse_cjk_span(question[:_CHARACTERS], today, zone)
 
 
-def words_of(question: str) -> tuple[list[str], list[str]]:
+def split_question_words(question: str) -> tuple[list[str], list[str]]:
     """The words of a question's beginning, as they are written, and in lower case without marks, those of time in English."""
     raw = question[:_CHARACTERS].split()
     words = [each.lower().strip(".,;:!?()\"'“”") for each in raw]
     words = [each.removesuffix("'s").removesuffix("’s") for each in words]
-    return raw, [_english(words, place) if not _is_product(raw, words, place) else "" for place in range(len(words))]
+    return raw, [
+        _translate_time_word(words, place) if not _is_product_name(raw, words, place) else "" for place in range(len(words))
+    ]
 
 
-def _english(words: Sequence[str], place: int) -> str:
+def _translate_time_word(words: Sequence[str], place: int) -> str:
     """A word of time in English; one that is a word of another language as well only beside words of its own."""
     word, before = words[place], words[place - 1] if place else ""
     beside = HOMONYMS.get(word)
@@ -101,57 +105,59 @@ def _english(words: Sequence[str], place: int) -> str:
     return WORDS.get(word, word) if alone or before.isdecimal() else word
 
 
-def _is_product(raw: Sequence[str], words: Sequence[str], place: int) -> bool:
+def _is_product_name(raw: Sequence[str], words: Sequence[str], place: int) -> bool:
     """Whether a season's name is the first word of a longer name (Spring Boot)."""
     after = raw[place + 1] if place + 1 < len(raw) else ""
     return words[place] in _SEASONS and raw[place][:1].isupper() and raw[place][-1:].isalpha() and after[:1].isupper()
 
 
-def named_days(text: str, today: date) -> tuple[date, date] | None:
+def parse_day_range(text: str, today: date) -> tuple[date, date] | None:
     """The first and the last day that a text names and nothing else: ``2026-01-05``, ``monday``, ``last week``, ``3 days ago``,
-    ``yesterday``, in any of the languages of :func:`when`; None where it says anything more.
+    ``yesterday``, in any of the languages of :func:`parse_time_span`; None where it says anything more.
     """
     moment = datetime.combine(today, time(12), UTC)
-    found = when(text.strip(), moment, _UTC)
+    found = parse_time_span(text.strip(), moment, _UTC)
     if found is None or found.since is None or found.until is None or found.rest:
         return None
     return found.since.date(), min(found.until.date() - timedelta(days=1), max(today, found.since.date()))
 
 
-def writes_month_first(env: Mapping[str, str]) -> bool:
+def is_month_first_locale(env: Mapping[str, str]) -> bool:
     """Whether a person's locale writes 10/01/2024 for the first of October."""
     return (env.get("LC_ALL") or env.get("LC_TIME") or env.get("LANG") or "").startswith("en_US")
 
 
-def _in_dense_script(text: str, today: date, zone: ZoneInfo) -> When | None:
+def _parse_cjk_span(text: str, today: date, zone: ZoneInfo) -> TimeSpan | None:
     """A span in a text without spaces between words."""
-    for found in dense_times(text):
+    for found in find_cjk_times(text):
         year, month, day = found.date
         if day:
-            named = _one_day(year or today.year, month, day, today, fixed=bool(year), length=1)
+            named = _resolve_day(year or today.year, month, day, today, fixed=bool(year), length=1)
         elif month:
-            named = _month([_MONTHS[month - 1], str(year or "")], 0, today, sure=True) if 1 <= month <= 12 else None
+            named = _parse_month([_MONTHS[month - 1], str(year or "")], 0, today, sure=True) if 1 <= month <= 12 else None
         elif year:
             named = (date(year, 1, 1), date(year, 12, 31)), 1
         else:
             *ago, unit, number = found.span.split()
             if ago:
-                named = _ago([number, unit, "ago"], 0, today)
+                named = _parse_ago([number, unit, "ago"], 0, today)
             else:
-                span = _weekend(today, int(number)) if unit == "weekend" else _unit_before(today, unit, int(number))
+                span = _weekend_span(today, int(number)) if unit == "weekend" else _calendar_unit_span(today, unit, int(number))
                 named = span, 1
         if named is not None:
             (first, last), _ = named
             rest = f"{text[: found.start]} {text[found.end :]}".strip()
-            return When(_edge(first, zone), _edge(last + timedelta(days=1), zone), text[found.start : found.end], rest=rest)
+            return TimeSpan(
+                _day_start(first, zone), _day_start(last + timedelta(days=1), zone), text[found.start : found.end], rest=rest
+            )
     return None
 
 
-def _edge(day: date, zone: ZoneInfo) -> datetime:
+def _day_start(day: date, zone: ZoneInfo) -> datetime:
     return datetime.combine(day, time(), zone).astimezone(UTC)
 
 
-def _span(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
+def _parse_span(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
     """The days that the words from a place on name, and how many words that are."""
     word, after, third = (words[at + n] if at + n < len(words) else "" for n in range(3))
     match word:
@@ -160,41 +166,43 @@ def _span(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date]
         case "yesterday":
             day = today - timedelta(days=1)
             return (day, day), 1
-        case "last" | "past" | "previous" | "this" | "recent" if _week_of_month(words, at, today) is None:
-            return _relative(word, after, third, today)
+        case "last" | "past" | "previous" | "this" | "recent" if _parse_week_of_month(words, at, today) is None:
+            return _parse_relative(word, after, third, today)
         case "y" if after == "a":  # il y a
-            return _ago_after(words, at + 2, today, 2)
+            return _parse_ago_prefix(words, at + 2, today, 2)
         case _ if word in AGO:
-            return _ago_after(words, at + 1, today, 1)
+            return _parse_ago_prefix(words, at + 1, today, 1)
         case "early" | "mid" | "middle" | "late" | "beginning" | "end":
             month = at + (2 if after == "of" else 1)
-            found = _month(words, month, today, sure=True) if month < len(words) else None
-            return (_part(found[0], _PARTS[word]), found[1] + month - at) if found and _is_month(found[0]) else None
+            found = _parse_month(words, month, today, sure=True) if month < len(words) else None
+            return (_part_of_month(found[0], _PARTS[word]), found[1] + month - at) if found and _is_whole_month(found[0]) else None
     if "-" in word and word.split("-", 1)[0] in _PARTS:  # mid-January
         part, _, name = word.partition("-")
-        found = _month([name, after], 0, today)
-        return (_part(found[0], _PARTS[part]), found[1]) if found and _is_month(found[0]) else None
-    if (named := _week_of_month(words, at, today) or _quarter(words, at, today) or _season(words, at, today)) is not None:
+        found = _parse_month([name, after], 0, today)
+        return (_part_of_month(found[0], _PARTS[part]), found[1]) if found and _is_whole_month(found[0]) else None
+    if (
+        named := _parse_week_of_month(words, at, today) or _parse_quarter(words, at, today) or _parse_season(words, at, today)
+    ) is not None:
         return named
     if word == "weekend" and at and words[at - 1] in ("over", "on", "at", "the", "in"):
-        return _weekend(today, 0), 1
-    if after == "last" and word != "day" and (found := _relative("last", word, "", today)) is not None:
+        return _weekend_span(today, 0), 1
+    if after == "last" and word != "day" and (found := _parse_relative("last", word, "", today)) is not None:
         return found  # la semaine dernière
     if word in _DAYS:
         day = today - timedelta(days=(today.weekday() - _DAYS.index(word)) % 7 or 7)
         return (day, day), 1
-    if (ago := _ago(words, at, today)) is not None:
+    if (ago := _parse_ago(words, at, today)) is not None:
         return ago
-    if (iso := _iso(word)) is not None:
+    if (iso := _parse_iso_date(word)) is not None:
         return (iso, iso), 1
     if word.isdecimal() and len(word) == 4 and 2000 <= int(word) < 2100 and at and words[at - 1] in ("in", "during", "of"):
         return (date(int(word), 1, 1), date(int(word), 12, 31)), 1
-    return _month(words, at, today)
+    return _parse_month(words, at, today)
 
 
-def _relative(word: str, after: str, third: str, today: date) -> tuple[tuple[date, date], int] | None:
+def _parse_relative(word: str, after: str, third: str, today: date) -> tuple[tuple[date, date], int] | None:
     if after == "weekend":
-        return _weekend(today, 0 if word == "this" else 1), 2
+        return _weekend_span(today, 0 if word == "this" else 1), 2
     if after in _SEASONS and word != "recent":
         return _season_span(after, today, last=word != "this"), 2
     if after in _DAYS and word != "recent":
@@ -202,7 +210,7 @@ def _relative(word: str, after: str, third: str, today: date) -> tuple[tuple[dat
         day = today - timedelta(days=back if word == "this" else back or 7)
         return (day, day), 2
     if after in _MONTHS:
-        found = _month([after], 0, today, sure=not third)
+        found = _parse_month([after], 0, today, sure=not third)
         return (found[0], 2) if found else None
     number = _NUMBERS.get(after, int(after) if after.isdecimal() and len(after) < 4 else 0)
     unit = third.removesuffix("s")
@@ -210,10 +218,10 @@ def _relative(word: str, after: str, third: str, today: date) -> tuple[tuple[dat
         return (today - timedelta(days=number * _UNITS[unit]), today), 3
     if word == "recent" or after not in _UNITS:
         return None
-    return _unit_before(today, after, 0 if word == "this" else 1), 2
+    return _calendar_unit_span(today, after, 0 if word == "this" else 1), 2
 
 
-def _unit_before(today: date, unit: str, back: int) -> tuple[date, date]:
+def _calendar_unit_span(today: date, unit: str, back: int) -> tuple[date, date]:
     """The calendar day, week, month or year that lies so many back."""
     match unit:
         case "day":
@@ -225,12 +233,12 @@ def _unit_before(today: date, unit: str, back: int) -> tuple[date, date]:
             return _month_span(today.year - (today.month <= back), (today.month - back - 1) % 12 + 1)
         case "quarter":
             start = 3 * ((today.month - 1) // 3) + 1 - 3 * back
-            return _months(today.year + (start - 1) // 12, (start - 1) % 12 + 1, 3)
+            return _months_span(today.year + (start - 1) // 12, (start - 1) % 12 + 1, 3)
         case _:
             return date(today.year - back, 1, 1), date(today.year - back, 12, 31)
 
 
-def _weekend(today: date, back: int) -> tuple[date, date]:
+def _weekend_span(today: date, back: int) -> tuple[date, date]:
     """The weekend that began last; with ``back``, the last one that is over."""
     saturday = today - timedelta(days=(today.weekday() - 5) % 7)
     if back and saturday + timedelta(days=1) >= today:
@@ -238,40 +246,40 @@ def _weekend(today: date, back: int) -> tuple[date, date]:
     return saturday, saturday + timedelta(days=1)
 
 
-def _week_of_month(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
+def _parse_week_of_month(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
     """``first week of March``, ``last week of the month``'s kind."""
     number = _ORDINALS.get(words[at], 0)
     if not number or words[at + 1 : at + 3] not in (["week", "of"], ["week", "in"]):
         return None
-    found = _month(words, at + 3, today, sure=True) if at + 3 < len(words) else None
-    if found is None or not _is_month(found[0]):
+    found = _parse_month(words, at + 3, today, sure=True) if at + 3 < len(words) else None
+    if found is None or not _is_whole_month(found[0]):
         return None
     (first, last), length = found
     start = last - timedelta(days=6) if number == 5 else first + timedelta(days=7 * (number - 1))
     return (start, min(last, start + timedelta(days=6))), 3 + length
 
 
-def _quarter(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
+def _parse_quarter(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
     """``Q1``, ``Q3 2024``, ``first quarter of 2024``."""
     word, after, third, fourth = (words[at + n] if at + n < len(words) else "" for n in range(4))
     if len(word) == 2 and word[0] == "q" and word[1] in "1234":
-        number, year, length = int(word[1]), _year(after), 1
+        number, year, length = int(word[1]), _parse_year(after), 1
     elif after == "quarter" and 1 <= _ORDINALS.get(word, 0) <= 4:
-        number, year, length = _ORDINALS[word], _year(third) or (_year(fourth) if third == "of" else 0), 2
+        number, year, length = _ORDINALS[word], _parse_year(third) or (_parse_year(fourth) if third == "of" else 0), 2
         length += bool(year) and third == "of"
     else:
         return None
     start = 3 * number - 2
-    return _months(year or today.year - (date(today.year, start, 1) > today), start, 3), length + bool(year)
+    return _months_span(year or today.year - (date(today.year, start, 1) > today), start, 3), length + bool(year)
 
 
-def _season(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
+def _parse_season(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
     """``in spring``, ``summer 2024``: a season's name alone is mostly another word."""
     after = words[at + 1] if at + 1 < len(words) else ""
     if words[at] not in _SEASONS:
         return None
-    if year := _year(after):
-        return _months(year, _SEASONS[words[at]], 3), 2
+    if year := _parse_year(after):
+        return _months_span(year, _SEASONS[words[at]], 3), 2
     led = (
         at
         and after not in _PRODUCTS
@@ -283,19 +291,19 @@ def _season(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, dat
 def _season_span(name: str, today: date, *, last: bool) -> tuple[date, date]:
     """The season that began last; with ``last``, the last one that is over."""
     for year in (today.year, today.year - 1, today.year - 2):
-        first, end = _months(year, _SEASONS[name], 3)
+        first, end = _months_span(year, _SEASONS[name], 3)
         if first <= today and (not last or end < today):
             break
     return first, end
 
 
-def _months(year: int, month: int, count: int) -> tuple[date, date]:
+def _months_span(year: int, month: int, count: int) -> tuple[date, date]:
     """So many months from one on."""
     after = month + count - 1
     return date(year, month, 1), date(year + after // 12, after % 12 + 1, 1) - timedelta(days=1)
 
 
-def _numeric_date(word: str, *, month_first: bool, led: bool) -> tuple[tuple[date, date], int] | None:
+def _parse_numeric_date(word: str, *, month_first: bool, led: bool) -> tuple[tuple[date, date], int] | None:
     """``10.01.2024``, ``10/01/2024``, ``2024/01/10``, ``01/2024``, ``2024-01``; ``10.01.24`` where a preposition has ``led`` to it,
     for it may be a version.
     """
@@ -310,16 +318,16 @@ def _numeric_date(word: str, *, month_first: bool, led: bool) -> tuple[tuple[dat
             numbers = [int(first), int(second)]
             if mark == "/" and month_first != (numbers[not month_first] > 12):
                 numbers.reverse()
-            return _day_of(int(year) + 2000 * (len(year) == 2), numbers[1], numbers[0])
+            return _make_day_span(int(year) + 2000 * (len(year) == 2), numbers[1], numbers[0])
         case [year, month, day] if len(year) == 4:
-            return _day_of(int(year), int(month), int(day))
+            return _make_day_span(int(year), int(month), int(day))
         case [first, second] if {len(first), len(second)} == {2, 4}:
             year, month = (first, second) if len(first) == 4 else (second, first)
-            return (_month_span(_year(year), int(month)), 1) if _year(year) and 1 <= int(month) <= 12 else None
+            return (_month_span(_parse_year(year), int(month)), 1) if _parse_year(year) and 1 <= int(month) <= 12 else None
     return None
 
 
-def _day_of(year: int, month: int, day: int) -> tuple[tuple[date, date], int] | None:
+def _make_day_span(year: int, month: int, day: int) -> tuple[tuple[date, date], int] | None:
     try:
         found = date(year, month, day)
     except (ValueError, OverflowError):
@@ -327,13 +335,13 @@ def _day_of(year: int, month: int, day: int) -> tuple[tuple[date, date], int] | 
     return ((found, found), 1) if 2000 <= year < 2100 else None
 
 
-def _ago_after(words: Sequence[str], at: int, today: date, before: int) -> tuple[tuple[date, date], int] | None:
+def _parse_ago_prefix(words: Sequence[str], at: int, today: date, before: int) -> tuple[tuple[date, date], int] | None:
     """``vor drei Tagen``, ``il y a trois jours``: so many words before the number say it."""
-    found = _ago([*words[at : at + 2], "ago"], 0, today)
+    found = _parse_ago([*words[at : at + 2], "ago"], 0, today)
     return (found[0], before + 2) if found else None
 
 
-def _ago(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
+def _parse_ago(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date], int] | None:
     word, after, third = (words[at + n] if at + n < len(words) else "" for n in range(3))
     number = _NUMBERS.get(word, int(word) if word.isdecimal() and len(word) < 4 else 0)
     unit = after.removesuffix("s")
@@ -344,7 +352,7 @@ def _ago(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, date],
     return (middle - slack, middle + slack), 3
 
 
-def _iso(word: str) -> date | None:
+def _parse_iso_date(word: str) -> date | None:
     try:
         found = date.fromisoformat(word) if len(word) == 10 and word[4] == "-" else None
     except ValueError:
@@ -352,32 +360,32 @@ def _iso(word: str) -> date | None:
     return found if found and MINYEAR < found.year < MAXYEAR else None  # there is a day before it and one after it
 
 
-def _month(words: Sequence[str], at: int, today: date, *, sure: bool = False) -> tuple[tuple[date, date], int] | None:
+def _parse_month(words: Sequence[str], at: int, today: date, *, sure: bool = False) -> tuple[tuple[date, date], int] | None:
     """``March``, ``March 2025``, ``March 5``, ``5 March 2025``, ``5 Jan 2024``, ``17th of January``. ``sure`` where it can be
     nothing else.
     """
     word, after, third = (words[at + n] if at + n < len(words) else "" for n in range(3))
-    if day := _ordinal(word):
+    if day := _parse_day_number(word):
         of = after == "of"
         named = _month_number(third if of else after)
         if not named:
             return None
-        year = next((_year(each) for each in words[at + 2 + of : at + 4 + of] if each not in ("of", ",")), 0)
+        year = next((_parse_year(each) for each in words[at + 2 + of : at + 4 + of] if each not in ("of", ",")), 0)
         bare = word.isdecimal() and not of and not year and _MONTHS[named - 1] in ("may", "march")  # "step 3 may fail"
         if bare and words[max(0, at - 1) : at] not in _DATED and len(words) > 2:
             return None
         length = 2 + of + (1 + (words[at + 2 + of] == "of") if year else 0)
-        return _one_day(year or today.year, named, day, today, fixed=bool(year), length=length)
-    short = _SHORT_MONTHS.get(word) is not None and word not in _MONTHS and bool(_ordinal(after) or _year(after))
-    if not short and (word not in _MONTHS or (word in ("may", "march") and not sure and not _is_name(words, at))):
+        return _resolve_day(year or today.year, named, day, today, fixed=bool(year), length=length)
+    short = _SHORT_MONTHS.get(word) is not None and word not in _MONTHS and bool(_parse_day_number(after) or _parse_year(after))
+    if not short and (word not in _MONTHS or (word in ("may", "march") and not sure and not _is_month_name(words, at))):
         return None
     month = _month_number(word)
-    if after == "of" and _year(third):
-        return _month_span(_year(third), month), 3
-    if day := _ordinal(after):
-        year = _year(third)
-        return _one_day(year or today.year, month, day, today, fixed=bool(year), length=3 if year else 2)
-    year = _year(after)
+    if after == "of" and _parse_year(third):
+        return _month_span(_parse_year(third), month), 3
+    if day := _parse_day_number(after):
+        year = _parse_year(third)
+        return _resolve_day(year or today.year, month, day, today, fixed=bool(year), length=3 if year else 2)
+    year = _parse_year(after)
     span = _month_span(year or today.year, month)
     return (span if year or span[0] <= today else _month_span(today.year - 1, month)), 2 if year else 1
 
@@ -387,24 +395,24 @@ def _month_number(word: str) -> int:
     return _MONTHS.index(word) + 1 if word in _MONTHS else _SHORT_MONTHS.get(word, -1) + 1
 
 
-def _is_name(words: Sequence[str], at: int) -> bool:
+def _is_month_name(words: Sequence[str], at: int) -> bool:
     """Whether ``may`` or ``march`` is a month here: a preposition before it, or a number or "of" and a year after it."""
     before, after, third = (words[at + n] if 0 <= at + n < len(words) else "" for n in (-1, 1, 2))
     led = before in ("in", "during", "of", "since", "until", "before", "after", "by")
     ends = before in ("last", "this") and not after  # "the last may fail"
-    return led or ends or after[:1].isdigit() or (after == "of" and _year(third) > 0)
+    return led or ends or after[:1].isdigit() or (after == "of" and _parse_year(third) > 0)
 
 
-def _ordinal(word: str) -> int:
+def _parse_day_number(word: str) -> int:
     bare = word[:-2] if word[-2:] in ("st", "nd", "rd", "th") else word
     return int(bare) if bare.isdecimal() and len(bare) <= 2 and 1 <= int(bare) <= 31 else 0
 
 
-def _year(word: str) -> int:
+def _parse_year(word: str) -> int:
     return int(word) if word.isdecimal() and len(word) == 4 and 2000 <= int(word) < 2100 else 0
 
 
-def _one_day(year: int, month: int, day: int, today: date, *, fixed: bool, length: int) -> tuple[tuple[date, date], int] | None:
+def _resolve_day(year: int, month: int, day: int, today: date, *, fixed: bool, length: int) -> tuple[tuple[date, date], int] | None:
     try:
         found = date(year, month, day)
         if found > today and not fixed:
@@ -419,10 +427,10 @@ def _month_span(year: int, month: int) -> tuple[date, date]:
     return date(year, month, 1), after - timedelta(days=1)
 
 
-def _is_month(span: tuple[date, date]) -> bool:
+def _is_whole_month(span: tuple[date, date]) -> bool:
     return span == _month_span(span[0].year, span[0].month)
 
 
-def _part(span: tuple[date, date], days: tuple[int, int]) -> tuple[date, date]:
+def _part_of_month(span: tuple[date, date], days: tuple[int, int]) -> tuple[date, date]:
     first, last = span
     return max(first, first.replace(day=days[0])), min(last, first + timedelta(days=days[1] - 2))

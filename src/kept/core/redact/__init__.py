@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from kept.core.redact.book import Rule, book
-from kept.core.redact.disguises import disguised
-from kept.core.redact.places import Span, scan
-from kept.core.redact.shape import pattern
+from kept.core.redact.book import Rule, load_rule_book
+from kept.core.redact.disguises import find_disguised
+from kept.core.redact.places import SecretSpan, scan_secrets
+from kept.core.redact.shape import compile_re2
 
-__all__ = ["Found", "Redacted", "Rule", "Scan", "redact"]
+__all__ = ["RedactedSecret", "RedactionResult", "Rule", "Scan", "redact"]
 
 _PASSES = 8  # redaction is repeated until nothing more is found, for a mark can bare what stood beside the secret
-_MARK = pattern(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
+_MARK = compile_re2(rb"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class RedactedSecret:
     """A secret that was removed: its kind, its fingerprint (8 hex digits), and where its mark stands in the redacted text."""
 
     kind: str
@@ -32,17 +32,17 @@ class Found:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Redacted:
+class RedactionResult:
     """A text without secrets, and what was removed from it, in text order."""
 
     text: str
-    found: tuple[Found, ...]
+    found: tuple[RedactedSecret, ...]
 
 
 Scan = Callable[[bytes], Iterable[tuple[int, int, str]]]
 
 
-def redact(text: str, *, key: bytes, more: Scan | None = None) -> Redacted:
+def redact(text: str, *, key: bytes, more: Scan | None = None) -> RedactionResult:
     """The text with every secret replaced by ``[redacted:kind:fingerprint]``; equal secrets get equal fingerprints under one key.
 
     ``key`` has 1 to 64 bytes. ``more`` is another scanner's findings in UTF-8 bytes, as (start, end, kind in lower case and
@@ -53,49 +53,51 @@ def redact(text: str, *, key: bytes, more: Scan | None = None) -> Redacted:
     data = text.encode("utf-8", "surrogatepass")
     marks: list[tuple[int, int, str, str]] = []
     for _ in range(_PASSES):
-        spans = _secrets(data, more)
+        spans = _find_secrets(data, more)
         if not spans:
             break
-        data, marks = _mark(data, spans, marks, key)
+        data, marks = _replace_spans(data, spans, marks, key)
     if not marks:
-        return Redacted(text=text, found=())
+        return RedactionResult(text=text, found=())
     found, chars, at = [], 0, 0
     for start, end, kind, fingerprint in marks:
         chars += len(data[at:start].decode("utf-8", "surrogatepass"))
-        found.append(Found(kind=kind, fingerprint=fingerprint, start=chars, end=chars + end - start))
+        found.append(RedactedSecret(kind=kind, fingerprint=fingerprint, start=chars, end=chars + end - start))
         chars, at = chars + end - start, end
-    return Redacted(text=data.decode("utf-8", "surrogatepass"), found=tuple(found))
+    return RedactionResult(text=data.decode("utf-8", "surrogatepass"), found=tuple(found))
 
 
-def _secrets(data: bytes, more: Scan | None) -> list[Span]:
+def _find_secrets(data: bytes, more: Scan | None) -> list[SecretSpan]:
     """The secrets of a text, sorted, apart from each other and from the marks that already stand in it."""
-    called = book().called(data)
+    called = load_rule_book().match_anchors(data)
     others = more(data) if more is not None else ()
-    last = len(book().rules)
-    found = [Span(start=start, end=end, order=last, kind=kind, secret=data[start:end]) for start, end, kind in others]
-    spans = [*scan(data, called), *disguised(data, called), *found]
-    return _apart(spans, data) if spans else []
+    last = len(load_rule_book().rules)
+    found = [SecretSpan(start=start, end=end, order=last, kind=kind, secret=data[start:end]) for start, end, kind in others]
+    spans = [*scan_secrets(data, called), *find_disguised(data, called), *found]
+    return _merge_overlaps(spans, data) if spans else []
 
 
-def _apart(spans: list[Span], data: bytes) -> list[Span]:
+def _merge_overlaps(spans: list[SecretSpan], data: bytes) -> list[SecretSpan]:
     """Overlapping spans become one under the most specific kind; spans that touch a mark are left out."""
     taken = [match.span() for match in _MARK.finditer(data)]
     ends = [end for _, end in taken]
-    result: list[Span] = []
-    for span in sorted((_whole(span, data) for span in spans), key=lambda span: (span.start, span.end)):
+    result: list[SecretSpan] = []
+    for span in sorted((_widen_to_characters(span, data) for span in spans), key=lambda span: (span.start, span.end)):
         mark = bisect_right(ends, span.start)
         if span.end <= span.start or (mark < len(taken) and taken[mark][0] < span.end):
             continue
         if result and span.start < result[-1].end:
             last = result.pop()
             best = min(last, span, key=lambda one: one.order)
-            result.append(Span(start=last.start, end=max(last.end, span.end), order=best.order, kind=best.kind, secret=best.secret))
+            result.append(
+                SecretSpan(start=last.start, end=max(last.end, span.end), order=best.order, kind=best.kind, secret=best.secret)
+            )
         else:
             result.append(span)
     return result
 
 
-def _whole(span: Span, data: bytes) -> Span:
+def _widen_to_characters(span: SecretSpan, data: bytes) -> SecretSpan:
     """A span that cuts no character: the patterns see bytes."""
     start, end = span.start, span.end
     while start > 0 and data[start] & 0xC0 == 0x80:
@@ -105,8 +107,8 @@ def _whole(span: Span, data: bytes) -> Span:
     return span if (start, end) == (span.start, span.end) else replace(span, start=start, end=end)
 
 
-def _mark(
-    data: bytes, spans: list[Span], marks: list[tuple[int, int, str, str]], key: bytes
+def _replace_spans(
+    data: bytes, spans: list[SecretSpan], marks: list[tuple[int, int, str, str]], key: bytes
 ) -> tuple[bytes, list[tuple[int, int, str, str]]]:
     """The bytes with each span replaced by its mark, and the places of all marks put so far, in order."""
     out: list[bytes] = []

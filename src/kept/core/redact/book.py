@@ -11,7 +11,7 @@ from typing import Any
 import re2
 
 from kept.core.redact.lookalikes import LOOKALIKES, SPLIT
-from kept.core.redact.shape import latin, pattern
+from kept.core.redact.shape import compile_re2, latin1_options
 from kept.core.redact.values import Setting
 
 
@@ -43,7 +43,7 @@ class Finder:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Book:
+class RuleBook:
     """The rules, the set of their anchors, what each anchor calls for, and the pattern of a token broken by a line end."""
 
     rules: tuple[Rule, ...]
@@ -51,7 +51,7 @@ class Book:
     calls: tuple[frozenset[int], ...]
     broken: Any
 
-    def called(self, data: bytes) -> frozenset[int]:
+    def match_anchors(self, data: bytes) -> frozenset[int]:
         """What the anchors that stand in a text call for."""
         return frozenset[int]().union(*(self.calls[anchor] for anchor in self.anchors.Match(data) or ()))
 
@@ -70,11 +70,11 @@ _DISGUISES = {LOOKALIKES: {Finder.LOOKALIKES}, SPLIT: {Finder.SPLIT}}
 
 
 @cache
-def book() -> Book:
+def load_rule_book() -> RuleBook:
     """The book of rules, most specific first."""
     data = tomllib.loads(files("kept.core.redact").joinpath("secrets.toml").read_text(encoding="utf-8"))
-    rules = [_rule(kind, fields, Setting.SHAPE) for kind, fields in data["providers"].items()]
-    rules += [_rule(kind, fields, Setting(fields["setting"])) for kind, fields in data["carriers"].items()]
+    rules = [_parse_rule(kind, fields, Setting.SHAPE) for kind, fields in data["providers"].items()]
+    rules += [_parse_rule(kind, fields, Setting(fields["setting"])) for kind, fields in data["carriers"].items()]
     exact = {word: {finder} for word, finder in _EXACT.items()}
     folded = {word: {finder} for word, finder in _FOLDED.items()}
     folded[b"secret"].add(Finder.ASSIGNMENTS)
@@ -86,9 +86,9 @@ def book() -> Book:
                 exact[anchor].add(Finder.BROKEN)
     long = [anchor for anchor, called in exact.items() if Finder.BROKEN in called]
     for word in (*(anchor for anchor in long if len(anchor) > 3), *_HIDDEN, *_HIDDEN_NAMES):
-        for encoded in _encodings(word):
+        for encoded in _base64_forms(word):
             exact.setdefault(encoded, set()).add(Finder.ENCODED)
-    anchors = re2.Set.SearchSet(latin())
+    anchors = re2.Set.SearchSet(latin1_options())
     for word in exact:
         anchors.Add(re2.escape(word))
     for word in folded:
@@ -96,22 +96,22 @@ def book() -> Book:
     for shape in _DISGUISES:
         anchors.Add(shape)
     anchors.Compile()
-    return Book(
+    return RuleBook(
         rules=tuple(rules),
         anchors=anchors,
         calls=tuple(frozenset(called) for table in (exact, folded, _DISGUISES) for called in table.values()),
-        broken=pattern(rb"(?:" + b"|".join(map(re2.escape, long)) + rb")[\w+/=.-]*\n[\w+/=.-]{6,}"),
+        broken=compile_re2(rb"(?:" + b"|".join(map(re2.escape, long)) + rb")[\w+/=.-]*\n[\w+/=.-]{6,}"),
     )
 
 
-def _encodings(word: bytes) -> Iterator[bytes]:
+def _base64_forms(word: bytes) -> Iterator[bytes]:
     """What base64 makes of a word, whatever stands before it."""
     for before in range(3):
         first, end = -(-before * 8 // 6), (before + len(word)) * 8 // 6
         yield base64.b64encode(b"\0" * before + word)[first:end]
 
 
-def _rule(kind: str, fields: dict[str, Any], setting: Setting) -> Rule:
+def _parse_rule(kind: str, fields: dict[str, Any], setting: Setting) -> Rule:
     fold = "" if setting is Setting.SHAPE else "(?i)"
     return Rule(
         kind=kind,

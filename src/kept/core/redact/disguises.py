@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from kept.core.redact.book import Finder, book
+from kept.core.redact.book import Finder, load_rule_book
 from kept.core.redact.lookalikes import JOINT, PLAIN, SPLIT
-from kept.core.redact.places import Span, follow, scan
-from kept.core.redact.shape import pattern
-from kept.core.redact.values import Setting, decode64
+from kept.core.redact.places import SecretSpan, apply_rule, scan_secrets
+from kept.core.redact.shape import compile_re2
+from kept.core.redact.values import Setting, decode_base64
 
-_ESCAPED = pattern(rb"%[0-9A-Fa-f]{2}")
-_RUN64 = pattern(rb"[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9_-]{16,}={0,2}")
-_JOINT, _SPLIT = pattern(JOINT), pattern(SPLIT)
-_ODD = pattern(rb"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]")
+_ESCAPED = compile_re2(rb"%[0-9A-Fa-f]{2}")
+_RUN64 = compile_re2(rb"[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9_-]{16,}={0,2}")
+_JOINT, _SPLIT = compile_re2(JOINT), compile_re2(SPLIT)
+_ODD = compile_re2(rb"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _WORD = [chr(byte).isascii() and (chr(byte).isalnum() or chr(byte) in "_-&\\<") for byte in range(256)]
 _LONGEST = 512
 _MOST_BROKEN = 64
@@ -26,7 +26,7 @@ _LONGEST_RUN = 16_384
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _View:
+class _DecodedView:
     """Decoded bytes, and where each piece of them begins in them and in the original."""
 
     data: bytes
@@ -38,30 +38,30 @@ class _View:
         return self.origins[index] + offset - self.starts[index]
 
 
-def disguised(data: bytes, called: frozenset[int]) -> Iterator[Span]:
+def find_disguised(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
     """The secrets that only show once a text is decoded, with their places in the text as it stands."""
     if b"%" in data and _ESCAPED.search(data):
-        yield from _of_view(_unescape(data, b"%"))
+        yield from _scan_view(_unescape(data, b"%"))
     if b"=3D" in data and b"=\n" in data:
-        yield from _of_view(_unescape(data, b"="))
+        yield from _scan_view(_unescape(data, b"="))
     if Finder.BROKEN in called and b"\n" in data:
-        yield from _broken(data, called)
+        yield from _find_broken_tokens(data, called)
     if Finder.ENCODED in called:
-        yield from _encoded(data)
+        yield from _find_encoded(data)
     if Finder.LOOKALIKES in called:
-        yield from _lookalikes(data)
+        yield from _find_lookalikes(data)
     if Finder.SPLIT in called:
-        yield from _split(data)
+        yield from _find_split_tokens(data)
 
 
-def _of_view(view: _View, base: int = 0) -> Iterator[Span]:
+def _scan_view(view: _DecodedView, base: int = 0) -> Iterator[SecretSpan]:
     """The secrets of a view, with their places in a text in which it begins at ``base``."""
-    for span in scan(view.data, book().called(view.data)):
+    for span in scan_secrets(view.data, load_rule_book().match_anchors(view.data)):
         start, end = base + view.place(span.start), base + view.place(span.end)
-        yield Span(start=start, end=end, order=span.order, kind=span.kind, secret=span.secret)
+        yield SecretSpan(start=start, end=end, order=span.order, kind=span.kind, secret=span.secret)
 
 
-def _unescape(data: bytes, sign: bytes) -> _View:
+def _unescape(data: bytes, sign: bytes) -> _DecodedView:
     """The view with ``%41`` or ``=41`` decoded; a sign before a line break, and that break, are dropped."""
     first, *parts = data.split(sign)
     out, starts, origins = [first], [0], [0]
@@ -83,36 +83,36 @@ def _unescape(data: bytes, sign: bytes) -> _View:
         out.append(piece)
         length += len(piece)
         at += 1 + len(part)
-    return _View(data=b"".join(out), starts=starts, origins=origins)
+    return _DecodedView(data=b"".join(out), starts=starts, origins=origins)
 
 
-def _lookalikes(data: bytes) -> Iterator[Span]:
+def _find_lookalikes(data: bytes) -> Iterator[SecretSpan]:
     """The secrets of a text whose letters are replaced by those they pass for."""
     text = data.decode("utf-8", "surrogatepass")
     plain = text.translate(PLAIN).encode("utf-8", "surrogatepass")
     chars = at = place = 0
-    for span in sorted(scan(plain, book().called(plain)), key=lambda span: span.start):
+    for span in sorted(scan_secrets(plain, load_rule_book().match_anchors(plain)), key=lambda span: span.start):
         before, within = (
             len(plain[low:high].decode("utf-8", "replace")) for low, high in ((at, span.start), (span.start, span.end))
         )
         place += len(text[chars : chars + before].encode("utf-8", "surrogatepass"))
         chars, at = chars + before, span.start
         length = len(text[chars : chars + within].encode("utf-8", "surrogatepass"))
-        yield Span(start=place, end=place + length, order=span.order, kind=span.kind, secret=span.secret)
+        yield SecretSpan(start=place, end=place + length, order=span.order, kind=span.kind, secret=span.secret)
 
 
-def _split(data: bytes) -> Iterator[Span]:
+def _find_split_tokens(data: bytes) -> Iterator[SecretSpan]:
     """The secrets near to what may split a token."""
     low = high = 0
     for joint in _SPLIT.finditer(data):
         if joint.start() > high:
-            yield from _of_view(_joined(data[low:high]), low)
+            yield from _scan_view(_join_split_tokens(data[low:high]), low)
             low = max(high, joint.start() - _BEFORE)
         high = joint.end() + _LONGEST
-    yield from _of_view(_joined(data[low:high]), low)
+    yield from _scan_view(_join_split_tokens(data[low:high]), low)
 
 
-def _joined(data: bytes) -> _View:
+def _join_split_tokens(data: bytes) -> _DecodedView:
     """The view without what splits a token, and with the characters that are written as escapes."""
     out, starts, origins = [], [0], [0]
     length = at = 0
@@ -122,7 +122,7 @@ def _joined(data: bytes) -> _View:
         if written is None and not (start and _WORD[data[start - 1]] and end < len(data) and _WORD[data[end]]):
             continue
         piece = data[at:start]
-        sign = b"" if written is None else _character(written)
+        sign = b"" if written is None else _decode_character(written)
         length += len(piece)
         if sign:
             starts.append(length)
@@ -133,10 +133,10 @@ def _joined(data: bytes) -> _View:
         out += [piece, sign]
         at = end
     out.append(data[at:])
-    return _View(data=b"".join(out), starts=starts, origins=origins)
+    return _DecodedView(data=b"".join(out), starts=starts, origins=origins)
 
 
-def _character(written: bytes) -> bytes:
+def _decode_character(written: bytes) -> bytes:
     """The ASCII character of an escape; a space for any other."""
     if written in (b"&lowbar;", b"\\_"):
         return b"_"
@@ -146,32 +146,34 @@ def _character(written: bytes) -> bytes:
     return bytes([code]) if 32 <= code < 127 else b" "
 
 
-def _broken(data: bytes, called: frozenset[int]) -> Iterator[Span]:
+def _find_broken_tokens(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
     """Tokens that a terminal or an editor broke over several lines."""
-    tokens = [index for index in called if index >= 0 and book().rules[index].setting is Setting.SHAPE]
-    for hit in islice(book().broken.finditer(data), _MOST_BROKEN):
+    tokens = [index for index in called if index >= 0 and load_rule_book().rules[index].setting is Setting.SHAPE]
+    for hit in islice(load_rule_book().broken.finditer(data), _MOST_BROKEN):
         at = max(0, hit.start() - _BEFORE)
         view = _unescape(data[at : at + _LONGEST], b"\n")
         for index in tokens:
-            for span in follow(book().rules[index], view.data, index):
+            for span in apply_rule(load_rule_book().rules[index], view.data, index):
                 start, end = at + view.place(span.start), at + view.place(span.end - 1) + 1
-                end = _odd_lines(data, start, end)
+                end = _broken_token_end(data, start, end)
                 whole = data[start:end].replace(b"\n", b"")
-                if b"\n" in data[start:end] and any(each.secret == whole for each in follow(book().rules[index], whole, index)):
-                    yield Span(start=start, end=end, order=index, kind=span.kind, secret=whole)
+                if b"\n" in data[start:end] and any(
+                    each.secret == whole for each in apply_rule(load_rule_book().rules[index], whole, index)
+                ):
+                    yield SecretSpan(start=start, end=end, order=index, kind=span.kind, secret=whole)
 
 
-def _odd_lines(data: bytes, start: int, end: int) -> int:
+def _broken_token_end(data: bytes, start: int, end: int) -> int:
     """Where a broken token ends: before the lines that belong to what follows it."""
     while (last := data.rfind(b"\n", start, end)) >= 0 and not _ODD.search(data, last + 1, end):
         end = last
     return end
 
 
-def _encoded(data: bytes) -> Iterator[Span]:
+def _find_encoded(data: bytes) -> Iterator[SecretSpan]:
     """Runs of base64 that hold a secret once decoded."""
     for run in _RUN64.finditer(data):
-        plain = decode64(run.group()[:_LONGEST_RUN])
-        if plain and plain.isascii() and (inner := list(scan(plain, book().called(plain)))):
+        plain = decode_base64(run.group()[:_LONGEST_RUN])
+        if plain and plain.isascii() and (inner := list(scan_secrets(plain, load_rule_book().match_anchors(plain)))):
             best = min(inner, key=lambda span: span.order)
-            yield Span(start=run.start(), end=run.end(), order=best.order, kind=best.kind, secret=best.secret)
+            yield SecretSpan(start=run.start(), end=run.end(), order=best.order, kind=best.kind, secret=best.secret)

@@ -5,16 +5,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from kept.core.redact.book import Finder, Rule, book
-from kept.core.redact.shape import looks_mixed, looks_placeholder, pattern
-from kept.core.redact.values import Setting, convinces, crumbs, is_card, is_code, is_grouped, is_userpass, rank_of
+from kept.core.redact.book import Finder, Rule, load_rule_book
+from kept.core.redact.shape import compile_re2, looks_mixed, looks_placeholder
+from kept.core.redact.values import (
+    Setting,
+    find_cookie_values,
+    is_card,
+    is_code,
+    is_grouped,
+    is_secret_value,
+    is_userpass,
+    rank_name,
+)
 
 _KINDS = {3: "password", 2: "secret", 1: "token"}
 _OWN_KIND = (Setting.SHAPE, Setting.USERPASS, Setting.COOKIES, Setting.CARD, Setting.GROUPED, Setting.DIGITS)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Span:
+class SecretSpan:
     """A secret in bytes [start, end) of a text; of two that overlap the one of the lower order names the kind."""
 
     start: int
@@ -24,44 +33,44 @@ class Span:
     secret: bytes
 
 
-def scan(data: bytes, called: frozenset[int]) -> Iterator[Span]:
+def scan_secrets(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
     """The secrets that what was called for finds, in no order; they may overlap."""
-    last = len(book().rules)
+    last = len(load_rule_book().rules)
     for index in called:
         match index:
             case Finder.ASSIGNMENTS:
-                yield from _assignments(data, last)
+                yield from _find_assignments(data, last)
             case Finder.PRIVATE_KEYS:
-                yield from _private_keys(data)
+                yield from _find_private_keys(data)
             case Finder.PRIVATE_BLOCKS:
-                yield from _private_blocks(data)
+                yield from _find_private_blocks(data)
             case Finder.MANIFESTS:
-                yield from _manifests(data, last)
+                yield from _find_manifest_secrets(data, last)
             case Finder.ENCODED | Finder.BROKEN:
                 continue
             case _:
-                yield from follow(book().rules[index], data, index)
+                yield from apply_rule(load_rule_book().rules[index], data, index)
 
 
-def follow(rule: Rule, data: bytes, order: int) -> Iterator[Span]:
+def apply_rule(rule: Rule, data: bytes, order: int) -> Iterator[SecretSpan]:
     """The secrets of one rule."""
-    shape = pattern(rule.pattern)
+    shape = compile_re2(rule.pattern)
     group, beside = shape.groupindex.get(b"s", 0), shape.groupindex.get(b"n", 0)
     for match in shape.finditer(data):
         start, end = match.span(group)
         name = (match.group(beside) if beside else None) or b""
-        begins = _begins(data, match.start()) or _begins(data, start)
-        kind = rule.kind if rule.rank or rule.setting in _OWN_KIND else _KINDS.get(rank_of(name), rule.kind)
-        for low, high in _judged(rule, name, data[start:end], begins=begins):
-            yield Span(start=start + low, end=start + high, order=order, kind=kind, secret=data[start + low : start + high])
+        begins = _is_token_start(data, match.start()) or _is_token_start(data, start)
+        kind = rule.kind if rule.rank or rule.setting in _OWN_KIND else _KINDS.get(rank_name(name), rule.kind)
+        for low, high in _find_secret_parts(rule, name, data[start:end], begins=begins):
+            yield SecretSpan(start=start + low, end=start + high, order=order, kind=kind, secret=data[start + low : start + high])
 
 
-def _begins(data: bytes, at: int) -> bool:
+def _is_token_start(data: bytes, at: int) -> bool:
     """Whether a token may begin here: nothing that belongs to a longer word stands before it."""
     return at == 0 or not data[at - 1 : at].isalnum() or data[max(0, at - 2) : at] in (b"\\n", b"\\r", b"\\t")
 
 
-def _judged(rule: Rule, name: bytes, value: bytes, *, begins: bool) -> Iterator[tuple[int, int]]:
+def _find_secret_parts(rule: Rule, name: bytes, value: bytes, *, begins: bool) -> Iterator[tuple[int, int]]:
     """The parts of a rule's value that are secret."""
     match rule.setting:
         case Setting.SHAPE:
@@ -69,14 +78,14 @@ def _judged(rule: Rule, name: bytes, value: bytes, *, begins: bool) -> Iterator[
                 yield 0, len(value)
         case Setting.LITERAL | Setting.QUOTED | Setting.BARE | Setting.PROSE:
             value = _value_said(value) if rule.setting is Setting.PROSE else value
-            rank = rule.rank or rank_of(name)
-            if rank and not (rule.rank and _is_public(name, value)) and convinces(rule.setting, rank, value):
+            rank = rule.rank or rank_name(name)
+            if rank and not (rule.rank and _is_public(name, value)) and is_secret_value(rule.setting, rank, value):
                 yield 0, len(value)
         case Setting.USERPASS:
             if is_userpass(value):
                 yield 0, len(value)
         case Setting.COOKIES:
-            yield from crumbs(value)
+            yield from find_cookie_values(value)
         case Setting.CARD:
             if is_card(value):
                 yield 0, len(value)
@@ -102,23 +111,23 @@ def _is_public(name: bytes, value: bytes) -> bool:
     return (b"/" in value and port.isdigit()) or value == name or b"sentry" in name.lower()
 
 
-_ASSIGNMENT = pattern(
+_ASSIGNMENT = compile_re2(
     rb"(?i)(?:pass(?:word|wd|phrase|code|wort)?|pwd|secret|token|key|auth|credentials?|jwt|[_-]pat|[_-]dsn)[\w-]{0,40}"
     rb"([\\\"'`\]]{0,6}[ \t]{0,8})(:[ \t]{0,3}&?'?[a-z_.|<\[\]>]{1,40}[ \t]{0,3}=[ \t]{0,3}\b?|:=|=>|===?|=|:)"
     rb"([ \t]{0,8})([bru@]?\\{0,6}[\"'`])?"
 )
 _GAP, _SEP, _SPACE, _OPEN = 1, 2, 3, 4
 _MOST_DENIED = 16  # names inside one unbroken run of text whose values are looked at
-_LINE_END = pattern(rb"\n")
-_BARE_END = pattern(rb"[\s\"'`,;<>(){}\[\]|&\\]")
-_LITERAL_END = pattern(rb"[\s\"'`\\]|[;,)\]}]+(?:[\s\"'`\\]|$)")
-_QUERY_END = pattern(rb"[\s\"'`\\&;,)<>#]")
-_CALL = pattern(rb"^[A-Za-z_][\w.:>-]*[(\[]")
+_LINE_END = compile_re2(rb"\n")
+_BARE_END = compile_re2(rb"[\s\"'`,;<>(){}\[\]|&\\]")
+_LITERAL_END = compile_re2(rb"[\s\"'`\\]|[;,)\]}]+(?:[\s\"'`\\]|$)")
+_QUERY_END = compile_re2(rb"[\s\"'`\\&;,)<>#]")
+_CALL = compile_re2(rb"^[A-Za-z_][\w.:>-]*[(\[]")
 _NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _LONGEST = 4096
 
 
-def _assignments(data: bytes, order: int) -> Iterator[Span]:
+def _find_assignments(data: bytes, order: int) -> Iterator[SecretSpan]:
     """Values under a name that says secret: in programs, JSON, YAML, TOML, shells, environments, queries, flags and headers."""
     taken = 0
     ends: dict[Any, int] = {}
@@ -132,21 +141,23 @@ def _assignments(data: bytes, order: int) -> Iterator[Span]:
         if before == b"\\" and data[left : left + 1] in (b"n", b"r", b"t"):
             left += 1
         name = data[left : match.start(_GAP)]
-        rank = rank_of(name)
+        rank = rank_name(name)
         start = match.end()
         if not rank or start < taken or (before == b":" and name[:1] != b"_"):
             continue
-        setting, end = _value(data, match, name, before, ends)
+        setting, end = _find_value_end(data, match, name, before, ends)
         value = data[start:end]
         denied[end] += 1
         if denied[end] > _MOST_DENIED:
             continue
-        if convinces(setting, rank, value) and not (setting is not Setting.QUOTED and _CALL.search(data[start : start + 128])):
-            yield Span(start=start, end=end, order=order, kind=_KINDS[rank], secret=value)
+        if is_secret_value(setting, rank, value) and not (
+            setting is not Setting.QUOTED and _CALL.search(data[start : start + 128])
+        ):
+            yield SecretSpan(start=start, end=end, order=order, kind=_KINDS[rank], secret=value)
             taken = end
 
 
-def _value(data: bytes, match: Any, name: bytes, before: bytes, ends: dict[Any, int]) -> tuple[Setting, int]:
+def _find_value_end(data: bytes, match: Any, name: bytes, before: bytes, ends: dict[Any, int]) -> tuple[Setting, int]:
     """Where the value after an assignment's sign ends, and how far the place is to be trusted.
 
     ``ends`` remembers where the last run of each sort ended: a name inside that run has the same end, and is not searched again.
@@ -155,19 +166,19 @@ def _value(data: bytes, match: Any, name: bytes, before: bytes, ends: dict[Any, 
     stop = min(len(data), start + _LONGEST)
     opened = match.group(_OPEN)
     if opened:
-        line = _first(_LINE_END, data, start, stop, ends)
+        line = _find_first_end(_LINE_END, data, start, stop, ends)
         end = data.find(opened.lstrip(b"bru@BRU"), start, line)
         if end >= 0:
             return Setting.QUOTED, end
     tight = match.group(_SEP) == b"=" and not match.group(_SPACE) and not match.group(_GAP)
     if tight and before in (b"?", b"&"):
-        return Setting.LITERAL, _first(_QUERY_END, data, start, stop, ends)
+        return Setting.LITERAL, _find_first_end(_QUERY_END, data, start, stop, ends)
     if tight and (name.isupper() or before in (b"", b"\n") or name.startswith(b"--")):
-        return Setting.LITERAL, _first(_LITERAL_END, data, start, stop, ends)
-    return Setting.BARE, _first(_BARE_END, data, start, stop, ends)
+        return Setting.LITERAL, _find_first_end(_LITERAL_END, data, start, stop, ends)
+    return Setting.BARE, _find_first_end(_BARE_END, data, start, stop, ends)
 
 
-def _first(shape: Any, data: bytes, start: int, stop: int, ends: dict[Any, int]) -> int:
+def _find_first_end(shape: Any, data: bytes, start: int, stop: int, ends: dict[Any, int]) -> int:
     if start <= ends.get(shape, -1):
         return ends[shape]
     found = shape.search(data, start, stop)
@@ -175,48 +186,50 @@ def _first(shape: Any, data: bytes, start: int, stop: int, ends: dict[Any, int])
     return ends[shape]
 
 
-_KEY_HEAD = pattern(rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d+")
-_KEY_TAIL = pattern(rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]+")
-_KEY_BODY = pattern(rb"(?:[^A-Za-z0-9+/=]{0,12}(?:\\r)?(?:\\n)?(?:[ \t]{0,8}\d{1,6})?[^A-Za-z0-9+/=]{0,12}[A-Za-z0-9+/=]{16,})+")
-_KEY_RUN = pattern(rb"[A-Za-z0-9+/=]{16,}")
+_KEY_HEAD = compile_re2(rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d+")
+_KEY_TAIL = compile_re2(rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]+")
+_KEY_BODY = compile_re2(
+    rb"(?:[^A-Za-z0-9+/=]{0,12}(?:\\r)?(?:\\n)?(?:[ \t]{0,8}\d{1,6})?[^A-Za-z0-9+/=]{0,12}[A-Za-z0-9+/=]{16,})+"
+)
+_KEY_RUN = compile_re2(rb"[A-Za-z0-9+/=]{16,}")
 _LONGEST_KEY = 16_384
 # The lines above a tail whose head is not there, as `tail` prints them; numbered, quoted or with their line ends escaped.
-_KEY_REST = pattern(
+_KEY_REST = compile_re2(
     rb"(?:[^A-Za-z0-9+/=\n]{0,12}(?:\d{1,6}[^A-Za-z0-9+/=\n]{1,12})?[A-Za-z0-9+/=]{4,}[ \t]{0,4}(?:\\r|\r)?(?:\\n"
     rb"|\n))+[^A-Za-z0-9+/=\n]{0,12}\z"
 )
 _LEAST_REST = 24
-_TAG = pattern(rb"(?i)<(/?)private\s{0,4}>")
-_SECRET_KIND = pattern(rb"(?im)^[ \t]*[\"']?kind[\"']?:[ \t]*[\"']?secret\b")
-_DATA_HEAD = pattern(rb"(?m)^([ \t]*)(?:data|stringData):[ \t]*\n((?:[ \t]+[\w.-]+:[^\n]*\n?)+)")
-_DATA_LINE = pattern(rb"(?m)^[ \t]+[\w.-]+:[ \t]*[\"']?([^\s\"']{4,})")
+_TAG = compile_re2(rb"(?i)<(/?)private\s{0,4}>")
+_SECRET_KIND = compile_re2(rb"(?im)^[ \t]*[\"']?kind[\"']?:[ \t]*[\"']?secret\b")
+_DATA_HEAD = compile_re2(rb"(?m)^([ \t]*)(?:data|stringData):[ \t]*\n((?:[ \t]+[\w.-]+:[^\n]*\n?)+)")
+_DATA_LINE = compile_re2(rb"(?m)^[ \t]+[\w.-]+:[ \t]*[\"']?([^\s\"']{4,})")
 
 
-def _private_keys(data: bytes) -> Iterator[Span]:
+def _find_private_keys(data: bytes) -> Iterator[SecretSpan]:
     """Private key blocks: from head to tail, from the head as far as the body reaches, or the body above a tail without its
     head.
     """
     end = 0
-    for span in _headed_keys(data):
-        yield from _headless_keys(data, end, span.start)
+    for span in _find_headed_keys(data):
+        yield from _find_headless_keys(data, end, span.start)
         yield span
         end = span.end
-    yield from _headless_keys(data, end, len(data))
+    yield from _find_headless_keys(data, end, len(data))
 
 
-def _headless_keys(data: bytes, start: int, stop: int) -> Iterator[Span]:
+def _find_headless_keys(data: bytes, start: int, stop: int) -> Iterator[SecretSpan]:
     """The ends of private keys within a stretch of text that holds no head of one."""
     for tail in _KEY_TAIL.finditer(data[start:stop]):
         floor, foot = max(start, start + tail.start() - _LONGEST_KEY), start + tail.start()
         rest = _KEY_REST.search(data[floor:foot])
         secret = b"".join(_KEY_RUN.findall(rest.group())) if rest else b""
         if rest and len(secret) >= _LEAST_REST and looks_mixed(secret):
-            yield Span(
+            yield SecretSpan(
                 start=floor + rest.start(), end=start + tail.end(), order=Finder.PRIVATE_KEYS, kind="private-key", secret=secret
             )
 
 
-def _headed_keys(data: bytes) -> Iterator[Span]:
+def _find_headed_keys(data: bytes) -> Iterator[SecretSpan]:
     at = 0
     while head := _KEY_HEAD.search(data, at):
         at = head.end()
@@ -230,10 +243,10 @@ def _headed_keys(data: bytes) -> Iterator[Span]:
         else:
             continue
         secret = b"".join(_KEY_RUN.findall(data[head.end() : at]))
-        yield Span(start=head.start(), end=at, order=Finder.PRIVATE_KEYS, kind="private-key", secret=secret)
+        yield SecretSpan(start=head.start(), end=at, order=Finder.PRIVATE_KEYS, kind="private-key", secret=secret)
 
 
-def _private_blocks(data: bytes) -> Iterator[Span]:
+def _find_private_blocks(data: bytes) -> Iterator[SecretSpan]:
     """What stands between the tags a person put around text that is not to be kept; a tag that is never closed is none."""
     depth = start = 0
     for tag in _TAG.finditer(data):
@@ -243,14 +256,16 @@ def _private_blocks(data: bytes) -> Iterator[Span]:
         elif depth:
             depth -= 1
             if not depth:
-                yield Span(start=start, end=tag.end(), order=Finder.PRIVATE_BLOCKS, kind="private", secret=data[start : tag.end()])
+                yield SecretSpan(
+                    start=start, end=tag.end(), order=Finder.PRIVATE_BLOCKS, kind="private", secret=data[start : tag.end()]
+                )
 
 
-def _manifests(data: bytes, order: int) -> Iterator[Span]:
+def _find_manifest_secrets(data: bytes, order: int) -> Iterator[SecretSpan]:
     """The values of a Kubernetes Secret, whatever they are called."""
     if not _SECRET_KIND.search(data):
         return
     for block in _DATA_HEAD.finditer(data):
         for line in _DATA_LINE.finditer(data, block.start(2), block.end(2)):
             if not looks_placeholder(line.group(1)):
-                yield Span(start=line.start(1), end=line.end(1), order=order, kind="secret", secret=line.group(1))
+                yield SecretSpan(start=line.start(1), end=line.end(1), order=order, kind="secret", secret=line.group(1))

@@ -14,7 +14,7 @@ _SECONDS = 5.0
 _SLUG = re.compile(r"[^a-z0-9]+")
 
 
-def scanner() -> Callable[[bytes], Iterator[tuple[int, int, str]]] | None:
+def load_scanner() -> Callable[[bytes], Iterator[tuple[int, int, str]]] | None:
     """What finds secrets in UTF-8 bytes, as (start, end, kind); None where no richer scanner is installed."""
     if find_spec("kingfisher_sdk") is None:
         return None
@@ -25,11 +25,11 @@ def scanner() -> Callable[[bytes], Iterator[tuple[int, int, str]]] | None:
             place: dict[str, Any] = finding.to_dict()["location"]
             start, end = int(place["start_offset"]), int(place["end_offset"])
             if finding.visible and end - start >= _LEAST:
-                yield start, end, kind_of(str(finding.rule_id))
+                yield start, end, rule_kind(str(finding.rule_id))
 
     return scan
 
 
-def kind_of(rule: str) -> str:
+def rule_kind(rule: str) -> str:
     """A rule's name as the kind of a mark: ``betterleaks.github-pat`` is ``github-pat``."""
     return _SLUG.sub("-", rule.rpartition(".")[2].lower()).strip("-")[:40] or "secret"

@@ -14,12 +14,12 @@ _LOOKED_AT = 128
 
 
 @cache
-def pattern(source: bytes) -> Any:
+def compile_re2(source: bytes) -> Any:
     """A compiled RE2 pattern over bytes, each byte a Latin-1 character: classes of ASCII behave, others never split one."""
-    return re2.compile(source, latin())
+    return re2.compile(source, latin1_options())
 
 
-def latin() -> Any:
+def latin1_options() -> Any:
     """The options every pattern here runs with."""
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
@@ -61,7 +61,7 @@ _STOCK = frozenset(
 _VOWELS = frozenset(b"aeiouyAEIOUY")
 
 
-def pieces(value: bytes) -> list[bytes]:
+def split_runs(value: bytes) -> list[bytes]:
     """The runs of a string: a word with its capital, capitals, or digits; ``HTTPServer2`` has three."""
     result = []
     for run in _RUNS.findall(value[:_LOOKED_AT]):
@@ -73,23 +73,27 @@ def pieces(value: bytes) -> list[bytes]:
 
 def looks_random(value: bytes, *, least: int = 8) -> bool:
     """Whether a string of at least ``least`` letters and digits is broken up the way a generated one is, and not made of words."""
-    runs = pieces(value)
+    runs = split_runs(value)
     length = sum(map(len, runs))
     if length < least or all(run.isdigit() for run in runs):
         return False
     if any(run.isdigit() for run in runs):
-        return wording(value, 4) * 2 <= length <= len(runs) * 5
-    odd = sum(len(run) == 1 or not _spoken(run) for run in runs)
+        return count_word_letters(value, 4) * 2 <= length <= len(runs) * 5
+    odd = sum(len(run) == 1 or not _is_pronounceable(run) for run in runs)
     return length >= 10 and (
-        wording(value, 3) * 2 < length or (odd >= 2 and len(runs) >= 4 and value.isalpha() and not value.isupper())
+        count_word_letters(value, 3) * 2 < length or (odd >= 2 and len(runs) >= 4 and value.isalpha() and not value.isupper())
     )
 
 
 def looks_mixed(value: bytes) -> bool:
     """Whether letters and digits are mixed, as in a token, and words make up less than two thirds of it."""
-    runs = pieces(value)
+    runs = split_runs(value)
     body = value[:_LOOKED_AT]
-    return any(48 <= byte <= 57 for byte in body) and len(set(body)) >= 8 and wording(value, 5) * 3 < 2 * sum(map(len, runs))
+    return (
+        any(48 <= byte <= 57 for byte in body)
+        and len(set(body)) >= 8
+        and count_word_letters(value, 5) * 3 < 2 * sum(map(len, runs))
+    )
 
 
 def looks_placeholder(value: bytes) -> bool:
@@ -99,7 +103,7 @@ def looks_placeholder(value: bytes) -> bool:
         return True
     if len(set(short)) <= min(4, len(short) // 2) or short.lower() in _STOCK:
         return True
-    words = [piece.lower() for piece in pieces(short)]
+    words = [piece.lower() for piece in split_runs(short)]
     return bool(words) and all(word in _STOCK or (word.isdigit() and len(word) <= 4) for word in words)
 
 
@@ -113,17 +117,17 @@ def looks_path(value: bytes) -> bool:
     )
 
 
-def wording(value: bytes, least: int) -> int:
+def count_word_letters(value: bytes, least: int) -> int:
     """How many letters stand in runs of at least ``least`` that can be spoken; capitals that touch small letters are no word."""
     total = 0
     for segment in _SEGMENTS.findall(value[:_LOOKED_AT]):
-        runs = pieces(segment)
+        runs = split_runs(segment)
         mixed = any(run[-1:].islower() for run in runs)
-        total += sum(len(run) for run in runs if len(run) >= least and not (mixed and run.isupper()) and _spoken(run))
+        total += sum(len(run) for run in runs if len(run) >= least and not (mixed and run.isupper()) and _is_pronounceable(run))
     return total
 
 
-def _spoken(word: bytes) -> bool:
+def _is_pronounceable(word: bytes) -> bool:
     """Whether the vowels of a word are spread as in a language; numbers have none."""
     vowels = [byte in _VOWELS for byte in word]
     run = longest = 0

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from functools import lru_cache
 
-from kept.core.redact.shape import looks_path, looks_placeholder, looks_random, pieces, wording
+from kept.core.redact.shape import count_word_letters, looks_path, looks_placeholder, looks_random, split_runs
 
 
 class Setting(StrEnum):
@@ -74,14 +74,14 @@ _PAIRS = frozenset(
 )
 
 
-def rank_of(name: bytes) -> int:
+def rank_name(name: bytes) -> int:
     """What a name says of its value: 3 a password, 2 a key or secret, 1 perhaps a token, 0 nothing."""
-    return _rank(name[-80:])
+    return _rank_short_name(name[-80:])
 
 
 @lru_cache(maxsize=4096)
-def _rank(name: bytes) -> int:
-    words = [piece.lower() for piece in pieces(name)]
+def _rank_short_name(name: bytes) -> int:
+    words = [piece.lower() for piece in split_runs(name)]
     while words and (words[-1].isdigit() or words[-1] in _STAGES):
         words.pop()
     if not words or words[-1] in _NOT_LAST or not _NOT_SECRET.isdisjoint(words):
@@ -96,7 +96,7 @@ def _rank(name: bytes) -> int:
     return 1 if last in _TOKENS or last.endswith(b"token") or (last == b"key" and before and name.isupper()) else 0
 
 
-def convinces(setting: Setting, rank: int, value: bytes) -> bool:
+def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
     """Whether a value that stands under a name of this rank in this setting is a secret."""
     if len(value) < (4 if rank == 3 else 8) or looks_placeholder(value) or looks_path(value):
         return False
@@ -125,19 +125,19 @@ def convinces(setting: Setting, rank: int, value: bytes) -> bool:
 
 def _is_code(value: bytes) -> bool:
     """Whether a bare word is a call, a subscript, a YAML tag or a name in a program rather than a value."""
-    if _CALL.search(value) or (_DOTTED.search(value) and wording(value, 4)):
+    if _CALL.search(value) or (_DOTTED.search(value) and count_word_letters(value, 4)):
         return True
     return bool(_CODE_NAME.search(value)) and not looks_random(value) and not _WORD_AND_NUMBER.search(value)
 
 
 def is_userpass(value: bytes) -> bool:
     """Whether base64 stands for ``user:password``."""
-    user, colon, word = decode64(value).partition(b":")
+    user, colon, word = decode_base64(value).partition(b":")
     plain = user + word
     return bool(user and colon and plain.isascii() and plain.decode("ascii").isprintable()) and not looks_placeholder(word)
 
 
-def crumbs(value: bytes) -> Iterator[tuple[int, int]]:
+def find_cookie_values(value: bytes) -> Iterator[tuple[int, int]]:
     """The places of the random values in a cookie header."""
     at = 0
     for part in value.split(b";"):
@@ -148,7 +148,7 @@ def crumbs(value: bytes) -> Iterator[tuple[int, int]]:
         at += len(part) + 1
 
 
-def decode64(value: bytes) -> bytes:
+def decode_base64(value: bytes) -> bytes:
     """What base64 in either alphabet stands for; nothing where it is none."""
     body = value.rstrip(b"=").replace(b"-", b"+").replace(b"_", b"/")
     body = body[:-1] if len(body) % 4 == 1 else body

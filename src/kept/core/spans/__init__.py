@@ -6,13 +6,13 @@ The one place that decides this, for every format and every consumer, from the t
 import unicodedata
 from functools import lru_cache
 
-from kept.core.event import Author, Event, Kind, Origin, is_note, origin_of
+from kept.core.event import Author, Event, EventKind, Origin, is_note, origin_of
 from kept.core.spans.envelopes import is_prompt_log, mark_fences, mark_quotes, mark_tags
-from kept.core.spans.marks import Marks, Span, SpanKind
-from kept.core.spans.output import is_output
+from kept.core.spans.marks import Span, SpanKind, SpanMarks
+from kept.core.spans.output import is_output_line
 from kept.core.spans.programs import mark_command, mark_program
 from kept.core.spans.prose import mark_paragraphs
-from kept.core.spans.repeats import LongPassage, is_copy, long_passages
+from kept.core.spans.repeats import LongPassage, find_long_passages, is_copy
 from kept.core.spans.speech import mark_speech
 from kept.core.text import one_line
 
@@ -20,14 +20,14 @@ __all__ = [
     "LONGEST",
     "Span",
     "SpanKind",
+    "event_passages",
+    "event_spans",
+    "find_spans",
     "is_copy",
-    "is_output",
-    "labelled",
-    "labelled_text",
-    "origin_of_quote",
-    "passages_of",
-    "spans",
-    "spans_of",
+    "is_output_line",
+    "label_event_text",
+    "label_text",
+    "quote_origin",
     "typed_spans",
     "typed_text",
 ]
@@ -44,19 +44,19 @@ _LOG = (mark_program, mark_tags, mark_fences, mark_speech)
 
 
 @lru_cache(maxsize=256)
-def spans(text: str, *, note: bool = False, repeated: tuple[int, ...] = ()) -> tuple[Span, ...]:
+def find_spans(text: str, *, note: bool = False, repeated: tuple[int, ...] = ()) -> tuple[Span, ...]:
     """The spans of a prompt (or of an entry in a person's journal) in order; together they cover it.
 
     ``repeated`` are hashes of long passages that came in other sessions as well.
     """
-    visible, places = _visible(text if note else text[:LONGEST])
-    marks = Marks(visible)
+    visible, places = _visible_with_offsets(text if note else text[:LONGEST])
+    marks = SpanMarks(visible)
     for rule in _NOTE if note else _LOG if is_prompt_log(visible) else _PROMPT:
         rule(marks)
-    for passage in long_passages(visible) if repeated else ():
+    for passage in find_long_passages(visible) if repeated else ():
         if passage.hash in repeated:
             marks.mark(passage.start, passage.end, SpanKind.REPEATED)
-    found = [Span(start=places[span.start], end=places[span.end], kind=span.kind) for span in marks.spans()]
+    found = [Span(start=places[span.start], end=places[span.end], kind=span.kind) for span in marks.to_spans()]
     if found and places[0]:
         found[0] = Span(start=0, end=found[0].end, kind=found[0].kind)
     if len(text) > places[-1]:
@@ -65,23 +65,23 @@ def spans(text: str, *, note: bool = False, repeated: tuple[int, ...] = ()) -> t
     return tuple(found)
 
 
-def spans_of(event: Event) -> tuple[Span, ...]:
+def event_spans(event: Event) -> tuple[Span, ...]:
     """The spans of an event's text. Only a person's prompt holds typed ones; what others wrote is one foreign span."""
-    if event.kind is Kind.PROMPT and event.author is Author.HUMAN:
-        return spans(event.text, note=is_note(event), repeated=event.repeated)
-    return (Span(start=0, end=len(event.text), kind=_kind(event.author)),) if event.text else ()
+    if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
+        return find_spans(event.text, note=is_note(event), repeated=event.repeated)
+    return (Span(start=0, end=len(event.text), kind=_author_span_kind(event.author)),) if event.text else ()
 
 
-def passages_of(event: Event) -> tuple[LongPassage, ...]:
+def event_passages(event: Event) -> tuple[LongPassage, ...]:
     """The long passages of a person's prompt, by which it is known when they come again; an entry of a journal has none."""
-    if event.kind is Kind.PROMPT and event.author is Author.HUMAN and not is_note(event):
-        return long_passages(event.text)
+    if event.kind is EventKind.PROMPT and event.author is Author.HUMAN and not is_note(event):
+        return find_long_passages(event.text)
     return ()
 
 
 def typed_spans(event: Event) -> tuple[Span, ...]:
     """The spans of an event that the person typed, in order."""
-    return tuple(span for span in spans_of(event) if span.is_typed)
+    return tuple(span for span in event_spans(event) if span.is_typed)
 
 
 def typed_text(event: Event) -> str:
@@ -89,7 +89,7 @@ def typed_text(event: Event) -> str:
     return "\n\n".join(words for span in typed_spans(event) if (words := event.text[span.start : span.end].strip()))
 
 
-def origin_of_quote(event: Event, quote: str) -> Origin:
+def quote_origin(event: Event, quote: str) -> Origin:
     """How far words of an event can be trusted: those of a person's prompt are theirs only where they lie in a span they typed."""
     if event.origin is not Origin.USER:
         return origin_of(event.author)
@@ -101,21 +101,21 @@ def origin_of_quote(event: Event, quote: str) -> Origin:
     )
 
 
-def labelled(event: Event, start: int = 0, end: int | None = None) -> str:
+def label_event_text(event: Event, start: int = 0, end: int | None = None) -> str:
     """A part of an event's text as it is shown: what stands in a person's prompt and is not theirs in brackets, with what it is."""
     stop = len(event.text) if end is None else end
-    if event.kind is not Kind.PROMPT or event.author is not Author.HUMAN:
+    if event.kind is not EventKind.PROMPT or event.author is not Author.HUMAN:
         return event.text[start:stop]
-    return labelled_text(event.text, spans_of(event), start, stop)
+    return label_text(event.text, event_spans(event), start, stop)
 
 
-def labelled_text(text: str, found: tuple[Span, ...], start: int, stop: int) -> str:
+def label_text(text: str, found: tuple[Span, ...], start: int, stop: int) -> str:
     """A part of a prompt with these spans as it is shown."""
     inside = ((max(span.start, start), min(span.end, stop), span.kind) for span in found)
-    return "".join(_label(text[low:high], kind) for low, high, kind in inside if low < high)
+    return "".join(_format_label(text[low:high], kind) for low, high, kind in inside if low < high)
 
 
-def _label(words: str, kind: SpanKind) -> str:
+def _format_label(words: str, kind: SpanKind) -> str:
     bare = words.strip()
     if kind is SpanKind.TYPED or not bare:
         return words
@@ -123,7 +123,7 @@ def _label(words: str, kind: SpanKind) -> str:
     return f"{words[:start]}[{kind}: {bare}]{words[start + len(bare) :]}"
 
 
-def _kind(author: Author) -> SpanKind:
+def _author_span_kind(author: Author) -> SpanKind:
     match author:
         case Author.INJECTED | Author.COMPACTION:
             return SpanKind.HARNESS
@@ -131,7 +131,7 @@ def _kind(author: Author) -> SpanKind:
             return SpanKind.REPORTED
 
 
-def _visible(text: str) -> tuple[str, list[int]]:
+def _visible_with_offsets(text: str) -> tuple[str, list[int]]:
     """The text without characters that nobody sees, and the place in the whole text of each of its characters and of its end."""
     if text.isascii():
         return text, list(range(len(text) + 1))

@@ -4,9 +4,9 @@ and which paragraphs begin a mail, a licence, a chat or a conversation. A brief 
 
 import re2
 
-from kept.core.spans.output import is_output
+from kept.core.spans.output import is_output_line
 from kept.core.spans.reports import ARTICLE
-from kept.core.spans.words import find, has, opens
+from kept.core.spans.words import find_words, has_word, opens_with
 
 HEADING = re2.compile(r"^\s{0,3}#{1,6}\s+\S")
 INTRO = re2.compile(r"[:：]\s*$")
@@ -52,20 +52,20 @@ _LABEL_LINE = re2.compile(r"(?m)^\*\*[^*\n]{2,60}(?::\*\*|\*\*:)")
 _LABELS = 3  # labelled paragraphs of a report
 
 
-def digests(words: str) -> bool:
+def is_text_task(words: str) -> bool:
     """Whether somebody asks for a text to be worked on."""
-    return opens("digests", _POLITE.sub("", CLAUSE.split(words[-200:].strip())[-1]))
+    return opens_with("digests", _POLITE.sub("", CLAUSE.split(words[-200:].strip())[-1]))
 
 
-def announces_text(words: str) -> bool:
+def is_text_announced(words: str) -> bool:
     """Whether words announce a text by somebody else, or one to work on. An earlier prompt of their own is the person's."""
-    return digests(words) or (has("material", CLAUSE.split(words.strip())[-1]) and not _restates(words))
+    return is_text_task(words) or (has_word("material", CLAUSE.split(words.strip())[-1]) and not _is_restatement(words))
 
 
-def _restates(words: str) -> bool:
+def _is_restatement(words: str) -> bool:
     """Whether words announce an earlier prompt of the person's own, and nothing else."""
     clause = CLAUSE.split(words.strip())[-1]
-    return opens("restatements", clause) and all("prompt" in word for word in find("material", clause))
+    return opens_with("restatements", clause) and all("prompt" in word for word in find_words("material", clause))
 
 
 def is_brief(text: str, start: int) -> bool:
@@ -73,16 +73,16 @@ def is_brief(text: str, start: int) -> bool:
     words above it, and they announce no text by somebody else.
     """
     lead, body = text[:start].strip(), text[start:]
-    if INTRO.search(lead) and announces_text(lead):
+    if INTRO.search(lead) and is_text_announced(lead):
         return False
     return (
-        any(INTRO.search(line) and _restates(line) for line in lead.splitlines())
-        or len(set(find("wishes", body))) > 1
-        or (has("wishes", lead) and not INTRO.search(lead))
+        any(INTRO.search(line) and _is_restatement(line) for line in lead.splitlines())
+        or len(set(find_words("wishes", body))) > 1
+        or (has_word("wishes", lead) and not INTRO.search(lead))
     )
 
 
-def document_start(text: str) -> int:
+def find_document_start(text: str) -> int:
     """Where a document begins: front matter, a letter, or the first of several headings, days or titles; else behind the text."""
     whole = _FRONT.search(text) or _LETTER.search(text)
     if whole:
@@ -111,7 +111,7 @@ def document_start(text: str) -> int:
 def _is_wishlist(text: str) -> bool:
     """Whether most labelled lines tell somebody what to do, or the person speaks in them."""
     wanted = [text[match.end() :].split("\n", 1)[0].strip() for match in _LABEL_LINE.finditer(text)]
-    asked = sum(1 for words in wanted if opens("orders", words) or has("duties", words) or has("selves", words))
+    asked = sum(1 for words in wanted if opens_with("orders", words) or has_word("duties", words) or has_word("selves", words))
     return asked * 2 > len(wanted)
 
 
@@ -122,10 +122,10 @@ def _is_comment(lines: list[str], place: int) -> bool:
     if lines[place].lstrip().startswith("##"):
         return False
     near = (lines[other] for other in (place - 1, place + 1) if 0 <= other < len(lines) and lines[other].strip())
-    return any(is_output(line) or _SCRIPTED.match(line) for line in near)
+    return any(is_output_line(line) or _SCRIPTED.match(line) for line in near)
 
 
-def forwards(paragraph: str) -> bool:
+def is_forwarded(paragraph: str) -> bool:
     """Whether a paragraph begins a mail, a licence, a chat between others, or a conversation with an assistant."""
     if _SCRIPT.match(paragraph) and len(paragraph.split()) >= ARTICLE:
         return True

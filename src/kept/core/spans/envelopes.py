@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import re2
 
-from kept.core.spans.marks import Marks, SpanKind
-from kept.core.spans.words import opens
+from kept.core.spans.marks import SpanKind, SpanMarks
+from kept.core.spans.words import opens_with
 
 _TAG = re2.compile(r"[<＜]\s?(/?)\s?([A-Za-z](?:[\w:.-]*\w)?)((?:\s[^<>＜＞\n]*)?)(/?)[>＞]")
 # Elements of a text that a person marks up by hand: what stands in them is theirs.
@@ -35,7 +35,7 @@ _QUOTE = re2.compile(r"(?m)^[ \t]{0,3}>(?:[ \t>]|$|[^\s=\w]|\w).*$")
 _CODE = re2.compile(r"(`{1,2})[^`\n]+(`{1,2})")
 
 
-def mark_tags(marks: Marks) -> None:
+def mark_tags(marks: SpanMarks) -> None:
     """Mark what stands in tags, the tags included."""
     text = marks.text
     if "<" not in text and "＜" not in text and "[" not in text:
@@ -47,29 +47,29 @@ def mark_tags(marks: Marks) -> None:
     opened: list[tuple[str, int, int]] = []
     for match in _TAG.finditer(text):
         closing, name, single = bool(match[1]), match[2].casefold(), bool(match[4])
-        if name in _EMPHASIS or name in _VOID or single or _within(match.start(), coded):
+        if name in _EMPHASIS or name in _VOID or single or _is_within(match.start(), coded):
             continue
         if not closing:
             opened.append((name, match.start(), match.end()))
             continue
         place = next((place for place in range(len(opened) - 1, -1, -1) if opened[place][0] == name), -1)
         if place >= 0:
-            marks.mark(opened[place][1], match.end(), _kind(name))
+            marks.mark(opened[place][1], match.end(), _tag_span_kind(name))
             del opened[place:]
         elif _is_compound(name):
             # The end of an envelope whose beginning was cut off.
             marks.mark(0, match.end(), SpanKind.HARNESS)
     for name, start, end in opened:
-        if _stays_open(text, name, start, end):
-            marks.mark(start, len(text), _kind(name))
+        if _is_open_envelope(text, name, start, end):
+            marks.mark(start, len(text), _tag_span_kind(name))
             break
 
 
-def _within(place: int, ranges: list[tuple[int, int]]) -> bool:
+def _is_within(place: int, ranges: list[tuple[int, int]]) -> bool:
     return any(start < place < end for start, end in ranges)
 
 
-def _kind(name: str) -> SpanKind:
+def _tag_span_kind(name: str) -> SpanKind:
     return SpanKind.HARNESS if _is_compound(name) or _HARNESS.search(name) else SpanKind.PASTED
 
 
@@ -77,7 +77,7 @@ def _is_compound(name: str) -> bool:
     return "-" in name or "_" in name
 
 
-def _stays_open(text: str, name: str, start: int, end: int) -> bool:
+def _is_open_envelope(text: str, name: str, start: int, end: int) -> bool:
     """Whether a tag without an end opens an envelope, rather than being a placeholder in a sentence."""
     line = text[text.rfind("\n", 0, start) + 1 : start].strip(" \t>*-")
     after = text[end : end + 1]
@@ -88,16 +88,16 @@ def _stays_open(text: str, name: str, start: int, end: int) -> bool:
     return _is_compound(name) and (after == "\n" or after.isupper())
 
 
-def mark_fences(marks: Marks) -> None:
+def mark_fences(marks: SpanMarks) -> None:
     """Mark code blocks; one that is never closed goes to the end."""
     text = marks.text
-    _mark_triples(marks)
+    _mark_triple_quotes(marks)
     if "```" not in text and "~~~" not in text:
         return
     for match in _ONE_LINE.finditer(text):
         marks.mark(match.start(), match.end(), SpanKind.QUOTED)
     opened: tuple[int, str] | None = None
-    for start, end, fence, language in _fences(text):
+    for start, end, fence, language in _find_fences(text):
         if opened is None:
             opened = (start, fence)
         elif not language and fence[0] == opened[1][0] and len(fence) >= len(opened[1]):
@@ -107,7 +107,7 @@ def mark_fences(marks: Marks) -> None:
         marks.mark(opened[0], len(text), SpanKind.QUOTED)
 
 
-def _mark_triples(marks: Marks) -> None:
+def _mark_triple_quotes(marks: SpanMarks) -> None:
     """Mark what stands between three quotation marks and the next three; a text that they open and do not end goes to the end."""
     text, at = marks.text, 0
     while opening := _TRIPLE.search(text, at):
@@ -118,7 +118,7 @@ def _mark_triples(marks: Marks) -> None:
             marks.mark(opening.start(), at, SpanKind.QUOTED)
 
 
-def _fences(text: str) -> Iterator[tuple[int, int, str, str]]:
+def _find_fences(text: str) -> Iterator[tuple[int, int, str, str]]:
     """The fences in order: where each stands, its characters and its language. One may stand at the end of a sentence."""
     whole = {match.start(1): match for match in _FENCE.finditer(text)}
     late = {match.start(1): match for match in _OPENS_LATE.finditer(text) if match.start(1) not in whole}
@@ -136,11 +136,11 @@ def is_prompt_log(text: str) -> bool:
 
 
 def _is_request(words: str) -> bool:
-    asks = any(opens(purpose, words) for purpose in ("orders", "digests", "pleas", "wishes"))
-    return words[:1].islower() and asks and not opens("standing", words)
+    asks = any(opens_with(purpose, words) for purpose in ("orders", "digests", "pleas", "wishes"))
+    return words[:1].islower() and asks and not opens_with("standing", words)
 
 
-def mark_quotes(marks: Marks) -> None:
+def mark_quotes(marks: SpanMarks) -> None:
     """Mark lines of block quotes."""
     for match in _QUOTE.finditer(marks.text) if ">" in marks.text else ():
         marks.mark(match.start(), match.end(), SpanKind.QUOTED)

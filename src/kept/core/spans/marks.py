@@ -37,7 +37,7 @@ _KINDS = tuple(SpanKind)
 _CODES = {kind: code for code, kind in enumerate(_KINDS)}
 
 
-class Marks:
+class SpanMarks:
     """Marks of a text's characters, all typed at first."""
 
     def __init__(self, text: str) -> None:
@@ -60,7 +60,7 @@ class Marks:
             at += length
         return found
 
-    def spans(self) -> tuple[Span, ...]:
+    def to_spans(self) -> tuple[Span, ...]:
         """The runs of equal marks in order; white space between foreign ones is theirs."""
         runs: list[tuple[int, int, int]] = []
         at = 0

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import re2
 
-from kept.core.spans.words import has
+from kept.core.spans.words import has_word
 
 _LEVELS = "trace|debug|info|notice|warn(?:ing)?|error|fatal|critical|severe|panic|fail(?:ed|ure)?|exception|uncaught|remote"
 _SHAPES = re2.compile(
@@ -92,11 +92,11 @@ _BULLET = re2.compile(r"^\s*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])\s")
 _SCREEN = re2.compile(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿")
 
 
-def is_output(line: str) -> bool:
+def is_output_line(line: str) -> bool:
     """Whether a line has the shape of something a program printed, of code, of a diff or of a table."""
     if (line.startswith("@") and _MENTION.match(line)) or _ADDRESS.match(line) or _CONFIDED.match(line):
         return False
-    if _SHAPES.match(line) or "\t" in line.strip() or (_ENDS.search(line) and not has("person", line)):
+    if _SHAPES.match(line) or "\t" in line.strip() or (_ENDS.search(line) and not has_word("person", line)):
         return True
     dense = [char for char in line if not char.isspace()]
     if len(dense) < 8:
@@ -105,29 +105,29 @@ def is_output(line: str) -> bool:
     return marks * 5 > len(dense)
 
 
-def is_listed(line: str) -> bool:
+def is_list_item(line: str) -> bool:
     """Whether a line is an item of a list."""
     return bool(_BULLET.match(line))
 
 
 def is_indented(line: str) -> bool:
     """Whether a line is set off as a block of code is."""
-    return bool(_INDENTED.match(line)) and not is_listed(line)
+    return bool(_INDENTED.match(line)) and not is_list_item(line)
 
 
-def shows_output(text: str) -> bool:
+def has_inline_output(text: str) -> bool:
     """Whether a text holds what programs print inside lines: object names, counts of things done, padding."""
     return bool(_STRONG_INSIDE.search(text))
 
 
-def screen_lists(text: str) -> Iterator[tuple[int, int]]:
+def find_screen_lists(text: str) -> Iterator[tuple[int, int]]:
     """Where lists stand that were copied off an agent's screen: all of their lines keep its margin and nobody speaks in them."""
     for match in _SCREEN_LIST.finditer(text):
         above = text[: match.start()].rstrip().rpartition("\n")[2]
-        if above and not above[0].isspace() and not is_listed(above) and not has("person", match[0]):
+        if above and not above[0].isspace() and not is_list_item(above) and not has_word("person", match[0]):
             yield match.span()
 
 
-def is_screen(text: str) -> bool:
+def is_agent_screen(text: str) -> bool:
     """Whether a text was copied from the screen of an agent."""
     return bool(_SCREEN.search(text))

@@ -4,8 +4,8 @@ commands.
 
 import re2
 
-from kept.core.spans.marks import Marks, SpanKind
-from kept.core.spans.output import is_listed
+from kept.core.spans.marks import SpanKind, SpanMarks
+from kept.core.spans.output import is_list_item
 
 # What clients write in the person's name, by how it opens. All of the prompt is theirs.
 _OPENINGS = re2.compile(
@@ -118,14 +118,14 @@ _CLOSED = frozenset(
 )
 
 
-def mark_program(marks: Marks) -> None:
+def mark_program(marks: SpanMarks) -> None:
     """Mark a prompt that a program wrote; of an IDE's block the person's request is left."""
     text = marks.text
     continued = _CONTINUED.search(text)
     announced = _ANNOUNCED.search(text)
     if announced:
         marks.mark(announced.start(), len(text), SpanKind.HARNESS)
-    _mark_pasted(marks)
+    _mark_pastes(marks)
     if _OPENINGS.match(text):
         marks.mark(0, len(text), SpanKind.PROGRAM)
     elif continued:
@@ -135,11 +135,11 @@ def mark_program(marks: Marks) -> None:
         marks.mark(0, request.end() if request else len(text), SpanKind.HARNESS)
     elif match := _PROMPT_FILE.match(text):
         marks.mark(0, match.end(), SpanKind.COMMAND)
-    elif _is_specification(text) or _is_scripted(text):
+    elif _is_specification(text) or _is_scripted_prompt(text):
         marks.mark(0, len(text), SpanKind.PROGRAM)
 
 
-def _mark_pasted(marks: Marks) -> None:
+def _mark_pastes(marks: SpanMarks) -> None:
     """Mark the stand-ins for pastes, with as many lines below each as were pasted; all of them where no number is named."""
     text = marks.text
     for match in _PASTED.finditer(text) if "[" in text else ():
@@ -151,7 +151,7 @@ def _mark_pasted(marks: Marks) -> None:
         marks.mark(match.start(), end, SpanKind.PASTED)
 
 
-def _is_scripted(text: str) -> bool:
+def _is_scripted_prompt(text: str) -> bool:
     """Whether a prompt gives a role to a model, as programs do: with instructions for its output, or at length."""
     return bool(_ROLE.match(text)) and (bool(_SCRIPTED.search(text)) or text.count("\n") > 5 or len(text) > 600)
 
@@ -160,8 +160,8 @@ def _is_specification(text: str) -> bool:
     """Whether a prompt is a specification that an agent wrote for another: faultless sentences around items that name places in the
     code.
     """
-    items = [line.strip() for line in text.splitlines() if is_listed(line)]
-    prose = [line.strip() for line in text.splitlines() if line.strip() and not is_listed(line)]
+    items = [line.strip() for line in text.splitlines() if is_list_item(line)]
+    prose = [line.strip() for line in text.splitlines() if line.strip() and not is_list_item(line)]
     named = sum(1 for item in items if _REFERENCE.search(item))
     if named < _REFERENCES or named * 2 < len(items) or len(prose) < 2:
         return False
@@ -169,7 +169,7 @@ def _is_specification(text: str) -> bool:
     return faultless and (bool(_CHECKOUT.search(text)) or len(prose) > 2)
 
 
-def mark_command(marks: Marks) -> None:
+def mark_command(marks: SpanMarks) -> None:
     """Mark the name of a slash command, and all of one that takes no words."""
     match = _COMMAND.match(marks.text)
     if match:

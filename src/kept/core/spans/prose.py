@@ -7,11 +7,20 @@ from dataclasses import dataclass
 
 import re2
 
-from kept.core.spans.documents import CLAUSE, HEADING, INTRO, announces_text, digests, document_start, forwards, is_brief
-from kept.core.spans.marks import Marks, SpanKind
-from kept.core.spans.output import is_indented, is_listed, is_output, is_screen, screen_lists, shows_output
-from kept.core.spans.reports import ARTICLE, is_long, is_reported, is_statement, is_wrapped, steps_from
-from kept.core.spans.words import has, opens
+from kept.core.spans.documents import (
+    CLAUSE,
+    HEADING,
+    INTRO,
+    find_document_start,
+    is_brief,
+    is_forwarded,
+    is_text_announced,
+    is_text_task,
+)
+from kept.core.spans.marks import SpanKind, SpanMarks
+from kept.core.spans.output import find_screen_lists, has_inline_output, is_agent_screen, is_indented, is_list_item, is_output_line
+from kept.core.spans.reports import ARTICLE, find_steps_start, is_long_line, is_report, is_statement, is_wrapped
+from kept.core.spans.words import has_word, opens_with
 
 # A typed command, or the times of a subtitle: what stands below it in the same paragraph was printed.
 _COMMAND = re2.compile(r"^\s*(?:\d\d:\d\d:\d\d[,.]\d{3} -->|[❯➜»]|[$%>]|PS [^>\n]{1,60}>|\S+@\S+[:~][^\n]{0,60}[$#%])\s+\S")
@@ -81,21 +90,21 @@ class _State:
     terse: bool = True  # and they wrote them without capitals
 
 
-def mark_paragraphs(marks: Marks) -> None:
+def mark_paragraphs(marks: SpanMarks) -> None:
     """Mark the paragraphs, and the lines of them, that are not the person's."""
     text = marks.text
-    start, closing = document_start(text), _closing(text)
+    start, closing = find_document_start(text), _find_closing_start(text)
     brief = start < len(text) and is_brief(text, start)
     if not brief:
         marks.mark(start, closing if start < closing else len(text), SpanKind.DOCUMENT)
-    for first, last in screen_lists(text):
+    for first, last in find_screen_lists(text):
         marks.mark(first, last, SpanKind.PASTED)
     state = _State(closing=closing)
-    for lines in _paragraphs(marks, brief=brief):
+    for lines in _split_paragraphs(marks, brief=brief):
         _mark_paragraph(marks, lines, state)
 
 
-def _mark_paragraph(marks: Marks, lines: list[_Line], state: _State) -> None:
+def _mark_paragraph(marks: SpanMarks, lines: list[_Line], state: _State) -> None:
     start, end = lines[0].start, lines[-1].end
     words = marks.text[start:end]
     if lines[0].marked:
@@ -105,87 +114,99 @@ def _mark_paragraph(marks: Marks, lines: list[_Line], state: _State) -> None:
         return
     state.labels = state.labels or (not start and _is_label(lines))
     labelled = state.labels and _is_label(lines)
-    if state.pasted and (start == state.closing or labelled or _resumes(words, after_output=state.shaped)):
+    if state.pasted and (start == state.closing or labelled or _is_resumption(words, after_output=state.shaped)):
         state.pasted = None
     bare = [line.text for line in lines]
-    shaped = is_screen(words) or _most_foreign(lines) or is_wrapped(bare) or (not state.listing and _is_output(lines, words))
+    shaped = (
+        is_agent_screen(words) or _is_mostly_foreign(lines) or is_wrapped(bare) or (not state.listing and _is_output(lines, words))
+    )
     shaped = shaped or bool(state.pasted and words[:2].isspace())
     if state.pasted:
         last = state.pasted is SpanKind.PASTED or not marks.text[end:].strip()
-        own = _mark_output(marks, lines, state.pasted, resumable=last and shaped and not is_screen(words))
+        own = _mark_output(marks, lines, state.pasted, resumable=last and shaped and not is_agent_screen(words))
         state.pasted = None if own else state.pasted
         state.shaped, state.announced = shaped and not own, False
         return
     state.listing = False
-    forwarded = forwards(words)
+    forwarded = is_forwarded(words)
     # A title between what a program printed above and below.
-    titled = state.shaped and is_listed(bare[0]) and _introduces(bare[0]) and not has("person", bare[0])
+    titled = state.shaped and is_list_item(bare[0]) and _is_introduction(bare[0]) and not has_word("person", bare[0])
     shaped = shaped or (titled and len(lines) == 1)
     if forwarded or shaped:
         kind = SpanKind.PASTED if shaped and not forwarded else SpanKind.DOCUMENT
-        lead, screen = int(labelled) or (0 if titled else _lead(lines)), is_screen(words)
+        lead, screen = int(labelled) or (0 if titled else _count_lead_lines(lines)), is_agent_screen(words)
         own = _mark_output(marks, lines, kind, lead=lead, resumable=not forwarded and not screen)
         # One line alone (an address, an error) is no beginning of a paste that goes on.
         goes_on = not own and (forwarded or len(lines) - lead > 1 or screen)
         state.pasted, state.shaped = kind if goes_on else None, shaped and not forwarded and not own
-    elif (step := steps_from(bare)) < len(lines):
+    elif (step := find_steps_start(bare)) < len(lines):
         marks.mark(lines[step].start, end, SpanKind.DOCUMENT)
         state.pasted, state.shaped = SpanKind.DOCUMENT, False
-    elif is_reported(words, alone=state.spoken < ARTICLE, terse=state.terse, answered=marks.text[end:].lstrip()[:1].islower()):
-        led = len(lines) > 1 and _introduces(lines[0].text) and (digests(lines[0].text) or has("selves", lines[0].text))
-        marks.mark(lines[1].start if led else _title(marks, start), end, SpanKind.REPORTED)
+    elif is_report(words, alone=state.spoken < ARTICLE, terse=state.terse, answered=marks.text[end:].lstrip()[:1].islower()):
+        led = (
+            len(lines) > 1
+            and _is_introduction(lines[0].text)
+            and (is_text_task(lines[0].text) or has_word("selves", lines[0].text))
+        )
+        marks.mark(lines[1].start if led else _find_report_start(marks, start), end, SpanKind.REPORTED)
         state.pasted, state.shaped = SpanKind.REPORTED, False
     else:
         _mark_lines(marks, lines, state)
         state.spoken += len(words.split())
         state.terse = state.terse and not words.lstrip()[:1].isupper()
-        if is_statement(words[_attached(words) :]) and _attached(words):
+        if is_statement(words[_find_attachment_start(words) :]) and _find_attachment_start(words):
             state.pasted, state.shaped = SpanKind.REPORTED, False
-        _announce(marks, lines, state)
+        _note_announcement(marks, lines, state)
 
 
-def _mark_output(marks: Marks, lines: list[_Line], kind: SpanKind, *, lead: int = 0, resumable: bool) -> bool:
+def _mark_output(marks: SpanMarks, lines: list[_Line], kind: SpanKind, *, lead: int = 0, resumable: bool) -> bool:
     """Mark the lines of a paste but for those that lead to it and, where the person may resume, those in which they go on. Says
     whether the last line is theirs.
     """
     own = False
     for place, line in enumerate(lines):
-        own = place < lead or (resumable and place > 0 and _goes_on(lines, place, own=own and place > lead))
-        rest = _attached(line.text) if own or (lead == place == 0 and _is_own(line.text)) else 0
+        own = place < lead or (resumable and place > 0 and _is_person_resuming(lines, place, own=own and place > lead))
+        rest = _find_attachment_start(line.text) if own or (lead == place == 0 and _is_own_words(line.text)) else 0
         if rest or not own:
             marks.mark(line.start + rest, line.end, kind)
     return own
 
 
-def _announce(marks: Marks, lines: list[_Line], state: _State) -> None:
+def _note_announcement(marks: SpanMarks, lines: list[_Line], state: _State) -> None:
     """Note what the last line of a paragraph announces: a paste, or a list of the person's own."""
     last = lines[-1]
     parts = marks.typed_parts(last.start, last.end)
     if not parts or not INTRO.search(last.text) or parts[-1][1] < last.start + len(last.text.rstrip()):
         return
-    if announces_text(last.text[-200:]):
+    if is_text_announced(last.text[-200:]):
         state.pasted, state.shaped, state.announced = SpanKind.DOCUMENT, False, True
     else:
         state.listing = len(marks.text) < 1_500
 
 
-def _mark_lines(marks: Marks, lines: list[_Line], state: _State) -> None:
+def _mark_lines(marks: SpanMarks, lines: list[_Line], state: _State) -> None:
     """Mark the lines of a mixed paragraph: foreign ones, what a command printed, a text to work on, and what follows output until a
     person speaks.
     """
     printed = handed = shown = lead = False
     for place, line in enumerate(lines):
         printed = printed or bool(_COMMAND.match(line.text))
-        rest = 0 if line.foreign else _attached(line.text)
+        rest = 0 if line.foreign else _find_attachment_start(line.text)
         if rest:
             marks.mark(line.start + rest, line.end, SpanKind.PASTED)
             shown, lead = True, False
         elif (
             line.foreign
-            or _is_remark(lines, place)
-            or (printed and not _asks(line.text) and not (place and _goes_on(lines, place, own=not (shown or lead))))
+            or _is_code_comment(lines, place)
             or (
-                shown and not (lead and is_listed(line.text)) and (handed or not _speaks(line.text) or _is_wrapped_to(lines, place))
+                printed
+                and not _is_question(line.text)
+                and not (place and _is_person_resuming(lines, place, own=not (shown or lead)))
+            )
+            or (
+                shown
+                and not (lead and is_list_item(line.text))
+                and (handed or not _is_spoken_sentence(line.text) or _is_wrapped_to(lines, place))
             )
             or _is_column(lines, place)
         ):
@@ -193,23 +214,29 @@ def _mark_lines(marks: Marks, lines: list[_Line], state: _State) -> None:
             shown, lead = True, False
         else:
             # A list below the person's own lead-in is theirs; anything else that they announce so is a paste.
-            handed = bool(INTRO.search(line.text)) and digests(line.text)
-            shown = lead = handed or (bool(INTRO.search(line.text)) and announces_text(line.text[-200:]))
+            handed = bool(INTRO.search(line.text)) and is_text_task(line.text)
+            shown = lead = handed or (bool(INTRO.search(line.text)) and is_text_announced(line.text[-200:]))
     state.shaped = shown
     state.pasted = SpanKind.DOCUMENT if handed and not lead else None
 
 
-def _attached(line: str) -> int:
+def _find_attachment_start(line: str) -> int:
     """Where output or somebody's text begins that a person pasted behind their words on the same line; 0 where none does."""
-    if (pointed := _POINTED.match(line)) and not has("person", line):
+    if (pointed := _POINTED.match(line)) and not has_word("person", line):
         return int(pointed.start(1))
     for match in _JOINT.finditer(line):
         lead, rest = line[: match.start()], line[match.end() :]
-        if match[0][0] in ":：" and digests(lead) and len(rest.split()) >= ARTICLE:
+        if match[0][0] in ":：" and is_text_task(lead) and len(rest.split()) >= ARTICLE:
             return int(match.end())
-        if match[0][0] in ":：?" and is_statement(rest) and _is_own(lead):
+        if match[0][0] in ":：?" and is_statement(rest) and _is_own_words(lead):
             return int(match.end())
-        if is_output(rest) and rest[0] != "`" and not _is_example(line, match.end()) and len(rest) >= 15 and _is_natural(lead):
+        if (
+            is_output_line(rest)
+            and rest[0] != "`"
+            and not _is_example(line, match.end())
+            and len(rest) >= 15
+            and _is_natural_language(lead)
+        ):
             return int(match.end())
     located = None if _PLACE.match(line) else _LOCATED.search(line)
     return int(located.start(1)) if located and line[: located.start(1)].strip() else 0
@@ -218,14 +245,14 @@ def _attached(line: str) -> int:
 def _is_example(line: str, joint: int) -> bool:
     """Whether data up to a joint belongs to the person's sentence: named as an example, or the sentence goes on behind it."""
     data = _DATA.search(line)
-    if not data or data.start() > joint or not _is_natural(line[: data.start()]):
+    if not data or data.start() > joint or not _is_natural_language(line[: data.start()]):
         return False
     return bool(_EXAMPLE.search(line[: data.start()]) or _CLAUSE_BEHIND.match(line[data.end() :]))
 
 
-def _is_own(words: str) -> bool:
+def _is_own_words(words: str) -> bool:
     clauses = CLAUSE.split(words)[:2]
-    return has("selves", words) or words.lstrip()[:1].islower() or any(opens("resumes", clause) for clause in clauses)
+    return has_word("selves", words) or words.lstrip()[:1].islower() or any(opens_with("resumes", clause) for clause in clauses)
 
 
 def _is_label(lines: list[_Line]) -> bool:
@@ -233,10 +260,10 @@ def _is_label(lines: list[_Line]) -> bool:
     return bool(_LABEL.match(lines[0].text)) and len(lines) > 1 and lines[1].foreign
 
 
-def _is_remark(lines: list[_Line], place: int) -> bool:
+def _is_code_comment(lines: list[_Line], place: int) -> bool:
     """Whether a line is a comment that stands directly above or below code."""
     near = (lines[other].text for other in (place - 1, place + 1) if 0 <= other < len(lines))
-    return bool(_REMARK.match(lines[place].text)) and any(is_output(text) and not _REMARK.match(text) for text in near)
+    return bool(_REMARK.match(lines[place].text)) and any(is_output_line(text) and not _REMARK.match(text) for text in near)
 
 
 def _is_column(lines: list[_Line], place: int) -> bool:
@@ -250,71 +277,79 @@ def _is_column(lines: list[_Line], place: int) -> bool:
 
 
 def _is_cell(line: str) -> bool:
-    listed = is_listed(line) or _LISTED.match(line)
-    return len(line.split()) <= 6 and not listed and not _introduces(line) and not _speaks(line)
+    listed = is_list_item(line) or _LISTED.match(line)
+    return len(line.split()) <= 6 and not listed and not _is_introduction(line) and not _is_spoken_sentence(line)
 
 
-def _most_foreign(lines: list[_Line]) -> bool:
+def _is_mostly_foreign(lines: list[_Line]) -> bool:
     """Whether most lines of a paragraph, those that introduce them aside, have the shape of output."""
     strange = sum(1 for line in lines if line.foreign)
-    return strange > 0 and strange * 2 > len(lines) - _lead(lines)
+    return strange > 0 and strange * 2 > len(lines) - _count_lead_lines(lines)
 
 
-def _lead(lines: list[_Line]) -> int:
+def _count_lead_lines(lines: list[_Line]) -> int:
     """How many lines before the first foreign one are the person's: all up to the last that speaks or introduces what follows."""
     first = next((place for place, line in enumerate(lines) if line.foreign), len(lines))
-    spoken = [place for place in range(first) if _speaks(lines[place].text) or _introduces(lines[place].text)]
-    if not spoken and first and not lines[0].start and lines[0].text[:1].islower() and _is_natural(lines[0].text):
+    spoken = [place for place in range(first) if _is_spoken_sentence(lines[place].text) or _is_introduction(lines[place].text)]
+    if not spoken and first and not lines[0].start and lines[0].text[:1].islower() and _is_natural_language(lines[0].text):
         return first
     return spoken[-1] + 1 if spoken and first < len(lines) else 0
 
 
-def _goes_on(lines: list[_Line], place: int, *, own: bool) -> bool:
+def _is_person_resuming(lines: list[_Line], place: int, *, own: bool) -> bool:
     """Whether the person goes on in this line, directly below output or, where the line above is their ``own``, below that: at the
     left edge, in natural words, and as people type (without a capital) or speak.
     """
     line, above = lines[place], lines[place - 1]
     words = line.text.strip()
-    if line.foreign or line.text[:2].isspace() or not _is_natural(words) or _COMMAND.match(above.text) or _TOOL.match(words):
+    if (
+        line.foreign
+        or line.text[:2].isspace()
+        or not _is_natural_language(words)
+        or _COMMAND.match(above.text)
+        or _TOOL.match(words)
+    ):
         return False
     if own:
         return True
-    speaks = has("selves", _opening(words, 40)) or any(opens(purpose, words) for purpose in ("resumes", "wishes", "orders"))
+    speaks = has_word("selves", _first_words(words, 40)) or any(
+        opens_with(purpose, words) for purpose in ("resumes", "wishes", "orders")
+    )
     count = len(words.split())
     joint = count > 1 and place + 1 < len(lines) and lines[place + 1].foreign and above.foreign
     typed = not words[:1].isupper() and (speaks or (words[:1].islower() and (count >= _TYPED or joint)))
-    below = above.foreign or not _is_natural(above.text)
+    below = above.foreign or not _is_natural_language(above.text)
     return below and (typed or (speaks and words.startswith("I "))) and not _is_wrapped_to(lines, place)
 
 
 def _is_wrapped_to(lines: list[_Line], place: int) -> bool:
     """Whether a terminal may have broken the line above, and this one is the rest of its sentence."""
     above, words = lines[place - 1].text, lines[place].text.strip()
-    broken = place > 0 and is_long(above) and _is_natural(" ".join(above.split()[-3:]))
-    return broken and words[:1].islower() and not _asks(words) and not INTRO.search(words)
+    broken = place > 0 and is_long_line(above) and _is_natural_language(" ".join(above.split()[-3:]))
+    return broken and words[:1].islower() and not _is_question(words) and not INTRO.search(words)
 
 
-def _introduces(line: str) -> bool:
+def _is_introduction(line: str) -> bool:
     return bool(INTRO.search(line)) and len(line.split()) > 1 and not is_indented(line)
 
 
-def _speaks(line: str) -> bool:
+def _is_spoken_sentence(line: str) -> bool:
     """Whether a line is a sentence of somebody who speaks."""
     start = line.strip()
-    if is_indented(line) or is_output(line) or _CALL.match(start) or _PART.match(start):
+    if is_indented(line) or is_output_line(line) or _CALL.match(start) or _PART.match(start):
         return False
     several = len(start.split()) >= 2 or not start.isascii()
-    if several and (has("person", _opening(start, 80)) or opens("resumes", start) or _asks(start)):
+    if several and (has_word("person", _first_words(start, 80)) or opens_with("resumes", start) or _is_question(start)):
         return True
-    return start[:1].islower() and len(start.split()) >= (5 if INTRO.search(start) else 4) and _is_natural(start)
+    return start[:1].islower() and len(start.split()) >= (5 if INTRO.search(start) else 4) and _is_natural_language(start)
 
 
-def _opening(words: str, length: int) -> str:
+def _first_words(words: str, length: int) -> str:
     """The first words of a passage, whole ones, within a length."""
     return words if len(words) <= length else words[: length + 1].rpartition(" ")[0]
 
 
-def _is_natural(words: str) -> bool:
+def _is_natural_language(words: str) -> bool:
     """Whether nearly all of some words are words as people write them."""
     parts = [part for place, part in enumerate(words.split()) if not place or not _NAMED.match(part)]
     plain = sum(1 for part in parts if _WORD.match(part))
@@ -327,12 +362,15 @@ def _is_list(lines: list[_Line]) -> bool:
     typed = sum(1 for line in lines if _LISTED.match(line.text))
     return (
         typed * 3 >= len(lines) * 2
-        or (_introduces(first) and opens("orders", first))
-        or any(len(line.text.split()) >= _TYPED and line.text.rstrip().endswith(".") and _is_natural(line.text) for line in lines)
+        or (_is_introduction(first) and opens_with("orders", first))
+        or any(
+            len(line.text.split()) >= _TYPED and line.text.rstrip().endswith(".") and _is_natural_language(line.text)
+            for line in lines
+        )
     )
 
 
-def _asks(line: str) -> bool:
+def _is_question(line: str) -> bool:
     return line.rstrip().endswith(("?", "？"))
 
 
@@ -340,16 +378,16 @@ def _is_output(lines: list[_Line], words: str) -> bool:
     """Whether a paragraph was copied off a screen: padded or indented throughout, or short lines in which nobody speaks."""
     if all(is_indented(line.text) for line in lines) or any(line.text.endswith(" " * 8) for line in lines):
         return True
-    if len(lines) > 1 and all(line.text.startswith("  ") and not is_listed(line.text) for line in lines):
+    if len(lines) > 1 and all(line.text.startswith("  ") and not is_list_item(line.text) for line in lines):
         return True
-    if has("person", words) or any(_speaks(line.text) for line in lines):
+    if has_word("person", words) or any(_is_spoken_sentence(line.text) for line in lines):
         return False
-    short = len(lines) > 2 and all(len(line.text.split()) < 9 and not is_listed(line.text) for line in lines)
+    short = len(lines) > 2 and all(len(line.text.split()) < 9 and not is_list_item(line.text) for line in lines)
     short = short and not _is_list(lines)
-    return short or (len(lines) > 1 and shows_output(words) and not _asks(words))
+    return short or (len(lines) > 1 and has_inline_output(words) and not _is_question(words))
 
 
-def _title(marks: Marks, start: int) -> int:
+def _find_report_start(marks: SpanMarks, start: int) -> int:
     """Where a report begins whose first paragraph begins here: at the line above where that is its title."""
     above = marks.text[:start].rstrip()
     line = above[above.rfind("\n") + 1 :]
@@ -357,51 +395,51 @@ def _title(marks: Marks, start: int) -> int:
         not line[:1].islower()
         and line[-1:].isalnum()
         and len(line.split()) <= 20
-        and not has("person", line)
-        and not opens("orders", line)
+        and not has_word("person", line)
+        and not opens_with("orders", line)
     )
     before = above[: len(above) - len(line)].rstrip()
     return len(above) - len(line) if is_title and (not before or INTRO.search(before)) else start
 
 
-def _resumes(words: str, *, after_output: bool) -> bool:
+def _is_resumption(words: str, *, after_output: bool) -> bool:
     """Whether the person speaks again after something pasted: short, and as people speak. After pasted prose they must also ask, or
     write as people type: without a capital.
     """
-    if words[:2].isspace() and not _asks(words):
+    if words[:2].isspace() and not _is_question(words):
         return False
     first = words.strip().lstrip("-*•0123456789.) ").split("\n", 1)[0]
-    long = len(words.split()) > _REPLY and not opens("wishes", first) and not (after_output and first[:2].casefold() == "i ")
-    if long or has("reviews", words) or is_indented(words.split("\n", 1)[0]) or is_output(first):
+    long = len(words.split()) > _REPLY and not opens_with("wishes", first) and not (after_output and first[:2].casefold() == "i ")
+    if long or has_word("reviews", words) or is_indented(words.split("\n", 1)[0]) or is_output_line(first):
         return False
     if after_output:
         own = (
-            has("selves" if first[:1].isupper() else "person", _opening(first, 60))
-            or opens("resumes", first)
-            or (first[:1].islower() and opens("orders", first))
+            has_word("selves" if first[:1].isupper() else "person", _first_words(first, 60))
+            or opens_with("resumes", first)
+            or (first[:1].islower() and opens_with("orders", first))
         )
-        return own or _asks(words) or _speaks(first)
-    if _asks(words) and len(words.split()) <= _QUESTION:
+        return own or _is_question(words) or _is_spoken_sentence(first)
+    if _is_question(words) and len(words.split()) <= _QUESTION:
         return True
     return ("?" in words or "？" in words or first[:1].islower()) and (
-        has("person", _opening(first, 60)) or opens("resumes", first)
+        has_word("person", _first_words(first, 60)) or opens_with("resumes", first)
     )
 
 
-def _closing(text: str) -> int:
+def _find_closing_start(text: str) -> int:
     """Where the last paragraph begins, if the person speaks in it: asks something, or says it below a ruler; behind the text
     otherwise.
     """
     *_, blank = (0, *(match.end() for match in _BLANK.finditer(text.rstrip())))
     start, words = blank, text[blank:]
-    if not start or len(words.split()) > 2 * _REPLY or is_output(words.split("\n", 1)[0]):
+    if not start or len(words.split()) > 2 * _REPLY or is_output_line(words.split("\n", 1)[0]):
         return len(text)
-    ruled = bool(_RULER.match(text[:start].rstrip().rpartition("\n")[2])) and has("selves", words)
-    asks = ("?" in words or "？" in words or opens("resumes", words)) and _resumes(words, after_output=False)
-    return start if ruled or asks or (words[:1].islower() and has("wishes", words)) else len(text)
+    ruled = bool(_RULER.match(text[:start].rstrip().rpartition("\n")[2])) and has_word("selves", words)
+    asks = ("?" in words or "？" in words or opens_with("resumes", words)) and _is_resumption(words, after_output=False)
+    return start if ruled or asks or (words[:1].islower() and has_word("wishes", words)) else len(text)
 
 
-def _paragraphs(marks: Marks, *, brief: bool) -> list[list[_Line]]:
+def _split_paragraphs(marks: SpanMarks, *, brief: bool) -> list[list[_Line]]:
     """The paragraphs of a text as their lines, without line ends. What is marked already stands apart. In a
     person's own brief headings are theirs.
     """
@@ -415,7 +453,9 @@ def _paragraphs(marks: Marks, *, brief: bool) -> list[list[_Line]]:
             found.append([])
         if bare.strip():
             foreign = (
-                (is_output(bare) and not _is_example(bare, len(bare))) or at in dumps or (not brief and bool(HEADING.match(bare)))
+                (is_output_line(bare) and not _is_example(bare, len(bare)))
+                or at in dumps
+                or (not brief and bool(HEADING.match(bare)))
             )
             found[-1].append(_Line(at, at + len(bare), bare, marked, foreign))
         at += len(line)

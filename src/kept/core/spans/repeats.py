@@ -24,7 +24,7 @@ class LongPassage(NamedTuple):
 
 
 @lru_cache(maxsize=512)
-def long_passages(text: str) -> tuple[LongPassage, ...]:
+def find_long_passages(text: str) -> tuple[LongPassage, ...]:
     """Each line of more than 25 words, and each two lines that follow each other."""
     found: list[LongPassage] = []
     before: tuple[int, str, int] | None = None
@@ -32,22 +32,22 @@ def long_passages(text: str) -> tuple[LongPassage, ...]:
     for line in text.splitlines(keepends=True):
         words = " ".join(line.casefold().split())
         if words:
-            count = _count(words)
+            count = _count_words(words)
             end = at + len(line.rstrip())
             if count > _WORDS:
-                found.append(LongPassage(at, end, _hash(words)))
+                found.append(LongPassage(at, end, _hash_words(words)))
             if before is not None and count + before[2] >= _LINES:
-                found.append(LongPassage(before[0], end, _hash(f"{before[1]}\n{words}")))
+                found.append(LongPassage(before[0], end, _hash_words(f"{before[1]}\n{words}")))
             before = (at, words, count)
         at += len(line)
     return tuple(found[:_MOST])
 
 
-def _count(words: str) -> int:
+def _count_words(words: str) -> int:
     return len(words.split()) + sum(map(is_cjk, words)) // 2
 
 
-def _hash(words: str) -> int:
+def _hash_words(words: str) -> int:
     return int.from_bytes(blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big", signed=True)
 
 

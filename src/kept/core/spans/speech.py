@@ -4,8 +4,8 @@ from functools import cache
 
 import re2
 
-from kept.core.spans.marks import Marks, SpanKind
-from kept.core.spans.words import spaced, unspaced
+from kept.core.spans.marks import SpanKind, SpanMarks
+from kept.core.spans.words import spaced_pattern, unspaced_pattern
 
 _QUOTATION = re2.compile(r"[“«„]([^“”«»„\n]+)[”»“]|(?:^|[\s(:])\"([^\"\n]+)\"|「([^「」\n]+)」|『([^『』\n]+)』")
 # A line that is one quotation, below other words; it may hold shorter ones.
@@ -23,25 +23,25 @@ _CLAIMS = re2.compile(
 _OWN_VOICE = re2.compile(r"\b(?:We|You|I|What|Who|This|That|It|Nobody|Somebody|Someone|Anyone)\b")
 
 
-def mark_speech(marks: Marks) -> None:
+def mark_speech(marks: SpanMarks) -> None:
     """Mark quotations and what is reported of somebody else. Of the person's sentence the words around it stay typed."""
     _mark_quotations(marks)
     _mark_reports(marks)
 
 
-def _mark_quotations(marks: Marks) -> None:
+def _mark_quotations(marks: SpanMarks) -> None:
     text = marks.text
     for match in _QUOTATION.finditer(text):
         inner = next(group for group in match.groups() if group)
         long = len(inner.split()) >= _LONG_QUOTATION or (not inner.isascii() and len(inner) >= 2 * _LONG_QUOTATION)
-        if long and _attributed(text, match.start(), match.end()):
+        if long and _is_attributed(text, match.start(), match.end()):
             marks.mark(match.start(), match.end(), SpanKind.QUOTED)
     for match in _QUOTED_LINE.finditer(text):
         if text[: match.start()].strip() and len(match[1].split()) >= _LONG_QUOTATION:
             marks.mark(match.start(1), match.end(1), SpanKind.QUOTED)
 
 
-def _attributed(text: str, start: int, end: int) -> bool:
+def _is_attributed(text: str, start: int, end: int) -> bool:
     """Whether a quotation is somebody's words rather than a label the person speaks about: announced, on a line of its own, or
     signed.
     """
@@ -49,13 +49,13 @@ def _attributed(text: str, start: int, end: int) -> bool:
     if _WANTED.search(before):
         return False
     alone = not before.rpartition("\n")[2].strip(' \t>*-"“«„「『') and not after.partition("\n")[0].strip(" \t.")
-    return alone or bool(_saying_last().search(before)) or after.lstrip().startswith(("— ", "– ", "-- "))
+    return alone or bool(_saying_end_pattern().search(before)) or after.lstrip().startswith(("— ", "– ", "-- "))
 
 
 @cache
-def _saying_last() -> "re2._Regexp":
+def _saying_end_pattern() -> "re2._Regexp":
     return re2.compile(
-        rf"(?i)(?:[:：]|(?:\b{spaced('says')}|{unspaced('says')})(?:\s+(?:that|dass|que))?\s*,?)\s*[(\"“«„「『]?\s*$"
+        rf"(?i)(?:[:：]|(?:\b{spaced_pattern('says')}|{unspaced_pattern('says')})(?:\s+(?:that|dass|que))?\s*,?)\s*[(\"“«„「『]?\s*$"
     )
 
 
@@ -64,50 +64,52 @@ _BETWEEN = r"(?:[ \t]+[\pL\pN'’-]+){0,2}?[ \t]+"
 
 
 @cache
-def _said() -> "re2._Regexp":
+def _saying_pattern() -> "re2._Regexp":
     """Somebody says something, up to where what they say begins."""
     return re2.compile(
-        rf"(?i)(?:\b{spaced('sources')}{_BETWEEN}{spaced('says')}(?:[ \t]+(?:that|dass|que)\b)?(?:[ \t]*[:,])?(?:[ \t]+|$)"
-        rf"|{unspaced('sources')}[^。！？\n]{{0,12}}?{unspaced('says')}[：:，,]?)"
+        rf"(?i)(?:\b{spaced_pattern('sources')}{_BETWEEN}{spaced_pattern('says')}"
+        rf"(?:[ \t]+(?:that|dass|que)\b)?(?:[ \t]*[:,])?(?:[ \t]+|$)"
+        rf"|{unspaced_pattern('sources')}[^。！？\n]{{0,12}}?{unspaced_pattern('says')}[：:，,]?)"
     )
 
 
 @cache
-def _according() -> "re2._Regexp":
+def _according_pattern() -> "re2._Regexp":
     """A sentence is a source's: "according to the docs …", "laut Handbuch …"."""
     return re2.compile(
-        rf"(?i)(?:\b{spaced('according')}{_BETWEEN}{spaced('sources')}\b"
-        rf"|{unspaced('according')}[^。！？\n]{{0,12}}?{unspaced('sources')}[^。！？\n，：:,]{{0,12}}[，：:,]"
-        rf"|{unspaced('sources')}{unspaced('according')}[、，]?)"
+        rf"(?i)(?:\b{spaced_pattern('according')}{_BETWEEN}{spaced_pattern('sources')}\b"
+        rf"|{unspaced_pattern('according')}[^。！？\n]{{0,12}}?{unspaced_pattern('sources')}[^。！？\n，：:,]{{0,12}}[，：:,]"
+        rf"|{unspaced_pattern('sources')}{unspaced_pattern('according')}[、，]?)"
     )
 
 
 @cache
-def _taken() -> "re2._Regexp":
+def _source_lead_pattern() -> "re2._Regexp":
     """A sentence names where the rest of it is from: "from the vendor docs: …"."""
     return re2.compile(
-        rf"(?im)(?:^|[.!?][ \t]+)[\s>*_-]{{0,4}}(?:\pL+[ \t]+)??{spaced('taken')}{_BETWEEN}{spaced('sources')}\b[^.!?\n:：]*[:"
+        rf"(?im)(?:^|[.!?][ \t]+)[\s>*_-]{{0,4}}(?:\pL+[ \t]+)??{spaced_pattern('taken')}{_BETWEEN}"
+        rf"{spaced_pattern('sources')}\b[^.!?\n:：]*[:"
         r"：][ \t]*"
-        rf"|{unspaced('taken')}[^。！？\n，：:,]*{unspaced('sources')}[^。！？\n，：:,]*[：:]"
+        rf"|{unspaced_pattern('taken')}[^。！？\n，：:,]*{unspaced_pattern('sources')}[^。！？\n，：:,]*[：:]"
     )
 
 
 @cache
-def _labelled() -> "re2._Regexp":
+def _speaker_label_pattern() -> "re2._Regexp":
     """A line that begins with who speaks, and a colon."""
     return re2.compile(
         rf"(?im)^[ \t*_>#-]{{0,6}}(?:(?:the|a|an|our|my|their|der|die|das|le|la|les|el|los|o|a)[ \t]+)?(?:[\pL\pN-]+[ \t]+)??"
-        rf"(?:{spaced('speakers')}|{unspaced('speakers')})(?:[ \t]+(?:comments?|feedback|notes?"
+        rf"(?:{spaced_pattern('speakers')}|{unspaced_pattern('speakers')})(?:[ \t]+(?:comments?|feedback|notes?"
         r"|review))?(?:[ \t]?\([^)\n]*\))?[*_]*[ \t]?[:：][*_]*[ \t]*"
     )
 
 
-def _mark_reports(marks: Marks) -> None:
+def _mark_reports(marks: SpanMarks) -> None:
     text = marks.text
-    for match in _labelled().finditer(text):
+    for match in _speaker_label_pattern().finditer(text):
         end = text.find("\n\n", match.end())
         marks.mark(match.start(), len(text) if end < 0 else end, SpanKind.REPORTED)
-    for pattern in (_said(), _according(), _taken(), _CLAIMS):
+    for pattern in (_saying_pattern(), _according_pattern(), _source_lead_pattern(), _CLAIMS):
         for match in pattern.finditer(text):
             if pattern is _CLAIMS and _OWN_VOICE.search(match[0]):
                 continue

@@ -23,44 +23,44 @@ _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
 
 
 @cache
-def _tables() -> Mapping[str, Mapping[str, list[str]]]:
+def _load_tables() -> Mapping[str, Mapping[str, list[str]]]:
     source = resources.files(__package__).joinpath("words.toml").read_text(encoding="utf-8")
     return tomllib.loads(source)
 
 
-def _joined(purpose: str, *, unspaced: bool) -> str:
-    tables = (table for language, table in _tables().items() if (language in _UNSPACED) == unspaced)
+def _join_words(purpose: str, *, unspaced: bool) -> str:
+    tables = (table for language, table in _load_tables().items() if (language in _UNSPACED) == unspaced)
     return "|".join(fragment for table in tables for fragment in table.get(purpose, ()))
 
 
 @cache
-def spaced(purpose: str) -> str:
+def spaced_pattern(purpose: str) -> str:
     """The words of a purpose in languages with spaces, as the source of one group without word borders."""
-    return f"(?:{_joined(purpose, unspaced=False)})".replace("'", "['’]")
+    return f"(?:{_join_words(purpose, unspaced=False)})".replace("'", "['’]")
 
 
 @cache
-def unspaced(purpose: str) -> str:
+def unspaced_pattern(purpose: str) -> str:
     """The words of a purpose in languages without spaces, as the source of one group."""
-    return f"(?:{_joined(purpose, unspaced=True)})"
+    return f"(?:{_join_words(purpose, unspaced=True)})"
 
 
 @cache
-def _pattern(purpose: str, start: str) -> "re2._Regexp":
-    anywhere = f"|{unspaced(purpose)}" if _joined(purpose, unspaced=True) else ""
-    return re2.compile(rf"(?i){start}(?:(?:^|{_EDGE}){spaced(purpose)}(?:$|{_EDGE}){anywhere})")
+def _compile_words(purpose: str, start: str) -> "re2._Regexp":
+    anywhere = f"|{unspaced_pattern(purpose)}" if _join_words(purpose, unspaced=True) else ""
+    return re2.compile(rf"(?i){start}(?:(?:^|{_EDGE}){spaced_pattern(purpose)}(?:$|{_EDGE}){anywhere})")
 
 
-def has(purpose: str, text: str) -> bool:
+def has_word(purpose: str, text: str) -> bool:
     """Whether one of the words of a purpose stands in the text."""
-    return _pattern(purpose, "").search(text) is not None
+    return _compile_words(purpose, "").search(text) is not None
 
 
-def find(purpose: str, text: str) -> list[str]:
+def find_words(purpose: str, text: str) -> list[str]:
     """The words of a purpose that stand in the text, in lower case."""
-    return [match[0].strip().casefold() for match in _pattern(purpose, "").finditer(text)]
+    return [match[0].strip().casefold() for match in _compile_words(purpose, "").finditer(text)]
 
 
-def opens(purpose: str, text: str) -> bool:
+def opens_with(purpose: str, text: str) -> bool:
     """Whether the text begins with one of the words, the mark of a list item aside."""
-    return _pattern(purpose, r"^(?:[-*•]|\d{1,2}[.)])?\s{0,4}").search(text) is not None
+    return _compile_words(purpose, r"^(?:[-*•]|\d{1,2}[.)])?\s{0,4}").search(text) is not None

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kept.core.memory import DOUBTED, SAID_ONCE, Held, Judged, Memory, Refused, Status, Verdict
+from kept.core.memory import DOUBTED, SAID_ONCE, CandidateVerdict, Held, Memory, Refused, Status, Verdict
 from kept.core.operation import (
     ANSWERED,
     APPROVED,
@@ -28,36 +28,36 @@ from kept.core.operation import (
     Revise,
     Supersede,
 )
-from kept.core.statement import Statement, statement
-from kept.curation.categories import Rules
-from kept.curation.curate.clusters import clusters
-from kept.curation.curate.conflicts import answered, conflicts
+from kept.core.statement import Statement, parse_statement
+from kept.curation.categories import CurationRules
+from kept.curation.curate.clusters import find_clusters
+from kept.curation.curate.conflicts import find_answers, find_conflicts
 from kept.curation.curate.evidence import (
     OFTEN,
-    count_of,
-    difference,
-    is_offered,
-    memory_of,
-    moved,
-    reason_of,
+    build_memory,
+    format_evidence_reason,
+    format_session_count,
+    has_new_facts,
+    is_agent_suggestion,
+    is_person_owned,
+    select_new_facts,
     time_order,
-    untouchable,
 )
-from kept.curation.curate.meaning import Meaning, alike_in_meaning
-from kept.curation.curate.plans import Plan, advised, owners_of, plan_of, rests_on, reworded
-from kept.curation.curate.wishes import Surroundings, alike, session_words, waits
+from kept.curation.curate.meaning import Meaning, find_pairs_by_meaning
+from kept.curation.curate.plans import Plan, assign_memories, build_plan, pair_llm_merged, pair_rewordings, pair_with_memories
+from kept.curation.curate.wishes import Surroundings, find_similar_wishes, is_pending_cluster, session_words
 
 __all__ = ["OFTEN", "PLAIN", "curate"]
 
-PLAIN = Rules()
+PLAIN = CurationRules()
 
 
 def curate(
-    judged: Iterable[Judged],
+    judged: Iterable[CandidateVerdict],
     memories: Sequence[Memory],
     *,
     blocked: frozenset[str] = frozenset(),
-    rules: Rules = PLAIN,
+    rules: CurationRules = PLAIN,
     surroundings: Surroundings = session_words,
     meaning: Meaning | None = None,
 ) -> tuple[Operation, ...]:
@@ -70,23 +70,25 @@ def curate(
     ``surroundings`` the words that stand around a wish, ``meaning`` tells how near texts are in meaning (None: no model
     is at hand).
     """
-    live = {each.candidate.id: each for each in judged if counts(each.verdict) and each.candidate.id not in blocked}
+    live = {each.candidate.id: each for each in judged if is_eligible(each.verdict) and each.candidate.id not in blocked}
     proposals = sorted(live.values(), key=time_order)
-    standing = [each for each in memories if (untouchable(each) or is_offered(each)) and each.content]
-    statements = [statement(each.candidate.content, each.candidate.artifacts, each.candidate.fingerprint) for each in proposals]
-    statements += [statement(each.content, each.artifacts, each.fingerprint) for each in standing]
-    linked = [*rests_on(proposals, standing), *reworded(proposals)]
-    linked += advised(proposals, memories)
-    linked += alike(proposals, statements)
-    meant = _meant(proposals, statements, memories, rules, meaning)
+    standing = [each for each in memories if (is_person_owned(each) or is_agent_suggestion(each)) and each.content]
+    statements = [
+        parse_statement(each.candidate.content, each.candidate.artifacts, each.candidate.fingerprint) for each in proposals
+    ]
+    statements += [parse_statement(each.content, each.artifacts, each.fingerprint) for each in standing]
+    linked = [*pair_with_memories(proposals, standing), *pair_rewordings(proposals)]
+    linked += pair_llm_merged(proposals, memories)
+    linked += find_similar_wishes(proposals, statements)
+    meant = _pair_by_meaning(proposals, statements, memories, rules, meaning)
     linked += meant
     gone = frozenset(each.id for each in memories if each.status in (Status.RETIRED, Status.REJECTED))
     groups = tuple(
         group
-        for group in clusters(statements, linked)
-        if not waits([proposals[i] for i in group if i < len(proposals)], len(group), surroundings)
+        for group in find_clusters(statements, linked)
+        if not is_pending_cluster([proposals[i] for i in group if i < len(proposals)], len(group), surroundings)
     )
-    owners = owners_of(groups, proposals, standing, memories)
+    owners = assign_memories(groups, proposals, standing, memories)
     taken = {each.id for each in memories}
     plans = []
     nearness: dict[int, float] = {}
@@ -98,13 +100,13 @@ def curate(
         nearness[number] = min((told[place] for place in group if place in told), default=0.0)
         members = [proposals[i] for i in group if i < len(proposals)]
         known = {(each.candidate.content, each.candidate.artifacts): statements[i] for i, each in zip(group, members, strict=False)}
-        plans.append(plan_of(members, owners.get(group[0], ()), taken, rules, known, gone=gone))
-    found = conflicts(plans, rules)
+        plans.append(build_plan(members, owners.get(group[0], ()), taken, rules, known, gone=gone))
+    found = find_conflicts(plans, rules)
     replaced = found.replaced
     operations = [
         operation
         for place, plan in enumerate(plans)
-        for operation in _settle(
+        for operation in _plan_operations(
             plan,
             replaced=place in replaced,
             doubtful=place in found.doubtful,
@@ -113,21 +115,25 @@ def curate(
         )
     ]
     for place, (by, at) in sorted(replaced.items()):
-        operations += _supersede(plans[place], plans[by].number, at)
-    for question, answer in sorted(answered(plans, rules, replaced).items()):
+        operations += _supersede_operations(plans[place], plans[by].number, at)
+    for question, answer in sorted(find_answers(plans, rules, replaced).items()):
         asked, later = plans[question], plans[answer]
         operations.append(Resolve(memory=asked.number, at=later.last, reason=ANSWERED, by=later.number))
     kept = {each.id for plan in plans for each in plan.found}
     operations += [
         Retire(memory=each.id, at=each.last_seen, reason=WITHDRAWN)
         for each in memories
-        if each.id not in kept and each.status in (Status.ACTIVE, Status.HELD) and each.candidates and not untouchable(each)
+        if each.id not in kept and each.status in (Status.ACTIVE, Status.HELD) and each.candidates and not is_person_owned(each)
     ]
     return tuple(operations)
 
 
-def _meant(
-    proposals: Sequence[Judged], statements: Sequence[Statement], memories: Sequence[Memory], rules: Rules, meaning: Meaning | None
+def _pair_by_meaning(
+    proposals: Sequence[CandidateVerdict],
+    statements: Sequence[Statement],
+    memories: Sequence[Memory],
+    rules: CurationRules,
+    meaning: Meaning | None,
 ) -> dict[tuple[int, int], float]:
     """The pairs of proposals that mean the same, and how near they are; of what no model can tell of, that stays one which is one
     memory already (0).
@@ -138,7 +144,7 @@ def _meant(
     apart = {
         place for place, each in enumerate(proposals) if each.candidate.category in rules.lasting | rules.gathered | rules.themes
     }
-    found = alike_in_meaning(texts, mine, frozenset(apart), meaning) if meaning else None
+    found = find_pairs_by_meaning(texts, mine, frozenset(apart), meaning) if meaning else None
     told = {pair: score for pair, score in (found or {}).items() if score is not None}
     untold = {each for pair in found if found[pair] is None for each in pair} if found is not None else set(range(len(mine)))
     if not untold:
@@ -154,12 +160,12 @@ _HOLDS_AGAIN = "what it gave way to is gone"
 _MADE_ACTIVE = ("accepted", "seen in ", "decided in ")
 
 
-def counts(verdict: Verdict) -> bool:
+def is_eligible(verdict: Verdict) -> bool:
     """Whether a candidate takes part in curation: it was not refused, or only for having been said once."""
     return not isinstance(verdict, Refused) or verdict.reason == SAID_ONCE
 
 
-def _settle(plan: Plan, *, replaced: bool, doubtful: bool, beside: str, nearness: float) -> Iterator[Operation]:
+def _plan_operations(plan: Plan, *, replaced: bool, doubtful: bool, beside: str, nearness: float) -> Iterator[Operation]:
     """The operations on the memory of a plan; ``beside`` is the memory that it may contradict (empty: none), ``nearness`` how near
     in meaning its wordings are that words alone would keep apart (0: there are none).
     """
@@ -169,9 +175,9 @@ def _settle(plan: Plan, *, replaced: bool, doubtful: bool, beside: str, nearness
     if facts is None or plan.ended:
         return
     at, status = facts.last_seen, Status.HELD if doubtful or beside else plan.status
-    reason = "held: it contradicts what you keep" if doubtful else reason_of(plan.members, facts, status)
+    reason = "held: it contradicts what you keep" if doubtful else format_evidence_reason(plan.members, facts, status)
     if status is Status.ACTIVE and plan.category != facts.category:
-        reason = _promoted(plan)
+        reason = _promotion_reason(plan)
     reason = MAY_CONTRADICT if beside else f"{reason}; alike in meaning ({nearness:.2f})" if nearness else reason
     living = (
         winner is not None
@@ -182,19 +188,19 @@ def _settle(plan: Plan, *, replaced: bool, doubtful: bool, beside: str, nearness
     rest = tuple(
         each.id
         for each in plan.found
-        if each is not winner and not untouchable(each) and each.status in (Status.ACTIVE, Status.HELD)
+        if each is not winner and not is_person_owned(each) and each.status in (Status.ACTIVE, Status.HELD)
     )
     if winner is None or not (living or replaced):
         if winner is not None and rest:
-            yield Merge(memory=winner.id, at=at, reason="they say the same", losers=rest, facts=difference(winner, facts))
-        value = memory_of(plan.number, plan.members[0].candidate, facts, status)
+            yield Merge(memory=winner.id, at=at, reason="they say the same", losers=rest, facts=select_new_facts(winner, facts))
+        value = build_memory(plan.number, plan.members[0].candidate, facts, status)
         took = (*winner.supersedes, *rest) if winner is not None else ()
         value = replace(value, supersedes=took, superseded_by=beside)
         yield Add(memory=plan.number, at=facts.first_seen, reason=reason, value=value)
-        yield from _promotion(plan, facts.category)
+        yield from _promote_operations(plan, facts.category)
         return
     promoted = not plan.fixed and winner.category == facts.category != plan.category
-    after = difference(winner, facts if promoted else replace(facts, category=plan.category))
+    after = select_new_facts(winner, facts if promoted else replace(facts, category=plan.category))
     if winner.reason.startswith((APPROVED, BOTH_HOLD)):
         reason = winner.reason
     if rest:
@@ -202,10 +208,10 @@ def _settle(plan: Plan, *, replaced: bool, doubtful: bool, beside: str, nearness
         yield Reaffirm(memory=winner.id, at=at, reason=reason, facts=replace(after, added=(), dropped=()))
     elif after.content != winner.content or after.category != winner.category:
         yield Revise(memory=winner.id, at=at, reason=reason, facts=after)
-    elif moved(winner, after):
+    elif has_new_facts(winner, after):
         yield Reaffirm(memory=winner.id, at=at, reason=reason, facts=after)
     if promoted:
-        yield from _promotion(plan, winner.category)
+        yield from _promote_operations(plan, winner.category)
     back = winner.status is Status.HELD and not winner.owned
     if status is Status.ACTIVE and not replaced and (back or plan.gave_way):
         yield Approve(memory=winner.id, at=at, reason=reason)
@@ -223,18 +229,18 @@ def _is_made_active(plan: Plan) -> bool:
     return made and not plan.fixed
 
 
-def _promotion(plan: Plan, category: str) -> Iterator[Operation]:
+def _promote_operations(plan: Plan, category: str) -> Iterator[Operation]:
     if plan.facts is not None and plan.category != category:
-        yield Promote(memory=plan.number, at=plan.facts.last_seen, reason=_promoted(plan), category=plan.category)
+        yield Promote(memory=plan.number, at=plan.facts.last_seen, reason=_promotion_reason(plan), category=plan.category)
 
 
-def _promoted(plan: Plan) -> str:
-    return f"decided in {count_of(plan.facts.observations if plan.facts else 0)}"
+def _promotion_reason(plan: Plan) -> str:
+    return f"decided in {format_session_count(plan.facts.observations if plan.facts else 0)}"
 
 
-def _supersede(plan: Plan, by: str, at: datetime) -> Iterator[Operation]:
+def _supersede_operations(plan: Plan, by: str, at: datetime) -> Iterator[Operation]:
     winner, reason = plan.winner, f"{GAVE_WAY} {at:%Y-%m-%d}; said otherwise since"
     known = winner is not None and (winner.status, winner.superseded_by, winner.reason) == (Status.SUPERSEDED, by, reason)
-    if plan.ended or (known and winner and not (plan.facts and moved(winner, difference(winner, plan.facts)))):
+    if plan.ended or (known and winner and not (plan.facts and has_new_facts(winner, select_new_facts(winner, plan.facts)))):
         return
     yield Supersede(memory=plan.number, at=at, reason=reason, by=by)

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from math import ceil
 
-from kept.core.statement import CLOSE, NEAR, Statement, same
+from kept.core.statement import CLOSE, NEAR, Statement, is_same_statement
 
 
-def clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] = ()) -> tuple[tuple[int, ...], ...]:
+def find_clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] = ()) -> tuple[tuple[int, ...], ...]:
     """Indices of statements that say the same, transitively; each cluster sorted, clusters by their first member.
 
     ``linked`` pairs belong together whatever they say.
@@ -33,16 +33,16 @@ def clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] 
             a, b = root(first.setdefault(key, i)), root(i)
             parent[max(a, b)] = min(a, b)
     distinct = {(each.form, each.artifacts, each.fingerprint): i for i, each in reversed([*enumerate(statements)])}
-    for i, j in _pairs(statements, sorted(distinct.values())):
+    for i, j in _comparable_pairs(statements, sorted(distinct.values())):
         a, b = root(i), root(j)
-        if a != b and same(statements[i], statements[j]):
+        if a != b and is_same_statement(statements[i], statements[j]):
             parent[max(a, b)] = min(a, b)
     begun: list[int] = []  # statements that the next one, in the order of their words, may go on from
     for i in sorted(distinct.values(), key=lambda place: (statements[place].form, place)):
         while begun and not statements[i].form.startswith(f"{statements[begun[-1]].form} "):
             begun.pop()
         a, b = root(i), root(begun[-1] if begun else i)
-        if a != b and same(statements[i], statements[begun[-1]]):
+        if a != b and is_same_statement(statements[i], statements[begun[-1]]):
             parent[max(a, b)] = min(a, b)
         begun.append(i)
     found: dict[int, list[int]] = {}
@@ -51,7 +51,7 @@ def clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, int]] 
     return tuple(tuple(each) for _, each in sorted(found.items()))
 
 
-def _pairs(statements: Sequence[Statement], places: Iterable[int]) -> Iterator[tuple[int, int]]:
+def _comparable_pairs(statements: Sequence[Statement], places: Iterable[int]) -> Iterator[tuple[int, int]]:
     """The pairs that can say the same: they share two rare words of their content and are of like length."""
     frequency = Counter(word for each in statements for word in each.content)
     index: dict[tuple[object, tuple[str, str]], list[int]] = {}
@@ -60,13 +60,13 @@ def _pairs(statements: Sequence[Statement], places: Iterable[int]) -> Iterator[t
         size = len(each.content)
         rare = sorted(each.content, key=lambda word: (frequency[word], word))
         least = NEAR
-        keys: list[tuple[object, tuple[str, str]]] = [("", pair) for pair in _prefix(rare, NEAR)]
+        keys: list[tuple[object, tuple[str, str]]] = [("", pair) for pair in _rare_word_pairs(rare, NEAR)]
         if each.artifacts:
             least = CLOSE
-            keys += [(each.artifacts, pair) for pair in _prefix(rare, CLOSE)]
+            keys += [(each.artifacts, pair) for pair in _rare_word_pairs(rare, CLOSE)]
         if each.fingerprint and not each.remedy:
             least = NEAR / 2
-            keys += [(each.fingerprint, pair) for pair in _prefix(rare, NEAR / 2)]
+            keys += [(each.fingerprint, pair) for pair in _rare_word_pairs(rare, NEAR / 2)]
         seen: set[int] = set()
         for key in keys:
             others = index.setdefault(key, [])
@@ -77,6 +77,6 @@ def _pairs(statements: Sequence[Statement], places: Iterable[int]) -> Iterator[t
             others.append(i)
 
 
-def _prefix(rare: Sequence[str], least: float) -> Iterator[tuple[str, str]]:
+def _rare_word_pairs(rare: Sequence[str], least: float) -> Iterator[tuple[str, str]]:
     """The pairs of rare words of which two sets as alike as ``least`` share at least one; both sets have two words or more."""
     return combinations(rare[: len(rare) - ceil(least * len(rare)) + 2], 2)

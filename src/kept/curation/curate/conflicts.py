@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from kept.core.event import Origin
 from kept.core.memory import Status
 from kept.core.operation import APPROVED, BOTH_HOLD
-from kept.core.statement import handles, replaces
-from kept.curation.categories import Rules, answers, same_ground
+from kept.core.statement import is_replacement, statement_keys
+from kept.curation.categories import CurationRules, is_answer_to_question, is_same_theme
 from kept.curation.curate.plans import Plan
-from kept.curation.curate.values import Saying, contradictions, saying, supersessions
+from kept.curation.curate.values import ValueStatement, find_contradictions, find_supersessions, parse_value_statement
 
 _APART = timedelta(hours=12)
 
@@ -29,7 +29,7 @@ class Conflicts:
     paired: dict[int, int] = field(default_factory=dict)
 
 
-def conflicts(plans: Sequence[Plan], rules: Rules) -> Conflicts:
+def find_conflicts(plans: Sequence[Plan], rules: CurationRules) -> Conflicts:
     """Which plans leave no room for each other, and what follows.
 
     A plan gives way to the first one after it that leaves no room for it, provided that one is active and as well trusted.
@@ -38,28 +38,32 @@ def conflicts(plans: Sequence[Plan], rules: Rules) -> Conflicts:
     replaced: dict[int, tuple[int, datetime]] = {}
     doubtful: set[int] = set()
     dated.sort()
-    texts = [saying(plans[place].content, plans[place].says) for _, place in dated]
-    for last, later, earlier in _without_room(dated, plans, texts):
+    texts = [parse_value_statement(plans[place].content, plans[place].says) for _, place in dated]
+    for last, later, earlier in _find_replacements(dated, plans, texts):
         plan, before = plans[later], plans[earlier].last
         if earlier in replaced or before is None or before >= last:
             continue
-        if not _may_replace(plan, plans[earlier]):
+        if not _can_replace(plan, plans[earlier]):
             if not plan.fixed and plans[earlier].stands:
                 doubtful.add(later)
-        elif plan.held and _rank(plan) <= _rank(plans[earlier]):
+        elif plan.held and _trust_rank(plan) <= _trust_rank(plans[earlier]):
             since = [each.candidate.at for each in plan.members if each.candidate.at and each.candidate.at > before]
             replaced[earlier] = (later, min(since, default=last))
-    replaced |= _revalued([(last, place) for last, place in dated if plans[place].category not in rules.gathered], plans, replaced)
-    replaced |= _outgrown([(last, place) for last, place in dated if plans[place].category in rules.themes], plans, replaced)
-    replaced |= _handed_over(plans, replaced)
+    replaced |= _find_newer_values(
+        [(last, place) for last, place in dated if plans[place].category not in rules.gathered], plans, replaced
+    )
+    replaced |= _find_newer_themes(
+        [(last, place) for last, place in dated if plans[place].category in rules.themes], plans, replaced
+    )
+    replaced |= _find_handovers(plans, replaced)
     replaced = {each: by for each, by in replaced.items() if by[0] not in doubtful}
     found = Conflicts(replaced=replaced, doubtful=doubtful)
-    for earlier, later in contradictions(texts):
-        _pair(plans, dated[earlier][1], dated[later][1], found)
+    for earlier, later in find_contradictions(texts):
+        _add_doubtful_pair(plans, dated[earlier][1], dated[later][1], found)
     return found
 
 
-def _pair(plans: Sequence[Plan], earlier: int, later: int, found: Conflicts) -> None:
+def _add_doubtful_pair(plans: Sequence[Plan], earlier: int, later: int, found: Conflicts) -> None:
     """Note two plans of which one may leave no room for the other: the less trusted waits, else the earlier.
 
     What a person or a model has seen beside the later one stands beside it.
@@ -75,7 +79,7 @@ def _pair(plans: Sequence[Plan], earlier: int, later: int, found: Conflicts) -> 
         found.doubtful.add(later)
 
 
-def _may_replace(plan: Plan, earlier: Plan) -> bool:
+def _can_replace(plan: Plan, earlier: Plan) -> bool:
     """Whether a plan may take an earlier one's place without a person.
 
     Only typed words take that of typed words, and only typed words which say that it changed that of what a person wrote, edited
@@ -83,7 +87,7 @@ def _may_replace(plan: Plan, earlier: Plan) -> bool:
     """
     typed = plan.fixed or _is_typed(plan)
     if earlier.fixed or (earlier.winner is not None and earlier.winner.reason == APPROVED):
-        return typed and not earlier.pinned and saying(plan.content, plan.says).tells_change
+        return typed and not earlier.pinned and parse_value_statement(plan.content, plan.says).tells_change
     return typed or not _is_typed(earlier)
 
 
@@ -91,23 +95,23 @@ def _is_typed(plan: Plan) -> bool:
     return any(evidence.origin is Origin.USER for member in plan.members for evidence in member.candidate.evidence)
 
 
-def _without_room(
-    dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan], texts: Sequence[Saying]
+def _find_replacements(
+    dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan], texts: Sequence[ValueStatement]
 ) -> list[tuple[datetime, int, int]]:
     """For which plans there is no room beside a later one, by time: when that was last said, it, and the earlier one."""
     filed: dict[tuple[str, object], list[int]] = {}
     found = []
     for last, later in dated:
         says = plans[later].says
-        known = {other: None for handle in handles(says) for other in filed.get(handle, ())}
-        found += [(last, later, earlier) for earlier in known if replaces(says, plans[earlier].says)]
-        for handle in handles(says):
+        known = {other: None for handle in statement_keys(says) for other in filed.get(handle, ())}
+        found += [(last, later, earlier) for earlier in known if is_replacement(says, plans[earlier].says)]
+        for handle in statement_keys(says):
             filed.setdefault(handle, []).append(later)
-    found += [(*dated[later], dated[earlier][1]) for earlier, later in supersessions(texts)]
+    found += [(*dated[later], dated[earlier][1]) for earlier, later in find_supersessions(texts)]
     return sorted(found)
 
 
-def _handed_over(plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]) -> dict[int, tuple[int, datetime]]:
+def _find_handovers(plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]) -> dict[int, tuple[int, datetime]]:
     """Which plans give way because a later suggestion of the same session said that it takes their place, and when."""
     filed: dict[tuple[str, str], int] = {
         (member.candidate.content, evidence.session): place
@@ -125,7 +129,7 @@ def _handed_over(plans: Sequence[Plan], replaced: Mapping[int, tuple[int, dateti
     return found
 
 
-def _revalued(
+def _find_newer_values(
     dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]
 ) -> dict[int, tuple[int, datetime]]:
     """Which plans give way to a later value of the same thing: where somebody lives, what their machine is."""
@@ -143,7 +147,7 @@ def _revalued(
     return found
 
 
-def _outgrown(
+def _find_newer_themes(
     dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]
 ) -> dict[int, tuple[int, datetime]]:
     """Which themes give way to a later one on the same ground, and when. Only those that share two words are compared.
@@ -162,18 +166,18 @@ def _outgrown(
             said, before = plan.says.content, other.says.content
             if other.last is None or (last - other.last < _APART and not (said <= before or before <= said)):
                 continue
-            if plan.held and not other.fixed and other.category == plan.category and same_ground(plan.says, other.says):
+            if plan.held and not other.fixed and other.category == plan.category and is_same_theme(plan.says, other.says):
                 found[earlier] = (later, last)
         for word in plan.says.content:
             filed.setdefault(word, []).append(later)
     return found
 
 
-def _rank(plan: Plan) -> int:
+def _trust_rank(plan: Plan) -> int:
     return Origin.USER.rank if plan.fixed or plan.facts is None else plan.facts.origin.rank
 
 
-def answered(plans: Sequence[Plan], rules: Rules, replaced: Mapping[int, object]) -> dict[int, int]:
+def find_answers(plans: Sequence[Plan], rules: CurationRules, replaced: Mapping[int, object]) -> dict[int, int]:
     """Which open questions are closed by a later plan that says what became of them: the first one that does.
 
     Only those that share two words are compared. What a person owns is theirs to close, and a question answers none.
@@ -202,7 +206,7 @@ def answered(plans: Sequence[Plan], rules: Rules, replaced: Mapping[int, object]
                 and question not in found
                 and before is not None
                 and before < last
-                and answers(plans[place].says, plans[question].says)
+                and is_answer_to_question(plans[place].says, plans[question].says)
             ):
                 found[question] = place
     return found

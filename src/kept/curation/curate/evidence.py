@@ -8,7 +8,18 @@ from datetime import UTC, datetime
 
 from kept.core.codec import digest
 from kept.core.event import Origin
-from kept.core.memory import CLIENT_MEMORY, LASTING, SUGGESTED, Accepted, Candidate, Evidence, Held, Judged, Memory, Status
+from kept.core.memory import (
+    CLIENT_MEMORY,
+    LASTING,
+    SUGGESTED,
+    Accepted,
+    Candidate,
+    CandidateVerdict,
+    Evidence,
+    Held,
+    Memory,
+    Status,
+)
 from kept.core.operation import Facts
 from kept.core.text import normal_form
 
@@ -16,30 +27,30 @@ OFTEN = 3  # distinct sessions that say the same make it certain
 DAWN = datetime.min.replace(tzinfo=UTC)
 
 
-def time_order(judged: Judged) -> tuple[datetime, str]:
+def time_order(judged: CandidateVerdict) -> tuple[datetime, str]:
     """When a candidate was said, its id where times are equal: what a fold over candidates goes by."""
     return (judged.candidate.at or DAWN, judged.candidate.id)
 
 
-def untouchable(memory: Memory) -> bool:
+def is_person_owned(memory: Memory) -> bool:
     """Whether a person has the say over a memory."""
     return memory.owned or memory.pinned
 
 
-def facts_of(members: Sequence[Judged]) -> tuple[Facts, Status]:
+def facts_of(members: Sequence[CandidateVerdict]) -> tuple[Facts, Status]:
     """What the members of a cluster say together, and whether that is enough to be active."""
     accepted = [each for each in members if isinstance(each.verdict, Accepted)]
     # Better words for the same are what they were asked for.
     best = max(
         accepted or members, key=lambda each: (each.candidate.rewords != "", each.candidate.confidence, *time_order(each))
     ).candidate
-    best = _fullest(best, accepted or members) if len(members) > 1 and not best.subject else best
+    best = _select_fullest(best, accepted or members) if len(members) > 1 and not best.subject else best
     candidates = [each.candidate for each in members]
     evidence = _unique_evidence(candidates)
     times = [each.at for each in candidates if each.at is not None]
-    sessions = sessions_of(candidates)
+    sessions = count_sessions(candidates)
     lasting = [each for each in members if isinstance(each.verdict, Held) and each.verdict.reason in LASTING]
-    often = sessions_of([each.candidate for each in members if each not in lasting]) >= OFTEN
+    often = count_sessions([each.candidate for each in members if each not in lasting]) >= OFTEN
     subject = best.subject or next((each.subject for each in candidates if each.subject), "")
     facts = Facts(
         content=best.content,
@@ -65,14 +76,14 @@ def facts_of(members: Sequence[Judged]) -> tuple[Facts, Status]:
     return facts, Status.ACTIVE if accepted or often else Status.HELD
 
 
-def _fullest(best: Candidate, members: Sequence[Judged]) -> Candidate:
+def _select_fullest(best: Candidate, members: Sequence[CandidateVerdict]) -> Candidate:
     """Of those that say what the best says and then more, word for word, the one that says most; else the best."""
     form = f"{normal_form(best.content)} "
     fuller = [each.candidate for each in members if normal_form(each.candidate.content).startswith(form)]
     return max(fuller, key=lambda each: (len(each.content), each.id), default=best)
 
 
-def sessions_of(candidates: Sequence[Candidate]) -> int:
+def count_sessions(candidates: Sequence[Candidate]) -> int:
     """In how many sessions it was said by the user; a fix counts by the sessions in which it was applied.
 
     An event that several sessions tell (a copy, a resumed conversation) counts once.
@@ -90,16 +101,16 @@ def _unique_evidence(candidates: Iterable[Candidate]) -> tuple[Evidence, ...]:
     return tuple(sorted(unique.values(), key=lambda each: (each.at is None, each.at, each.event, each.quote)))
 
 
-def difference(memory: Memory, facts: Facts) -> Facts:
+def select_new_facts(memory: Memory, facts: Facts) -> Facts:
     """The facts for a memory that exists: only evidence that is new to it, and a person's own words left alone."""
     have = {(each.event, each.quote) for each in memory.evidence}
     want = {(each.event, each.quote) for each in facts.added}
     proposed = frozenset(memory.candidates) & frozenset(facts.candidates) or not memory.owned
     gone = tuple(dict.fromkeys(each.event for each in memory.evidence if (each.event, each.quote) not in want)) if proposed else ()
-    dropped = () if untouchable(memory) else gone
+    dropped = () if is_person_owned(memory) else gone
     added = tuple(each for each in facts.added if (each.event, each.quote) not in have or each.event in dropped)
     facts = replace(facts, added=added, dropped=dropped)
-    if not untouchable(memory):
+    if not is_person_owned(memory):
         return facts
     times = [each for each in (memory.first_seen, facts.first_seen) if each is not None]
     last = [each for each in (memory.last_seen, facts.last_seen) if each is not None]
@@ -119,7 +130,7 @@ def difference(memory: Memory, facts: Facts) -> Facts:
     )
 
 
-def moved(memory: Memory, facts: Facts) -> bool:
+def has_new_facts(memory: Memory, facts: Facts) -> bool:
     """Whether facts say anything that the memory does not yet."""
     after = (
         facts.confidence,
@@ -154,12 +165,12 @@ def moved(memory: Memory, facts: Facts) -> bool:
     return bool(facts.added or facts.dropped) or before != after
 
 
-def is_offered(memory: Memory) -> bool:
+def is_agent_suggestion(memory: Memory) -> bool:
     """True for what an agent suggested by a call, or keeps in its own memory: it becomes one with the words that say the same."""
     return memory.trigger in (SUGGESTED, CLIENT_MEMORY) and not memory.candidates and memory.status in (Status.HELD, Status.ACTIVE)
 
 
-def new_id(candidate: Candidate, taken: set[str]) -> str:
+def create_memory_id(candidate: Candidate, taken: set[str]) -> str:
     """An id for a memory that rests on the candidate, marked as taken."""
     number, turn = digest(candidate.id, size=5), 0
     while number in taken:
@@ -169,7 +180,7 @@ def new_id(candidate: Candidate, taken: set[str]) -> str:
     return number
 
 
-def memory_of(number: str, candidate: Candidate, facts: Facts, status: Status) -> Memory:
+def build_memory(number: str, candidate: Candidate, facts: Facts, status: Status) -> Memory:
     """The memory that a cluster begins with."""
     return Memory(
         id=number,
@@ -195,13 +206,13 @@ def memory_of(number: str, candidate: Candidate, facts: Facts, status: Status) -
     )
 
 
-def reason_of(members: Sequence[Judged], facts: Facts, status: Status) -> str:
+def format_evidence_reason(members: Sequence[CandidateVerdict], facts: Facts, status: Status) -> str:
     """Why a memory is what it is, by its evidence alone: whatever was read first, it says the same."""
     if status is Status.HELD:
         return f"held: {next((each.verdict.reason for each in reversed(members) if not isinstance(each.verdict, Accepted)), '')}"
-    return f"seen in {count_of(facts.observations)}" if facts.observations > 1 else "accepted"
+    return f"seen in {format_session_count(facts.observations)}" if facts.observations > 1 else "accepted"
 
 
-def count_of(sessions: int) -> str:
+def format_session_count(sessions: int) -> str:
     """A number of sessions in words."""
     return "one session" if sessions == 1 else f"{sessions} sessions"

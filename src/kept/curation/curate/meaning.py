@@ -7,9 +7,9 @@ Knows no model.
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from kept.core.statement import Statement, opposed, same
-from kept.core.text import likeness
-from kept.curation.curate.values import saying
+from kept.core.statement import Statement, has_opposites, is_same_statement
+from kept.core.text import jaccard_similarity
+from kept.curation.curate.values import parse_value_statement
 
 Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
 """How near the texts of each pair are in meaning, 1 at most; None where nothing can tell, of a pair or of any."""
@@ -20,7 +20,7 @@ _SHARED, _MOST = 2, 12  # content words that they share; that each has: a longer
 _COMMON = 60  # statements that share a word; what more of them have tells nothing
 
 
-def alike_in_meaning(
+def find_pairs_by_meaning(
     texts: Sequence[str], statements: Sequence[Statement], apart: frozenset[int], meaning: Meaning
 ) -> dict[tuple[int, int], float | None] | None:
     """The pairs of statements that mean the same in other words, with their nearness, and with None those of which nothing can
@@ -28,8 +28,8 @@ def alike_in_meaning(
 
     ``apart`` are the places of those that are one with none.
     """
-    pairs = [each for each in _comparable(statements) if apart.isdisjoint(each)]
-    change = {place for place in {place for pair in pairs for place in pair} if _tells_change(texts[place], statements[place])}
+    pairs = [each for each in _find_comparable_pairs(statements) if apart.isdisjoint(each)]
+    change = {place for place in {place for pair in pairs for place in pair} if _is_about_change(texts[place], statements[place])}
     pairs = [each for each in pairs if change.isdisjoint(each)]
     scores = meaning([(texts[left], texts[right]) for left, right in pairs]) if pairs else ()
     return (
@@ -39,13 +39,13 @@ def alike_in_meaning(
     )
 
 
-def _tells_change(text: str, says: Statement) -> bool:
+def _is_about_change(text: str, says: Statement) -> bool:
     """Whether a text tells how it was at first, or that it changed: it is no other wording of anything."""
-    told = saying(text, says)
+    told = parse_value_statement(text, says)
     return told.once or told.tells_change
 
 
-def _comparable(statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
+def _find_comparable_pairs(statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
     """The pairs of statements that may mean the same and are not the same already."""
     having: dict[tuple[object, str], list[int]] = {}
     forms: set[str] = set()
@@ -56,16 +56,16 @@ def _comparable(statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
         agrees = (each.numbers, each.artifacts, each.denials % 2)
         near = Counter(other for word in each.content for other in having.get((agrees, word), ())[-_COMMON:])
         for other, shared in sorted(near.items()):
-            if shared >= _SHARED and _may_mean(each, statements[other]):
+            if shared >= _SHARED and _can_mean_same(each, statements[other]):
                 yield other, place
         for word in each.content:
             having.setdefault((agrees, word), []).append(place)
 
 
-def _may_mean(left: Statement, right: Statement) -> bool:
-    if same(left, right):
+def _can_mean_same(left: Statement, right: Statement) -> bool:
+    if is_same_statement(left, right):
         return False
     mine, theirs = left.content - right.content, right.content - left.content
-    if len(mine) == len(theirs) == 1 or opposed(left.words - right.words, right.words - left.words):
+    if len(mine) == len(theirs) == 1 or has_opposites(left.words - right.words, right.words - left.words):
         return False  # one word for another: as likely another value as another word
-    return likeness(left.content, right.content) >= _LIKE
+    return jaccard_similarity(left.content, right.content) >= _LIKE

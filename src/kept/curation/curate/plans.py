@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from kept.core.handover import CAUSE
-from kept.core.memory import Judged, Memory, Status
+from kept.core.memory import CandidateVerdict, Memory, Status
 from kept.core.operation import ADVISED, ANSWERED, FADED, GAVE_WAY, WITHDRAWN, Facts
-from kept.core.statement import Statement, statement
+from kept.core.statement import Statement, parse_statement
 from kept.core.text import normal_form
-from kept.curation.categories import Rules
-from kept.curation.curate.evidence import DAWN, OFTEN, facts_of, is_offered, new_id, untouchable
+from kept.curation.categories import CurationRules
+from kept.curation.curate.evidence import DAWN, OFTEN, create_memory_id, facts_of, is_agent_suggestion, is_person_owned
 
 _PART = 0.5  # of a sentence that is its part and of no other: a few words may be of many sentences
 _ENDED = (Status.RESOLVED, Status.REJECTED, Status.RETIRED)
@@ -25,7 +25,7 @@ class Plan:
     seeing it again does not change.
     """
 
-    members: tuple[Judged, ...]
+    members: tuple[CandidateVerdict, ...]
     found: tuple[Memory, ...]
     facts: Facts | None
     status: Status
@@ -38,7 +38,7 @@ class Plan:
     @property
     def fixed(self) -> bool:
         """Whether a person has the say over it."""
-        return self.winner is not None and untouchable(self.winner)
+        return self.winner is not None and is_person_owned(self.winner)
 
     @property
     def pinned(self) -> bool:
@@ -76,11 +76,11 @@ class Plan:
         return self.stands or (retired and (self.ended or self.fixed) and self.status is Status.ACTIVE)
 
 
-def plan_of(
-    members: Sequence[Judged],
+def build_plan(
+    members: Sequence[CandidateVerdict],
     found: tuple[Memory, ...],
     taken: set[str],
-    rules: Rules,
+    rules: CurationRules,
     known: Mapping[tuple[str, tuple[str, ...]], Statement],
     *,
     gone: frozenset[str] = frozenset(),
@@ -95,13 +95,13 @@ def plan_of(
         facts, status = facts_of(members)
     ids = {each.id for each in found}
     apart = [each for each in found if each.superseded_by not in ids]  # without those a merge took in
-    living = [each for each in apart if untouchable(each) or each.status in (Status.ACTIVE, Status.HELD)]
+    living = [each for each in apart if is_person_owned(each) or each.status in (Status.ACTIVE, Status.HELD)]
     ended = not living and any(
-        (each.status in _ENDED or _gave_way(each, ids | gone)) and not _returns(each, facts, gone) for each in found
+        (each.status in _ENDED or _has_given_way(each, ids | gone)) and not _is_returning(each, facts, gone) for each in found
     )
     winner = next(iter((*living, *apart, *found)), None)
-    fixed = winner is not None and untouchable(winner)
-    if facts is not None and winner is not None and not fixed and _worded(winner, facts):
+    fixed = winner is not None and is_person_owned(winner)
+    if facts is not None and winner is not None and not fixed and _is_wording_complete(winner, facts):
         facts = replace(
             facts, content=winner.content, artifacts=winner.artifacts, origin=winner.origin, advised=True, about=winner.about
         )
@@ -116,33 +116,33 @@ def plan_of(
         facts=facts,
         status=status,
         winner=winner,
-        number=winner.id if winner else new_id(members[0].candidate, taken),
+        number=winner.id if winner else create_memory_id(members[0].candidate, taken),
         ended=ended,
-        says=known.get((source.content, source.artifacts)) or statement(source.content, source.artifacts, source.fingerprint),
+        says=known.get((source.content, source.artifacts)) or parse_statement(source.content, source.artifacts, source.fingerprint),
         category=rules.promotions.get(source.category, source.category) if often else source.category,
     )
 
 
-def _returns(memory: Memory, facts: Facts | None, gone: frozenset[str]) -> bool:
+def _is_returning(memory: Memory, facts: Facts | None, gone: frozenset[str]) -> bool:
     """Whether what was ended comes back: nobody judged it when its proposals went, and what faded was said again since."""
     again = facts is not None and facts.last_seen is not None and memory.ended_at is not None and facts.last_seen > memory.ended_at
     lost = memory.reason == ANSWERED and memory.resolved_by in gone
     return memory.reason == WITHDRAWN or lost or (memory.reason.startswith((FADED, ADVISED, ANSWERED)) and again)
 
 
-def _gave_way(memory: Memory, others: frozenset[str] | set[str]) -> bool:
+def _has_given_way(memory: Memory, others: frozenset[str] | set[str]) -> bool:
     """Whether a model said that a memory gave way to one that is not among the others."""
     said = memory.status is Status.SUPERSEDED and memory.reason.startswith(ADVISED)
     return said and memory.superseded_by not in others
 
 
-def _worded(memory: Memory, facts: Facts) -> bool:
+def _is_wording_complete(memory: Memory, facts: Facts) -> bool:
     """Whether a model's wording of a memory still says all that it rests on: nothing of that is gone."""
     kept = set(memory.candidates) <= set(facts.candidates)
     return memory.advised and memory.status in (Status.ACTIVE, Status.HELD) and kept
 
 
-def advised(proposals: Sequence[Judged], memories: Sequence[Memory]) -> Iterator[tuple[int, int]]:
+def pair_llm_merged(proposals: Sequence[CandidateVerdict], memories: Sequence[Memory]) -> Iterator[tuple[int, int]]:
     """Which proposals belong together because a model said that their memories are one."""
     place = {each.candidate.id: i for i, each in enumerate(proposals)}
     by = {each.id: each for each in memories}
@@ -153,7 +153,7 @@ def advised(proposals: Sequence[Judged], memories: Sequence[Memory]) -> Iterator
             yield from ((found[0], each) for each in found[1:])
 
 
-def rests_on(proposals: Sequence[Judged], standing: Sequence[Memory]) -> list[tuple[int, int]]:
+def pair_with_memories(proposals: Sequence[CandidateVerdict], standing: Sequence[Memory]) -> list[tuple[int, int]]:
     """Which proposals belong to what a person has put in other words since, or are the one sentence that a note of an agent's is a
     good part of.
     """
@@ -163,7 +163,9 @@ def rests_on(proposals: Sequence[Judged], standing: Sequence[Memory]) -> list[tu
         (i, f" {normal_form(each.candidate.content)} ") for i, each in enumerate(proposals) if each.candidate.trigger == CAUSE
     ]
     parts = [
-        (len(proposals) + i, f" {normal_form(each.content)} ") for i, each in enumerate(standing) if wholes and is_offered(each)
+        (len(proposals) + i, f" {normal_form(each.content)} ")
+        for i, each in enumerate(standing)
+        if wholes and is_agent_suggestion(each)
     ]
     for number, part in parts:
         share, i = max(((len(part) / len(whole), -i) for i, whole in wholes if part in whole), default=(0.0, 0))
@@ -171,14 +173,14 @@ def rests_on(proposals: Sequence[Judged], standing: Sequence[Memory]) -> list[tu
     return pairs
 
 
-def reworded(proposals: Sequence[Judged]) -> list[tuple[int, int]]:
+def pair_rewordings(proposals: Sequence[CandidateVerdict]) -> list[tuple[int, int]]:
     """Which proposals put others in better words."""
     place = {each.candidate.id: i for i, each in enumerate(proposals)}
     return [(place[each.candidate.rewords], i) for i, each in enumerate(proposals) if each.candidate.rewords in place]
 
 
-def owners_of(
-    groups: Sequence[tuple[int, ...]], proposals: Sequence[Judged], standing: Sequence[Memory], memories: Sequence[Memory]
+def assign_memories(
+    groups: Sequence[tuple[int, ...]], proposals: Sequence[CandidateVerdict], standing: Sequence[Memory], memories: Sequence[Memory]
 ) -> Mapping[int, tuple[Memory, ...]]:
     """Which memories each cluster (by its first index) already has: by candidates they rest on, or by a person's words."""
     place = {proposals[i].candidate.id: group[0] for group in groups for i in group if i < len(proposals)}
@@ -189,8 +191,8 @@ def owners_of(
         where = spoken.get(memory.id, min(groups_of) if groups_of else None)
         if where is not None:
             owners.setdefault(where, []).append(memory)
-    return {group: tuple(sorted(found, key=_seniority)) for group, found in owners.items()}
+    return {group: tuple(sorted(found, key=_seniority_order)) for group, found in owners.items()}
 
 
-def _seniority(memory: Memory) -> tuple[bool, datetime, str]:
-    return (not untouchable(memory), memory.first_seen or DAWN, memory.id)
+def _seniority_order(memory: Memory) -> tuple[bool, datetime, str]:
+    return (not is_person_owned(memory), memory.first_seen or DAWN, memory.id)

@@ -13,8 +13,8 @@ from functools import cache
 
 import re2
 
-from kept.core.statement import COUNTED, OPPOSING, VERSIONED, Statement, opposed, statement, stem
-from kept.profiles.lexicons import alternatives, word_list
+from kept.core.statement import COUNTED, OPPOSING, VERSIONED, Statement, has_opposites, parse_statement, stem_word
+from kept.profiles.lexicons import join_alternatives, word_list
 
 _READ = 600
 _GONE_WORDS = 6  # words that name what is gone
@@ -41,12 +41,12 @@ def _word_set(name: str) -> frozenset[str]:
 
 def _form_pattern(name: str) -> re.Pattern[str]:
     """The forms of all languages under a name."""
-    spaced, unspaced = alternatives("change", name, spaced=True), alternatives("change", name, spaced=False)
+    spaced, unspaced = join_alternatives("change", name, spaced=True), join_alternatives("change", name, spaced=False)
     return re.compile(rf"(?i)(?<![\w-])(?:{spaced})(?![\w-])" + (f"|{unspaced}" if unspaced else ""))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Forms:
+class _ChangeLexicon:
     """The words and forms of all languages."""
 
     months: frozenset[str]
@@ -68,8 +68,8 @@ class _Forms:
 
 
 @cache
-def _forms() -> _Forms:
-    return _Forms(
+def _load_change_lexicon() -> _ChangeLexicon:
+    return _ChangeLexicon(
         months=_word_set("months"),
         weekdays=_word_set("weekdays"),
         states=_word_set("states"),
@@ -90,7 +90,7 @@ def _forms() -> _Forms:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Frame:
+class ValueFrame:
     """The telling words of a statement with one value left out, and that value: equal words are about the same thing.
 
     ``is_state`` says that it has one such value at a time by its own words; any other only where a later one speaks of a change.
@@ -104,7 +104,7 @@ class Frame:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Gone:
+class EndedFact:
     """What a statement says no longer to be so, the words of the place or occasion to which it limits that, and whether it is a
     value that another one was chosen for, not a thing.
     """
@@ -115,15 +115,15 @@ class Gone:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Saying:
+class ValueStatement:
     """What of a text tells of values.
 
     ``once`` says that it tells how it was at first, ``turned`` that it speaks of a change.
     """
 
     says: Statement
-    frames: tuple[Frame, ...] = ()
-    gone: tuple[Gone, ...] = ()
+    frames: tuple[ValueFrame, ...] = ()
+    gone: tuple[EndedFact, ...] = ()
     once: bool = False
     turned: bool = False
 
@@ -133,35 +133,35 @@ class Saying:
         return self.turned or bool(self.gone)
 
 
-def saying(text: str, says: Statement) -> Saying:
+def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     """What a text tells of values; ``says`` is what of it is compared."""
-    text, forms = text[:_READ], _forms()
+    text, forms = text[:_READ], _load_change_lexicon()
     once, turned = bool(forms.once.search(text)), bool(forms.turned.search(text))
     clause = _EDGE.split(text, maxsplit=1)[0]  # "it is in May, not in July" says that it is in May
-    affirmed = text if not says.denials else clause if clause != text and not statement(clause).denials else ""
+    affirmed = text if not says.denials else clause if clause != text and not parse_statement(clause).denials else ""
     open_ended = once or says.asks or forms.depends.search(text) or forms.adds.search(text)
-    frames = () if open_ended else tuple(_frames(affirmed, forms)) or tuple(_new_home(text, forms))
-    gone = () if says.asks else tuple(_gone(text, forms))
-    return Saying(says=says, frames=frames, gone=gone, once=once, turned=turned)
+    frames = () if open_ended else tuple(_find_frames(affirmed, forms)) or tuple(_find_new_home(text, forms))
+    gone = () if says.asks else tuple(_find_ended_facts(text, forms))
+    return ValueStatement(says=says, frames=frames, gone=gone, once=once, turned=turned)
 
 
-def _frames(text: str, forms: _Forms) -> Iterator[Frame]:
+def _find_frames(text: str, forms: _ChangeLexicon) -> Iterator[ValueFrame]:
     home = forms.home.search(text)
     if home is not None:
         place = _PLACE.match(forms.turned.sub("", text[home.end() :]))
         if place is not None and (place[1][:1].isupper() or not place[1].isascii()):
-            yield Frame(words=("home",), value=place[1].casefold())
+            yield ValueFrame(words=("home",), value=place[1].casefold())
         return
     raw = _TOKEN.findall(text)
     plain = [each.casefold() for each in raw]
-    kinds = [_kind(each, place, forms) for place, each in enumerate(raw)]
+    kinds = [_value_kind(each, place, forms) for place, each in enumerate(raw)]
     kept = [place for place, word in enumerate(plain) if kinds[place] or word not in forms.empty]
     verb = next((place for place, word in enumerate(plain) if word in forms.states), len(plain))
     is_state = any(place < verb for place in kept) and not forms.several.search(" ".join(plain[:verb]))
     for at in kept:
         if not kinds[at] or (at and plain[at - 1] in COUNTED):
             continue
-        words = tuple(f"<{kinds[at]}>" if place == at else stem(plain[place]) for place in kept if place != verb)
+        words = tuple(f"<{kinds[at]}>" if place == at else stem_word(plain[place]) for place in kept if place != verb)
         near = at > verb and all(plain[place] in forms.between for place in range(verb + 1, at))
         is_choice = is_state and at > verb
         if kinds[at] == "name":
@@ -170,10 +170,10 @@ def _frames(text: str, forms: _Forms) -> Iterator[Frame]:
                 continue
             near = False
         if len(words) > _FRAME or (is_state and near and len(words) == _FRAME and kinds[at] != "number"):
-            yield Frame(words=words, value=plain[at], is_state=is_state and near, is_choice=is_choice)
+            yield ValueFrame(words=words, value=plain[at], is_state=is_state and near, is_choice=is_choice)
 
 
-def _new_home(text: str, forms: _Forms) -> Iterator[Frame]:
+def _find_new_home(text: str, forms: _ChangeLexicon) -> Iterator[ValueFrame]:
     """Where somebody lives who moved there and says that they live elsewhere no longer."""
     if forms.home.search(" ".join(forms.gone.sub(" ", text).split())) is None:
         return
@@ -181,11 +181,11 @@ def _new_home(text: str, forms: _Forms) -> Iterator[Frame]:
         toward, _, rest = text[found.end() :].lstrip().partition(" ")
         place = _PLACE.match(rest) if toward.casefold() in forms.toward else None
         if place is not None and (place[1][:1].isupper() or not place[1].isascii()):
-            yield Frame(words=("home",), value=place[1].casefold())
+            yield ValueFrame(words=("home",), value=place[1].casefold())
             return
 
 
-def _kind(raw: str, place: int, forms: _Forms) -> str:
+def _value_kind(raw: str, place: int, forms: _ChangeLexicon) -> str:
     """What kind of value a word is; empty where it is none."""
     word = raw.casefold()
     if _NUMBER.match(raw):
@@ -199,7 +199,7 @@ def _kind(raw: str, place: int, forms: _Forms) -> str:
     return "name" if place and raw[:1].isupper() and len(raw) > 1 else ""
 
 
-def _gone(text: str, forms: _Forms) -> Iterator[Gone]:
+def _find_ended_facts(text: str, forms: _ChangeLexicon) -> Iterator[EndedFact]:
     for form, is_value in ((forms.gone, False), (forms.instead, True)):
         for found in form.finditer(text):
             if forms.depends.search(_SENTENCE.split(text[: found.start()])[-1]):
@@ -207,9 +207,9 @@ def _gone(text: str, forms: _Forms) -> Iterator[Gone]:
             rest = _EDGE.split(text[found.end() :], maxsplit=1)[0]
             if found[0].casefold().endswith(" from"):
                 rest = rest.split(" to ", 1)[0]
-            yield from _gone_things(rest.split()[:_GONE_WORDS], _clause_before(text, found), forms, is_value=is_value)
+            yield from _parse_ended_fact(rest.split()[:_GONE_WORDS], _clause_before(text, found), forms, is_value=is_value)
     for found in forms.gone_back.finditer(text):
-        yield from _gone_things(_clause_before(text, found).split()[-_GONE_WORDS:], "", forms, is_value=False)
+        yield from _parse_ended_fact(_clause_before(text, found).split()[-_GONE_WORDS:], "", forms, is_value=False)
 
 
 def _clause_before(text: str, found: re.Match[str]) -> str:
@@ -217,44 +217,44 @@ def _clause_before(text: str, found: re.Match[str]) -> str:
     return text[begin : found.start()]
 
 
-def _gone_things(words: Sequence[str], before: str, forms: _Forms, *, is_value: bool) -> Iterator[Gone]:
-    old = statement(" ".join(words)).content
+def _parse_ended_fact(words: Sequence[str], before: str, forms: _ChangeLexicon, *, is_value: bool) -> Iterator[EndedFact]:
+    old = parse_statement(" ".join(words)).content
     limits = [each.casefold().strip("`.,") for each in before.split()]
     narrow = next((place for place, word in enumerate(limits) if word in forms.narrow), len(limits))
     if any(len(word) > 2 or not word.isascii() for word in old if not word.isdecimal()):
-        yield Gone(words=old, limits=statement(" ".join(limits[narrow:])).content, is_value=is_value)
+        yield EndedFact(words=old, limits=parse_statement(" ".join(limits[narrow:])).content, is_value=is_value)
 
 
-def supersessions(sayings: Sequence[Saying]) -> Iterator[tuple[int, int]]:
+def find_supersessions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
     """The pairs (earlier, later) of sayings, which are in the order of time, of which the later leaves no room for the earlier."""
-    filed: dict[tuple[str, ...], list[tuple[int, Frame]]] = {}
+    filed: dict[tuple[str, ...], list[tuple[int, ValueFrame]]] = {}
     for later, each in enumerate(sayings):
         for frame in each.frames:
             others = filed.setdefault(frame.words, [])
             yield from (
                 (earlier, later)
                 for earlier, other in others
-                if other.value != frame.value and ((other.is_state and frame.is_state) or _is_turned(each, frame))
+                if other.value != frame.value and ((other.is_state and frame.is_state) or _is_value_changed(each, frame))
             )
             others.append((later, frame))
-    yield from _taken_back(sayings)
-    yield from _overtaken(sayings)
+    yield from _find_retractions(sayings)
+    yield from _find_outdated(sayings)
 
 
 _COMPARED = 60  # of those that choose something for one matter, the latest: what more of them chose tells nothing
 
 
-def contradictions(sayings: Sequence[Saying]) -> Iterator[tuple[int, int]]:
+def find_contradictions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
     """The pairs (earlier, later) of sayings, in the order of time, that may leave no room for each other: a person should say.
 
     One value of a state in an otherwise like sentence, where several could hold, another thing chosen for the same, or the reverse
     of a word of it.
     """
-    filed: dict[tuple[str, ...], list[tuple[int, Frame]]] = {}
+    filed: dict[tuple[str, ...], list[tuple[int, ValueFrame]]] = {}
     reversible: dict[frozenset[str], list[int]] = {}
     choices: dict[frozenset[str], list[int]] = {}
     for later, each in enumerate(sayings):
-        if matter := _chosen_for(each.says):
+        if matter := _choice_matter(each.says):
             same_matter = choices.setdefault(matter, [])
             yield from (
                 (place, later) for place in same_matter[-_COMPARED:] if sayings[place].says.chosen.isdisjoint(each.says.chosen)
@@ -270,49 +270,49 @@ def contradictions(sayings: Sequence[Saying]) -> Iterator[tuple[int, int]]:
         rest = each.says.content - OPPOSING
         if len(rest) < len(each.says.content) and len(rest) >= _REVERSED:
             others_ = reversible.setdefault(rest, [])
-            yield from ((place, later) for place in others_[-_COMPARED:] if _reverse(each.says, sayings[place].says))
+            yield from ((place, later) for place in others_[-_COMPARED:] if _is_reverse(each.says, sayings[place].says))
             others_.append(later)
 
 
-def _chosen_for(says: Statement) -> frozenset[str]:
+def _choice_matter(says: Statement) -> frozenset[str]:
     """For what a statement chooses one thing; empty where it chooses none or several, or is about nothing else."""
-    matter = says.content - {stem(word) for word in says.chosen}
+    matter = says.content - {stem_word(word) for word in says.chosen}
     open_ended = says.denials or says.asks or says.refused or len(says.chosen) != 1 or says.numbers
     return frozenset() if open_ended or len(matter) < _REVERSED else matter
 
 
-def _reverse(later: Statement, earlier: Statement) -> bool:
+def _is_reverse(later: Statement, earlier: Statement) -> bool:
     """Whether two statements of the same matter differ in a word and its reverse, and in nothing else that tells."""
     if later.artifacts != earlier.artifacts or later.numbers != earlier.numbers or later.asks or earlier.asks:
         return False
-    return later.denials == earlier.denials and opposed(later.words - earlier.words, earlier.words - later.words)
+    return later.denials == earlier.denials and has_opposites(later.words - earlier.words, earlier.words - later.words)
 
 
-def _is_turned(later: Saying, frame: Frame) -> bool:
+def _is_value_changed(later: ValueStatement, frame: ValueFrame) -> bool:
     """Whether a statement speaks of a change of its value: not of what is so of one version among several."""
     return later.turned and not VERSIONED & set(frame.words)
 
 
-def _taken_back(sayings: Sequence[Saying]) -> Iterator[tuple[int, int]]:
+def _find_retractions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
     """Those of which the later one says that the value of the earlier is gone."""
     wanted = {word for each in sayings for gone in each.gone for word in gone.words}
     having: dict[str, list[int]] = {}
     for later, each in enumerate(sayings):
         for gone in each.gone:
             rarest = min(gone.words, key=lambda word: (len(having.get(word, ())), word))
-            yield from ((earlier, later) for earlier in having.get(rarest, ()) if _takes_back(each, gone, sayings[earlier]))
+            yield from ((earlier, later) for earlier in having.get(rarest, ()) if _is_retracted(each, gone, sayings[earlier]))
         for word in each.says.content & wanted:
             having.setdefault(word, []).append(later)
 
 
-def _takes_back(later: Saying, gone: Gone, earlier: Saying) -> bool:
+def _is_retracted(later: ValueStatement, gone: EndedFact, earlier: ValueStatement) -> bool:
     """Whether an earlier statement says of the same matter what the later one says to be gone."""
     said, matter = earlier.says, later.says.content
     if not gone.words | gone.limits <= said.content or said.denials or said.asks or said.form == later.says.form:
         return False
     if any(gone.words & other.words for other in earlier.gone) or len(said.content & matter) < _WHOLE * len(matter):
         return False
-    if gone.is_value and next((stem(word) for word in said.form.split() if stem(word) in said.content), "") in gone.words:
+    if gone.is_value and next((stem_word(word) for word in said.form.split() if stem_word(word) in said.content), "") in gone.words:
         return False
     rest = said.content - gone.words
     shared = rest & matter
@@ -321,7 +321,7 @@ def _takes_back(later: Saying, gone: Gone, earlier: Saying) -> bool:
     return len(rest) <= len(gone.words) // _REST or (len(shared) >= words and len(shared) >= least * len(rest))
 
 
-def _overtaken(sayings: Sequence[Saying]) -> Iterator[tuple[int, int]]:
+def _find_outdated(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
     """Those of which the earlier one tells how it was at first, and the later how it is."""
     having: dict[str, list[int]] = {}
     share, least = _OVERTAKEN

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from kept.core.memory import SAID_ONCE, Candidate, Judged, Refused
-from kept.core.statement import Statement, opposed, statement
-from kept.core.text import likeness
-from kept.curation.curate.evidence import OFTEN, sessions_of
+from kept.core.memory import SAID_ONCE, Candidate, CandidateVerdict, Refused
+from kept.core.statement import Statement, has_opposites, parse_statement
+from kept.core.text import jaccard_similarity
+from kept.curation.curate.evidence import OFTEN, count_sessions
 
 Surroundings = Callable[[Candidate], frozenset[str]]
 """The words that a person typed around a wish."""
@@ -23,54 +23,56 @@ def session_words(candidate: Candidate) -> frozenset[str]:
     return frozenset(evidence.session for evidence in candidate.evidence)
 
 
-def said_once(judged: Judged) -> bool:
+def is_said_once(judged: CandidateVerdict) -> bool:
     """Whether a candidate is a wish that counts only together with others."""
     return isinstance(judged.verdict, Refused) and judged.verdict.reason == SAID_ONCE
 
 
-def waits(members: Sequence[Judged], size: int, surroundings: Surroundings) -> bool:
+def is_pending_cluster(members: Sequence[CandidateVerdict], size: int, surroundings: Surroundings) -> bool:
     """Whether a cluster of ``size`` (a person's own memories included) is nothing but wishes that do not count yet.
 
     They are of too few sessions, or of sessions that ask for the same: a request that is tried again is no standing wish.
     """
-    if len(members) != size or not all(map(said_once, members)):
+    if len(members) != size or not all(map(is_said_once, members)):
         return False
     candidates = [each.candidate for each in members]
-    return sessions_of(candidates) < OFTEN or _unlike(candidates, surroundings) < OFTEN
+    return count_sessions(candidates) < OFTEN or _count_distinct_requests(candidates, surroundings) < OFTEN
 
 
-def _unlike(candidates: Sequence[Candidate], surroundings: Surroundings) -> int:
+def _count_distinct_requests(candidates: Sequence[Candidate], surroundings: Surroundings) -> int:
     """How many of the wishes stand among other words than those before them, and do not say what these are about."""
     different: list[frozenset[str]] = []
     for candidate in candidates:
         around = surroundings(candidate)
-        names = statement(candidate.content, candidate.artifacts, "").content
-        if len(names & around) < _TOPIC and not any(_alike(around, other) for other in different):
+        names = parse_statement(candidate.content, candidate.artifacts, "").content
+        if len(names & around) < _TOPIC and not any(_has_similar_words(around, other) for other in different):
             different.append(around)
     return len(different)
 
 
-def _alike(left: frozenset[str], right: frozenset[str]) -> bool:
-    return likeness(left, right) >= _TRIED_AGAIN if left and right else left == right
+def _has_similar_words(left: frozenset[str], right: frozenset[str]) -> bool:
+    return jaccard_similarity(left, right) >= _TRIED_AGAIN if left and right else left == right
 
 
-def alike(proposals: Sequence[Judged], statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
+def find_similar_wishes(proposals: Sequence[CandidateVerdict], statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
     """The pairs of wishes that mean the same in other words. Only those that share a word which few have are compared."""
     having: dict[str, list[int]] = {}
     for place, each in enumerate(proposals):
-        if said_once(each):
+        if is_said_once(each):
             mine = statements[place]
             near = Counter(other for word in mine.content for other in having.get(word, ())[-_COMMON:])
-            yield from ((other, place) for other, shared in near.items() if shared >= _SHARED and _same(mine, statements[other]))
+            yield from (
+                (other, place) for other, shared in near.items() if shared >= _SHARED and _is_same_wish(mine, statements[other])
+            )
             for word in mine.content:
                 having.setdefault(word, []).append(place)
 
 
-def _same(left: Statement, right: Statement) -> bool:
+def _is_same_wish(left: Statement, right: Statement) -> bool:
     if left.numbers != right.numbers or left.denials % 2 != right.denials % 2 or left.asks or right.asks:
         return False
-    if opposed(left.words - right.words, right.words - left.words) or left.artifacts.isdisjoint(right.artifacts) != (
+    if has_opposites(left.words - right.words, right.words - left.words) or left.artifacts.isdisjoint(right.artifacts) != (
         not left.artifacts and not right.artifacts
     ):
         return False
-    return likeness(left.content, right.content) >= _LIKE
+    return jaccard_similarity(left.content, right.content) >= _LIKE

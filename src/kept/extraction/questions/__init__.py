@@ -2,13 +2,13 @@
 itself.
 """
 
-from kept.extraction.questions.answer import KINDS, SURE, TASK, Answer, answer
+from kept.extraction.questions.answer import KINDS, SURE, TASK, Answer, read_answer
 from kept.extraction.questions.chunks import Chunk, Turn, chunks
-from kept.extraction.questions.gaps import overruled, settled
-from kept.extraction.questions.outcome import folded, summed, summing
-from kept.extraction.questions.question import END, PURPOSE, Excerpt, Hint, divided, hints, question
-from kept.extraction.questions.reading import Claim, Reading
-from kept.extraction.questions.turns import is_told, shown, weigh
+from kept.extraction.questions.gaps import apply_overrulings, overruled_candidate_ids
+from kept.extraction.questions.outcome import build_condense_ask, merge_points, read_condensed_points
+from kept.extraction.questions.question import END, PURPOSE, Excerpt, Hint, build_question_ask, hints, split_reply
+from kept.extraction.questions.reading import ChunkReading, Claim
+from kept.extraction.questions.turns import estimate_tokens_high, is_worth_asking, render_turn
 
 __all__ = [
     "END",
@@ -18,22 +18,22 @@ __all__ = [
     "TASK",
     "Answer",
     "Chunk",
+    "ChunkReading",
     "Claim",
     "Excerpt",
     "Hint",
-    "Reading",
     "Turn",
-    "answer",
+    "apply_overrulings",
+    "build_condense_ask",
+    "build_question_ask",
     "chunks",
-    "divided",
-    "folded",
+    "estimate_tokens_high",
     "hints",
-    "is_told",
-    "overruled",
-    "question",
-    "settled",
-    "shown",
-    "summed",
-    "summing",
-    "weigh",
+    "is_worth_asking",
+    "merge_points",
+    "overruled_candidate_ids",
+    "read_answer",
+    "read_condensed_points",
+    "render_turn",
+    "split_reply",
 ]

@@ -13,8 +13,8 @@ from typing import Any
 
 import re2
 
-from kept.core.artifact import artifacts
-from kept.core.event import Event, Kind, Origin
+from kept.core.artifact import find_artifacts
+from kept.core.event import Event, EventKind, Origin
 from kept.core.memory import (
     DISMISSED,
     DOUBTED,
@@ -23,22 +23,30 @@ from kept.core.memory import (
     UNDERSTOOD,
     USER_SCOPE,
     Candidate,
+    CandidateVerdict,
     Evidence,
     Held,
-    Judged,
     Refused,
 )
-from kept.core.spans import origin_of_quote
-from kept.core.statement import same, statement
-from kept.core.summary import Point
-from kept.core.text import likeness, one_line, tokens
-from kept.extraction.questions.form import Cited, Filled, Noted, Notes, Proposed, Verdict
+from kept.core.spans import quote_origin
+from kept.core.statement import is_same_statement, parse_statement
+from kept.core.summary import SummaryPoint
+from kept.core.text import jaccard_similarity, one_line, tokenize
+from kept.extraction.questions.form import Citation, HintVerdict, NotePoint, Notes, ProposedMemory, ReplyForm
 from kept.extraction.questions.question import Hint
-from kept.extraction.questions.reading import CEILING, WEIGHTS, Claim, Reading, confidence
-from kept.extraction.questions.support import QUOTE_CHARS, failure, fields, misplaced, share, standing_passage, whole_sentences
-from kept.extraction.questions.trust import FIX, UNSUPPORTED, authority, disputed, fault, turned_down
-from kept.extraction.rules.patterns import mass
-from kept.llm.schema import read_fitted
+from kept.extraction.questions.reading import CEILING, WEIGHTS, ChunkReading, Claim, confidence
+from kept.extraction.questions.support import (
+    QUOTE_CHARS,
+    complete_passage,
+    event_fields,
+    failure_fingerprint,
+    quote_doubt,
+    supported_share,
+    whole_sentences,
+)
+from kept.extraction.questions.trust import FIX, UNSUPPORTED, claim_authority, find_trust_fault, is_disputed, is_turned_down
+from kept.extraction.rules.patterns import count_mass
+from kept.llm.schema import parse_as
 from kept.profiles.profile import Profile
 
 KINDS = ("problems", "solutions", "decisions", "questions")
@@ -65,18 +73,18 @@ class Answer:
     """
 
     claims: tuple[Claim, ...] = ()
-    overruled: tuple[tuple[int, Judged], ...] = ()
-    points: tuple[Point, ...] = ()
+    overruled: tuple[tuple[int, CandidateVerdict], ...] = ()
+    points: tuple[SummaryPoint, ...] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 
-def answer(body: Mapping[str, Any], reading: Reading) -> Answer:
+def read_answer(body: Mapping[str, Any], reading: ChunkReading) -> Answer:
     """Read a reply about a chunk. Raises ValueError that says what does not fit where it is not of the form that was asked for."""
-    filled = read_fitted(Filled, body)
+    filled = parse_as(ReplyForm, body)
     dropped: Counter[str] = Counter()
-    claims, overruled = _hinted(filled.hints, reading, dropped)
+    claims, overruled = _read_hint_verdicts(filled.hints, reading, dropped)
     for each in filled.memories[:MOST]:
-        claims.append(_claimed(each, reading, claims))
+        claims.append(_build_claim(each, reading, claims))
     dropped["more than a reply may claim"] += len(filled.memories[MOST:])
     points = _points(filled.notes, reading, dropped)
     kept = {each.candidate.rewords for each in claims}
@@ -88,10 +96,12 @@ def answer(body: Mapping[str, Any], reading: Reading) -> Answer:
     )
 
 
-def _hinted(verdicts: Sequence[Verdict], reading: Reading, dropped: Counter[str]) -> tuple[list[Claim], list[tuple[int, Judged]]]:
+def _read_hint_verdicts(
+    verdicts: Sequence[HintVerdict], reading: ChunkReading, dropped: Counter[str]
+) -> tuple[list[Claim], list[tuple[int, CandidateVerdict]]]:
     waiting = {each.name: each.candidate for each in reading.hints}
     claims: list[Claim] = []
-    overruled: list[tuple[int, Judged]] = []
+    overruled: list[tuple[int, CandidateVerdict]] = []
     for each in verdicts:
         candidate = waiting.pop(each.hint.strip(), None)
         if candidate is None:
@@ -99,23 +109,23 @@ def _hinted(verdicts: Sequence[Verdict], reading: Reading, dropped: Counter[str]
             continue
         match each.verdict.strip().lower():
             case "confirm":
-                claims.append(reading.claim(_confirmed(candidate)))
+                claims.append(reading.make_claim(_confirm_candidate(candidate)))
             case "reword":
-                claims.append(_reworded(candidate, each.content, reading))
+                claims.append(_reword_candidate(candidate, each.content, reading))
             case "refuse":
-                place = max(reading.cited(candidate), default=reading.chunk.start)
-                overruled.append((place, _overruled(candidate, one_line(each.reason)[:_REASON_CHARS])))
+                place = max(reading.cited_places(candidate), default=reading.chunk.start)
+                overruled.append((place, _overrule_candidate(candidate, one_line(each.reason)[:_REASON_CHARS])))
             case _:
                 dropped["no verdict on a hint"] += 1
     return claims, overruled
 
 
-def _overruled(candidate: Candidate, why: str) -> Judged:
+def _overrule_candidate(candidate: Candidate, why: str) -> CandidateVerdict:
     verdict = Held(reason=DOUBTED, detail=why) if candidate.confidence >= SURE else Refused(reason=DISMISSED, detail=why)
-    return Judged(candidate=candidate, verdict=verdict)
+    return CandidateVerdict(candidate=candidate, verdict=verdict)
 
 
-def _confirmed(candidate: Candidate) -> Candidate:
+def _confirm_candidate(candidate: Candidate) -> Candidate:
     sure = round(min(CEILING, candidate.confidence + WEIGHTS["rules found it too"]), 2)
     reasoning = f"{candidate.reasoning}; confirmed by the model"
     return replace(
@@ -123,26 +133,32 @@ def _confirmed(candidate: Candidate) -> Candidate:
     )
 
 
-def _reworded(candidate: Candidate, content: str, reading: Reading) -> Claim:
+def _reword_candidate(candidate: Candidate, content: str, reading: ChunkReading) -> Claim:
     """A find of the rules in the model's words; in its own where those are not to be trusted."""
     words = content.strip()[:_CONTENT_CHARS]
-    told = fault(words, candidate.category, candidate.evidence, reading.events)
+    told = find_trust_fault(words, candidate.category, candidate.evidence, reading.events)
     if told:
-        return reading.claim(replace(_confirmed(candidate), reasoning=f"{candidate.reasoning}; the model's wording: {told}"))
+        return reading.make_claim(
+            replace(_confirm_candidate(candidate), reasoning=f"{candidate.reasoning}; the model's wording: {told}")
+        )
     reasoning = f"{candidate.reasoning}; put in other words by the model"
-    return reading.claim(replace(_confirmed(candidate), content=words, artifacts=artifacts(words), reasoning=reasoning))
+    return reading.make_claim(
+        replace(_confirm_candidate(candidate), content=words, artifacts=find_artifacts(words), reasoning=reasoning)
+    )
 
 
-def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim:
+def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[Claim]) -> Claim:
     category = str(_OUTSIDE.sub("", said.category))[:40]
-    places, evidence, passages, told = _evidence(said, reading)
+    places, evidence, passages, told = _check_evidence(said, reading)
     wording = said.rewording.strip()[:_CONTENT_CHARS]
-    content, untrusted, remarks = _worded(wording, passages, category, evidence, reading, doubted=told if evidence else "")
-    hint = _hint_of(content, evidence, reading, before)
-    origin, signals = authority(content, evidence, reading.events, reading.lexicon)
+    content, untrusted, remarks = _choose_wording(wording, passages, category, evidence, reading, doubted=told if evidence else "")
+    hint = _find_matching_hint(content, evidence, reading, before)
+    origin, signals = claim_authority(content, evidence, reading.events, reading.lexicon)
     signals += reading.signals(content, category, evidence, places) + (("rules found it too",) if hint else ())
     carried = (
-        1.0 if origin is Origin.USER else share(content, *(text for place in places for text in fields(reading.events[place])))
+        1.0
+        if origin is Origin.USER
+        else supported_share(content, *(text for place in places for text in event_fields(reading.events[place])))
     )
     graded = (f"worth {said.worth}",) if said.worth else ()
     candidate = Candidate(
@@ -155,13 +171,13 @@ def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim
         trigger=UNDERSTOOD,
         at=reading.events[max(places)].at if places else None,
         origin=origin,
-        artifacts=artifacts(content),
+        artifacts=find_artifacts(content),
         evidence=evidence,
         reasoning="; ".join((f"the cited words carry {carried:.0%} of it", *signals, *graded, *remarks)),
-        fingerprint=_failure(places, reading) if category == FIX else "",
+        fingerprint=_find_fingerprint(places, reading) if category == FIX else "",
         rewords=hint.candidate.id if hint else "",
-        about=reading.named(said.about, places),
-        doubt=_grade(said.worth, reading.profile) or _doubt(evidence, reading),
+        about=reading.resolve_subject(said.about, places),
+        doubt=_grade_doubt(said.worth, reading.profile) or _evidence_doubt(evidence, reading),
     )
     faults: tuple[Callable[[], str], ...] = (
         lambda: "" if evidence else told,
@@ -169,38 +185,38 @@ def _claimed(said: Proposed, reading: Reading, before: Sequence[Claim]) -> Claim
         lambda: "unknown category" if reading.profile.category(category) is None else "",
         lambda: "" if any(reading.chunk.start <= place < reading.chunk.stop for place in places) else "belongs to another part",
         lambda: untrusted,
-        lambda: "disputed by the person" if disputed(evidence, reading.events, reading.lexicon) else "",
-        lambda: "duplicate" if _again(candidate, before) else "",
+        lambda: "disputed by the person" if is_disputed(evidence, reading.events, reading.lexicon) else "",
+        lambda: "duplicate" if _is_repeated(candidate, before) else "",
     )
-    return reading.claim(candidate, next((found for check in faults if (found := check())), ""))
+    return reading.make_claim(candidate, next((found for check in faults if (found := check())), ""))
 
 
-def _grade(worth: int, profile: Profile) -> str:
+def _grade_doubt(worth: int, profile: Profile) -> str:
     """Why a claim of this grade waits; a reply that does not grade is taken at its word."""
     if not worth or worth >= profile.worth:
         return ""
     return PASSING if worth == _PASSING else HELPFUL
 
 
-def _doubt(evidence: Sequence[Evidence], reading: Reading) -> str:
+def _evidence_doubt(evidence: Sequence[Evidence], reading: ChunkReading) -> str:
     """Why the person's words may not be meant where they stand."""
     by_key = {event.key: event for event in reading.events.values()}
-    reasons = (misplaced(each.quote, by_key[each.event]) for each in evidence if each.event in by_key)
+    reasons = (quote_doubt(each.quote, by_key[each.event]) for each in evidence if each.event in by_key)
     return next(filter(None, reasons), "")
 
 
-def _worded(
-    wording: str, passages: Sequence[str], category: str, evidence: Sequence[Evidence], reading: Reading, *, doubted: str
+def _choose_wording(
+    wording: str, passages: Sequence[str], category: str, evidence: Sequence[Evidence], reading: ChunkReading, *, doubted: str
 ) -> tuple[str, str, tuple[str, ...]]:
     """The words that a claim may stand in, what is wrong with them (empty: nothing), and remarks: the model's where they are to be
     trusted, else a passage that says enough. They are ``doubted`` where they rest on words that stand nowhere as well.
     """
     # A part of an event is a passage, whatever it is called: it is not to be cut out of its sentence.
     cited = {event.key: event for event in reading.events.values() if event.key in {each.event for each in evidence}}
-    wording = next(filter(None, (standing_passage(wording, event) for event in cited.values() if wording)), wording)
+    wording = next(filter(None, (complete_passage(wording, event) for event in cited.values() if wording)), wording)
     whole = [whole_sentences(quote, cited[each.event]) for quote, each in zip(passages, evidence, strict=True)] if wording else []
-    choices = list(filter(None, (wording, *(each for each in whole if mass(each) >= _ENOUGH)))) if wording else passages
-    faults = [fault(each, category, evidence, reading.events) for each in choices]
+    choices = list(filter(None, (wording, *(each for each in whole if count_mass(each) >= _ENOUGH)))) if wording else passages
+    faults = [find_trust_fault(each, category, evidence, reading.events) for each in choices]
     if doubted and wording and wording not in passages:
         faults[0] = faults[0] or doubted
     if wording and faults[0] == UNSUPPORTED:  # then the passage was not chosen for what it says
@@ -211,19 +227,19 @@ def _worded(
     return choices[good], "", ((f"the model's wording: {faults[0]}",) if wording and good else ())
 
 
-def _scope(content: str, category: str, reading: Reading) -> str:
+def _scope(content: str, category: str, reading: ChunkReading) -> str:
     known = reading.profile.category(category)
     # A wish about one part of a project is no wish about all of them.
-    local = any("/" in each and not each.startswith("http") for each in artifacts(content))
+    local = any("/" in each and not each.startswith("http") for each in find_artifacts(content))
     return USER_SCOPE if known is not None and known.user_wide and not local else reading.scope
 
 
-def _failure(places: Sequence[int], reading: Reading) -> str:
-    outputs = (reading.events[place] for place in places if reading.events[place].kind is Kind.TOOL_OUTPUT)
-    return next((mark for each in outputs if (mark := failure(each))), "")
+def _find_fingerprint(places: Sequence[int], reading: ChunkReading) -> str:
+    outputs = (reading.events[place] for place in places if reading.events[place].kind is EventKind.TOOL_OUTPUT)
+    return next((mark for each in outputs if (mark := failure_fingerprint(each))), "")
 
 
-def _evidence(said: Proposed, reading: Reading) -> tuple[list[int], tuple[Evidence, ...], list[str], str]:
+def _check_evidence(said: ProposedMemory, reading: ChunkReading) -> tuple[list[int], tuple[Evidence, ...], list[str], str]:
     """The places and the evidence that stand up, their passages, and the first fault: one false citation among good ones is left,
     and what the person turned down next, but a passage without a rewording must stand.
     """
@@ -231,10 +247,10 @@ def _evidence(said: Proposed, reading: Reading) -> tuple[list[int], tuple[Eviden
     evidence: list[Evidence] = []
     passages: list[str] = []
     faults: list[str] = []
-    own = [Cited(event=said.event, quote=said.passage)] if said.event or said.passage else []
+    own = [Citation(event=said.event, quote=said.passage)] if said.event or said.passage else []
     for cited in (*own, *said.quotes[:_MOST_CITED]):
         place = reading.ordinal(cited.event)
-        passage = standing_passage(cited.quote, reading.events[place]) if place is not None else ""
+        passage = complete_passage(cited.quote, reading.events[place]) if place is not None else ""
         if place is None or not passage:
             faults.append("words that are not there" if place is not None else "unknown event")
             if cited in own and not said.rewording.strip():
@@ -243,7 +259,7 @@ def _evidence(said: Proposed, reading: Reading) -> tuple[list[int], tuple[Eviden
         places.append(place)
         passages.append(passage)
         evidence.append(_evidence_of(reading.events[place], passage[:QUOTE_CHARS].strip()))
-    good = [number for number, each in enumerate(evidence) if not turned_down(each, evidence, reading.events)]
+    good = [number for number, each in enumerate(evidence) if not is_turned_down(each, evidence, reading.events)]
     told = faults[0] if faults else "" if evidence else "no evidence"
     return (
         [places[number] for number in good],
@@ -261,53 +277,55 @@ def _evidence_of(event: Event, quote: str) -> Evidence:
         path=event.pointer.path,
         at=event.at,
         author=event.author.value,
-        origin=origin_of_quote(event, quote),
+        origin=quote_origin(event, quote),
     )
 
 
-def _hint_of(content: str, evidence: Sequence[Evidence], reading: Reading, before: Sequence[Claim]) -> Hint | None:
+def _find_matching_hint(content: str, evidence: Sequence[Evidence], reading: ChunkReading, before: Sequence[Claim]) -> Hint | None:
     """The hint that says the same, or rests on the same words, and is not put in better words already."""
     taken = {each.candidate.rewords for each in before}
-    says = statement(content, artifacts(content))
+    says = parse_statement(content, find_artifacts(content))
     for hint in reading.hints:
         each = hint.candidate
-        alike = _overlap(evidence, each.evidence) or same(says, statement(each.content, each.artifacts, each.fingerprint))
+        alike = _has_overlap(evidence, each.evidence) or is_same_statement(
+            says, parse_statement(each.content, each.artifacts, each.fingerprint)
+        )
         if each.id not in taken and alike:
             return hint
     return None
 
 
-def _overlap(left: Sequence[Evidence], right: Sequence[Evidence]) -> bool:
-    return any(one.event == other.event and _alike(one.quote, other.quote) for one in left for other in right)
+def _has_overlap(left: Sequence[Evidence], right: Sequence[Evidence]) -> bool:
+    return any(one.event == other.event and _is_same_quote(one.quote, other.quote) for one in left for other in right)
 
 
-def _alike(left: str, right: str) -> bool:
+def _is_same_quote(left: str, right: str) -> bool:
     one, other = one_line(left), one_line(right)
-    return one in other or other in one or likeness(tokens(one), tokens(other)) >= _OVERLAP
+    return one in other or other in one or jaccard_similarity(tokenize(one), tokenize(other)) >= _OVERLAP
 
 
-def _again(candidate: Candidate, before: Sequence[Claim]) -> bool:
+def _is_repeated(candidate: Candidate, before: Sequence[Claim]) -> bool:
     """Whether an earlier claim of the reply says the same, or rests on the same words in the same category."""
-    says = statement(candidate.content, candidate.artifacts)
+    says = parse_statement(candidate.content, candidate.artifacts)
     others = [each.candidate for each in before if not each.refusal]
     return any(
-        same(says, statement(each.content, each.artifacts))
-        or (each.category == candidate.category and _overlap(candidate.evidence, each.evidence))
+        is_same_statement(says, parse_statement(each.content, each.artifacts))
+        or (each.category == candidate.category and _has_overlap(candidate.evidence, each.evidence))
         for each in others
     )
 
 
-def _points(notes: Notes, reading: Reading, dropped: Counter[str]) -> tuple[Point, ...]:
+def _points(notes: Notes, reading: ChunkReading, dropped: Counter[str]) -> tuple[SummaryPoint, ...]:
     """The points that stand up, in the order of the last events they cite."""
     found = [_point(kind, each, reading) for kind in KINDS for each in getattr(notes, kind)[:_MOST_POINTS]]
     dropped["point without ground"] += found.count(None)
     return tuple(point for _, point in sorted((each for each in found if each is not None), key=lambda each: each[0]))
 
 
-def _point(kind: str, noted: Noted, reading: Reading) -> tuple[int, Point] | None:
+def _point(kind: str, noted: NotePoint, reading: ChunkReading) -> tuple[int, SummaryPoint] | None:
     text = one_line(noted.text)
     places = [place for each in noted.events if (place := reading.ordinal(each)) is not None]
-    if not text or len(text) > _POINT_CHARS or len(places) < len(noted.events) or not reading.carries(text, places):
+    if not text or len(text) > _POINT_CHARS or len(places) < len(noted.events) or not reading.has_support(text, places):
         return None
     keys = tuple(dict.fromkeys(reading.events[place].key for place in places))
-    return max(places), Point(kind=kind, text=text, events=keys)
+    return max(places), SummaryPoint(kind=kind, text=text, events=keys)

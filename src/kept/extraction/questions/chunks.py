@@ -8,9 +8,9 @@ by.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kept.core.event import Author, Event, Kind
-from kept.core.statement import statement
-from kept.extraction.questions.turns import shown, weigh
+from kept.core.event import Author, Event, EventKind
+from kept.core.statement import parse_statement
+from kept.extraction.questions.turns import estimate_tokens_high, render_turn
 
 # A long pause ends a chunk that is at least this share of the limit, so that what was read last time need not be read again.
 PAUSE_SECONDS = 4 * 3600
@@ -58,7 +58,8 @@ class _Unit:
 def chunks(events: Sequence[Event], *, offset: int, start: int, limit: int) -> tuple[Chunk, ...]:
     """The chunks of the events from the ordinal ``start`` on, in order, without gaps; the last one may be open.
 
-    ``events[0]`` has the ordinal ``offset``; those before ``start`` serve as lead. ``limit`` is in tokens as :func:`weigh` counts
+    ``events[0]`` has the ordinal ``offset``; those before ``start`` serve as lead. ``limit`` is in tokens as
+    :func:`estimate_tokens_high` counts
     them, and holds for the turns of a chunk; its lead adds at most a tenth. Raises ValueError for a limit below 200.
     """
     if limit < 200:
@@ -89,10 +90,10 @@ def _lead(events: Sequence[Event], place: int, offset: int, limit: int) -> tuple
     found: list[Turn] = []
     left = limit * _LEAD_SHARE
     for each in range(place - 1, max(-1, place - 1 - _LEAD_EVENTS), -1):
-        text = shown(events[each], each + offset)[:_LEAD_CHARS]
+        text = render_turn(events[each], each + offset)[:_LEAD_CHARS]
         if not text:
             continue
-        left -= weigh(text)
+        left -= estimate_tokens_high(text)
         if left < 0:
             break
         found.append(Turn(ordinal=each + offset, text=text))
@@ -101,8 +102,8 @@ def _lead(events: Sequence[Event], place: int, offset: int, limit: int) -> tuple
 
 def _units(event: Event, ordinal: int, limit: int) -> Iterator[_Unit]:
     """The event whole, or where it is larger than a chunk, in parts that each fill one."""
-    text = shown(event, ordinal)
-    size = weigh(text)
+    text = render_turn(event, ordinal)
+    size = estimate_tokens_high(text)
     if size <= limit:
         yield _Unit(turn=Turn(ordinal=ordinal, text=text), size=size, whole=True)
         return
@@ -117,7 +118,7 @@ def _parts(text: str, limit: int) -> Iterator[str]:
     at = 0
     while at < len(text):
         size = min(len(text) - at, limit)  # a token is a character at least
-        while at + 2 * size < len(text) and weigh(text[at : at + 2 * size]) <= limit:
+        while at + 2 * size < len(text) and estimate_tokens_high(text[at : at + 2 * size]) <= limit:
             size *= 2
         space = text.rfind(" ", at + size // 2, at + size) + 1 if at + size < len(text) else 0
         stop = space or at + size
@@ -136,14 +137,14 @@ def _bounds(units: Sequence[_Unit], events: Sequence[Event], offset: int, limit:
             yield place
             first, size = place, 0
         while place > first and size + unit.size > limit:
-            first = _best(units, events, offset, first, place)
+            first = _find_best_end(units, events, offset, first, place)
             yield first
             size = sum(each.size for each in units[first:place])
         size += unit.size
         place += 1
 
 
-def _best(units: Sequence[_Unit], events: Sequence[Event], offset: int, first: int, last: int) -> int:
+def _find_best_end(units: Sequence[_Unit], events: Sequence[Event], offset: int, first: int, last: int) -> int:
     """The end of a full chunk: in its last half where the talk turns most, else before a call, else where it is full."""
     total = sum(each.size for each in units[first:last])
     size, found = 0, list[tuple[float, int]]()
@@ -151,20 +152,20 @@ def _best(units: Sequence[_Unit], events: Sequence[Event], offset: int, first: i
     for place in range(first, last + 1):
         event = events[units[place].turn.ordinal - offset]
         if place > first and size >= total * _EARLIEST:
-            if event.kind is Kind.PROMPT and event.author is Author.HUMAN:
-                found.append((turn(events, units[place].turn.ordinal - offset), place))
-            elif event.kind is not Kind.TOOL_OUTPUT:
+            if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
+                found.append((topic_shift(events, units[place].turn.ordinal - offset), place))
+            elif event.kind is not EventKind.TOOL_OUTPUT:
                 fallback = place
         size += units[place].size
     return max(found)[1] if found else fallback
 
 
-def turn(events: Sequence[Event], place: int) -> float:
+def topic_shift(events: Sequence[Event], place: int) -> float:
     """How much a prompt turns to something else, from 0 to 2: the share of its words that the events before it do not know, and a
     pause.
     """
-    known = {word for each in events[max(0, place - _RECENT) : place] for word in statement(each.text[:_READ]).content}
-    words = statement(events[place].text[:_READ]).content
+    known = {word for each in events[max(0, place - _RECENT) : place] for word in parse_statement(each.text[:_READ]).content}
+    words = parse_statement(events[place].text[:_READ]).content
     fresh = len(words - known) / len(words) if words else 0.0
     return fresh + min(1.0, _pause(events, place) / _SHORT_PAUSE)
 
@@ -172,7 +173,7 @@ def turn(events: Sequence[Event], place: int) -> float:
 def _pause(events: Sequence[Event], place: int) -> float:
     """Seconds between a person's prompt and the event before it; 0 where either is unknown."""
     event = events[place]
-    if place == 0 or event.kind is not Kind.PROMPT or event.author is not Author.HUMAN:
+    if place == 0 or event.kind is not EventKind.PROMPT or event.author is not Author.HUMAN:
         return 0.0
     before = events[place - 1].at
     return max(0.0, (event.at - before).total_seconds()) if event.at and before else 0.0

@@ -8,7 +8,7 @@ from kept.llm.schema import schema_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class HintVerdict:
     """What the model says of a hint: confirm, reword (``content`` is the better sentence) or refuse (``reason`` says why)."""
 
     hint: str
@@ -18,7 +18,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cited:
+class Citation:
     """An event by its id, and words that stand in it."""
 
     event: str
@@ -26,7 +26,7 @@ class Cited:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Proposed:
+class ProposedMemory:
     """A memory that the model proposes: a passage of an event, which becomes its content.
 
     ``about`` names what the passage speaks of where its own words do not say. ``rewording`` takes the passage's place where that
@@ -39,13 +39,13 @@ class Proposed:
     passage: str
     about: str
     rewording: str
-    quotes: tuple[Cited, ...]
+    quotes: tuple[Citation, ...]
     later: str
     worth: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Noted:
+class NotePoint:
     """A point of what the part came to, and the events that say so."""
 
     text: str
@@ -56,26 +56,26 @@ class Noted:
 class Notes:
     """What the part came to."""
 
-    problems: tuple[Noted, ...]
-    solutions: tuple[Noted, ...]
-    decisions: tuple[Noted, ...]
-    questions: tuple[Noted, ...]
+    problems: tuple[NotePoint, ...]
+    solutions: tuple[NotePoint, ...]
+    decisions: tuple[NotePoint, ...]
+    questions: tuple[NotePoint, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Filled:
+class ReplyForm:
     """A whole reply; ``hints`` are asked for only where there are some."""
 
-    hints: tuple[Verdict, ...]
-    memories: tuple[Proposed, ...]
+    hints: tuple[HintVerdict, ...]
+    memories: tuple[ProposedMemory, ...]
     notes: Notes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _WithoutHints:
-    memories: tuple[Proposed, ...]
+class _ReplyFormNoHints:
+    memories: tuple[ProposedMemory, ...]
     notes: Notes
 
 
-SCHEMA = schema_of(_WithoutHints)
-SCHEMA_WITH_HINTS = schema_of(Filled)
+SCHEMA = schema_of(_ReplyFormNoHints)
+SCHEMA_WITH_HINTS = schema_of(ReplyForm)

@@ -2,22 +2,22 @@
 time.
 
 Without a further question the points are folded: said twice is said once, a question that was settled later is none any more. With
-one (:func:`summing`) a model condenses them; its reply may only use points it was given.
+one (:func:`build_condense_ask`) a model condenses them; its reply may only use points it was given.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kept.core.artifact import artifacts
-from kept.core.statement import Statement, same, statement
+from kept.core.artifact import find_artifacts
+from kept.core.statement import Statement, is_same_statement, parse_statement
 from kept.core.status_report import is_status_report
-from kept.core.summary import Point
+from kept.core.summary import SummaryPoint
 from kept.core.text import one_line
 from kept.extraction.questions.answer import KINDS
-from kept.extraction.questions.support import share
+from kept.extraction.questions.support import supported_share
 from kept.llm.ask import Ask
-from kept.llm.schema import read_fitted, schema_of
+from kept.llm.schema import parse_as, schema_of
 
 PURPOSE = "summary"
 MOST_TOKENS = 2_048
@@ -28,7 +28,7 @@ _SUPPORT = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sum:
+class CondensedPoint:
     """A point of the whole, and the points it is made of."""
 
     text: str
@@ -36,50 +36,52 @@ class Sum:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sums:
+class CondensedPoints:
     """What the whole came to."""
 
-    problems: tuple[Sum, ...]
-    solutions: tuple[Sum, ...]
-    decisions: tuple[Sum, ...]
-    questions: tuple[Sum, ...]
+    problems: tuple[CondensedPoint, ...]
+    solutions: tuple[CondensedPoint, ...]
+    decisions: tuple[CondensedPoint, ...]
+    questions: tuple[CondensedPoint, ...]
 
 
-_SCHEMA = schema_of(Sums)
+_SCHEMA = schema_of(CondensedPoints)
 
 
-def folded(points: Iterable[Point]) -> tuple[Point, ...]:
+def merge_points(points: Iterable[SummaryPoint]) -> tuple[SummaryPoint, ...]:
     """The points in their order, each thing once with the events of all who said it, without questions that a later point
     settles and without reports that checks passed.
     """
     listed = [each for each in points if not is_status_report(each.text)]
-    says = [statement(each.text, artifacts(each.text)) for each in listed]
-    kept: list[tuple[Point, Statement]] = []
+    says = [parse_statement(each.text, find_artifacts(each.text)) for each in listed]
+    kept: list[tuple[SummaryPoint, Statement]] = []
     for number, each in enumerate(listed):
-        if each.kind == "questions" and any(_settles(later, each) for later in listed[number + 1 :]):
+        if each.kind == "questions" and any(_is_answer_to(later, each) for later in listed[number + 1 :]):
             continue
-        place = next((n for n, (other, said) in enumerate(kept) if other.kind == each.kind and _one(says[number], said)), None)
+        place = next(
+            (n for n, (other, said) in enumerate(kept) if other.kind == each.kind and _is_same_statement(says[number], said)), None
+        )
         if place is None:
             kept.append((each, says[number]))
         else:
             first, said = kept[place]
             events = tuple(dict.fromkeys((*first.events, *each.events)))
-            kept[place] = Point(kind=first.kind, text=first.text, events=events), said
+            kept[place] = SummaryPoint(kind=first.kind, text=first.text, events=events), said
     return tuple(each for each, _ in kept)
 
 
-def _settles(later: Point, question: Point) -> bool:
-    return later.kind in ("decisions", "solutions") and share(question.text, later.text) >= _SETTLED
+def _is_answer_to(later: SummaryPoint, question: SummaryPoint) -> bool:
+    return later.kind in ("decisions", "solutions") and supported_share(question.text, later.text) >= _SETTLED
 
 
-def _one(left: Statement, right: Statement) -> bool:
+def _is_same_statement(left: Statement, right: Statement) -> bool:
     if left.denials != right.denials or left.numbers != right.numbers:
-        return same(left, right)
+        return is_same_statement(left, right)
     shorter = min(len(left.content), len(right.content))
-    return same(left, right) or (shorter > 2 and len(left.content & right.content) >= _ALIKE * shorter)
+    return is_same_statement(left, right) or (shorter > 2 and len(left.content & right.content) >= _ALIKE * shorter)
 
 
-def summing(points: Sequence[Point], *, system: str, version: str, about: Sequence[str] = ()) -> Ask:
+def build_condense_ask(points: Sequence[SummaryPoint], *, system: str, version: str, about: Sequence[str] = ()) -> Ask:
     """The question that has the points of a session or a day condensed; ``system`` is the text of ``outcome.md``."""
     lines = [f"p{number} ({each.kind}): {each.text}" for number, each in enumerate(points, 1)]
     return Ask(
@@ -94,25 +96,26 @@ def summing(points: Sequence[Point], *, system: str, version: str, about: Sequen
     )
 
 
-def summed(body: Mapping[str, Any], points: Sequence[Point]) -> tuple[tuple[Point, ...], int]:
-    """The condensed points of a reply to :func:`summing`, and how many of it were refused: made of nothing, or not carried by it.
+def read_condensed_points(body: Mapping[str, Any], points: Sequence[SummaryPoint]) -> tuple[tuple[SummaryPoint, ...], int]:
+    """The condensed points of a reply to :func:`build_condense_ask`, and how many of it were refused: made of nothing, or not
+    carried by it.
 
     Raises ValueError that says what does not fit where the reply is not of the form that was asked for.
     """
-    sums = read_fitted(Sums, body)
+    sums = parse_as(CondensedPoints, body)
     known = {f"p{number}": each for number, each in enumerate(points, 1)}
-    found: list[Point] = []
+    found: list[SummaryPoint] = []
     refused = 0
     for kind in KINDS:
         for each in getattr(sums, kind):
             text, named = one_line(each.text), [known.get(one.strip()) for one in each.points]
             own = [one for one in named if one is not None]
             words = " ".join(one.text for one in own)
-            names = all(name.casefold() in words.casefold() for name in artifacts(text))
+            names = all(name.casefold() in words.casefold() for name in find_artifacts(text))
             fits = own and len(own) == len(named) and len(text) <= _POINT_CHARS and not is_status_report(text)
-            if not fits or not names or share(text, words) < _SUPPORT:
+            if not fits or not names or supported_share(text, words) < _SUPPORT:
                 refused += 1
             else:
                 events = tuple(dict.fromkeys(event for one in own for event in one.events))
-                found.append(Point(kind=kind, text=text, events=events))
+                found.append(SummaryPoint(kind=kind, text=text, events=events))
     return tuple(found), refused

@@ -12,7 +12,7 @@ from typing import Any
 from kept.core.memory import Candidate
 from kept.extraction.questions.chunks import Chunk
 from kept.extraction.questions.form import SCHEMA, SCHEMA_WITH_HINTS
-from kept.extraction.questions.turns import weigh
+from kept.extraction.questions.turns import estimate_tokens_high
 from kept.llm.ask import Ask
 from kept.profiles.prompts import Prompt
 
@@ -46,7 +46,9 @@ class Excerpt:
     @property
     def weight(self) -> int:
         """Its tokens, without what stands before it."""
-        return sum(weigh(turn.text) for turn in self.chunk.turns) + sum(weigh(hint.candidate.content) for hint in self.hints)
+        return sum(estimate_tokens_high(turn.text) for turn in self.chunk.turns) + sum(
+            estimate_tokens_high(hint.candidate.content) for hint in self.hints
+        )
 
 
 def hints(candidates: Sequence[Candidate]) -> tuple[Hint, ...]:
@@ -54,13 +56,13 @@ def hints(candidates: Sequence[Candidate]) -> tuple[Hint, ...]:
     return tuple(Hint(name=f"h{number}", candidate=each) for number, each in enumerate(candidates, 1))
 
 
-def question(excerpts: Sequence[Excerpt], prompt: Prompt, *, about: Sequence[str] = (), most: int = MOST_TOKENS) -> Ask:
+def build_question_ask(excerpts: Sequence[Excerpt], prompt: Prompt, *, about: Sequence[str] = (), most: int = MOST_TOKENS) -> Ask:
     """What is asked about excerpts of the sessions ``about``. ``most`` bounds the reply, in tokens."""
     first = excerpts[0].chunk
     lines = ["Read before, only to be understood by:", *_texts(first.lead, 0), ""] if first.lead else []
     found: list[str] = []
     lines.append("<conversation>")
-    for number, (excerpt, shift) in enumerate(zip(excerpts, _shifts(excerpts), strict=True)):
+    for number, (excerpt, shift) in enumerate(zip(excerpts, _ordinal_shifts(excerpts), strict=True)):
         lines += [_DIVIDER] if number else []
         lines += _texts(excerpt.chunk.turns, shift)
         for hint in excerpt.hints:
@@ -80,11 +82,11 @@ def question(excerpts: Sequence[Excerpt], prompt: Prompt, *, about: Sequence[str
     )
 
 
-def divided(body: Mapping[str, Any], excerpts: Sequence[Excerpt]) -> list[Mapping[str, Any]]:
+def split_reply(body: Mapping[str, Any], excerpts: Sequence[Excerpt]) -> list[Mapping[str, Any]]:
     """The reply to a question, for each of its excerpts: what names its events and hints, as if it had been asked alone."""
     if len(excerpts) == 1:
         return [body]
-    shifts = _shifts(excerpts)
+    shifts = _ordinal_shifts(excerpts)
     parts: list[dict[str, Any]] = [{"hints": [], "memories": [], "notes": {kind: [] for kind in body["notes"]}} for _ in excerpts]
     names = [(number, hint.name) for number, excerpt in enumerate(excerpts) for hint in excerpt.hints]
     for verdict in body.get("hints", ()):
@@ -93,18 +95,20 @@ def divided(body: Mapping[str, Any], excerpts: Sequence[Excerpt]) -> list[Mappin
         number, name = names[place] if 0 <= place < len(names) else (0, "")
         parts[number]["hints"].append({**verdict, "hint": name})
     for claim in body["memories"]:
-        owner = _owner([claim["event"], *(quote["event"] for quote in claim["quotes"])], excerpts, shifts)
-        quotes = [{**quote, "event": _own(quote["event"], owner, excerpts, shifts)} for quote in claim["quotes"]]
-        parts[owner]["memories"].append({**claim, "event": _own(claim["event"], owner, excerpts, shifts), "quotes": quotes})
+        owner = _find_owner([claim["event"], *(quote["event"] for quote in claim["quotes"])], excerpts, shifts)
+        quotes = [{**quote, "event": _own_event_name(quote["event"], owner, excerpts, shifts)} for quote in claim["quotes"]]
+        parts[owner]["memories"].append(
+            {**claim, "event": _own_event_name(claim["event"], owner, excerpts, shifts), "quotes": quotes}
+        )
     for kind, points in body["notes"].items():
         for point in points:
-            owner = _owner(point["events"], excerpts, shifts)
-            events = [_own(name, owner, excerpts, shifts) for name in point["events"]]
+            owner = _find_owner(point["events"], excerpts, shifts)
+            events = [_own_event_name(name, owner, excerpts, shifts) for name in point["events"]]
             parts[owner]["notes"][kind].append({**point, "events": events})
     return list(parts)
 
 
-def _shifts(excerpts: Sequence[Excerpt]) -> list[int]:
+def _ordinal_shifts(excerpts: Sequence[Excerpt]) -> list[int]:
     """What is added to the ordinals of each excerpt, so that its events follow those of the one before it."""
     found: list[int] = []
     free = 0
@@ -124,7 +128,7 @@ def _ordinal(name: str) -> int | None:
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else None
 
 
-def _holder(name: str, excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> int | None:
+def _find_excerpt(name: str, excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> int | None:
     """Which excerpt an event stands in."""
     place = _ordinal(name)
     if place is None:
@@ -135,11 +139,11 @@ def _holder(name: str, excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> in
     return next((number for number, span in enumerate(ranges) if place in span), None)
 
 
-def _owner(names: Sequence[str], excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> int:
-    return next((holder for name in names if (holder := _holder(name, excerpts, shifts)) is not None), 0)
+def _find_owner(names: Sequence[str], excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> int:
+    return next((holder for name in names if (holder := _find_excerpt(name, excerpts, shifts)) is not None), 0)
 
 
-def _own(name: str, owner: int, excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> str:
+def _own_event_name(name: str, owner: int, excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> str:
     """The name of an event as it is in its own conversation; empty where it stands in another one."""
     place = _ordinal(name)
-    return f"e{place - shifts[owner]}" if place is not None and _holder(name, excerpts, shifts) == owner else ""
+    return f"e{place - shifts[owner]}" if place is not None and _find_excerpt(name, excerpts, shifts) == owner else ""

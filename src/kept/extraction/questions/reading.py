@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 import re2
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
-from kept.core.event import Author, Event, Kind, Origin
+from kept.core.event import Author, Event, EventKind, Origin
 from kept.core.lexicon import Lexicon
 from kept.core.memory import UNDERSTOOD, Candidate, Evidence
 from kept.core.text import one_line
 from kept.extraction.questions.chunks import Chunk
 from kept.extraction.questions.question import Hint
-from kept.extraction.questions.support import asked, failure, fields, locate, share
-from kept.extraction.questions.trust import FIX, near, prompt_after, said_around
+from kept.extraction.questions.support import event_fields, failure_fingerprint, is_in_question, locate, supported_share
+from kept.extraction.questions.trust import FIX, nearby_events, nearby_texts, next_prompt_place
 from kept.profiles.profile import Profile
 
 SUPPORT = 0.34  # below this share of its telling words a claim is not what the cited events say
@@ -48,7 +48,7 @@ class Claim:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
+class ChunkReading:
     """``events`` maps ordinals to events, those around the chunk included; ``scope`` is where the memories of the thread belong."""
 
     chunk: Chunk
@@ -65,32 +65,34 @@ class Reading:
         shown = any(each.ordinal == place and each.text for each in (*self.chunk.lead, *self.chunk.turns))
         return place if shown and place in self.events else None
 
-    def cited(self, candidate: Candidate) -> list[int]:
+    def cited_places(self, candidate: Candidate) -> list[int]:
         """The places of the events that a candidate cites."""
         keys = {each.event for each in candidate.evidence}
         return [place for place, event in self.events.items() if event.key in keys]
 
-    def claim(self, candidate: Candidate, refusal: str = "") -> Claim:
+    def make_claim(self, candidate: Candidate, refusal: str = "") -> Claim:
         """The candidate as a claim, anchored at the last event it cites, with the id that follows from it."""
-        place = max(self.cited(candidate), default=self.chunk.start)
+        place = max(self.cited_places(candidate), default=self.chunk.start)
         key = self.events[place].key if place in self.events else ""
         number = digest(candidate.profile, candidate.category, candidate.scope, UNDERSTOOD, key, candidate.content)
         made = replace(candidate, id=number, rewords="" if refusal else candidate.rewords)
         return Claim(ordinal=place, candidate=made, refusal=refusal)
 
-    def carries(self, text: str, places: Sequence[int]) -> bool:
+    def has_support(self, text: str, places: Sequence[int]) -> bool:
         """Whether the events at some places say a point, and name what it names close by."""
         cited = {place: self.events[place] for place in places}
-        said = [part for event in cited.values() for part in fields(event)]
-        close = one_line("\n".join(part for event in near(self.events, cited).values() for part in fields(event))).casefold()
-        return share(text, *said) >= SUPPORT and all(one_line(name).casefold() in close for name in artifacts(text))
+        said = [part for event in cited.values() for part in event_fields(event)]
+        close = one_line(
+            "\n".join(part for event in nearby_events(self.events, cited).values() for part in event_fields(event))
+        ).casefold()
+        return supported_share(text, *said) >= SUPPORT and all(one_line(name).casefold() in close for name in find_artifacts(text))
 
-    def named(self, about: str, places: Sequence[int]) -> str:
+    def resolve_subject(self, about: str, places: Sequence[int]) -> str:
         """What a passage is said to be about, where somebody names it close by; else empty."""
         words = one_line(about)
         if not 0 < len(words) <= _ABOUT_CHARS:
             return ""
-        said = said_around(self.events, {place: self.events[place] for place in places})
+        said = nearby_texts(self.events, {place: self.events[place] for place in places})
         return words if any(locate(words, text) for text in said) else ""
 
     def signals(self, content: str, category: str, evidence: Sequence[Evidence], places: Sequence[int]) -> tuple[str, ...]:
@@ -101,28 +103,30 @@ class Reading:
             known is not None and not known.users_words and not own and any(each.origin is Origin.ASSISTANT for each in evidence)
         )
         cues = [cue for words in self.lexicon.spoken for cue in (words.rule, words.convention, words.preference, words.decided)]
-        fails = any(self.events[place].kind is Kind.TOOL_OUTPUT and failure(self.events[place]) for place in places)
+        fails = any(
+            self.events[place].kind is EventKind.TOOL_OUTPUT and failure_fingerprint(self.events[place]) for place in places
+        )
         # The first quote is the passage; a question beside it is only what it was said about.
-        asks = any(asked(each.quote, self.events[place]) for place, each in self._own(evidence[:1]))
+        asks = any(is_in_question(each.quote, self.events[place]) for place, each in self._person_evidence(evidence[:1]))
         checks = (
             ("from an author the category takes", allowed),
-            ("names artifacts", bool(artifacts(content))),
-            ("tells what it does", any(_found(cue, own) for cue in cues)),
+            ("names artifacts", bool(find_artifacts(content))),
+            ("tells what it does", any(_has_word(cue, own) for cue in cues)),
             ("several events", len({each.event for each in evidence}) > 1),
             ("tells the error", category == FIX and fails),
-            ("question", asks and not any(self._was_done(place) for place, _ in self._own(evidence))),
+            ("question", asks and not any(self._is_followed_by_work(place) for place, _ in self._person_evidence(evidence))),
         )
         return tuple(name for name, holds in checks if holds)
 
-    def _own(self, evidence: Sequence[Evidence]) -> list[tuple[int, Evidence]]:
+    def _person_evidence(self, evidence: Sequence[Evidence]) -> list[tuple[int, Evidence]]:
         places = {event.key: place for place, event in self.events.items()}
         return [(places[each.event], each) for each in evidence if each.origin is Origin.USER and each.event in places]
 
-    def _was_done(self, place: int) -> bool:
+    def _is_followed_by_work(self, place: int) -> bool:
         """Whether the assistant set to work after a prompt, before the person's next one."""
-        stop = prompt_after(place, self.events)
+        stop = next_prompt_place(place, self.events)
         return any(
-            event.kind is Kind.TOOL_CALL and event.author is Author.ASSISTANT
+            event.kind is EventKind.TOOL_CALL and event.author is Author.ASSISTANT
             for at, event in self.events.items()
             if place < at and (stop < 0 or at < stop)
         )
@@ -135,5 +139,5 @@ def confidence(carried: float, signals: Sequence[str]) -> float:
     return round(min(CEILING, max(0.0, BASE + CARRIED * carried + sum(WEIGHTS[name] for name in signals))), 2)
 
 
-def _found(source: str, text: str) -> bool:
+def _has_word(source: str, text: str) -> bool:
     return bool(source and text) and re2.search(source, text) is not None

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 
 import re2
 
-from kept.core.error_fingerprint import error_lines, readable
-from kept.core.event import Author, Event, Kind
+from kept.core.error_fingerprint import error_message, find_error_lines
+from kept.core.event import Author, Event, EventKind
 from kept.core.spans import typed_text
 from kept.core.text import one_line
-from kept.extraction.rules.hazards import harms, is_spoken, named_error
+from kept.extraction.rules.hazards import is_harmful_command, is_spoken, named_error
 from kept.extraction.rules.installs import places_unnamed
 
 _PASSAGE = re2.compile(r"`([^`\n]{2,300})`")
@@ -25,7 +25,7 @@ _ASKS = ("?", "？")
 _SHELL = re2.compile(r"[|;&]|\$\(|^(?:sudo|curl|wget|bash|sh|rm|iex|powershell|eval)\b")
 
 
-def never_helped(content: str, cited: Iterable[Event], events: Sequence[Event], *, told: bool = False) -> bool:
+def is_unproven_fix(content: str, cited: Iterable[Event], events: Sequence[Event], *, told: bool = False) -> bool:
     """Whether a claimed fix names no command or change that was made in the session and helped, nor one that the person names; what
     the person told in their own words (``told``) needs none. A question is no fix.
 
@@ -35,16 +35,17 @@ def never_helped(content: str, cited: Iterable[Event], events: Sequence[Event], 
     if content.rstrip().endswith(_ASKS):
         return True
     said = "\n".join(one_line(typed_text(event)) for event in cited if event.author is Author.HUMAN).casefold()
-    helped, failed = _helped(events)
+    helped, failed = _find_helpful_calls(events)
     ran = "\n".join((*helped, *failed)).casefold()
     names = [one_line(name).casefold() for name in _PASSAGE.findall(content)]
     foreign = (name for name in names if name not in ran and name not in said and not _is_error(name, events))
     shown = [name for name in _PASSAGE.findall(content) or [content] if one_line(name).casefold() not in said]
     if any(
-        harms(name) or (name != content and is_spoken(name) and named_error(name) != name.rstrip(" .:,;=([{")) for name in shown
+        is_harmful_command(name) or (name != content and is_spoken(name) and named_error(name) != name.rstrip(" .:,;=([{"))
+        for name in shown
     ):
         return True
-    errors = [line for event in events if event.kind is Kind.TOOL_OUTPUT for line in error_lines(event.text)]
+    errors = [line for event in events if event.kind is EventKind.TOOL_OUTPUT for line in find_error_lines(event.text)]
     placed = shown if shown != [content] else _INSTALLED.findall(content)
     if places_unnamed((each for each in placed if one_line(each).casefold() not in said), errors, " ; ".join(failed)):
         return True
@@ -55,47 +56,47 @@ def never_helped(content: str, cited: Iterable[Event], events: Sequence[Event], 
     parts = {word for name in names for word in (name, *name.split()) if len(word) > 2}
     parts |= {match.casefold() for match in _ORDERED.findall(one_line(content).replace("`", ""))}
     made = any(part in call.casefold() and part not in before for call in helped for part in parts)
-    again = any(name in call.casefold() for call in helped for name in names if " " in name and name not in _last(failed))
+    again = any(name in call.casefold() for call in helped for name in names if " " in name and name not in _last_call(failed))
     return not (told or made or again or any(part in said for part in parts))
 
 
-def _last(calls: Sequence[str]) -> str:
+def _last_call(calls: Sequence[str]) -> str:
     return calls[-1].casefold() if calls else ""
 
 
 def _is_error(name: str, events: Sequence[Event]) -> bool:
     """Whether a passage is how an error of the session begins."""
     for event in events:
-        if event.kind is Kind.TOOL_OUTPUT:
-            for line in error_lines(event.text):
-                shown = one_line(readable(line)).casefold()
+        if event.kind is EventKind.TOOL_OUTPUT:
+            for line in find_error_lines(event.text):
+                shown = one_line(error_message(line)).casefold()
                 if not _SHELL.search(name) and name in shown[: len(name) + 40]:
                     return True
     return False
 
 
-def _helped(events: Sequence[Event]) -> tuple[list[str], list[str]]:
+def _find_helpful_calls(events: Sequence[Event]) -> tuple[list[str], list[str]]:
     """The calls that passed between a failure and the passing of what had failed, and the calls that failed."""
-    calls = {event.tool.call: event for event in events if event.kind is Kind.TOOL_CALL and event.tool and event.tool.call}
+    calls = {event.tool.call: event for event in events if event.kind is EventKind.TOOL_CALL and event.tool and event.tool.call}
     failed: list[str] = []
     passed: list[str] = []
     helped: list[str] = []
     for event in events:
-        if event.kind is not Kind.TOOL_OUTPUT or event.tool is None or event.author is not Author.TOOL:
+        if event.kind is not EventKind.TOOL_OUTPUT or event.tool is None or event.author is not Author.TOOL:
             continue
         call = calls.get(event.tool.call, event)
         tool = call.tool or event.tool
         text = one_line(f"{tool.target}\n{tool.detail}")
-        if event.tool.ok is False or event.tool.exit_code or (event.tool.ok is None and error_lines(event.text)):
+        if event.tool.ok is False or event.tool.exit_code or (event.tool.ok is None and find_error_lines(event.text)):
             failed.append(text)
         elif failed:
             passed.append(text)
-            if any(_alike(text, line) for line in failed):
+            if any(_is_similar_call(text, line) for line in failed):
                 helped = list(passed)
     return helped, failed
 
 
-def _alike(left: str, right: str) -> bool:
+def _is_similar_call(left: str, right: str) -> bool:
     """Whether two command lines run the same program, or are about the same things."""
     common = set(left.split()) & set(right.split())
     programs = [{step.split()[0] for step in _STEPS.split(line) if step.split()} - _PREPARING for line in (left, right)]

@@ -8,18 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kept.core.artifact import artifacts
-from kept.core.event import Event, Kind
+from kept.core.artifact import find_artifacts
+from kept.core.event import Event, EventKind
 from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import Candidate
 from kept.core.spans import typed_text
 from kept.core.text import one_line
-from kept.extraction.questions.reading import Claim, Reading
-from kept.extraction.questions.support import fields, locate
-from kept.extraction.questions.trust import authority, fault
-from kept.extraction.rules.patterns import compiled, has
+from kept.extraction.questions.reading import ChunkReading, Claim
+from kept.extraction.questions.support import event_fields, locate
+from kept.extraction.questions.trust import claim_authority, find_trust_fault
+from kept.extraction.rules.patterns import compile_pattern, has_match
 from kept.llm.ask import Ask
-from kept.llm.schema import read_fitted, schema_of
+from kept.llm.schema import parse_as, schema_of
 
 PURPOSE = "reword"
 MOST_TOKENS = 2_048
@@ -44,7 +44,7 @@ class Sentences:
 
 
 SCHEMA = schema_of(Sentences)
-Item = tuple[Claim, Reading]
+Item = tuple[Claim, ChunkReading]
 
 
 def is_unclear(candidate: Candidate, lexicon: Lexicon) -> bool:
@@ -55,8 +55,8 @@ def is_unclear(candidate: Candidate, lexicon: Lexicon) -> bool:
 
 def _leans(text: str, words: TellingPatterns) -> bool:
     """Whether one of the first words points at something outside; "in this project" is said of every memory of one."""
-    text = compiled(words.here).sub(" ", text) if words.here else text
-    return has(words.outside, " ".join(text.split()[:_NEAR]) if words.spaced else text[: 2 * _NEAR])
+    text = compile_pattern(words.here).sub(" ", text) if words.here else text
+    return has_match(words.outside, " ".join(text.split()[:_NEAR]) if words.spaced else text[: 2 * _NEAR])
 
 
 def rewording(items: Sequence[Item], *, system: str, version: str, about: Sequence[str]) -> Ask:
@@ -66,7 +66,7 @@ def rewording(items: Sequence[Item], *, system: str, version: str, about: Sequen
         place = _place_of_words(claim, reading)
         before = reading.events.get(place - 1)
         lines.append(f"{number} ({claim.candidate.category}): {one_line(claim.candidate.content)}")
-        if before is not None and before.kind in (Kind.RESPONSE, Kind.PROMPT):
+        if before is not None and before.kind in (EventKind.RESPONSE, EventKind.PROMPT):
             lines.append(f"   said after: {one_line(before.text)[-_BEFORE:]}")
         lines.append(f"   said in: {_around(claim.candidate.content, reading.events[place])}")
     return Ask(
@@ -81,10 +81,10 @@ def rewording(items: Sequence[Item], *, system: str, version: str, about: Sequen
     )
 
 
-def _place_of_words(claim: Claim, reading: Reading) -> int:
+def _place_of_words(claim: Claim, reading: ChunkReading) -> int:
     """The place of the event that holds a claim's words; of the last it cites where none does."""
-    cited = reading.cited(claim.candidate)
-    holds = (place for place in cited if any(locate(claim.candidate.content, text) for text in fields(reading.events[place])))
+    cited = reading.cited_places(claim.candidate)
+    holds = (place for place in cited if any(locate(claim.candidate.content, text) for text in event_fields(reading.events[place])))
     return next(holds, claim.ordinal)
 
 
@@ -99,23 +99,23 @@ def _around(words: str, event: Event) -> str:
 def clearer(body: Mapping[str, Any], items: Sequence[Item]) -> dict[int, Claim]:
     """The claims that a reply puts in better words, by their places. Raises ValueError where it is not of the form asked for."""
     found: dict[int, Claim] = {}
-    for each in read_fitted(Sentences, body).sentences:
+    for each in parse_as(Sentences, body).sentences:
         place, text = each.id - 1, one_line(each.text)
         if 0 <= place < len(items) and text and (claim := _reworded(text, *items[place])) is not None:
             found[place] = claim
     return found
 
 
-def _reworded(text: str, claim: Claim, reading: Reading) -> Claim | None:
+def _reworded(text: str, claim: Claim, reading: ChunkReading) -> Claim | None:
     candidate = claim.candidate
     made = replace(
         candidate,
         content=text,
-        artifacts=artifacts(text),
+        artifacts=find_artifacts(text),
         reasoning=f"{candidate.reasoning}; reworded, for it was not clear alone: {one_line(candidate.content)[:160]}",
     )
-    told = fault(text, candidate.category, candidate.evidence, reading.events)
-    origin, _ = authority(text, candidate.evidence, reading.events, reading.lexicon)
+    told = find_trust_fault(text, candidate.category, candidate.evidence, reading.events)
+    origin, _ = claim_authority(text, candidate.evidence, reading.events, reading.lexicon)
     if told or origin is not candidate.origin or is_unclear(made, reading.lexicon):
         return None
-    return reading.claim(made, claim.refusal)
+    return reading.make_claim(made, claim.refusal)

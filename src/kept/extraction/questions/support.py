@@ -5,14 +5,14 @@ import unicodedata
 from bisect import bisect_left
 from functools import lru_cache
 
-from kept.core.error_fingerprint import error_lines, fingerprint
-from kept.core.event import Event, Kind, is_choice
-from kept.core.sentences import sentences
-from kept.core.statement import statement
+from kept.core.error_fingerprint import find_error_lines, fingerprint_error
+from kept.core.event import Event, EventKind, is_choice
+from kept.core.sentences import split_sentences
+from kept.core.statement import parse_statement
 from kept.core.text import is_cjk
 from kept.extraction.polarity import is_qualified
-from kept.extraction.rules.assertion import ASKED, unasserted
-from kept.extraction.rules.clipped import CHOSEN, disowned, introduced, left_out
+from kept.extraction.rules.assertion import ASKED, unasserted_reason
+from kept.extraction.rules.clipped import CHOSEN, clipped_reason, disowned_reason, lead_in_reason
 
 QUOTE_CHARS = 400
 _READ = 8_000
@@ -28,37 +28,39 @@ _ANSWER = re.compile(r"(?i)^\W*(?:no|nope|nein|non|não|yes|ok|okay|ja|sí|oui|s
 _LEFT_OUT = re.compile(r"\[?(?:…|\.{3,})\]?")
 
 
-def fields(event: Event) -> tuple[str, ...]:
+def event_fields(event: Event) -> tuple[str, ...]:
     """The texts of an event: what was said, and its tool's side."""
     tool = (event.tool.target, event.tool.detail) if event.tool else ()
     return tuple(each for each in (event.text, *tool) if each)
 
 
-def verbatim(quote: str, event: Event) -> str:
+def find_verbatim(quote: str, event: Event) -> str:
     """The quote as it stands in the event, at most 400 characters of it; empty where it does not stand there. Markup, quotation
     marks, case, white space and the final stop may differ.
     """
-    return passage_in(quote, event)[:QUOTE_CHARS].strip()
+    return find_full_passage(quote, event)[:QUOTE_CHARS].strip()
 
 
-def passage_in(quote: str, event: Event) -> str:
+def find_full_passage(quote: str, event: Event) -> str:
     """The whole of a quote as it stands in the event; empty where it does not stand there."""
-    for text in fields(event) if len(quote) <= _READ else ():
+    for text in event_fields(event) if len(quote) <= _READ else ():
         if found := locate(quote, text):
             return text[found[0] : found[1]].strip()
     return ""
 
 
-def standing_passage(quote: str, event: Event) -> str:
+def complete_passage(quote: str, event: Event) -> str:
     """The quote as it stands in the event, widened to its whole sentences where what was cut off denies, restricts or asks."""
-    for text in fields(event) if len(quote) <= _READ else ():
+    for text in event_fields(event) if len(quote) <= _READ else ():
         if found := locate(quote, text):
             start, end = found
             lead, first, last = _sentences_around(text, start, end)
             if answer := _ANSWER.match(text[first:start]):
                 first += answer.end()
             cut_off = f"{text[slice(*lead)]} {text[first:start]} {text[end:last]}"
-            clipped = is_qualified(f"{cut_off}{text[end - 1 : end]}") or (event.kind is Kind.PROMPT and left_out(text, start, end))
+            clipped = is_qualified(f"{cut_off}{text[end - 1 : end]}") or (
+                event.kind is EventKind.PROMPT and clipped_reason(text, start, end)
+            )
             passage = text[(lead[0] if lead[0] < lead[1] else first) : last] if clipped else text[start:end]
             return passage.strip() if "\n" in passage.strip() else _LISTED.sub("", passage, count=1).strip()
     return ""
@@ -80,8 +82,8 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _locate(quote: str, text: str, after: int) -> tuple[int, int] | None:
-    words = _bare(quote)[0].strip().rstrip(_STOPS).strip()
-    for bare, places in (_bare(text), _bare(text, marks=False)) if any(map(str.isalnum, words)) else ():
+    words = _normalize_text(quote)[0].strip().rstrip(_STOPS).strip()
+    for bare, places in (_normalize_text(text), _normalize_text(text, marks=False)) if any(map(str.isalnum, words)) else ():
         start = bare.find(words, bisect_left(places, after))
         if start >= 0:
             return _whole_words(text, places[start], places[start + len(words) - 1] + 1)
@@ -90,9 +92,9 @@ def _locate(quote: str, text: str, after: int) -> tuple[int, int] | None:
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
     """The place widened to whole words, for half of one may say the opposite, and to the marks and the stop that belong to it."""
-    while start > 0 and _joins(text[start - 1]) and _joins(text[start]):
+    while start > 0 and _is_joining_char(text[start - 1]) and _is_joining_char(text[start]):
         start -= 1
-    while end < len(text) and _joins(text[end - 1]) and _joins(text[end]):
+    while end < len(text) and _is_joining_char(text[end - 1]) and _is_joining_char(text[end]):
         end += 1
     while start > 0 and text[start - 1] in _WRAPS:
         start -= 1
@@ -101,12 +103,12 @@ def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _joins(char: str) -> bool:
+def _is_joining_char(char: str) -> bool:
     return char.isalnum() and not is_cjk(char)
 
 
 @lru_cache(maxsize=128)
-def _bare(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
+def _normalize_text(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
     """The characters of a text that tell, in one case, and the place of each; without the marks of lists where not ``marks``."""
     listed = frozenset() if marks else frozenset(place for match in _LISTED.finditer(text) for place in range(*match.span(1)))
     chars: list[str] = []
@@ -124,7 +126,7 @@ def _bare(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
 
 def whole_sentences(quote: str, event: Event) -> str:
     """The whole sentences that a quote stands in, and the line that leads to a list: what was cut off may turn it around."""
-    for text in fields(event):
+    for text in event_fields(event):
         if found := locate(quote, text):
             return text[slice(*sentences_around(text, *found))].strip()
     return quote
@@ -138,7 +140,7 @@ def sentences_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _sentences_around(text: str, start: int, end: int) -> tuple[tuple[int, int], int, int]:
     """The line that leads to the list in which a passage stands (empty: none), and where its own sentences begin and end."""
-    around = [span for span in sentences(text, max(0, start - _AROUND), min(len(text), end + _AROUND)) if not span.aside]
+    around = [span for span in split_sentences(text, max(0, start - _AROUND), min(len(text), end + _AROUND)) if not span.aside]
     own = [span for span in around if span.start < end and span.end > start]
     if not own:
         return (start, start), start, end
@@ -148,28 +150,28 @@ def _sentences_around(text: str, start: int, end: int) -> tuple[tuple[int, int],
     return ((lead.start, lead.end) if lead and text[lead.end - 1] in ":：" else (first, first)), first, last
 
 
-def misplaced(quote: str, event: Event) -> str:
+def quote_doubt(quote: str, event: Event) -> str:
     """Why a quote of a prompt may not be what its author holds; empty where nothing says so."""
     found = locate(quote, event.text)
-    if event.kind is not Kind.PROMPT or found is None:
+    if event.kind is not EventKind.PROMPT or found is None:
         return ""
-    return CHOSEN if is_choice(event) else disowned(event.text, *found) or introduced(event.text, found[0])
+    return CHOSEN if is_choice(event) else disowned_reason(event.text, *found) or lead_in_reason(event.text, found[0])
 
 
-def asked(quote: str, event: Event) -> bool:
+def is_in_question(quote: str, event: Event) -> bool:
     """Whether a quote stands in a question that is no request."""
     found = locate(quote, event.text)
-    return found is not None and unasserted(event.text, *found) == ASKED
+    return found is not None and unasserted_reason(event.text, *found) == ASKED
 
 
-def share(content: str, *texts: str) -> float:
+def supported_share(content: str, *texts: str) -> float:
     """The share of the telling words of a sentence that stand in the texts, from 0 to 1."""
-    words = statement(content).content
-    known = {word for text in texts for word in statement(text[:_READ]).content}
+    words = parse_statement(content).content
+    known = {word for text in texts for word in parse_statement(text[:_READ]).content}
     return len(words & known) / len(words) if words else 0.0
 
 
-def failure(event: Event) -> str:
+def failure_fingerprint(event: Event) -> str:
     """The fingerprint of the error that an event tells of; empty where it tells of none."""
-    lines = error_lines(event.text)
-    return fingerprint(lines[0]) if lines else ""
+    lines = find_error_lines(event.text)
+    return fingerprint_error(lines[0]) if lines else ""

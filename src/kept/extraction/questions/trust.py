@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import re2
 
-from kept.core.artifact import artifacts
-from kept.core.event import Author, Event, Kind, Origin, least
+from kept.core.artifact import find_artifacts
+from kept.core.event import Author, Event, EventKind, Origin, least_trusted
 from kept.core.lexicon import Lexicon
 from kept.core.memory import Evidence
 from kept.core.spans import typed_text
 from kept.core.text import one_line
-from kept.extraction.polarity import distortion, opens_with_denial
-from kept.extraction.questions.remedy import never_helped
-from kept.extraction.questions.support import fields, locate, share, whole_sentences
-from kept.extraction.rules.patterns import behind_filler, compiled
+from kept.extraction.polarity import find_distortion, opens_with_denial
+from kept.extraction.questions.remedy import is_unproven_fix
+from kept.extraction.questions.support import event_fields, locate, supported_share, whole_sentences
+from kept.extraction.rules.patterns import compile_pattern, skip_filler
 
 FIX = "known_fix"
 UNSUPPORTED = "unsupported"
@@ -27,126 +27,130 @@ _NEIGHBOURS = 8
 _NAME = re2.compile(r"[^\s|;&$<>]+")
 
 
-def fault(content: str, category: str, evidence: Sequence[Evidence], events: Mapping[int, Event]) -> str:
+def find_trust_fault(content: str, category: str, evidence: Sequence[Evidence], events: Mapping[int, Event]) -> str:
     """The first trust check that a content with this evidence fails, in words; empty where it passes all.
 
     ``events`` are those around the evidence, by place.
     """
     keys = {each.event for each in evidence}
     cited = {place: event for place, event in events.items() if event.key in keys}
-    verbatim = any(locate(content, text) for event in cited.values() for text in fields(event))
+    verbatim = any(locate(content, text) for event in cited.values() for text in event_fields(event))
     checks: tuple[Callable[[], str], ...] = (
-        lambda: "" if verbatim else _unsupported(content, evidence, cited, events),
-        lambda: "" if verbatim else _misnamed(content, cited, events),
-        lambda: _not_a_remedy(content, evidence, cited, events) if category == FIX else "",
-        lambda: "" if verbatim or category == FIX else _turned_around(content, evidence, cited, events),
+        lambda: "" if verbatim else _support_fault(content, evidence, cited, events),
+        lambda: "" if verbatim else _name_fault(content, cited, events),
+        lambda: _remedy_fault(content, evidence, cited, events) if category == FIX else "",
+        lambda: "" if verbatim or category == FIX else _polarity_fault(content, evidence, cited, events),
     )
     return next((told for check in checks if (told := check())), "")
 
 
-def _unsupported(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
+def _support_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
     """Whether the events do not say what is claimed. Of the person's quotes the share of words decides nothing by itself."""
-    said = [text for event in cited.values() for text in fields(event)]
+    said = [text for event in cited.values() for text in event_fields(event)]
     if all(each.origin is Origin.USER for each in evidence):
-        holds = share(content, *said, *said_around(events, cited)) >= _COMMON and share(content, *said) > 0
+        holds = supported_share(content, *said, *nearby_texts(events, cited)) >= _COMMON and supported_share(content, *said) > 0
     else:
-        holds = bool(said) and share(content, *said) >= _SUPPORT
+        holds = bool(said) and supported_share(content, *said) >= _SUPPORT
     return "" if holds else UNSUPPORTED
 
 
-def _misnamed(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
+def _name_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
     """Whether a name stands nowhere near. A tool's text lends names only, no commands."""
-    said = one_line("\n".join((*(text for event in cited.values() for text in fields(event)), *said_around(events, cited, 99))))
-    shown = one_line("\n".join(text for event in near(events, cited).values() for text in fields(event)))
-    for name in artifacts(content):
+    said = one_line(
+        "\n".join((*(text for event in cited.values() for text in event_fields(event)), *nearby_texts(events, cited, 99)))
+    )
+    shown = one_line("\n".join(text for event in nearby_events(events, cited).values() for text in event_fields(event)))
+    for name in find_artifacts(content):
         known = f"{said} {shown}" if _NAME.fullmatch(name) and "://" not in name else said
         if one_line(name).casefold() not in known.casefold():
             return "names what is not there"
     return ""
 
 
-def _not_a_remedy(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
+def _remedy_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
     ordered = [events[place] for place in sorted(events)]
     own = all(each.origin is Origin.USER for each in evidence)
-    told = own and share(content, *(each.quote for each in evidence)) >= _CARRIED  # the person says what helped
-    return "a remedy that never helped" if never_helped(content, cited.values(), ordered, told=told) else ""
+    told = own and supported_share(content, *(each.quote for each in evidence)) >= _CARRIED  # the person says what helped
+    return "a remedy that never helped" if is_unproven_fix(content, cited.values(), ordered, told=told) else ""
 
 
-def _turned_around(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
+def _polarity_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
     """How a claim turns the sentences that it quotes around."""
     by_key = {event.key: event for event in cited.values()}
     sentences = [whole_sentences(each.quote, by_key[each.event]) for each in evidence if each.event in by_key]
-    around = [text for event in cited.values() for text in fields(event)]
-    kind = distortion(content, sentences, around, tuple(said_around(events, cited)))
+    around = [text for event in cited.values() for text in event_fields(event)]
+    kind = find_distortion(content, sentences, around, tuple(nearby_texts(events, cited)))
     return f"{kind} is not that of the words it cites" if kind else ""
 
 
-def near(events: Mapping[int, Event], places: Mapping[int, Event], reach: int = _NEIGHBOURS) -> dict[int, Event]:
+def nearby_events(events: Mapping[int, Event], places: Mapping[int, Event], reach: int = _NEIGHBOURS) -> dict[int, Event]:
     """The events close to some places, in order."""
     close = {place + step for place in places for step in range(-reach, reach + 1)}
     return {place: events[place] for place in sorted(close & events.keys())}
 
 
-def said_around(events: Mapping[int, Event], places: Mapping[int, Event], reach: int = _NEIGHBOURS) -> Iterator[str]:
+def nearby_texts(events: Mapping[int, Event], places: Mapping[int, Event], reach: int = _NEIGHBOURS) -> Iterator[str]:
     """The texts close to some places that people typed and assistants wrote, and what tools were called with."""
-    for event in near(events, places, reach).values():
-        if event.kind is Kind.PROMPT:
+    for event in nearby_events(events, places, reach).values():
+        if event.kind is EventKind.PROMPT:
             yield typed_text(event)
         elif event.author is Author.ASSISTANT:
-            yield from fields(event)
+            yield from event_fields(event)
 
 
-def authority(
+def claim_authority(
     content: str, evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon
 ) -> tuple[Origin, tuple[str, ...]]:
     """Whose word a claim is: the person's where all of its quotes are, where theirs carry it, or where they grant what the
     assistant said just before; else that of the least trusted author.
     """
     own = [each.quote for each in evidence if each.origin is Origin.USER]
-    if own and (len(own) == len(evidence) or share(content, *own) >= _CARRIED):
+    if own and (len(own) == len(evidence) or supported_share(content, *own) >= _CARRIED):
         return Origin.USER, ("the user's words",)
     places = {event.key: place for place, event in events.items()}
     cited = [(places[each.event], each) for each in evidence if each.event in places]
     said = [place for place, each in cited if events[place].author is Author.ASSISTANT]
     if own and said and all(each.origin is not Origin.TOOL for each in evidence):
-        granted = prompt_after(max(said), events)
-        if granted in (place for place, each in cited if each.origin is Origin.USER) and agrees(events[granted], lexicon):
+        granted = next_prompt_place(max(said), events)
+        if granted in (place for place, each in cited if each.origin is Origin.USER) and is_agreement(events[granted], lexicon):
             return Origin.USER, ("agreed to by the user",)
-    return (least(tuple(each.origin for each in evidence)) if evidence else Origin.TOOL), ()
+    return (least_trusted(tuple(each.origin for each in evidence)) if evidence else Origin.TOOL), ()
 
 
-def disputed(evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon) -> bool:
+def is_disputed(evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon) -> bool:
     """Whether the person's next prompt corrects what the assistant or a tool said, or takes their own words back."""
     keys = {each.event for each in evidence}
-    following = prompt_after(max((place for place, event in events.items() if event.key in keys), default=-1), events)
+    following = next_prompt_place(max((place for place, event in events.items() if event.key in keys), default=-1), events)
     if following < 0:
         return False
     own = all(each.origin is Origin.USER for each in evidence)
     opening = typed_text(events[following]).strip()[:200]
     for words in lexicon.spoken:
         pattern = words.taken_back if own else words.correction
-        if pattern and compiled(pattern).match(opening[behind_filler(opening, words) :]):
+        if pattern and compile_pattern(pattern).match(opening[skip_filler(opening, words) :]):
             return True
     return False
 
 
-def turned_down(each: Evidence, beside: Sequence[Evidence], events: Mapping[int, Event]) -> bool:
+def is_turned_down(each: Evidence, beside: Sequence[Evidence], events: Mapping[int, Event]) -> bool:
     """Whether a quote of the assistant's carries nothing: the prompt that answers it opens with a denial, and is quoted too."""
     own = {other.event for other in beside if other.origin is Origin.USER}
     place = next((place for place, event in events.items() if event.key == each.event and event.author is Author.ASSISTANT), -1)
-    following = prompt_after(place, events) if place >= 0 else -1
+    following = next_prompt_place(place, events) if place >= 0 else -1
     return following >= 0 and events[following].key in own and opens_with_denial(typed_text(events[following]))
 
 
-def prompt_after(place: int, events: Mapping[int, Event]) -> int:
+def next_prompt_place(place: int, events: Mapping[int, Event]) -> int:
     """The place of the person's next prompt; -1 where there is none."""
     prompts = (
-        each for each in sorted(events) if each > place and events[each].kind is Kind.PROMPT and events[each].author is Author.HUMAN
+        each
+        for each in sorted(events)
+        if each > place and events[each].kind is EventKind.PROMPT and events[each].author is Author.HUMAN
     )
     return next(prompts, -1)
 
 
-def agrees(event: Event, lexicon: Lexicon) -> bool:
+def is_agreement(event: Event, lexicon: Lexicon) -> bool:
     """Whether a prompt opens with a word of agreement, and does not ask."""
     opening = typed_text(event).strip()[:80]
     return bool(lexicon.agreement) and re2.match(lexicon.agreement, opening) is not None and not opening.endswith("?")

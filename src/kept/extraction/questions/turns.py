@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from kept.core.error_fingerprint import error_lines
-from kept.core.event import Author, Event, Kind, Tool, is_note
-from kept.core.spans import spans_of, typed_text
+from kept.core.error_fingerprint import find_error_lines
+from kept.core.event import Author, Event, EventKind, ToolUse, is_note
+from kept.core.spans import event_spans, typed_text
 from kept.core.text import is_cjk
 
 # What supports no memory is left out: it was put there by a program, or is not the conversation.
@@ -32,32 +32,32 @@ _WORD = re.compile(r"(?<![\w`./-])[^\W\d_]{2,}(?![\w`/-])")
 _FENCED = re.compile(r"(?ms)^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)")
 
 
-def weigh(text: str) -> int:
+def estimate_tokens_high(text: str) -> int:
     """Tokens, estimated high: three characters each, and one for every character of a script without spaces."""
     dense = sum(map(is_cjk, text)) if not text.isascii() else 0
     return -(-(len(text) - dense) // _CHARS_A_TOKEN) + dense
 
 
-def shown(event: Event, ordinal: int) -> str:
+def render_turn(event: Event, ordinal: int) -> str:
     """The event as one block of text that begins with its id and its author; empty where it supports no memory."""
-    said = "" if event.author in _LEFT_OUT else _shown(event)
+    said = "" if event.author in _LEFT_OUT else _render_event(event)
     return f"[e{ordinal}] {said}" if said else ""
 
 
-def _shown(event: Event) -> str:
+def _render_event(event: Event) -> str:
     match event.kind:
-        case Kind.PROMPT:
+        case EventKind.PROMPT:
             return f"person: {words}" if (words := _prompt(event)) else ""
-        case Kind.RESPONSE:
+        case EventKind.RESPONSE:
             return f"{'note' if is_note(event) else 'assistant'}: {words}" if (words := _response(event)) else ""
-        case Kind.TOOL_CALL:
-            return "" if _is(event.tool, _READING) else f"call {_call(event.tool, event.text)}"
-        case Kind.TOOL_OUTPUT:
+        case EventKind.TOOL_CALL:
+            return "" if _is_tool_kind(event.tool, _READING) else f"call {_call(event.tool, event.text)}"
+        case EventKind.TOOL_OUTPUT:
             words = _output(event)
-            return f"output{_outcome(event.tool)}: {_plain(words)}" if words else ""
+            return f"output{_outcome(event.tool)}: {_escape_forged_tags(words)}" if words else ""
 
 
-def is_told(event: Event) -> bool:
+def is_worth_asking(event: Event) -> bool:
     """Whether an event alone makes a question worth asking: the person typed in it, or it is an entry of a journal."""
     return is_note(event) or bool(typed_text(event))
 
@@ -65,12 +65,14 @@ def is_told(event: Event) -> bool:
 def _prompt(event: Event) -> str:
     """What a person sent, with what they did not type cut, between tags that say what it is."""
     parts = []
-    for span in spans_of(event):
+    for span in event_spans(event):
         words = event.text[span.start : span.end].strip()
         if words and span.is_typed:
-            parts.append(_plain(words))
+            parts.append(_escape_forged_tags(words))
         elif words:
-            parts.append(f'<foreign kind="{span.kind}">{_plain(_cut(words, _FOREIGN_HEAD, _FOREIGN_TAIL))}</foreign>')
+            parts.append(
+                f'<foreign kind="{span.kind}">{_escape_forged_tags(_cut_text(words, _FOREIGN_HEAD, _FOREIGN_TAIL))}</foreign>'
+            )
     return "\n".join(parts)
 
 
@@ -78,9 +80,9 @@ def _response(event: Event) -> str:
     """What an assistant said without its code, or wrote into a journal."""
     if is_note(event):
         text = _FENCED.sub("", event.text).strip()
-        return _plain(_prose(text, _NOTE_CHARS)) if _word_count(text) >= _LEAST_WORDS else ""
+        return _escape_forged_tags(_prose(text, _NOTE_CHARS)) if _word_count(text) >= _LEAST_WORDS else ""
     text = _FENCED.sub(lambda match: f"[{match[2].count(chr(10))} lines of code]\n", event.text).strip()
-    return _plain(_cut(text, _SAID_HEAD, _SAID_TAIL))
+    return _escape_forged_tags(_cut_text(text, _SAID_HEAD, _SAID_TAIL))
 
 
 def _word_count(text: str) -> int:
@@ -99,50 +101,54 @@ def _prose(text: str, most: int) -> str:
         if (length := _length(parts[place])) <= left:
             taken.add(place)
             left -= length + 1
-    return "\n".join(parts[place].strip() for place in sorted(taken)) or _cut(text, most, 0)
+    return "\n".join(parts[place].strip() for place in sorted(taken)) or _cut_text(text, most, 0)
 
 
-def _plain(text: str) -> str:
+def _escape_forged_tags(text: str) -> str:
     return _FORGED.sub("(", text.strip())
 
 
-def _call(tool: Tool | None, text: str) -> str:
+def _call(tool: ToolUse | None, text: str) -> str:
     if tool is None:
-        return _plain(_cut(text, _TARGET, 0))
-    parts = (_cut(tool.target, _TARGET, 0), _cut(tool.detail, _DETAIL, 0), "" if tool.target else _cut(text, _DETAIL, 0))
-    return _plain(f"{tool.name}: " + "\n".join(dict.fromkeys(part for part in parts if part.strip())))
+        return _escape_forged_tags(_cut_text(text, _TARGET, 0))
+    parts = (
+        _cut_text(tool.target, _TARGET, 0),
+        _cut_text(tool.detail, _DETAIL, 0),
+        "" if tool.target else _cut_text(text, _DETAIL, 0),
+    )
+    return _escape_forged_tags(f"{tool.name}: " + "\n".join(dict.fromkeys(part for part in parts if part.strip())))
 
 
-def _is(tool: Tool | None, kinds: Sequence[str]) -> bool:
+def _is_tool_kind(tool: ToolUse | None, kinds: Sequence[str]) -> bool:
     return tool is not None and any(word in tool.name.lower() for word in kinds)
 
 
-def _outcome(tool: Tool | None) -> str:
-    if tool is None or not _failed(tool):
+def _outcome(tool: ToolUse | None) -> str:
+    if tool is None or not _has_failed(tool):
         return ""
     return f" (failed, exit status {tool.exit_code})" if tool.exit_code else " (failed)"
 
 
-def _failed(tool: Tool | None) -> bool:
+def _has_failed(tool: ToolUse | None) -> bool:
     return tool is not None and (tool.ok is False or bool(tool.exit_code))
 
 
 def _output(event: Event) -> str:
     text = event.text.strip()
-    if _failed(event.tool):
-        return _cut(text, _FAILED_HEAD, _FAILED_TAIL)
-    if _is(event.tool, _SHOWING):
+    if _has_failed(event.tool):
+        return _cut_text(text, _FAILED_HEAD, _FAILED_TAIL)
+    if _is_tool_kind(event.tool, _SHOWING):
         return ""
-    short = _cut(text, _HEAD, _TAIL)
-    telling = [line for line in error_lines(text)[:_ERRORS] if line not in short] if short != text else []
+    short = _cut_text(text, _HEAD, _TAIL)
+    telling = [line for line in find_error_lines(text)[:_ERRORS] if line not in short] if short != text else []
     return "\n".join((short, *telling))
 
 
-def _cut(text: str, head: int, tail: int) -> str:
+def _cut_text(text: str, head: int, tail: int) -> str:
     """The beginning and the end of a text, in characters of a spaced script: one of a dense script weighs as a token, so three."""
     text = text.strip()
     if not text.isascii():
-        head, tail = _reach(text[:head], head), _reach(text[len(text) - tail :][::-1], tail)
+        head, tail = _fitting_length(text[:head], head), _fitting_length(text[len(text) - tail :][::-1], tail)
     left = len(text) - head - tail
     if left <= 40:
         return text
@@ -154,7 +160,7 @@ def _length(text: str) -> int:
     return len(text) + (0 if text.isascii() else (_CHARS_A_TOKEN - 1) * sum(map(is_cjk, text)))
 
 
-def _reach(text: str, room: int) -> int:
+def _fitting_length(text: str, room: int) -> int:
     """How many characters of a text have room."""
     left = room
     for number, char in enumerate(text):

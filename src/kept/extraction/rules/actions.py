@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kept.core.error_fingerprint import error_lines, readable, rule_of, weight
-from kept.core.event import Author, Event, Kind, Tool
-from kept.extraction.rules.commands import Step, steps_of, weightiest
+from kept.core.error_fingerprint import error_message, find_error_lines, linter_rule, score_error_line
+from kept.core.event import Author, Event, EventKind, ToolUse
+from kept.extraction.rules.commands import Step, main_step, steps_of
 from kept.extraction.rules.toolwords import LOOKERS
 
 ARROW = "→"
@@ -82,11 +82,11 @@ def actions_of(events: Sequence[Event]) -> Done:
         tool = event.tool
         if tool is None or event.author in (Author.ABANDONED, Author.COMPACTION, Author.INJECTED):
             continue
-        if event.kind is Kind.TOOL_CALL:
+        if event.kind is EventKind.TOOL_CALL:
             calls[event.session, tool.call] = event
-        elif event.kind is Kind.TOOL_OUTPUT:
+        elif event.kind is EventKind.TOOL_OUTPUT:
             call = calls.get((event.session, tool.call), event)
-            if _not_run(event):
+            if _is_not_run(event):
                 continue
             if is_edit(call.tool or tool):
                 if tool.ok is not False:
@@ -96,7 +96,7 @@ def actions_of(events: Sequence[Event]) -> Done:
     return tuple(commands), tuple(edits)
 
 
-def is_shell(tool: Tool) -> bool:
+def is_shell(tool: ToolUse) -> bool:
     """Whether the tool runs command lines."""
     return _is_named(tool.name, _SHELLS)
 
@@ -106,14 +106,14 @@ def _is_named(name: str, parts: tuple[str, ...]) -> bool:
     return any(part in name.casefold() for part in parts)
 
 
-def is_edit(tool: Tool) -> bool:
+def is_edit(tool: ToolUse) -> bool:
     """Whether the tool changes a file."""
     if is_shell(tool):
         return tool.target.lstrip().startswith(_PATCHES)
     return _is_named(tool.name, _EDITORS)
 
 
-def _not_run(event: Event) -> bool:
+def _is_not_run(event: Event) -> bool:
     return event.label_reason.endswith("not-run") or _tells_not_run(event.text)
 
 
@@ -123,7 +123,7 @@ def _tells_not_run(text: str) -> bool:
     return any(words in opening for words in _NOT_RUN)
 
 
-def _edit(place: int, call: Event, tool: Tool) -> Edit:
+def _edit(place: int, call: Event, tool: ToolUse) -> Edit:
     if is_shell(tool) or PATCH_FILE in tool.target:
         named = next((line for line in tool.target.splitlines() if PATCH_FILE in line), "")
         gone, come = (
@@ -139,7 +139,7 @@ def _command(place: int, call: Event, output: Event) -> Command:
     tool = output.tool or call.tool
     target = (call.tool.target if call.tool else "") or (tool.target if tool else "")
     code, ok = (tool.exit_code, tool.ok) if tool else (None, None)
-    came = _came_of(target, output.text, code=code, ok=ok)
+    came = _parse_outcome(target, output.text, code=code, ok=ok)
     return Command(
         place=place,
         call=call,
@@ -154,7 +154,7 @@ def _command(place: int, call: Event, output: Event) -> Command:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Came:
+class _CommandOutcome:
     """What came of a command line, wherever it stands."""
 
     steps: tuple[Step, ...]
@@ -165,58 +165,58 @@ class _Came:
 
 
 @lru_cache(maxsize=512)  # each episode looks back on the commands of those before it
-def _came_of(target: str, text: str, *, code: int | None, ok: bool | None) -> _Came:
-    steps = parsed(target)
+def _parse_outcome(target: str, text: str, *, code: int | None, ok: bool | None) -> _CommandOutcome:
+    steps = parse_steps(target)
     stated = code is not None or ok is not None
     failed = bool(code) or ok is False
-    if stated and not failed and not _hides(steps):
-        return _Came(steps=steps, passed=True, stated=True, errors=(), culprit=weightiest(steps))
-    errors = error_lines(text)
-    culprit = _culprit(steps, errors, failed=failed)
+    if stated and not failed and not _hides_status(steps):
+        return _CommandOutcome(steps=steps, passed=True, stated=True, errors=(), culprit=main_step(steps))
+    errors = find_error_lines(text)
+    culprit = _find_culprit(steps, errors, failed=failed)
     if failed:
         passed: bool | None = False
-    elif _masked(steps, errors):
+    elif _is_masked_failure(steps, errors):
         passed = False
     else:
         passed = True if stated else None
-    return _Came(
+    return _CommandOutcome(
         steps=steps,
         passed=passed,
         stated=stated,
         errors=errors if passed is False else (),
-        culprit=culprit if passed is False else weightiest(steps),
+        culprit=culprit if passed is False else main_step(steps),
     )
 
 
 @lru_cache(maxsize=2048)
-def parsed(command: str) -> tuple[Step, ...]:
+def parse_steps(command: str) -> tuple[Step, ...]:
     """The steps of a command line; parsing the same line again costs nothing."""
     return steps_of(command)
 
 
-def _hides(steps: tuple[Step, ...]) -> bool:
+def _hides_status(steps: tuple[Step, ...]) -> bool:
     """Whether the shell reports the status of another step than the one that matters."""
     return any(step.joint in ("|", "||", ";") for step in steps)
 
 
-def _masked(steps: tuple[Step, ...], errors: tuple[str, ...]) -> bool:
+def _is_masked_failure(steps: tuple[Step, ...], errors: tuple[str, ...]) -> bool:
     """Whether a command failed although its status does not say so: a program of its own steps, or an uncaught error, complains."""
     if not errors:
         return False
-    if complainer(steps, errors) is not None:
+    if complaining_step(steps, errors) is not None:
         return True
-    main = weightiest(steps)
+    main = main_step(steps)
     prints = main is not None and (main.program in _PRINTERS or LOOKERS.fullmatch(main.program))
-    return main is not None and not prints and weight(errors[0]) >= _TELLING and _outright(errors[0])
+    return main is not None and not prints and score_error_line(errors[0]) >= _TELLING and _opens_with_error(errors[0])
 
 
-def _outright(line: str) -> bool:
+def _opens_with_error(line: str) -> bool:
     """Whether a line opens with its error rather than mentioning one."""
-    head = readable(line).split(":", 1)[0]
-    return head.replace(".", "").isalnum() or not readable(line).startswith(line.strip()[:8])
+    head = error_message(line).split(":", 1)[0]
+    return head.replace(".", "").isalnum() or not error_message(line).startswith(line.strip()[:8])
 
 
-def complainer(steps: tuple[Step, ...], errors: tuple[str, ...]) -> Step | None:
+def complaining_step(steps: tuple[Step, ...], errors: tuple[str, ...]) -> Step | None:
     """The step whose own program complains in an error line (``grep: invalid option``, ``command not found: jq``)."""
     for line in errors:
         head = line.split(": ", 1)[0].rsplit("/", 1)[-1].strip()
@@ -233,13 +233,13 @@ def complainer(steps: tuple[Step, ...], errors: tuple[str, ...]) -> Step | None:
     return None
 
 
-def _culprit(steps: tuple[Step, ...], errors: tuple[str, ...], *, failed: bool) -> Step | None:
+def _find_culprit(steps: tuple[Step, ...], errors: tuple[str, ...], *, failed: bool) -> Step | None:
     missed = next(
         (step for step in steps if step.trivial and any(word in line for word in step.words[1:] for line in errors)), None
     )
-    found = missed or complainer(steps, errors)
+    found = missed or complaining_step(steps, errors)
     if found is not None or not failed:
-        return found or weightiest(steps)
+        return found or main_step(steps)
     serious = [step for step in steps if not step.trivial and not step.filters]
-    linters = [step for step in serious if any(word in step.text for word in _LINTERS)] if errors and rule_of(errors[0]) else []
+    linters = [step for step in serious if any(word in step.text for word in _LINTERS)] if errors and linter_rule(errors[0]) else []
     return next(iter((*linters, *serious[::-1])), None)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import re2
 
-from kept.core.sentences import Span, sentences
-from kept.profiles.lexicons import alternatives
+from kept.core.sentences import SentenceSpan, split_sentences
+from kept.profiles.lexicons import join_alternatives
 
 ASKED = "the passage stands in a question"
 SUPPOSED = "the passage hangs on a condition or a doubt"
@@ -18,48 +18,49 @@ ANOTHERS = "the passage may be the words of another author"
 WITHDRAWN = "the person takes the passage back or denies it"
 
 
-def _words(name: str) -> str:
-    return alternatives("assertion", name, spaced=True)
+def _spaced_words(name: str) -> str:
+    return join_alternatives("assertion", name, spaced=True)
 
 
-def _signs(name: str) -> str:
-    return alternatives("assertion", name, spaced=False)
+def _unspaced_words(name: str) -> str:
+    return join_alternatives("assertion", name, spaced=False)
 
 
-_CONDITION, _DOUBT = _words("condition"), _words("doubt")
+_CONDITION, _DOUBT = _spaced_words("condition"), _spaced_words("doubt")
 _EDGE = r"[^\w\x{80}-\x{1FFF}]"  # letters of every script that writes words apart lie in this range
 _OPEN, _SHUT = rf"(?:^|{_EDGE})", rf"(?:$|{_EDGE})"
-_REQUEST = re2.compile(rf"(?i){_OPEN}(?:{_words('request')}){_SHUT}|{_signs('request')}")
-_ASKS = re2.compile(rf"(?i)^\W*(?:(?:{_words('opener')})\W+)?(?:{_words('asks')}){_SHUT}|{_signs('asks')}")
+_REQUEST = re2.compile(rf"(?i){_OPEN}(?:{_spaced_words('request')}){_SHUT}|{_unspaced_words('request')}")
+_ASKS = re2.compile(rf"(?i)^\W*(?:(?:{_spaced_words('opener')})\W+)?(?:{_spaced_words('asks')}){_SHUT}|{_unspaced_words('asks')}")
 _BEFORE = re2.compile(
-    rf"(?i){_OPEN}(?:{_CONDITION}|{_DOUBT}){_SHUT}|(?:^|[,;:]\s*)(?:{_words('condition_opening')})\s"
-    rf"|{_signs('condition')}|{_signs('doubt')}"
+    rf"(?i){_OPEN}(?:{_CONDITION}|{_DOUBT}){_SHUT}|(?:^|[,;:]\s*)(?:{_spaced_words('condition_opening')})\s"
+    rf"|{_unspaced_words('condition')}|{_unspaced_words('doubt')}"
 )
 _AFTER = re2.compile(
-    rf"(?i)^[\s,;(]*(?:(?:{_words('but')})\s+)*(?:{_CONDITION}|{_words('condition_opening')}){_SHUT}"
-    rf"|^\W*(?:{_signs('condition_after')})"
+    rf"(?i)^[\s,;(]*(?:(?:{_spaced_words('but')})\s+)*(?:{_CONDITION}|{_spaced_words('condition_opening')}){_SHUT}"
+    rf"|^\W*(?:{_unspaced_words('condition_after')})"
 )
 _WITHIN = re2.compile(
-    rf"(?i)^\W*(?:(?:{_words('doubter')}) )?(?:{_DOUBT}){_SHUT}|{_OPEN}(?:{_words('supposing')})|{_signs('supposing')}"
+    rf"(?i)^\W*(?:(?:{_spaced_words('doubter')}) )?(?:{_DOUBT}){_SHUT}"
+    rf"|{_OPEN}(?:{_spaced_words('supposing')})|{_unspaced_words('supposing')}"
 )
-_ONCE = re2.compile(rf"(?i){_OPEN}(?:{_words('once')})|{_signs('once')}")
+_ONCE = re2.compile(rf"(?i){_OPEN}(?:{_spaced_words('once')})|{_unspaced_words('once')}")
 _CONTENT = re2.compile(
-    rf"(?i){_OPEN}(?:{_words('writes')}){_EDGE}(?:.*{_EDGE})?(?:{_words('places')}|{_words('replies')}){_SHUT}"
-    rf"|(?:{_signs('writes')}).*"
+    rf"(?i){_OPEN}(?:{_spaced_words('writes')}){_EDGE}(?:.*{_EDGE})?(?:{_spaced_words('places')}|{_spaced_words('replies')}){_SHUT}"
+    rf"|(?:{_unspaced_words('writes')}).*"
 )
-_OWN = re2.compile(rf"(?i){_OPEN}(?:{_words('own')}){_SHUT}|{_signs('own')}")
+_OWN = re2.compile(rf"(?i){_OPEN}(?:{_spaced_words('own')}){_SHUT}|{_unspaced_words('own')}")
 _AUTHOR = re2.compile(
-    rf"(?i)^\W*(?:{_words('author')})|https?://\S+\s*[:：]?\s*$|^\W*https?://\S+[:：]\s*$"
-    rf"|{_OPEN}(?:{_words('wrote')})(?:{_EDGE}[^.]{{0,30}})?[:：]\s*$|{_signs('author')}"
+    rf"(?i)^\W*(?:{_spaced_words('author')})|https?://\S+\s*[:：]?\s*$|^\W*https?://\S+[:：]\s*$"
+    rf"|{_OPEN}(?:{_spaced_words('wrote')})(?:{_EDGE}[^.]{{0,30}})?[:：]\s*$|{_unspaced_words('author')}"
 )
-_FIRST_PERSON = re2.compile(rf"(?i)^\W*(?:(?:{_words('first_person')}){_SHUT}|{_signs('first_person')})")
-_REPORTED = re2.compile(rf"(?i)^[\s\"'”’,.]*(?:{_words('reported')}){_SHUT}|^\W*(?:{_signs('reported')})")
-_WITHDRAWN = re2.compile(rf"(?i){_OPEN}(?:{_words('withdrawn')}){_SHUT}|{_signs('withdrawn')}")
+_FIRST_PERSON = re2.compile(rf"(?i)^\W*(?:(?:{_spaced_words('first_person')}){_SHUT}|{_unspaced_words('first_person')})")
+_REPORTED = re2.compile(rf"(?i)^[\s\"'”’,.]*(?:{_spaced_words('reported')}){_SHUT}|^\W*(?:{_unspaced_words('reported')})")
+_WITHDRAWN = re2.compile(rf"(?i){_OPEN}(?:{_spaced_words('withdrawn')}){_SHUT}|{_unspaced_words('withdrawn')}")
 # How the next prompt begins that takes back what was said in the one before it: a clause of its own, for what it goes on to may be
 # about anything else ("never mind the failing test").
 _RETRACTS = re2.compile(
-    rf"(?i)^\W*(?:\w{{1,9}}[,.!…]+\s*){{0,2}}(?:{_words('retracts')})(?:\W*$|\s*[,.;:!?…—–]|\s-)"
-    rf"|^\W*(?:{_signs('retracts')})(?:\W*$|\s*[,.;:!?…，。！？])"
+    rf"(?i)^\W*(?:\w{{1,9}}[,.!…]+\s*){{0,2}}(?:{_spaced_words('retracts')})(?:\W*$|\s*[,.;:!?…—–]|\s-)"
+    rf"|^\W*(?:{_unspaced_words('retracts')})(?:\W*$|\s*[,.;:!?…，。！？])"
 )
 _TRAILS = re2.compile(r"^\s*(?:\.{2,}|…)\s*\w")  # an ellipsis behind which a thought of its own begins
 _QUESTION = ("?", "？")
@@ -67,9 +68,9 @@ _CLOSING = " \t\r\n\"'`”’)*_"
 _COLONS = (":", "：")
 
 
-def unasserted(text: str, start: int, end: int) -> str:
+def unasserted_reason(text: str, start: int, end: int) -> str:
     """Why the characters ``[start, end)`` of a prompt are not what its author asserts; empty where nothing says so."""
-    whole = tuple(span for span in sentences(text, 0, len(text)) if not span.aside and span.start < end and span.end > start)
+    whole = tuple(span for span in split_sentences(text, 0, len(text)) if not span.aside and span.start < end and span.end > start)
     first, last = (whole[0].start, whole[-1].end) if whole else (start, end)
     if whole and _TRAILS.search(text[end:last]):
         whole, last = (*whole[:-1], replace(whole[-1], end=end)), end
@@ -78,14 +79,14 @@ def unasserted(text: str, start: int, end: int) -> str:
         (any(is_question(text[span.start : span.end]) for span in whole), ASKED),
         (_AFTER.search(after) or _BEFORE.search(before) or _WITHIN.search(before + words), SUPPOSED),
         (any(_ONCE.search(text[span.start : span.end]) for span in whole), ONCE),
-        (_is_content(text, start, whole), CONTENT),
-        (_REPORTED.search(after) or any(map(_is_authors, text[:start].splitlines())), ANOTHERS),
+        (_is_text_to_write(text, start, whole), CONTENT),
+        (_REPORTED.search(after) or any(map(_is_author_line, text[:start].splitlines())), ANOTHERS),
         (_WITHDRAWN.search(text[end:]), WITHDRAWN),
     )
     return next((reason for sign, reason in checks if sign), "")
 
 
-def retracts(prompt: str) -> bool:
+def is_retraction(prompt: str) -> bool:
     """Whether a person's prompt begins by taking back what they said in the one before it."""
     return _RETRACTS.search(prompt.lstrip().split("\n", 1)[0]) is not None
 
@@ -96,7 +97,7 @@ def is_question(sentence: str) -> bool:
     return asks and _REQUEST.search(sentence) is None
 
 
-def _is_content(text: str, start: int, whole: tuple[Span, ...]) -> bool:
+def _is_text_to_write(text: str, start: int, whole: tuple[SentenceSpan, ...]) -> bool:
     """Whether the words that lead to a passage by a colon order to write it somewhere."""
     lead = text[:start].rstrip(_CLOSING + "“„«「")
     if not lead.endswith(_COLONS):
@@ -106,9 +107,9 @@ def _is_content(text: str, start: int, whole: tuple[Span, ...]) -> bool:
     return bool(line) and _CONTENT.search(line) is not None and _OWN.search(line) is None
 
 
-def _is_authors(line: str) -> bool:
+def _is_author_line(line: str) -> bool:
     """Whether a line names another author of what stands below it."""
     return _AUTHOR.search(line) is not None and _FIRST_PERSON.search(line) is None
 
 
-__all__ = ["retracts", "unasserted"]
+__all__ = ["is_retraction", "unasserted_reason"]

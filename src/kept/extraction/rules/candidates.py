@@ -12,7 +12,7 @@ from kept.extraction.rules import handover, headings, prompts
 from kept.profiles.profile import Profile
 
 
-def extract(
+def extract_candidates(
     events: Sequence[Event],
     start: int,
     stop: int,
@@ -27,13 +27,13 @@ def extract(
 
     ``suggested`` says whether what the session's agent handed over counts.
     """
-    told = prompts.propose(events, start, stop, profile=profile, lexicon=lexicon, scope=scope)
-    listed = headings.propose(events, start, stop, profile=profile, scope=scope)
-    handed = handover.propose(events, start, stop, profile=profile, scope=scope) if suggested else ()
-    return (*handed, *(_placed(each, profile) for each in (*told, *listed)))
+    told = prompts.propose_prompt_tellings(events, start, stop, profile=profile, lexicon=lexicon, scope=scope)
+    listed = headings.propose_heading_items(events, start, stop, profile=profile, scope=scope)
+    handed = handover.propose_handed_over(events, start, stop, profile=profile, scope=scope) if suggested else ()
+    return (*handed, *(_place_in_category(each, profile) for each in (*told, *listed)))
 
 
-def _placed(candidate: Candidate, profile: Profile) -> Candidate:
+def _place_in_category(candidate: Candidate, profile: Profile) -> Candidate:
     """The candidate in the category that the profile files such a thing under."""
     category = (
         profile.category(candidate.category) if candidate.trigger == headings.HEADING else profile.category_for(candidate.category)

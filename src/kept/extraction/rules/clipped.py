@@ -8,42 +8,44 @@ be written counts.
 import re2
 
 from kept.core.memory import CHOSEN, LED, PART
-from kept.core.sentences import sentences
-from kept.core.text import NEGATIONS, tokens
-from kept.profiles.lexicons import alternatives
+from kept.core.sentences import split_sentences
+from kept.core.text import NEGATIONS, tokenize
+from kept.profiles.lexicons import join_alternatives
 
 
-def _both(table: str, *names: str) -> tuple[str, str]:
+def _load_fragments(table: str, *names: str) -> tuple[str, str]:
     """The fragments of some lists: those of languages that write words apart, and those of the others."""
-    spaced, dense = ("|".join(filter(None, (alternatives(table, name, spaced=apart) for name in names))) for apart in (True, False))
+    spaced, dense = (
+        "|".join(filter(None, (join_alternatives(table, name, spaced=apart) for name in names))) for apart in (True, False)
+    )
     return spaced, dense
 
 
 _EDGE = r"[^\w\x{80}-\x{1FFF}]"
 # Several patterns: the automaton of one would be too large for its memory.
 _FILLERS = (
-    _both("telling", "lead", "request", "link"),
-    _both("telling", "remember", "from_now_on", "note"),
-    (*_both("assertion", "opener"), *_both("choice", "courtesy"), *_both("", "agreement")),
+    _load_fragments("telling", "lead", "request", "link"),
+    _load_fragments("telling", "remember", "from_now_on", "note"),
+    (*_load_fragments("assertion", "opener"), *_load_fragments("choice", "courtesy"), *_load_fragments("", "agreement")),
 )
 _LET_GO = tuple(re2.compile(rf"(?i)(?:{'|'.join(filter(None, fillers))})(?:[\W_]+|$)") for fillers in _FILLERS)
 _CLAUSE = re2.compile(r"(?s)(.*(?:[,;，、；…–—]|\.\.|\s-+>?))(\s.*|$)")
 _GOES_ON = re2.compile(r"\s*(?:[,;(，；…–—]|\.\.|[-:]+>?\s)")
 _MARKS = re2.compile(r"[~=<❌✗🚫⛔]|-->")
-_TURNS_WORDS, _TURNS_SIGNS = _both("polarity", "denies", "denies_back", "restricts")
-_REJECTS_STEMS, _REJECTS_SIGNS = _both("polarity", "rejects")
+_TURNS_WORDS, _TURNS_SIGNS = _load_fragments("polarity", "denies", "denies_back", "restricts")
+_REJECTS_STEMS, _REJECTS_SIGNS = _load_fragments("polarity", "rejects")
 _TURNS = re2.compile(
     rf"(?i)(?:^|{_EDGE})(?:(?:{_TURNS_WORDS})(?:$|{_EDGE})|{_REJECTS_STEMS})"
     rf"|{_TURNS_SIGNS}|{_REJECTS_SIGNS}"
 )
-_DEPENDS_WORDS, _DEPENDS_SIGNS = _both("polarity", "depends")
+_DEPENDS_WORDS, _DEPENDS_SIGNS = _load_fragments("polarity", "depends")
 _DEPENDS = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_DEPENDS_WORDS})(?:$|{_EDGE})|{_DEPENDS_SIGNS}")
-_WRITES_WORDS, _WRITES_SIGNS = _both("assertion", "writes", "wrote")
-_EXPLAINS_WORDS, _EXPLAINS_SIGNS = _both("assertion", "explains")
+_WRITES_WORDS, _WRITES_SIGNS = _load_fragments("assertion", "writes", "wrote")
+_EXPLAINS_WORDS, _EXPLAINS_SIGNS = _load_fragments("assertion", "explains")
 _EXPLAINS = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_EXPLAINS_WORDS})(?:$|{_EDGE})|{_EXPLAINS_SIGNS}")
 _WRITES = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_WRITES_WORDS})(?:$|{_EDGE})|{_WRITES_SIGNS}")
-_LEADS_ON = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{alternatives('assertion', 'leads_on', spaced=True)})")
-_OWN_WORDS, _OWN_SIGNS = _both("assertion", "own")
+_LEADS_ON = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{join_alternatives('assertion', 'leads_on', spaced=True)})")
+_OWN_WORDS, _OWN_SIGNS = _load_fragments("assertion", "own")
 _OWN = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_OWN_WORDS})(?:$|{_EDGE})|{_OWN_SIGNS}")
 _SENTENCE = re2.compile(r"[.!?。！？]+\s+")
 _ARROW = re2.compile(r"^\s*[-=]+>?\s+")
@@ -57,15 +59,15 @@ _BEFORE = "\"'`“”„«»‘’「」 \t\n*_([>#-•–.)0123456789"
 _QUOTES = "\"'`“”„«»‘’「」 \t"
 
 
-def left_out(text: str, start: int, end: int) -> str:
+def clipped_reason(text: str, start: int, end: int) -> str:
     """Why the characters ``[start, end)`` of a prompt may say something else than they do there; empty where nothing says so."""
-    own = [span for span in sentences(text, 0, len(text)) if not span.aside and span.start < end and span.end > start]
+    own = [span for span in split_sentences(text, 0, len(text)) if not span.aside and span.start < end and span.end > start]
     first, last = (min(start, own[0].start), max(end, own[-1].end)) if own else (start, end)
     parts = _may_go_before(text[first:start]) and _may_go_behind(text[end:last])
-    return "" if parts and not disowned(text, start, end) else PART
+    return "" if parts and not disowned_reason(text, start, end) else PART
 
 
-def disowned(text: str, start: int, end: int) -> str:
+def disowned_reason(text: str, start: int, end: int) -> str:
     """Why a passage is none of the person's: struck out, commented out, or a quotation of which the rest of the line tells."""
     while start < end and text[start] in _QUOTED:
         start += 1
@@ -78,7 +80,7 @@ def disowned(text: str, start: int, end: int) -> str:
     return PART if told or struck else ""
 
 
-def introduced(text: str, start: int) -> str:
+def lead_in_reason(text: str, start: int) -> str:
     """Why the line before a passage leaves open whether it is meant; empty where nothing does."""
     lines = text[:start].splitlines() or [""]
     at_start = text[start - 1 : start] == "\n"
@@ -90,16 +92,16 @@ def introduced(text: str, start: int) -> str:
         return LED
     if not lead or lead.endswith(_ENDED):
         return ""
-    return _led(lead, announces=lead.endswith(_COLONS) or lead.startswith("#"))
+    return _lead_reason(lead, announces=lead.endswith(_COLONS) or lead.startswith("#"))
 
 
-def set_apart(lead: str) -> str:
+def set_apart_reason(lead: str) -> str:
     """Why the words that lead to a passage in its own sentence set it apart from what the person says; empty where they do not."""
-    return LED if _MARKS.search(lead) else _led(lead, announces=lead.rstrip(_QUOTES).endswith(_COLONS))
+    return LED if _MARKS.search(lead) else _lead_reason(lead, announces=lead.rstrip(_QUOTES).endswith(_COLONS))
 
 
-def _led(lead: str, *, announces: bool) -> str:
-    if announces and _turns(lead):
+def _lead_reason(lead: str, *, announces: bool) -> str:
+    if announces and _is_contrasting(lead):
         return LED
     return LED if not _OWN.search(lead) and (_EXPLAINS.search(lead) or (announces and _WRITES.search(lead))) else ""
 
@@ -111,7 +113,7 @@ def _may_go_before(rest: str) -> bool:
     if _is_filler(rest):
         return True
     clause = _CLAUSE.fullmatch(rest.rstrip(_QUOTES) + " ")
-    return clause is not None and _is_filler(clause[2]) and ":" not in clause[1] and not _turns(clause[1])
+    return clause is not None and _is_filler(clause[2]) and ":" not in clause[1] and not _is_contrasting(clause[1])
 
 
 def _is_filler(rest: str) -> bool:
@@ -127,11 +129,11 @@ def _is_filler(rest: str) -> bool:
 def _may_go_behind(rest: str) -> bool:
     if not any(map(str.isalnum, rest)):
         return not _MARKS.search(rest)
-    return _GOES_ON.match(rest.lstrip(_QUOTES + "*_")) is not None and not (_turns(rest) or _DEPENDS.search(rest))
+    return _GOES_ON.match(rest.lstrip(_QUOTES + "*_")) is not None and not (_is_contrasting(rest) or _DEPENDS.search(rest))
 
 
-def _turns(words: str) -> bool:
-    return _TURNS.search(words) is not None or not NEGATIONS.isdisjoint(tokens(words))
+def _is_contrasting(words: str) -> bool:
+    return _TURNS.search(words) is not None or not NEGATIONS.isdisjoint(tokenize(words))
 
 
-__all__ = ["CHOSEN", "LED", "PART", "disowned", "introduced", "left_out", "set_apart"]
+__all__ = ["CHOSEN", "LED", "PART", "clipped_reason", "disowned_reason", "lead_in_reason", "set_apart_reason"]

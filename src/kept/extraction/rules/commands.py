@@ -38,7 +38,7 @@ class Step:
     @property
     def program(self) -> str:
         """The program's name without its directory."""
-        return unquoted(self.words[0]).rsplit("/", 1)[-1] if self.words else ""
+        return unquote_word(self.words[0]).rsplit("/", 1)[-1] if self.words else ""
 
     @property
     def family(self) -> tuple[str, str]:
@@ -47,9 +47,9 @@ class Step:
             return self.program, ""
         named = [word for word in self.words[1:6] if word not in _RUNNERS and not word.startswith("-")]
         sub = named[0] if named else ""
-        if _plain(sub):
+        if _is_plain_word(sub):
             return self.program, sub
-        return self.program, " ".join(named[:2]) if len(named) > 1 and INTERPRETERS.fullmatch(self.program) and _plain(
+        return self.program, " ".join(named[:2]) if len(named) > 1 and INTERPRETERS.fullmatch(self.program) and _is_plain_word(
             named[1]
         ) else ""
 
@@ -64,11 +64,11 @@ class Step:
         return self.joint == "|" and FILTERS.fullmatch(self.program) is not None
 
 
-def _plain(word: str) -> bool:
+def _is_plain_word(word: str) -> bool:
     return word.replace("-", "").replace("_", "").replace(":", "").isalnum()
 
 
-def unquoted(word: str) -> str:
+def unquote_word(word: str) -> str:
     """A shell word without its quotes."""
     return word.replace('"', "").replace("'", "").replace("\\", "")
 
@@ -97,27 +97,27 @@ def steps_of(command: str) -> tuple[Step, ...]:
         elif char == ")":
             depth = max(0, depth - 1)
         elif text.startswith("<<", place) and not text.startswith("<<<", place):
-            _keep(found, text[begin:place], joint)
+            _append_step(found, text[begin:place], joint)
             return tuple(found)
         elif char == "#" and depth == 0 and text[max(0, place - 1) : place].strip("|&;") in ("", " ", "\t", "\n"):
-            _keep(found, text[begin:place], joint)
+            _append_step(found, text[begin:place], joint)
             begin = text.find("\n", place) if "\n" in text[place:] else len(text)
             width = begin - place
-        elif char in "|&;\n" and (depth == 0 or place >= len(text)) and not _redirects(text, place):
+        elif char in "|&;\n" and (depth == 0 or place >= len(text)) and not _is_redirection(text, place):
             width = 2 if text[place : place + 2] in ("&&", "||", ";;") else 1
-            _keep(found, text[begin:place], joint)
+            _append_step(found, text[begin:place], joint)
             joint, begin = text[place : place + width].strip() or ";", place + width
         place += width
     if begin < len(text) and len(found) < STEPS_KEPT:
-        _keep(found, text[begin:], joint)
+        _append_step(found, text[begin:], joint)
     return tuple(found)
 
 
-def _redirects(text: str, place: int) -> bool:
+def _is_redirection(text: str, place: int) -> bool:
     return text[place : place + 1] == "&" and (text[place - 1 : place] in (">", "<") or text[place + 1 : place + 2] == ">")
 
 
-def _keep(found: list[Step], raw: str, joint: str) -> None:
+def _append_step(found: list[Step], raw: str, joint: str) -> None:
     words = list(_command_words(raw))
     settings: list[str] = []
     while words and (words[0] in _KEYWORDS or words[0] in _WRAPPERS or is_setting(words[0])):
@@ -130,7 +130,9 @@ def _keep(found: list[Step], raw: str, joint: str) -> None:
         last = found[-1] if found else None
         where = last.words[1] if last and last.program == "cd" and len(last.words) > 1 else last.where if last else ""
         found.append(
-            Step(text=raw.strip(), words=tuple(words[:WORDS_KEPT]), joint=joint, settings=tuple(settings), where=unquoted(where))
+            Step(
+                text=raw.strip(), words=tuple(words[:WORDS_KEPT]), joint=joint, settings=tuple(settings), where=unquote_word(where)
+            )
         )
 
 
@@ -145,7 +147,7 @@ def _command_words(raw: str) -> list[str]:
     word, quote, depth, skip = "", "", 0, False
     if not _GROUPS.search(raw):
         for word in raw.split():
-            skip = _take(words, word, skip=skip)
+            skip = _append_word(words, word, skip=skip)
         return words
     for char in f"{raw} ":
         if quote:
@@ -154,17 +156,17 @@ def _command_words(raw: str) -> list[str]:
         elif char in "'\"`":
             quote, word = char, word + char
         elif char.isspace() and depth == 0:
-            skip = _take(words, word, skip=skip)
+            skip = _append_word(words, word, skip=skip)
             word = ""
         else:
             depth += (char == "(") - (char == ")" and depth > 0)
             word += char
     if word.strip():
-        _take(words, word, skip=skip)
+        _append_word(words, word, skip=skip)
     return words
 
 
-def _take(words: list[str], word: str, *, skip: bool) -> bool:
+def _append_word(words: list[str], word: str, *, skip: bool) -> bool:
     """Keep a word unless it redirects; returns whether the next word is a redirection's target."""
     if not word or skip:
         return False
@@ -175,7 +177,7 @@ def _take(words: list[str], word: str, *, skip: bool) -> bool:
     return False
 
 
-def weightiest(steps: tuple[Step, ...]) -> Step | None:
+def main_step(steps: tuple[Step, ...]) -> Step | None:
     """The step that a chain is run for: the last one that neither prepares nor filters."""
     return next((step for step in reversed(steps) if not step.trivial and not step.filters), None)
 

@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kept.core.codec import digest
-from kept.core.error_fingerprint import fingerprint, fingerprints, readable, rule_of, weight
-from kept.core.event import Event, least
+from kept.core.error_fingerprint import error_message, fingerprint_error, fingerprint_errors, linter_rule, score_error_line
+from kept.core.event import Event, least_trusted
 from kept.core.memory import UNNAMED, Candidate, Evidence
 from kept.extraction.rules.actions import Command, Done, actions_of
 from kept.extraction.rules.commands import Step
-from kept.extraction.rules.hazards import DANGEROUS, harms, is_spoken, named_error, plain_command
+from kept.extraction.rules.hazards import DANGEROUS, is_harmful_command, is_spoken, named_error, plain_command
 from kept.extraction.rules.installs import places_unnamed, requires_unnamed
-from kept.extraction.rules.remedies import Failure, Remedy, code, name_of, remedy, same, unsilenced
+from kept.extraction.rules.remedies import Failure, Remedy, file_name, format_code, is_same_step, remedy, strip_redirections
 from kept.extraction.rules.toolwords import ASSERTS, TRANSIENT
-from kept.extraction.rules.undone import fails_again, rejected, reversed_later
-from kept.extraction.rules.variants import called, muffled, replaced, variant
+from kept.extraction.rules.undone import has_failed_again, is_rejected_next, is_reversed_later
+from kept.extraction.rules.variants import find_replacement, find_variant_remedy, is_muffled, is_variant
 from kept.profiles.profile import Profile
 
 CATEGORY = "known_fix"
@@ -46,7 +46,7 @@ class Fix:
     success: Command
 
 
-def propose(
+def propose_fixes(
     events: Sequence[Event], *, profile: Profile, scope: Callable[[str], str], start: int = 0
 ) -> tuple[tuple[int, Candidate], ...]:
     """The fixes whose success stands in ``events[start:]`` with its place, in order; empty where the profile has no such category.
@@ -58,7 +58,7 @@ def propose(
     return _candidates(_fixes(events, actions_of(events)), profile, scope, start)
 
 
-def propose_across(
+def propose_fixes_across(
     before: Sequence[Event], events: Sequence[Event], *, profile: Profile, scope: Callable[[str], str]
 ) -> tuple[tuple[int, Candidate], ...]:
     """The fixes of what failed in earlier sessions of a project (``before``, the latest last) and passed first in this one."""
@@ -67,12 +67,12 @@ def propose_across(
     return tuple((place - len(before), candidate) for place, candidate in found)
 
 
-def left_failing(events: Sequence[Event]) -> bool:
+def has_open_failure(events: Sequence[Event]) -> bool:
     """Whether a command failed in these events that a later session may still mend."""
     commands, _ = actions_of(events)
     for index, command in enumerate(commands):
         failure = _failure(command)
-        if failure and not any(_attempt(failure.step, later) == (True, True) for later in commands[index + 1 :]):
+        if failure and not any(_check_retry(failure.step, later) == (True, True) for later in commands[index + 1 :]):
             return True
     return False
 
@@ -94,14 +94,14 @@ def _fixes(events: Sequence[Event], done: Done, *, border: int | None = None) ->
             for each in commands[index + 1 : index + 1 + _COMMANDS]
             if each.place - command.place <= REACH and (border is not None or each.output.session == command.output.session)
         ]
-        fix = _fix_of(failure, later, done, apart=border is not None)
+        fix = _find_fix(failure, later, done, apart=border is not None)
         if fix is None or (border is not None and fix.success.place < border):
             continue
-        key = fix.success.place, fingerprint(fix.failure.error)
+        key = fix.success.place, fingerprint_error(fix.failure.error)
         after = [each for each in commands if fix.success.place < each.place <= fix.success.place + AHEAD]
-        undone = reversed_later(fix.remedy, after, [each for each in edits if each.place <= fix.success.place + AHEAD])
+        undone = is_reversed_later(fix.remedy, after, [each for each in edits if each.place <= fix.success.place + AHEAD])
         ahead = events[fix.success.place + 1 : fix.success.place + 1 + AHEAD]
-        if key not in seen and not undone and not fails_again(fix.failure, fix.success, after) and not rejected(ahead):
+        if key not in seen and not undone and not has_failed_again(fix.failure, fix.success, after) and not is_rejected_next(ahead):
             seen.add(key)
             yield fix
 
@@ -113,33 +113,39 @@ def _failure(command: Command) -> Failure | None:
     step = command.culprit
     if command.passed is not False or step is None or step.trivial:
         return None
-    error = next((line for line in command.errors if command.stated or weight(line) >= _TELLING), "") or _own_words(command, step)
-    if not error or rule_of(error) or any(TRANSIENT.search(line) or ASSERTS.search(line) for line in command.errors):
+    error = next((line for line in command.errors if command.stated or score_error_line(line) >= _TELLING), "") or _own_error_line(
+        command, step
+    )
+    if not error or linter_rule(error) or any(TRANSIENT.search(line) or ASSERTS.search(line) for line in command.errors):
         return None
     return Failure(command=command, error=error, step=step)
 
 
-def _own_words(command: Command, step: Step) -> str:
+def _own_error_line(command: Command, step: Step) -> str:
     """The first line in which a program whose status says that it failed speaks of itself by name (``go: …``)."""
     lines = command.output.text[: _LINE_CHARS * 10].splitlines() if command.stated else []
     return next((line.strip()[:_LINE_CHARS] for line in lines if step.program and line.startswith(f"{step.program}: ")), "")
 
 
-def _attempt(failed: Step, later: Command) -> tuple[bool, bool]:
+def _check_retry(failed: Step, later: Command) -> tuple[bool, bool]:
     """Whether a later command runs the failed step again, and whether it passed."""
-    return any(same(failed, step) for step in later.steps), later.passed is not False
+    return any(is_same_step(failed, step) for step in later.steps), later.passed is not False
 
 
-def _fix_of(failure: Failure, later: Sequence[Command], done: Done, *, apart: bool) -> Fix | None:
+def _find_fix(failure: Failure, later: Sequence[Command], done: Done, *, apart: bool) -> Fix | None:
     """What made the failed step pass when it ran again, or else the changed form of it that passed first."""
-    mark = fingerprint(failure.error)
+    mark = fingerprint_error(failure.error)
     other: Fix | None = None
     last = failure.command.place  # of the last attempt that failed
     for distance, command in enumerate(later, 1):
-        if any(muffled(command, step) for step in command.steps if same(failure.step, step) or variant(failure.step, step)):
+        if any(
+            is_muffled(command, step)
+            for step in command.steps
+            if is_same_step(failure.step, step) or is_variant(failure.step, step)
+        ):
             continue  # that it passed proves nothing
-        again, passed = _attempt(failure.step, command)
-        passed = passed and mark not in fingerprints(command.output.text)
+        again, passed = _check_retry(failure.step, command)
+        passed = passed and mark not in fingerprint_errors(command.output.text)
         if again and not passed:
             return other  # the later failure stands for itself
         if again:
@@ -149,16 +155,16 @@ def _fix_of(failure: Failure, later: Sequence[Command], done: Done, *, apart: bo
             if found is not None and apart and found.rank < 2:
                 found = None  # between two sessions much may have been done that nobody sees
             return Fix(failure=failure, remedy=found, success=command) if found else other
-        step = next((step for step in command.steps if variant(failure.step, step)), None)
+        step = next((step for step in command.steps if is_variant(failure.step, step)), None)
         if step is not None and not passed:
-            if mark not in fingerprints(command.output.text):
+            if mark not in fingerprint_errors(command.output.text):
                 return other
             last = command.place
         elif other is None:
             changed = any(last < each.place < command.place for each in done[1])
-            found = called(failure, command, step) if step and not changed else None
+            found = find_variant_remedy(failure, command, step) if step and not changed else None
             if found is None and step is None and passed and distance <= _REPLACED:
-                found = replaced(failure, command)
+                found = find_replacement(failure, command)
             other = Fix(failure=failure, remedy=found, success=command) if found else None
     return other
 
@@ -178,15 +184,15 @@ def _candidates(
 
 
 def _candidate(fix: Fix, profile: Profile, category: str, scope: Callable[[str], str]) -> Candidate | None:
-    whole = readable(fix.failure.error).rstrip(" .:")
-    step = unsilenced(fix.failure.step.text)
+    whole = error_message(fix.failure.error).rstrip(" .:")
+    step = strip_redirections(fix.failure.step.text)
     error, command = named_error(whole), plain_command(step)
     done = [passage for _, passage in fix.remedy.proof]
     if any(map(is_spoken, done)) or (error != whole and len(error.split()) < _LEAST) or not command:
         return None
-    error = _shown(error, _ERROR_CHARS, whole=error == whole)
-    command = _shown(command, _COMMAND_CHARS, whole=command == step)
-    content = f"{code(error)} when running {code(command)}: {fix.remedy.clause}."
+    error = _shorten_passage(error, _ERROR_CHARS, whole=error == whole)
+    command = _shorten_passage(command, _COMMAND_CHARS, whole=command == step)
+    content = f"{format_code(error)} when running {format_code(command)}: {fix.remedy.clause}."
     quotes = (
         (fix.failure.command.output, fix.failure.error),
         (fix.failure.command.call, fix.failure.step.text),
@@ -204,14 +210,14 @@ def _candidate(fix: Fix, profile: Profile, category: str, scope: Callable[[str],
         scope=where,
         content=content,
         confidence=CERTAIN,
-        doubt=DANGEROUS if any(map(harms, done)) else UNNAMED if _places_other(fix, done) else "",
+        doubt=DANGEROUS if any(map(is_harmful_command, done)) else UNNAMED if _places_other(fix, done) else "",
         trigger=TRIGGER,
         at=event.at,
-        origin=least(tuple(each.origin for each in evidence)),
+        origin=least_trusted(tuple(each.origin for each in evidence)),
         artifacts=(error, command),
         evidence=evidence,
         reasoning="the command failed, and passed after this",
-        fingerprint=fingerprint(fix.failure.error),
+        fingerprint=fingerprint_error(fix.failure.error),
     )
 
 
@@ -219,11 +225,11 @@ def _places_other(fix: Fix, done: Sequence[str]) -> bool:
     """Whether what helped places a package that the failure does not name."""
     errors = (fix.failure.error, *fix.failure.command.errors)
     edit = fix.remedy.edit
-    changed = edit is not None and requires_unnamed(name_of(edit.path), edit.old, edit.new, errors)
+    changed = edit is not None and requires_unnamed(file_name(edit.path), edit.old, edit.new, errors)
     return changed or places_unnamed(done, errors, fix.failure.command.text)
 
 
-def _shown(text: str, limit: int, *, whole: bool) -> str:
+def _shorten_passage(text: str, limit: int, *, whole: bool) -> str:
     """A passage within a limit, cut between words; one that is not the ``whole`` says so."""
     line = text.strip().splitlines()[0]
     if len(line) <= limit - 2:

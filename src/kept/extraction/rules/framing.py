@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import re2
 
 from kept.core.lexicon import TellingPatterns
-from kept.core.sentences import Span
-from kept.extraction.rules.patterns import behind_filler, has
-from kept.profiles.lexicons import alternatives
+from kept.core.sentences import SentenceSpan
+from kept.extraction.rules.patterns import has_match, skip_filler
+from kept.profiles.lexicons import join_alternatives
 
 _ENDED = re2.compile(r"[.!?…。！？][\"'”’)\]」』»*_]?$")
 # A line without a full stop that is none of a text: it begins small and has some words.
@@ -36,12 +36,12 @@ _TELLS = (
     "everywhere",
 )
 # Words of a sentence that brings a text of somebody else: "can you answer this mail?"
-_BRINGS = re2.compile(rf"(?i)\b(?:{alternatives('assertion', 'brings', spaced=True)})\b")
+_BRINGS = re2.compile(rf"(?i)\b(?:{join_alternatives('assertion', 'brings', spaced=True)})\b")
 _MARK = 40  # characters among which a marker, a greeting or an arrow stands
 _QUESTION = ("?", "？")
 
 
-def stands_free(text: str, spans: Sequence[Span], first: int, last: int, patterns: Sequence[TellingPatterns]) -> bool:
+def is_own_telling(text: str, spans: Sequence[SentenceSpan], first: int, last: int, patterns: Sequence[TellingPatterns]) -> bool:
     """Whether the sentences ``first`` to ``last`` of a prompt are the person's own telling as far as what is around them shows."""
     if _BRINGS.search(text[: spans[first].start]):
         return False
@@ -52,46 +52,50 @@ def stands_free(text: str, spans: Sequence[Span], first: int, last: int, pattern
     marker = _MARKER.search(before[-_MARK:])
     before = before[: len(before) - len(marker[0])] if marker else before
     before, after = before.rstrip(), before[len(before.rstrip()) :]
-    if not _ends(before, patterns, next_line=after.count("\n") == 1) or _POINTS_UP.match(text[spans[last].end :][:_MARK]):
+    if not _can_begin_after(before, patterns, next_line=after.count("\n") == 1) or _POINTS_UP.match(
+        text[spans[last].end :][:_MARK]
+    ):
         return False
-    if any(has(each.taken_back, text[span.start : span.end]) for span in spans[first : last + 1] for each in patterns):
+    if any(has_match(each.taken_back, text[span.start : span.end]) for span in spans[first : last + 1] for each in patterns):
         return False
-    if first and any(has(each.reported, _words(text, spans[first - 1])) for each in patterns):
+    if first and any(has_match(each.reported, _words(text, spans[first - 1])) for each in patterns):
         return False
-    return last + 1 == len(spans) or not _turns_away(_words(text, spans[last + 1]), patterns)
+    return last + 1 == len(spans) or not _is_taken_back(_words(text, spans[last + 1]), patterns)
 
 
-def leads_in(words: str, patterns: TellingPatterns) -> bool:
+def is_lead_in(words: str, patterns: TellingPatterns) -> bool:
     """Whether a sentence opens with words of its own before a colon, which tell nothing: what follows may be text for any use."""
     colon = _COLON.search(words)
     lead = words[: colon.start()] if colon else ""
-    return bool(lead[behind_filler(lead, patterns) :].strip()) and not any(has(getattr(patterns, name), lead) for name in _TELLS)
+    return bool(lead[skip_filler(lead, patterns) :].strip()) and not any(
+        has_match(getattr(patterns, name), lead) for name in _TELLS
+    )
 
 
-def _ends(before: str, patterns: Sequence[TellingPatterns], *, next_line: bool) -> bool:
+def _can_begin_after(before: str, patterns: Sequence[TellingPatterns], *, next_line: bool) -> bool:
     """Whether a telling may begin behind this text: it is empty, ends a sentence, is a line typed in passing, or only greets."""
     if not before or _ENDED.search(before[-2:]):
         return True
     if next_line and _PASSING.match(before.rsplit("\n", 1)[-1]):
         return True
     line = before.rstrip(" ,;–—-")
-    return len(line) <= _MARK and "\n" not in line and any(_only_filler(line, each) for each in patterns)
+    return len(line) <= _MARK and "\n" not in line and any(_is_only_filler(line, each) for each in patterns)
 
 
-def _only_filler(line: str, patterns: TellingPatterns) -> bool:
-    return behind_filler(f"{line} x", patterns) == len(line) + 1
+def _is_only_filler(line: str, patterns: TellingPatterns) -> bool:
+    return skip_filler(f"{line} x", patterns) == len(line) + 1
 
 
-def _turns_away(words: str, patterns: Sequence[TellingPatterns]) -> bool:
+def _is_taken_back(words: str, patterns: Sequence[TellingPatterns]) -> bool:
     """Whether the sentence behind a telling takes it back, says whose it is, or asks about it."""
     asks = words.rstrip().endswith(_QUESTION)
     return any(
-        has(each.taken_back, words)
-        or has(each.reported, words)
-        or (asks and has(each.outside, words) and not has(each.request, words[behind_filler(words, each) :]))
+        has_match(each.taken_back, words)
+        or has_match(each.reported, words)
+        or (asks and has_match(each.outside, words) and not has_match(each.request, words[skip_filler(words, each) :]))
         for each in patterns
     )
 
 
-def _words(text: str, span: Span) -> str:
+def _words(text: str, span: SentenceSpan) -> str:
     return text[span.start : span.end]

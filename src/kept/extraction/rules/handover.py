@@ -7,15 +7,15 @@ that session (or the option that their bare "yes, option 2" chose) has the perso
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Event, Origin, is_choice
 from kept.core.handover import CAUSE, REWORDED
 from kept.core.memory import USER_SCOPE, Candidate, Evidence
-from kept.core.text import normal_form, one_line, tokens
-from kept.extraction.rules.assertion import unasserted
-from kept.extraction.rules.clipped import CHOSEN, disowned, introduced, left_out, set_apart
-from kept.extraction.rules.passages import LONGEST_PASSAGE, Passage, content_words, find, widened
+from kept.core.text import normal_form, one_line, tokenize
+from kept.extraction.rules.assertion import unasserted_reason
+from kept.extraction.rules.clipped import CHOSEN, clipped_reason, disowned_reason, lead_in_reason, set_apart_reason
+from kept.extraction.rules.passages import LONGEST_PASSAGE, Passage, count_content_words, find_passage, widen_to_sentences
 from kept.extraction.rules.suggestions import Suggestion, suggestions
 from kept.extraction.rules.view import LOOKBACK
 from kept.profiles.lexicons import word_list
@@ -31,7 +31,7 @@ _KINDS = (
 )
 
 
-def propose(
+def propose_handed_over(
     events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: Callable[[str], str]
 ) -> tuple[Candidate, ...]:
     """The candidates of what was handed over in the events ``[start, stop)``, in order; looks back before ``start``, never past
@@ -41,13 +41,13 @@ def propose(
         return ()
     earlier: list[tuple[Suggestion, Passage | None, Candidate]] = []
     for suggestion in suggestions(events, max(0, start - LOOKBACK), stop):
-        found = find(suggestion.text, events, max(0, start - LOOKBACK), suggestion.place, suggestion.event.session)
-        passage = _standing(found) if found else None
+        found = find_passage(suggestion.text, events, max(0, start - LOOKBACK), suggestion.place, suggestion.event.session)
+        passage = _complete_sentences(found) if found else None
         category = category_of(found.words if found else suggestion.text, suggestion.category, profile)
-        if category is None or _repeats(suggestion, passage, earlier):
+        if category is None or _is_repeat(suggestion, passage, earlier):
             continue
         made = _candidate(suggestion, passage, category, profile, scope)
-        made = _linked(made, suggestion, passage, earlier)
+        made = _link_earlier(made, suggestion, passage, earlier)
         earlier.append((suggestion, passage, made))
     return tuple(made for suggestion, _, made in earlier if suggestion.place >= start)
 
@@ -58,7 +58,7 @@ def _candidate(
     content = one_line(passage.words if passage else suggestion.text)
     event = passage.event if passage else suggestion.event
     where = USER_SCOPE if category.user_wide else scope(event.project)
-    doubt = _doubt(passage, content)
+    doubt = _suggestion_doubt(passage, content)
     trigger = CAUSE if passage else REWORDED
     evidence = [_evidence(event, passage.words)] if passage else [_evidence(event, suggestion.quote)]
     if passage and passage.answer:
@@ -74,40 +74,44 @@ def _candidate(
         trigger=trigger,
         at=passage.answer.at if passage and passage.answer else event.at,
         origin=Origin.USER if passage else Origin.ASSISTANT,
-        artifacts=artifacts(content),
+        artifacts=find_artifacts(content),
         evidence=tuple(evidence),
         reasoning="the agent of the session handed it over",
     )
 
 
-def _standing(passage: Passage) -> Passage:
+def _complete_sentences(passage: Passage) -> Passage:
     """The passage, with the rest of its sentences where that may turn it around: so it says what the person said.
 
     As it was handed over where that rest shows it to be none of what the person asserts, or was not typed.
     """
     text, start, end = passage.event.text, passage.start, passage.end
-    if not (passage.cut or left_out(text, start, end)) or unasserted(text, start, end) or disowned(text, start, end):
+    if (
+        not (passage.cut or clipped_reason(text, start, end))
+        or unasserted_reason(text, start, end)
+        or disowned_reason(text, start, end)
+    ):
         return passage
-    whole = widened(passage)
-    if whole is None or len(whole.words) > LONGEST_PASSAGE or set_apart(text[whole.start : start]):
+    whole = widen_to_sentences(passage)
+    if whole is None or len(whole.words) > LONGEST_PASSAGE or set_apart_reason(text[whole.start : start]):
         return passage
     return whole
 
 
-def _doubt(passage: Passage | None, content: str) -> str:
+def _suggestion_doubt(passage: Passage | None, content: str) -> str:
     """Why a suggestion waits; empty where it is certain."""
     if passage is None:
         return "the words are not one unbroken passage that the person typed"
     if passage.cut:
         return "the words just before the passage deny it"
-    if content_words(content) < LEAST:
+    if count_content_words(content) < LEAST:
         return f"the passage has fewer than {LEAST} words with matter"
     if passage.answer:  # what the agent words as a rule is no rule of the person's, who chose what to do
-        return "the agent worded it as a rule" if not _BINDS.isdisjoint(tokens(content)) else ""
+        return "the agent worded it as a rule" if not _BINDS.isdisjoint(tokenize(content)) else ""
     if is_choice(passage.event):
         return CHOSEN
     text, start, end = passage.event.text, passage.start, passage.end
-    return unasserted(text, start, end) or left_out(text, start, end) or introduced(text, start)
+    return unasserted_reason(text, start, end) or clipped_reason(text, start, end) or lead_in_reason(text, start)
 
 
 def _evidence(event: Event, quote: str) -> Evidence:
@@ -124,7 +128,7 @@ def _evidence(event: Event, quote: str) -> Evidence:
 
 def category_of(text: str, named: str, profile: Profile) -> Category | None:
     """The category that an agent named, where the profile has it; else the likely one; None where the profile has none of these."""
-    words = tokens(text)
+    words = tokenize(text)
     likely = [kind for kind, telling in _KINDS if not telling.isdisjoint(words)]
     for name in (named, *likely, "project_fact", "constraint", "decision", "preference"):
         category = profile.category_for(name) if name else None
@@ -136,21 +140,24 @@ def category_of(text: str, named: str, profile: Profile) -> Category | None:
 Earlier = Sequence[tuple[Suggestion, Passage | None, Candidate]]
 
 
-def _repeats(suggestion: Suggestion, passage: Passage | None, earlier: Earlier) -> bool:
+def _is_repeat(suggestion: Suggestion, passage: Passage | None, earlier: Earlier) -> bool:
     """True if the same words, or a passage that holds them, were handed over before."""
     form = normal_form(suggestion.text)
-    return any(_holds(other, passage) if other and passage else normal_form(before.text) == form for before, other, _ in earlier)
+    return any(
+        _has_inner_passage(other, passage) if other and passage else normal_form(before.text) == form
+        for before, other, _ in earlier
+    )
 
 
-def _holds(outer: Passage, inner: Passage) -> bool:
+def _has_inner_passage(outer: Passage, inner: Passage) -> bool:
     return outer.event.key == inner.event.key and outer.start <= inner.start and inner.end <= outer.end
 
 
-def _linked(made: Candidate, suggestion: Suggestion, passage: Passage | None, earlier: Earlier) -> Candidate:
+def _link_earlier(made: Candidate, suggestion: Suggestion, passage: Passage | None, earlier: Earlier) -> Candidate:
     """The candidate with what it says more fully than an earlier one, and the words of an earlier one that it takes the place
     of.
     """
-    shorter = next((before.id for _, other, before in earlier if other and passage and _holds(passage, other)), "")
+    shorter = next((before.id for _, other, before in earlier if other and passage and _has_inner_passage(passage, other)), "")
     words = normal_form(suggestion.replaces)
     gone = next((before.content for _, _, before in reversed(earlier) if words and _is_like(words, before.content)), "")
     return replace(made, rewords=shorter, replaces="" if gone == made.content else gone)
@@ -158,7 +165,7 @@ def _linked(made: Candidate, suggestion: Suggestion, passage: Passage | None, ea
 
 def _is_like(words: str, content: str) -> bool:
     form = normal_form(content)
-    return words == form or (content_words(words) >= LEAST and (words in form or form in words))
+    return words == form or (count_content_words(words) >= LEAST and (words in form or form in words))
 
 
-__all__ = ["category_of", "propose"]
+__all__ = ["category_of", "propose_handed_over"]

@@ -10,7 +10,7 @@ import re2
 
 from kept.core.memory import DANGEROUS
 from kept.core.text import NEGATIONS
-from kept.extraction.rules.commands import Step, steps_of, unquoted
+from kept.extraction.rules.commands import Step, steps_of, unquote_word
 from kept.extraction.rules.toolwords import INTERPRETERS
 from kept.profiles.lexicons import word_list
 
@@ -86,7 +86,7 @@ def is_spoken(passage: str) -> bool:
     return plain_command(passage) != passage.rstrip()
 
 
-def harms(command: str) -> bool:
+def is_harmful_command(command: str) -> bool:
     """Whether a command destroys, opens, loads from elsewhere or switches a check off, so that only a person may pass it on."""
     return bool(
         _WEAKENS.search(command)
@@ -98,27 +98,27 @@ def harms(command: str) -> bool:
 
 
 def _is_harmful(step: Step) -> bool:
-    words = [unquoted(word) for word in step.words]
+    words = [unquote_word(word) for word in step.words]
     if "sudo" in (*step.settings, *words) or "doas" in words:
         return True
     if step.program == "find" and _ACTS & set(words):
-        return _deletes_widely(words) or any(_runs_harm(words[place:], "") for place in range(1, len(words)))
+        return _is_wide_delete(words) or any(_is_harmful_call(words[place:], "") for place in range(1, len(words)))
     if step.program in _WRAPPERS:
         reads_names = step.program in ("xargs", "parallel")
         return (reads_names and bool(_REMOVERS & set(words))) or any(
-            _runs_harm(words[place:], "" if reads_names else step.joint) for place in range(1, len(words))
+            _is_harmful_call(words[place:], "" if reads_names else step.joint) for place in range(1, len(words))
         )
-    return _runs_harm(words, step.joint)
+    return _is_harmful_call(words, step.joint)
 
 
-def _deletes_widely(words: list[str]) -> bool:
+def _is_wide_delete(words: list[str]) -> bool:
     """Whether a ``find`` that acts on what it finds looks outside of the current folder or for files of any name."""
     first = next(place for place, word in enumerate(words) if place and word[:1] in ("-", "(", "!"))
     picked = any(word in _PICKS and name.strip("*?./") for word, name in pairwise(words))
     return not picked or any(_OUTSIDE.match(root) and root not in (".", "./") for root in words[1:first])
 
 
-def _runs_harm(words: list[str], joint: str) -> bool:
+def _is_harmful_call(words: list[str], joint: str) -> bool:
     """Whether a command of some words, behind an operator, does harm by itself."""
     if not words:
         return False
@@ -134,4 +134,4 @@ def _runs_harm(words: list[str], joint: str) -> bool:
     return program in _LOADERS and not (operands and all(_HERE.match(word) for word in operands))
 
 
-__all__ = ["DANGEROUS", "harms", "is_spoken", "named_error", "plain_command"]
+__all__ = ["DANGEROUS", "is_harmful_command", "is_spoken", "named_error", "plain_command"]

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import re2
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Event, Origin, is_note
 from kept.core.memory import USER_SCOPE, Candidate
 from kept.extraction.rules.prompts import CERTAIN, evidence_of
-from kept.profiles.lexicons import alternatives
+from kept.profiles.lexicons import join_alternatives
 from kept.profiles.profile import Profile, Shape
 
 HEADING = "heading"
@@ -30,7 +30,7 @@ _EDGE = re2.compile(r"^[^\pL]+|[^\pL\pN)]+$")
 _STAMP = re2.compile(r"\s*\([^()]*\)\s*$")
 _FENCE = ("```", "~~~")
 _NOT_PROSE = ("|", ">", "<", "![")
-_NO_ITEM = (alternatives("assertion", "nothing", spaced=apart) for apart in (True, False))
+_NO_ITEM = (join_alternatives("assertion", "nothing", spaced=apart) for apart in (True, False))
 _NOTHING = re2.compile(rf"(?i)^(?:{'|'.join(_NO_ITEM)})\b.{{0,20}}$")
 
 
@@ -43,7 +43,7 @@ class Item:
     under: str
 
 
-def propose(
+def propose_heading_items(
     events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: Callable[[str], str]
 ) -> tuple[Candidate, ...]:
     """The candidates anchored at the notes in ``[start, stop)``, in order. Empty where the profile names no headings."""
@@ -66,7 +66,7 @@ def propose(
                 trigger=HEADING,
                 at=event.at,
                 origin=event.origin,
-                artifacts=artifacts(content),
+                artifacts=find_artifacts(content),
                 evidence=(evidence_of(event, content),),
                 subject=_subject(content) if category.shape is Shape.DOSSIER else "",
                 reasoning=f"under the heading “{item.under}”",
@@ -94,7 +94,7 @@ def items(text: str, names: frozenset[str]) -> Iterator[Item]:
             open_item = Item(start=open_item.start, end=start + len(line.rstrip()), under=open_item.under)
             continue
         if open_item is not None:
-            yield from _whole(text, open_item)
+            yield from _check_item(text, open_item)
             open_item = None
         fenced ^= fence
         if fenced or fence or not bare or bare.startswith(_NOT_PROSE):
@@ -103,29 +103,29 @@ def items(text: str, names: frozenset[str]) -> Iterator[Item]:
         if title is not None:
             under = title if title in names else ""
             continue
-        open_item = _begun(line, start, under, names)
+        open_item = _start_item(line, start, under, names)
 
 
 def _title(line: str) -> str | None:
     """The name of a heading in small letters, without number, time and marks; None for any other line."""
     match = _TITLE.match(line.rstrip()) or _BARE.match(line.rstrip())
     words = next((each for each in match.groups() if each), None) if match else None
-    return name_of(words) if words else None
+    return normalize_heading(words) if words else None
 
 
-def name_of(words: str) -> str:
+def normalize_heading(words: str) -> str:
     """A heading as it is compared: in small letters, without what stands around its words."""
     return str(_EDGE.sub("", str(_EDGE.sub("", str(_STAMP.sub("", words)))))).casefold()
 
 
-def _begun(line: str, start: int, under: str, names: frozenset[str]) -> Item | None:
+def _start_item(line: str, start: int, under: str, names: frozenset[str]) -> Item | None:
     """The item that a line begins: a point of a list or a line of prose below a named heading, or a line with such a label."""
     point = _ITEM.match(line.rstrip())
     low = point.start(2) if point else len(line) - len(line.lstrip())
     words = line[low:].rstrip()
     label = _LABELLED.match(words)
-    if label and name_of(label[1]) in names:
-        return Item(start=start + low + label.start(2), end=start + low + len(words), under=name_of(label[1]))
+    if label and normalize_heading(label[1]) in names:
+        return Item(start=start + low + label.start(2), end=start + low + len(words), under=normalize_heading(label[1]))
     if not under or _CHECKBOX.match(words):
         return None
     return Item(start=start + low, end=start + low + len(words), under=under)
@@ -139,7 +139,7 @@ def _continues_item(line: str) -> bool:
     return line.startswith("  ") or bare[0].islower() or bare[0] in "`(\"'"
 
 
-def _whole(text: str, item: Item) -> Iterator[Item]:
+def _check_item(text: str, item: Item) -> Iterator[Item]:
     words = text[item.start : item.end]
     dense = sum(1 for char in words if not char.isascii())
     if len(words) <= _MOST and len(words.split()) + dense // 3 >= _LEAST and not _NOTHING.match(words):

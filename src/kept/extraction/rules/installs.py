@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import re2
 
-from kept.extraction.rules.commands import Step, steps_of, unquoted
+from kept.extraction.rules.commands import Step, steps_of, unquote_word
 from kept.extraction.rules.toolwords import CONFIG, UNTELLING
 
 
@@ -140,7 +140,7 @@ def _fetched(command: str) -> Iterator[tuple[str, bool]]:
 
 
 def _of_step(step: Step) -> Iterator[tuple[str, bool]]:
-    words = [unquoted(word) for word in step.words]
+    words = [unquote_word(word) for word in step.words]
     for place, word in enumerate(words):
         program = re2.sub(r"(?:[\d.]+|\.exe|\.cmd)$", "", word.rsplit("/", 1)[-1])
         rest = words[place + 1 :]

@@ -9,11 +9,11 @@ from functools import lru_cache
 
 import re2
 
-from kept.core.event import Author, Event, Kind
-from kept.core.sentences import sentences
-from kept.core.spans import Span, SpanKind, spans_of
-from kept.core.text import NEGATIONS, is_cjk, tokens
-from kept.profiles.lexicons import alternatives, word_list
+from kept.core.event import Author, Event, EventKind
+from kept.core.sentences import split_sentences
+from kept.core.spans import Span, SpanKind, event_spans
+from kept.core.text import NEGATIONS, is_cjk, tokenize
+from kept.profiles.lexicons import join_alternatives, word_list
 
 LONGEST_PASSAGE = 1_000  # of a passage that the person typed; a file shows its beginning
 _FOREIGN = "\0"  # stands for a character that the person did not type
@@ -33,7 +33,7 @@ _DENIALS = "".join(word_list("choice", "denies", spaced=False))
 
 
 def _words(name: str, table: str = "choice") -> str:
-    return "|".join(filter(None, (alternatives(table, name, spaced=apart) for apart in (True, False))))
+    return "|".join(filter(None, (join_alternatives(table, name, spaced=apart) for apart in (True, False))))
 
 
 _AGREEMENT, _COURTESY = _words("agreement", ""), _words("courtesy")
@@ -71,7 +71,7 @@ class Passage:
         return self.event.text[self.start : self.end]
 
 
-def find(words: str, events: Sequence[Event], first: int, place: int, session: str) -> Passage | None:
+def find_passage(words: str, events: Sequence[Event], first: int, place: int, session: str) -> Passage | None:
     """The passage that the words of a suggestion at ``place`` are, in the latest event of its session from ``first`` on that has
     it.
     """
@@ -80,26 +80,26 @@ def find(words: str, events: Sequence[Event], first: int, place: int, session: s
         return None
     for at in range(place - 1, first - 1, -1):
         event = events[at]
-        if event.session != session or event.kind is not Kind.PROMPT or event.author is not Author.HUMAN:
+        if event.session != session or event.kind is not EventKind.PROMPT or event.author is not Author.HUMAN:
             continue
-        found = _in_prompt(needle, event, at) or _in_choice(needle, events, first, at)
+        found = _find_in_prompt(needle, event, at) or _find_in_choice(needle, events, first, at)
         if found is not None:
             return found
     return None
 
 
-def widened(passage: Passage) -> Passage | None:
+def widen_to_sentences(passage: Passage) -> Passage | None:
     """A passage with the whole of each sentence that it takes a part of; None where the person did not type all of that."""
     text, start, end = passage.event.text, passage.start, passage.end
-    own = [span for span in sentences(text, 0, len(text)) if not span.aside and span.start < end and span.end > start]
+    own = [span for span in split_sentences(text, 0, len(text)) if not span.aside and span.start < end and span.end > start]
     first, last = (min(start, own[0].start), max(end, own[-1].end)) if own else (start, end)
-    if passage.answer or _FOREIGN in _typed(passage.event)[first:last]:
+    if passage.answer or _FOREIGN in _mask_foreign(passage.event)[first:last]:
         return None
     return replace(passage, start=first, end=last, cut=False)
 
 
 @lru_cache(maxsize=20_000)  # what waits is counted on every page of the browser
-def content_words(words: str) -> int:
+def count_content_words(words: str) -> int:
     """How many words of a text carry matter; two characters of a script without spaces count as one."""
     dense = sum(map(is_cjk, words))
     spaced = "".join(" " if is_cjk(char) else char for char in words)
@@ -107,14 +107,14 @@ def content_words(words: str) -> int:
     return dense // 2 + sum(1 for word in plain if len(word) > 1 and word.casefold() not in _FUNCTION_WORDS)
 
 
-def _in_prompt(needle: str, event: Event, place: int) -> Passage | None:
-    found = _search(needle, _typed(event))
+def _find_in_prompt(needle: str, event: Event, place: int) -> Passage | None:
+    found = _search(needle, _mask_foreign(event))
     if found is None:
         return None
-    return Passage(place=place, start=found[0], end=found[1], event=event, cut=_is_cut(event.text, found[0]))
+    return Passage(place=place, start=found[0], end=found[1], event=event, cut=_is_denied(event.text, found[0]))
 
 
-def _in_choice(needle: str, events: Sequence[Event], first: int, place: int) -> Passage | None:
+def _find_in_choice(needle: str, events: Sequence[Event], first: int, place: int) -> Passage | None:
     """The passage in the option of the assistant's last reply that a bare answer chose."""
     answer = events[place]
     text = answer.text.strip()
@@ -123,10 +123,10 @@ def _in_choice(needle: str, events: Sequence[Event], first: int, place: int) -> 
     at, reply = _reply(events, first, place)
     if reply is None:
         return None
-    for start, end in _offered(text, reply.text):
+    for start, end in _find_chosen_spans(text, reply.text):
         found = _search(needle, _FOREIGN * start + reply.text[start:end])
         if found is not None:
-            cut = _is_cut(reply.text, found[0])
+            cut = _is_denied(reply.text, found[0])
             return Passage(place=at, start=found[0], end=found[1], event=reply, answer=answer, cut=cut)
     return None
 
@@ -135,14 +135,14 @@ def _reply(events: Sequence[Event], first: int, place: int) -> tuple[int, Event 
     """The last reply before an answer, nobody having typed anything in between."""
     for at in range(place - 1, first - 1, -1):
         event = events[at]
-        if event.session != events[place].session or (event.kind is Kind.PROMPT and event.author is Author.HUMAN):
+        if event.session != events[place].session or (event.kind is EventKind.PROMPT and event.author is Author.HUMAN):
             break
-        if event.kind is Kind.RESPONSE and event.author is Author.ASSISTANT and event.text.strip():
+        if event.kind is EventKind.RESPONSE and event.author is Author.ASSISTANT and event.text.strip():
             return at, event
     return -1, None
 
 
-def _offered(answer: str, reply: str) -> Iterator[tuple[int, int]]:
+def _find_chosen_spans(answer: str, reply: str) -> Iterator[tuple[int, int]]:
     """Where in a reply that stands which a bare answer chose: the option of its mark, else the question at the end."""
     chosen = _CHOSEN.match(answer)
     if chosen is not None:
@@ -154,7 +154,7 @@ def _offered(answer: str, reply: str) -> Iterator[tuple[int, int]]:
     elif _AGREED.match(answer):
         end = len(reply.rstrip())
         if reply[end - 1 : end] in ("?", "？"):
-            yield max(span.start for span in sentences(reply, 0, end) if not span.aside), end
+            yield max(span.start for span in split_sentences(reply, 0, end) if not span.aside), end
 
 
 def _paragraph_end(text: str, start: int) -> int:
@@ -166,10 +166,10 @@ def _needle(words: str) -> str:
     return _fold(words.strip(_ENCLOSING))[0].strip(_ENCLOSING).rstrip(_STOPS)
 
 
-def _typed(event: Event) -> str:
+def _mask_foreign(event: Event) -> str:
     """The text of a prompt with a mark in the place of each character that is foreign; a name in quotation marks is typed."""
     parts, at = [], 0
-    for span in (span for span in spans_of(event) if span.is_typed or _is_name(event.text, span)):
+    for span in (span for span in event_spans(event) if span.is_typed or _is_name(event.text, span)):
         parts += [_FOREIGN * (span.start - at), event.text[span.start : span.end]]
         at = span.end
     return "".join([*parts, _FOREIGN * (len(event.text) - at)])
@@ -200,13 +200,13 @@ def _search(needle: str, text: str) -> tuple[int, int] | None:
     at = folded.find(needle)
     while at >= 0:
         end = at + len(needle)
-        if _is_edge(folded, at) and _is_edge(folded, end):
-            return _with_its_mark(text, places[at], places[end - 1] + 1)
+        if _is_word_edge(folded, at) and _is_word_edge(folded, end):
+            return _include_code_mark(text, places[at], places[end - 1] + 1)
         at = folded.find(needle, at + 1)
     return None
 
 
-def _with_its_mark(text: str, start: int, end: int) -> tuple[int, int]:
+def _include_code_mark(text: str, start: int, end: int) -> tuple[int, int]:
     """The passage with the outer mark of a code span that begins or ends it."""
     if text.count("`", start, end) % 2:
         if text.startswith("`", end):
@@ -216,17 +216,17 @@ def _with_its_mark(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _is_edge(text: str, place: int) -> bool:
+def _is_word_edge(text: str, place: int) -> bool:
     """True if a word may begin or end at a place."""
     before, after = text[place - 1 : place], text[place : place + 1]
     return not (before.isalnum() and after.isalnum()) or is_cjk(before) or is_cjk(after)
 
 
-def _is_cut(text: str, start: int) -> bool:
+def _is_denied(text: str, start: int) -> bool:
     """True if a denial stands just before a passage, in its clause: without it the passage says the reverse."""
     before = text[max(0, start - 200) : start]
     clause = before[max((match.end() for match in _CLAUSE.finditer(before)), default=0) :]
-    return not NEGATIONS.isdisjoint(tokens(clause)) or any(char in clause for char in _DENIALS)
+    return not NEGATIONS.isdisjoint(tokenize(clause)) or any(char in clause for char in _DENIALS)
 
 
-__all__ = ["Passage", "content_words", "find", "widened"]
+__all__ = ["Passage", "count_content_words", "find_passage", "widen_to_sentences"]

@@ -13,23 +13,23 @@ _BYTES = 1 << 26  # at most; the Russian words of a telling need more than the u
 
 
 @cache
-def compiled(source: str) -> "re2._Regexp":
+def compile_pattern(source: str) -> "re2._Regexp":
     """A compiled pattern, with memory for its automaton: without that long patterns are slow, and complain on standard error."""
     options = re2.Options()
     options.max_mem = _BYTES
     return re2.compile(source, options)
 
 
-def has(source: str, text: str) -> bool:
+def has_match(source: str, text: str) -> bool:
     """Whether a pattern occurs in the text; an empty one never does."""
-    return bool(source) and compiled(source).search(text) is not None
+    return bool(source) and compile_pattern(source).search(text) is not None
 
 
-def behind_filler(words: str, patterns: TellingPatterns) -> int:
+def skip_filler(words: str, patterns: TellingPatterns) -> int:
     """Where a sentence begins behind its filler."""
     head = 0
     for _ in range(_LEADS):
-        match = compiled(patterns.lead).match(words[head:]) if patterns.lead else None
+        match = compile_pattern(patterns.lead).match(words[head:]) if patterns.lead else None
         if match is None:
             break
         head += match.end(1)
@@ -37,7 +37,7 @@ def behind_filler(words: str, patterns: TellingPatterns) -> int:
     return head if words[head:].strip() else 0
 
 
-def mass(words: str) -> int:
+def count_mass(words: str) -> int:
     """The words of a text; two characters of a script without spaces count as one."""
     dense = 0 if words.isascii() else sum(map(is_cjk, words))
     return len(words.split()) + dense // 2 - (1 if dense else 0)

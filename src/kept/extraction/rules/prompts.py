@@ -10,17 +10,17 @@ from pathlib import PurePosixPath
 
 import re2
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
-from kept.core.event import Author, Event, Kind, is_choice
+from kept.core.event import Author, Event, EventKind, is_choice
 from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import SAID_ONCE, USER_SCOPE, WISH, Candidate, Evidence
-from kept.core.sentences import sentences
+from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
-from kept.extraction.rules.clipped import CHOSEN, disowned, introduced
-from kept.extraction.rules.patterns import compiled, has
-from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, command, is_command, tellings
+from kept.extraction.rules.clipped import CHOSEN, disowned_reason, lead_in_reason
+from kept.extraction.rules.patterns import compile_pattern, has_match
+from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, is_command, parse_memory_command, tellings
 from kept.extraction.rules.view import LOOKBACK, is_prompt
 from kept.extraction.rules.wishes import wishes
 from kept.profiles.lexicons import word_list
@@ -51,12 +51,12 @@ class _Prompt:
     lexicon: Lexicon
     scope: str
 
-    def spoken(self, telling: Telling) -> list[TellingPatterns]:
+    def spoken_patterns(self, telling: Telling) -> list[TellingPatterns]:
         """The patterns of the language whose words told; of every language for a command."""
         return [each for each in self.lexicon.tellings if telling.language in ("", each.language)]
 
 
-def propose(
+def propose_prompt_tellings(
     events: Sequence[Event], start: int, stop: int, *, profile: Profile, lexicon: Lexicon, scope: Callable[[str], str]
 ) -> tuple[Candidate, ...]:
     """The candidates anchored at the prompts in ``[start, stop)``, in order."""
@@ -75,12 +75,14 @@ def propose(
 
 def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
     text = event.text[:_READ]
-    given = command(text)
+    given = parse_memory_command(text)
     if given is not None:
         return [given]
     if is_command(text):
         return []
-    spans = [span for each in typed_spans(event) for span in sentences(text, each.start, each.end) if not span.aside][:_SENTENCES]
+    spans = [span for each in typed_spans(event) for span in split_sentences(text, each.start, each.end) if not span.aside][
+        :_SENTENCES
+    ]
     told = dict(tellings(text, spans, lexicon.tellings))
     rest = [(place, span) for place, span in enumerate(spans) if place not in told]
     told.update(wishes(text, rest, lexicon.spoken))
@@ -88,15 +90,17 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
 
 
 def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
-    event, profile, spoken = prompt.event, prompt.profile, prompt.spoken(telling)
+    event, profile, spoken = prompt.event, prompt.profile, prompt.spoken_patterns(telling)
     content = event.text[telling.start : telling.end]
-    intent, category = _filed(content, telling, prompt, spoken)
+    intent, category = _choose_category(content, telling, prompt, spoken)
     if category is None:
         return None
-    about = _about(prompt, content, telling, spoken)
+    about = _resolve_reference(prompt, content, telling, spoken)
     text, start, end = event.text, telling.start, telling.end
     chosen = CHOSEN if is_choice(event) else ""
-    doubt = chosen or telling.doubt or (LEAN if about != "" else "") or disowned(text, start, end) or introduced(text, start)
+    doubt = (
+        chosen or telling.doubt or (LEAN if about != "" else "") or disowned_reason(text, start, end) or lead_in_reason(text, start)
+    )
     doubt = SAID_ONCE if telling.trigger == WISH and not chosen else doubt
     where = _scope(event.text, content, category, prompt.scope, spoken)
     return Candidate(
@@ -109,9 +113,11 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
         trigger=telling.trigger,
         at=event.at,
         origin=event.origin,
-        artifacts=artifacts(content),
+        artifacts=find_artifacts(content),
         evidence=(evidence_of(event, content),),
-        reasoning=", ".join(filter(None, (telling.trigger, telling.language, "names artifacts" if artifacts(content) else ""))),
+        reasoning=", ".join(
+            filter(None, (telling.trigger, telling.language, "names artifacts" if find_artifacts(content) else ""))
+        ),
         about=about or "",
         doubt=doubt,
         subject=_person_of(content, prompt.lexicon.tellings) if intent == "person" and category.shape is Shape.DOSSIER else "",
@@ -121,19 +127,19 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
 def _person_of(content: str, spoken: Sequence[TellingPatterns]) -> str:
     """Whom a passage about a person in the speaker's life names; empty where it names nobody."""
     for patterns in spoken:
-        kin = compiled(patterns.kin).search(content) if patterns.kin else None
+        kin = compile_pattern(patterns.kin).search(content) if patterns.kin else None
         if kin is None:
             continue
         said = kin[0].strip(" \"'“«(*_>,;:")
-        if compiled(patterns.kin).search(said.casefold()) is None:  # it begins with the name
+        if compile_pattern(patterns.kin).search(said.casefold()) is None:  # it begins with the name
             return _given_name(said)
         return _given_name(content[kin.end() :] if content.startswith(said) else content)
     return ""
 
 
-def _tells_of_a_person(content: str, spoken: Sequence[TellingPatterns]) -> bool:
+def _is_about_person(content: str, spoken: Sequence[TellingPatterns]) -> bool:
     """Whether a passage tells of somebody in the speaker's life: a pronoun ("Ich mag …", "nobody likes …") names no one."""
-    found = (compiled(each.kin).search(content) for each in spoken if each.kin)
+    found = (compile_pattern(each.kin).search(content) for each in spoken if each.kin)
     return any(_WORD.findall(kin[0])[0].casefold() not in _NO_ONE for kin in found if kin)
 
 
@@ -156,7 +162,9 @@ def evidence_of(event: Event, quote: str) -> Evidence:
     )
 
 
-def _filed(content: str, telling: Telling, prompt: _Prompt, spoken: Sequence[TellingPatterns]) -> tuple[str, Category | None]:
+def _choose_category(
+    content: str, telling: Telling, prompt: _Prompt, spoken: Sequence[TellingPatterns]
+) -> tuple[str, Category | None]:
     """What a passage is (a decision, a preference, a rule …), and the category the profile files it in: a telling is filed in any
     case.
 
@@ -164,14 +172,14 @@ def _filed(content: str, telling: Telling, prompt: _Prompt, spoken: Sequence[Tel
     """
     profile, every = prompt.profile, prompt.lexicon.tellings
     kinds = [
-        ("decision", telling.trigger == DECIDED or any(has(each.decided, content) for each in spoken)),
-        ("person", _tells_of_a_person(content, every)),
-        ("goal", any(has(each.goal, content) for each in spoken)),
-        ("preference", any(has(each.preference, content) for each in spoken)),
-        ("identity", any(has(each.person, content) for each in every)),
-        ("convention", any(has(each.ours, content) for each in spoken)),
-        ("constraint", any(has(each.rule, content) for each in spoken)),
-        ("convention", any(has(each.convention, content) for each in spoken)),
+        ("decision", telling.trigger == DECIDED or any(has_match(each.decided, content) for each in spoken)),
+        ("person", _is_about_person(content, every)),
+        ("goal", any(has_match(each.goal, content) for each in spoken)),
+        ("preference", any(has_match(each.preference, content) for each in spoken)),
+        ("identity", any(has_match(each.person, content) for each in every)),
+        ("convention", any(has_match(each.ours, content) for each in spoken)),
+        ("constraint", any(has_match(each.rule, content) for each in spoken)),
+        ("convention", any(has_match(each.convention, content) for each in spoken)),
         ("project_fact", True),
     ]
     likely = [intent for intent, holds in kinds if holds]
@@ -185,19 +193,21 @@ def _filed(content: str, telling: Telling, prompt: _Prompt, spoken: Sequence[Tel
 
 def _scope(text: str, content: str, category: Category, scope: str, spoken: Sequence[TellingPatterns]) -> str:
     """Whom a telling is for: its project, unless the person says "everywhere", or it is about the person."""
-    if any(has(each.everywhere, text if len(text) < 2 * len(content) else content) for each in spoken):
+    if any(has_match(each.everywhere, text if len(text) < 2 * len(content) else content) for each in spoken):
         return USER_SCOPE
-    local = any(has(each.here, content) for each in spoken) or any("/" in each and "://" not in each for each in artifacts(content))
+    local = any(has_match(each.here, content) for each in spoken) or any(
+        "/" in each and "://" not in each for each in find_artifacts(content)
+    )
     return USER_SCOPE if category.user_wide and not local else scope
 
 
-def _about(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[TellingPatterns]) -> str | None:
+def _resolve_reference(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[TellingPatterns]) -> str | None:
     """What a passage speaks of where one of its first words points outside: the one file changed before it, else the line before
     it.
 
     Empty where it points at nothing; None where there is nothing to point at.
     """
-    if telling.trigger == COMMAND or not any(_leans(content, each) for each in spoken):
+    if telling.trigger == COMMAND or not any(_has_unresolved_reference(content, each) for each in spoken):
         return ""
     before = one_line(str(_SENTENCE.sub("", prompt.event.text[: telling.start])))
     if _has_words(before):
@@ -206,9 +216,9 @@ def _about(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[Tel
     for event in reversed(prompt.before):
         if is_prompt(event):
             break
-        if event.author is Author.ASSISTANT and event.kind is Kind.TOOL_CALL and (name := _changed(event)):
+        if event.author is Author.ASSISTANT and event.kind is EventKind.TOOL_CALL and (name := _changed_file(event)):
             files.setdefault(name)
-        elif event.author is Author.ASSISTANT and event.kind is Kind.RESPONSE and event.text.strip() and not before:
+        elif event.author is Author.ASSISTANT and event.kind is EventKind.RESPONSE and event.text.strip() and not before:
             last = event.text.strip().rsplit("\n", 1)[-1]
             before = one_line(last)[:_ABOUT] if _has_words(last) else ""
     return next(iter(files)) if len(files) == 1 else before or None
@@ -219,15 +229,15 @@ def _has_words(line: str) -> bool:
     return any(map(str.isalnum, line)) and not line.lstrip().startswith(("```", "~~~"))
 
 
-def _leans(content: str, patterns: TellingPatterns) -> bool:
+def _has_unresolved_reference(content: str, patterns: TellingPatterns) -> bool:
     """Whether one of the first words points at something outside, the words of the telling itself aside."""
     for source in (patterns.here, patterns.from_now_on, patterns.remember, patterns.decided):
-        content = compiled(source).sub(" ", content) if source else content
+        content = compile_pattern(source).sub(" ", content) if source else content
     near = " ".join(content.split()[:_NEAR]) if patterns.spaced else content[: 2 * _NEAR]
-    return has(patterns.outside, near)
+    return has_match(patterns.outside, near)
 
 
-def _changed(event: Event) -> str:
+def _changed_file(event: Event) -> str:
     """The name of the file that a call changes; empty for any other call."""
     tool = event.tool
     if tool is None or not any(word in tool.name.lower() for word in _CHANGES) or "\n" in tool.target or " " in tool.target:

@@ -10,10 +10,10 @@ from functools import lru_cache
 
 import re2
 
-from kept.core.error_fingerprint import place_of, readable
+from kept.core.error_fingerprint import error_location, error_message
 from kept.core.event import Event
 from kept.extraction.rules.actions import Command, Edit
-from kept.extraction.rules.commands import Step, unquoted
+from kept.extraction.rules.commands import Step, unquote_word
 from kept.extraction.rules.toolwords import (
     CARRIERS,
     CONFIG,
@@ -68,17 +68,17 @@ class Remedy:
     edit: Edit | None = None
 
 
-def code(text: str) -> str:
+def format_code(text: str) -> str:
     """A verbatim passage as inline code, between quotation marks where it holds marks of code itself."""
     return f"“{text}”" if "`" in text else f"`{text}`"
 
 
-def same(left: Step, right: Step) -> bool:
+def is_same_step(left: Step, right: Step) -> bool:
     """Whether a later step is the earlier one again: in another directory it would be another check."""
     return left.words == right.words and left.settings == right.settings and left.where in ("", right.where)
 
 
-def unsilenced(command: str) -> str:
+def strip_redirections(command: str) -> str:
     """A command without the redirections behind it that only merge or drop what it prints."""
     return str(_SILENCED.sub("", command))
 
@@ -91,20 +91,20 @@ def remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Edit], 
     does.
     """
     own = {step.text for step in failure.command.steps}
-    found = [done for command in (*between, success) if (done := _placed(failure, command, own, last=command is success))]
-    code_changed = any(not CONFIG.fullmatch(name_of(edit.path)) for edit in edits)
-    if code_changed and place_of(failure.error):
+    found = [done for command in (*between, success) if (done := _command_remedy(failure, command, own, last=command is success))]
+    code_changed = any(not CONFIG.fullmatch(file_name(edit.path)) for edit in edits)
+    if code_changed and error_location(failure.error):
         found = [done for done in found if done.rank > _KIND]
     step = max(found, key=lambda done: done.rank, default=None) if found else None
     if step is not None:  # of equals the last
         step = next(done for done in reversed(found) if done.rank == step.rank)
-    change = _edited(failure, edits, alone=step is None and not any(_acts(each) for each in between))
+    change = _find_edit_remedy(failure, edits, alone=step is None and not any(_has_effect(each) for each in between))
     if step is None or change is None:
         return step or change
     if change.rank < _NAMED:
         return step
-    if step.rank > _KIND or _place(change) > _place(step):
-        return step if _place(step) > _place(change) else change
+    if step.rank > _KIND or _remedy_place(change) > _remedy_place(step):
+        return step if _remedy_place(step) > _remedy_place(change) else change
     # A manifest that was edited and then installed from: both were needed.
     clause = f"{change.clause}, then {step.clause.removesuffix(' first')}"
     return Remedy(clause=clause, proof=(*change.proof, *step.proof), rank=change.rank, action=step.action, edit=change.edit)
@@ -113,11 +113,11 @@ def remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Edit], 
 _KIND, _NAMED, _ADVISED = 1, 2, 3
 
 
-def _place(done: Remedy) -> int:
+def _remedy_place(done: Remedy) -> int:
     return done.action.place if done.action else -1
 
 
-def _placed(failure: Failure, command: Command, own: set[str], *, last: bool) -> Remedy | None:
+def _command_remedy(failure: Failure, command: Command, own: set[str], *, last: bool) -> Remedy | None:
     """A command between as a remedy, by the step of it that bears most on the failure; of the success only what precedes its
     check.
     """
@@ -125,22 +125,22 @@ def _placed(failure: Failure, command: Command, own: set[str], *, last: bool) ->
         return None
     steps = [step for step in command.steps if step.text not in own]
     if last:
-        check = next((place for place, step in enumerate(command.steps) if same(step, failure.step)), 0)
+        check = next((place for place, step in enumerate(command.steps) if is_same_step(step, failure.step)), 0)
         steps = [step for step in command.steps[:check] if step.text not in own]
-    changing = [step for step in steps if changes(step) and not rehearsed(step)]
-    rank = max((_bearing(failure, step) for step in changing), default=0)
+    changing = [step for step in steps if has_side_effects(step) and not is_dry_run(step)]
+    rank = max((_rate_relevance(failure, step) for step in changing), default=0)
     if not rank:
         return None
     text = _passage(command, changing)
     if not text or len(text) > CHANGE_CHARS or "\n" in text:
-        best = next(step for step in reversed(changing) if _bearing(failure, step) == rank)
-        text = unsilenced(best.text)
+        best = next(step for step in reversed(changing) if _rate_relevance(failure, step) == rank)
+        text = strip_redirections(best.text)
     if len(text) > CHANGE_CHARS or "\n" in text or text.endswith("\\") or PASSING.search(text):
         return None
-    return Remedy(clause=f"run {code(text)} first", proof=((command.call, text),), rank=rank, action=command)
+    return Remedy(clause=f"run {format_code(text)} first", proof=((command.call, text),), rank=rank, action=command)
 
 
-def rehearsed(step: Step) -> bool:
+def is_dry_run(step: Step) -> bool:
     """Whether a step only shows what it would do."""
     return any(REHEARSES.fullmatch(word) for word in step.words[1:])
 
@@ -154,14 +154,14 @@ def _passage(command: Command, changing: Sequence[Step]) -> str:
         first -= 1
     start = command.text.find(command.steps[first].text)
     end = command.text.find(changing[-1].text, max(start, 0))
-    return unsilenced(command.text[start : end + len(changing[-1].text)]) if start >= 0 <= end else ""
+    return strip_redirections(command.text[start : end + len(changing[-1].text)]) if start >= 0 <= end else ""
 
 
-def _acts(command: Command) -> bool:
-    return command.passed is not False and any(changes(step) for step in command.steps)
+def _has_effect(command: Command) -> bool:
+    return command.passed is not False and any(has_side_effects(step) for step in command.steps)
 
 
-def changes(step: Step) -> bool:
+def has_side_effects(step: Step) -> bool:
     """Whether a step may change something that another command needs: it neither reads, reports, formats, nor keeps the work
     itself.
     """
@@ -171,7 +171,7 @@ def changes(step: Step) -> bool:
         return True
     if step.trivial:
         return step.words[:1] in (("source",), (".",)) or bool(step.settings)
-    words = [unquoted(word) for word in step.words]
+    words = [unquote_word(word) for word in step.words]
     if step.program == "xargs":
         words = [word for word in words[1:] if not word.startswith("-")] or [""]
     program = words[0].rsplit("/", 1)[-1]
@@ -188,11 +188,11 @@ def changes(step: Step) -> bool:
     return not (program in ("npx", "bunx", "uvx", "uv", "poetry") and len(task) > 1 and REPORTS.fullmatch(task[1]))
 
 
-def _bearing(failure: Failure, step: Step) -> int:
+def _rate_relevance(failure: Failure, step: Step) -> int:
     """How closely a step bears on a failure: advised by its output, naming what it names, of a kind that mends it; 0: not at
     all.
     """
-    text = unsilenced(step.text)
+    text = strip_redirections(step.text)
     output = failure.command.output.text
     if len(text) >= 8 and text in output:
         return _ADVISED
@@ -200,7 +200,7 @@ def _bearing(failure: Failure, step: Step) -> int:
     verbs = _verbs(step)
     kinds = [verb for symptom, verb in KINDS if symptom.search(lines)]
     fits = any(verb.fullmatch(word) for verb in kinds for word in verbs)
-    names = _telling(failure) if fits else frozenset(name for name in _telling(failure) if _NAME.search(name))
+    names = _telling_names(failure) if fits else frozenset(name for name in _telling_names(failure) if _NAME.search(name))
     named = bool(names & _words(step.text)) or any(len(name) > _TELLING and name in step.text.casefold() for name in names)
     if named and (fits or not kinds or step.trivial or step.settings):
         return _NAMED
@@ -212,7 +212,7 @@ def _bearing(failure: Failure, step: Step) -> int:
 @lru_cache(maxsize=1024)
 def _verbs(step: Step) -> frozenset[str]:
     """The words that say what a step does: of its program and of the first words behind it, taken apart."""
-    words = [unquoted(word) for word in (*step.words[:7], *step.settings) if len(word) <= 60]
+    words = [unquote_word(word) for word in (*step.words[:7], *step.settings) if len(word) <= 60]
     whole = {word.rsplit("/", 1)[-1] for word in words}
     pieces = {piece for word in whole for piece in _PIECES.split(word)} | {
         piece for word in whole for piece in word.replace(".", "-").split("-")
@@ -231,62 +231,62 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word for word in found if len(word) >= _SHORTEST and not UNTELLING.fullmatch(word))
 
 
-def _telling(failure: Failure) -> frozenset[str]:
+def _telling_names(failure: Failure) -> frozenset[str]:
     """The names in an error that the failed command itself does not hold."""
-    lines = "\n".join(readable(line) for line in failure.command.errors) or readable(failure.error)
+    lines = "\n".join(error_message(line) for line in failure.command.errors) or error_message(failure.error)
     return _words(lines) - _words(failure.step.text) - {failure.step.program.casefold()}
 
 
 # --- What was edited in between
 
 
-def _edited(failure: Failure, edits: Sequence[Edit], *, alone: bool) -> Remedy | None:
+def _find_edit_remedy(failure: Failure, edits: Sequence[Edit], *, alone: bool) -> Remedy | None:
     """The last small edit that bears on a failure: of what configures, or of one line of code that the error says how to write."""
-    settings = [edit for edit in edits if CONFIG.fullmatch(name_of(edit.path))]
+    settings = [edit for edit in edits if CONFIG.fullmatch(file_name(edit.path))]
     for edit in reversed(settings):
         clause = _clause(edit)
-        name = name_of(edit.path).casefold()
-        named = _names(failure, edit) or (len(name) >= _TELLING and name in failure.error.casefold())
+        name = file_name(edit.path).casefold()
+        named = _is_edit_named(failure, edit) or (len(name) >= _TELLING and name in failure.error.casefold())
         constant = alone and len({each.path for each in edits}) == 1 and CONSTANT.search(failure.error) is not None
         if clause and (named or constant):
-            return _changed(edit, clause, _NAMED if named else _KIND)
+            return _edit_remedy(edit, clause, _NAMED if named else _KIND)
     if settings or not alone or len(edits) != 1:
         return None
     edit = edits[0]
     lines = "\n".join((failure.error, *failure.command.errors))
-    pointed = name_of(place_of(failure.error)) in ("", name_of(edit.path)) or _names(failure, edit)
+    pointed = file_name(error_location(failure.error)) in ("", file_name(edit.path)) or _is_edit_named(failure, edit)
     clause = _clause(edit) if pointed and edit.old and _CODED.search(lines) and PRESCRIBES.search(lines) else None
-    return _changed(edit, clause, _KIND) if clause else None
+    return _edit_remedy(edit, clause, _KIND) if clause else None
 
 
-def _changed(edit: Edit, clause: tuple[str, tuple[str, ...]], rank: int) -> Remedy:
+def _edit_remedy(edit: Edit, clause: tuple[str, tuple[str, ...]], rank: int) -> Remedy:
     return Remedy(clause=clause[0], proof=tuple((edit.call, line) for line in clause[1]), rank=rank, action=edit, edit=edit)
 
 
-def _names(failure: Failure, edit: Edit) -> bool:
+def _is_edit_named(failure: Failure, edit: Edit) -> bool:
     changed = [line for line in lines_of(edit.new) if line not in lines_of(edit.old)] + [
         line for line in lines_of(edit.old) if line not in lines_of(edit.new)
     ]
-    return any(_telling(failure) & _words(line) for line in changed[:6])
+    return any(_telling_names(failure) & _words(line) for line in changed[:6])
 
 
 def _clause(edit: Edit) -> tuple[str, tuple[str, ...]] | None:
     """An edit of one line as a clause, and the passages of it that are quoted; None where it changed more."""
     old, new = lines_of(edit.old), lines_of(edit.new)
     gone, come = [line for line in old if line not in new], [line for line in new if line not in old]
-    name = name_of(edit.path)
+    name = file_name(edit.path)
     if not name or len(come) > 1 or len(gone) > 1 or not (come or gone):
         return None
     before, after = (lines[0] if lines else "" for lines in (gone, come))
     if max(len(before), len(after)) > _LINE_CHARS:
-        before, after = _trimmed(before, after)
+        before, after = _trim_common_words(before, after)
     if max(len(before), len(after)) > _LINE_CHARS:
         return None
     if before and after:
-        return f"change {code(before)} to {code(after)} in `{name}`", (after, before)
+        return f"change {format_code(before)} to {format_code(after)} in `{name}`", (after, before)
     if after:
-        return f"add {code(after)} to `{name}`", (after,)
-    return f"remove {code(before)} from `{name}`", (before,)
+        return f"add {format_code(after)} to `{name}`", (after,)
+    return f"remove {format_code(before)} from `{name}`", (before,)
 
 
 def lines_of(text: str) -> list[str]:
@@ -294,7 +294,7 @@ def lines_of(text: str) -> list[str]:
     return [line.strip().rstrip(",") for line in text.splitlines() if line.strip()]
 
 
-def _trimmed(before: str, after: str) -> tuple[str, str]:
+def _trim_common_words(before: str, after: str) -> tuple[str, str]:
     """What differs between two lines, in whole words."""
     left, right = before.split(" "), after.split(" ")
     while left and right and left[0] == right[0]:
@@ -304,6 +304,6 @@ def _trimmed(before: str, after: str) -> tuple[str, str]:
     return " ".join(left), " ".join(right)
 
 
-def name_of(path: str) -> str:
+def file_name(path: str) -> str:
     """The name of a file without its folder."""
     return path.replace("\\", "/").rsplit("/", 1)[-1]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import re2
 
-from kept.core.event import Author, Event, Kind, Tool
+from kept.core.event import Author, Event, EventKind, ToolUse
 from kept.core.handover import is_suggestion_tool
 
 _SHELLS = ("bash", "shell", "terminal", "exec", "command", "cmd")
@@ -45,12 +45,12 @@ def suggestions(events: Sequence[Event], start: int, stop: int) -> Iterator[Sugg
         event = events[place]
         if event.author is not Author.ASSISTANT:
             continue
-        if event.kind is Kind.RESPONSE and event.text:
+        if event.kind is EventKind.RESPONSE and event.text:
             for words in reply_lines(event.text):
                 yield Suggestion(place=place, event=event, text=words, replaces="", category="", quote=words[:_QUOTE])
-        elif event.kind is Kind.TOOL_CALL and event.tool is not None:
+        elif event.kind is EventKind.TOOL_CALL and event.tool is not None:
             given = _arguments(event.tool)
-            if given.get("text", "").strip() and not _refused(events, place, stop):
+            if given.get("text", "").strip() and not _is_refused(events, place, stop):
                 yield _suggestion(place, event, event.tool, given)
 
 
@@ -65,7 +65,7 @@ def reply_lines(reply: str) -> tuple[str, ...]:
     return tuple(reversed(passages))
 
 
-def _suggestion(place: int, event: Event, tool: Tool, given: dict[str, str]) -> Suggestion:
+def _suggestion(place: int, event: Event, tool: ToolUse, given: dict[str, str]) -> Suggestion:
     text = given["text"][:_MOST]
     written = json.dumps(text, ensure_ascii=False)[1:-1]
     quote = next((words for words in (text, written) if words in tool.target), tool.target)
@@ -73,7 +73,7 @@ def _suggestion(place: int, event: Event, tool: Tool, given: dict[str, str]) -> 
     return Suggestion(place=place, event=event, text=text, replaces=replaces, category=category, quote=quote[:_QUOTE])
 
 
-def _arguments(tool: Tool) -> dict[str, str]:
+def _arguments(tool: ToolUse) -> dict[str, str]:
     """What a call hands over; empty for any other call."""
     if is_suggestion_tool(tool.name):
         try:
@@ -82,11 +82,11 @@ def _arguments(tool: Tool) -> dict[str, str]:
             return {}
         return {name: value for name, value in body.items() if isinstance(value, str)} if isinstance(body, dict) else {}
     if _COMMAND in tool.target and any(part in tool.name.casefold() for part in _SHELLS):
-        return _of_command(tool.target)
+        return _parse_suggest_command(tool.target)
     return {}
 
 
-def _of_command(command: str) -> dict[str, str]:
+def _parse_suggest_command(command: str) -> dict[str, str]:
     """The arguments of the first ``kept suggest`` of a command line."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars=";&|")
     lexer.whitespace_split = True
@@ -120,11 +120,11 @@ def _options(words: Sequence[str]) -> dict[str, str]:
     return given
 
 
-def _refused(events: Sequence[Event], place: int, stop: int) -> bool:
+def _is_refused(events: Sequence[Event], place: int, stop: int) -> bool:
     """True if the call did not run because the person, or their settings, did not allow it."""
     call = events[place].tool
     for event in events[place + 1 : stop]:
-        if event.kind is Kind.TOOL_OUTPUT and event.tool and call and call.call and event.tool.call == call.call:
+        if event.kind is EventKind.TOOL_OUTPUT and event.tool and call and call.call and event.tool.call == call.call:
             return event.label_reason.endswith("not-run") or event.text.startswith(_REFUSED)
     return False
 

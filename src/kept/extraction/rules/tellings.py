@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import re2
 
 from kept.core.lexicon import TellingPatterns
-from kept.core.sentences import Span
-from kept.extraction.rules.framing import leads_in, stands_free
-from kept.extraction.rules.patterns import SPACE, behind_filler, compiled, has, mass
+from kept.core.sentences import SentenceSpan
+from kept.extraction.rules.framing import is_lead_in, is_own_telling
+from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, skip_filler
 from kept.profiles.lexicons import word_list
 
 REMEMBER, FROM_NOW_ON, STANDING, BAN, DECIDED = "remember", "from_now_on", "standing", "ban", "decided"
@@ -57,23 +57,23 @@ class Telling:
     doubt: str = ""
 
 
-def tellings(text: str, spans: Sequence[Span], patterns: Sequence[TellingPatterns]) -> Iterator[tuple[int, Telling]]:
+def tellings(text: str, spans: Sequence[SentenceSpan], patterns: Sequence[TellingPatterns]) -> Iterator[tuple[int, Telling]]:
     """The tellings among the sentences of a prompt, each with the number of the sentence it stands in, in order.
 
     What stands around a telling may be said in any of the languages.
     """
-    telling_patterns = _may_tell(text, patterns)
+    telling_patterns = _possible_languages(text, patterns)
     taken: set[int] = set()
     for place in range(len(spans)):
         if place in taken:
             continue
-        for number, telling in _of_sentence(text, spans, place, telling_patterns, patterns):
+        for number, telling in _tellings_of_sentence(text, spans, place, telling_patterns, patterns):
             if number not in taken:
                 taken.add(number)
                 yield number, telling
 
 
-def command(text: str) -> Telling | None:
+def parse_memory_command(text: str) -> Telling | None:
     """What a person gives to a memory command ("/remember the build needs Node 22"); None where the prompt is none."""
     given = _COMMAND.match(text)
     if not given:
@@ -87,38 +87,40 @@ def is_command(text: str) -> bool:
     return _OTHER_COMMAND.match(text) is not None
 
 
-def _may_tell(text: str, patterns: Sequence[TellingPatterns]) -> tuple[TellingPatterns, ...]:
+def _possible_languages(text: str, patterns: Sequence[TellingPatterns]) -> tuple[TellingPatterns, ...]:
     """The languages of which a prompt has any word of a telling: most prompts have none, and are not read further."""
-    return tuple(each for each in patterns if has(each.words, text))
+    return tuple(each for each in patterns if has_match(each.words, text))
 
 
-def _of_sentence(
-    text: str, spans: Sequence[Span], place: int, patterns: Sequence[TellingPatterns], around: Sequence[TellingPatterns]
+def _tellings_of_sentence(
+    text: str, spans: Sequence[SentenceSpan], place: int, patterns: Sequence[TellingPatterns], around: Sequence[TellingPatterns]
 ) -> Iterator[tuple[int, Telling]]:
     words = text[spans[place].start : spans[place].end]
     for each in patterns:
-        found = tuple(_read(text, spans, place, each))
-        if found and any(_refuses(words, other) for other in around):
+        found = tuple(_read_sentence(text, spans, place, each))
+        if found and any(_is_memory_refusal(words, other) for other in around):
             return
         if found:
             numbers = [place, *(number for number, _ in found)]
-            free = stands_free(text, spans, min(numbers), max(numbers), around)
+            free = is_own_telling(text, spans, min(numbers), max(numbers), around)
             yield from ((number, telling if free else replace(telling, doubt=telling.doubt or FRAMED)) for number, telling in found)
             return
 
 
-def _read(text: str, spans: Sequence[Span], place: int, patterns: TellingPatterns) -> Iterator[tuple[int, Telling]]:
+def _read_sentence(
+    text: str, spans: Sequence[SentenceSpan], place: int, patterns: TellingPatterns
+) -> Iterator[tuple[int, Telling]]:
     span = spans[place]
     words = text[span.start : span.end]
-    reported = has(patterns.reported, words)
-    if (back := _told_back(words, patterns)) is not None:
-        yield from _what_stands_before(text, spans, place, back, patterns)
+    reported = has_match(patterns.reported, words)
+    if (back := _find_back_reference(words, patterns)) is not None:
+        yield from _passage_before(text, spans, place, back, patterns)
         return
-    head = behind_filler(words, patterns)
-    remembered = _remembered(words, head, patterns)
+    head = skip_filler(words, patterns)
+    remembered = _find_memory_verb(words, head, patterns)
     if remembered is not None:
         at, doubt = remembered
-        yield from _what_follows(text, spans, place, (at, FRAMED if reported else doubt), patterns)
+        yield from _passage_after(text, spans, place, (at, FRAMED if reported else doubt), patterns)
         return
     trigger, doubt = _rule(words, head, patterns)
     if reported and trigger != NOTE:
@@ -126,29 +128,29 @@ def _read(text: str, spans: Sequence[Span], place: int, patterns: TellingPattern
     if span.bullet and _NUMBER.search(text[max(0, span.start - 8) : span.start]):
         doubt = doubt or UNSURE  # options are numbered more often than rules are
     if trigger:
-        doubt = doubt or (FRAMED if leads_in(words, patterns) else "")
+        doubt = doubt or (FRAMED if is_lead_in(words, patterns) else "")
         telling = Telling(start=span.start + head, end=span.end, trigger=trigger, language=patterns.language, doubt=doubt)
-        yield place, _checked(text, telling, patterns)
+        yield place, _check_telling(text, telling, patterns)
 
 
-def _remembered(words: str, head: int, patterns: TellingPatterns) -> tuple[int, str] | None:
+def _find_memory_verb(words: str, head: int, patterns: TellingPatterns) -> tuple[int, str] | None:
     """Where the passage begins that a memory verb tells to remember, and why that is unsure; None without such a verb."""
     for number, start in enumerate(_clauses(words, head)):
-        begin = start + behind_filler(words[start:], patterns) if number else start
-        asked = compiled(patterns.request).match(words[begin:]) if patterns.request else None
+        begin = start + skip_filler(words[start:], patterns) if number else start
+        asked = compile_pattern(patterns.request).match(words[begin:]) if patterns.request else None
         verb_at = begin + (asked.end(1) if asked else 0)
         verb_at += len(words[verb_at:]) - len(words[verb_at:].lstrip(SPACE))
-        verb = compiled(patterns.remember).match(words[verb_at:]) if patterns.remember else None
+        verb = compile_pattern(patterns.remember).match(words[verb_at:]) if patterns.remember else None
         if verb is None or (words.rstrip().endswith(_QUESTION) and asked is None):
             continue
         behind = verb_at + verb.end(1)
-        found = _behind(words, verb_at, behind, patterns)
+        found = _find_passage_behind(words, verb_at, behind, patterns)
         if found is None:
             continue
         at, doubt = found
-        if number and leads_in(words[:verb_at], patterns):
+        if number and is_lead_in(words[:verb_at], patterns):
             doubt = FRAMED
-        elif has(patterns.occasion, words[:verb_at]) or has(patterns.planned, words):
+        elif has_match(patterns.occasion, words[:verb_at]) or has_match(patterns.planned, words):
             doubt = ONE_OCCASION  # "for this change, keep in mind …", "… that the user might …"
         elif number and at == verb_at:
             doubt = UNSURE  # "…, remember to …" may only be about the order before it
@@ -156,9 +158,9 @@ def _remembered(words: str, head: int, patterns: TellingPatterns) -> tuple[int, 
     return None
 
 
-def _refuses(words: str, patterns: TellingPatterns) -> bool:
+def _is_memory_refusal(words: str, patterns: TellingPatterns) -> bool:
     """Whether a sentence, or a clause of it, asks not to remember."""
-    return any(has(patterns.refuse, words[start:]) for start in (0, *_clauses(words, behind_filler(words, patterns))))
+    return any(has_match(patterns.refuse, words[start:]) for start in (0, *_clauses(words, skip_filler(words, patterns))))
 
 
 def _clauses(words: str, head: int) -> tuple[int, ...]:
@@ -166,26 +168,26 @@ def _clauses(words: str, head: int) -> tuple[int, ...]:
     return (head, *(cut.end() for cut in _CLAUSE.finditer(words)))
 
 
-def _behind(words: str, verb_at: int, behind: int, patterns: TellingPatterns) -> tuple[int, str] | None:
+def _find_passage_behind(words: str, verb_at: int, behind: int, patterns: TellingPatterns) -> tuple[int, str] | None:
     """What stands behind a memory verb: the passage alone where a colon or "that" leads to it, else the whole with its verb."""
     rest = words[behind:]
-    if has(patterns.reminisce, rest.lstrip(" ")):
+    if has_match(patterns.reminisce, rest.lstrip(" ")):
         return None
-    if rest.lstrip().startswith(",") and has(patterns.goes_on, rest.lstrip()):
+    if rest.lstrip().startswith(",") and has_match(patterns.goes_on, rest.lstrip()):
         return verb_at, ""
     mark = _LINK.match(rest)
     at = behind + (mark.end() if mark else len(rest) - len(rest.lstrip()))
-    link = compiled(patterns.link).match(words[at:]) if patterns.link else None
+    link = compile_pattern(patterns.link).match(words[at:]) if patterns.link else None
     if link:
         at += link.end(1)
         at += len(words[at:]) - len(words[at:].lstrip(SPACE))
     if link or mark or not patterns.spaced or not rest.strip(SPACE):
         return at, ""
-    return (verb_at, "") if has(patterns.goes_on, rest.lstrip()) else (verb_at, UNSURE)
+    return (verb_at, "") if has_match(patterns.goes_on, rest.lstrip()) else (verb_at, UNSURE)
 
 
-def _what_follows(
-    text: str, spans: Sequence[Span], place: int, found: tuple[int, str], patterns: TellingPatterns
+def _passage_after(
+    text: str, spans: Sequence[SentenceSpan], place: int, found: tuple[int, str], patterns: TellingPatterns
 ) -> Iterator[tuple[int, Telling]]:
     """The passage a memory verb is about: the rest of its sentence, or what follows it: the points of a list, else the next
     sentence.
@@ -195,7 +197,7 @@ def _what_follows(
     if text[telling.start : telling.end].strip(SPACE):
         if text[telling.end - 1] in _QUESTION:
             telling = replace(telling, end=telling.end - 1)
-        yield place, _checked(text, telling, patterns)
+        yield place, _check_telling(text, telling, patterns)
         return
     points = []
     for number in range(place + 1, len(spans)):
@@ -204,29 +206,29 @@ def _what_follows(
         points.append(number)
     for number in points or range(place + 1, min(place + 2, len(spans))):
         point = replace(telling, start=spans[number].start, end=spans[number].end, doubt="")
-        yield number, _checked(text, point, patterns)
+        yield number, _check_telling(text, point, patterns)
 
 
-def _told_back(words: str, patterns: TellingPatterns) -> int | None:
+def _find_back_reference(words: str, patterns: TellingPatterns) -> int | None:
     """Where "remember this" begins at the end of a sentence; None where nothing of the kind stands there."""
-    match = compiled(patterns.remember_this).search(words) if patterns.remember_this else None
+    match = compile_pattern(patterns.remember_this).search(words) if patterns.remember_this else None
     return match.start(1) if match else None
 
 
-def _what_stands_before(
-    text: str, spans: Sequence[Span], place: int, back: int, patterns: TellingPatterns
+def _passage_before(
+    text: str, spans: Sequence[SentenceSpan], place: int, back: int, patterns: TellingPatterns
 ) -> Iterator[tuple[int, Telling]]:
     """The passage that "remember this" points back at: the sentence before those words, else the one before that sentence."""
     span = spans[place]
     telling = Telling(start=span.start, end=span.start + back, trigger=REMEMBER, language=patterns.language)
-    if back >= _enough(patterns):
-        yield place, _checked(text, telling, patterns)
+    if back >= _min_passage_chars(patterns):
+        yield place, _check_telling(text, telling, patterns)
     elif place:
         before = replace(telling, start=spans[place - 1].start, end=spans[place - 1].end)
-        yield place - 1, _checked(text, before, patterns)
+        yield place - 1, _check_telling(text, before, patterns)
 
 
-def _enough(patterns: TellingPatterns) -> int:
+def _min_passage_chars(patterns: TellingPatterns) -> int:
     """Characters that must stand before "remember this" for that to be about them."""
     return 12 if patterns.spaced else 5
 
@@ -235,27 +237,27 @@ def _rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
     """What makes a sentence a rule that is to hold, and why that is unsure; an empty trigger where nothing does."""
     rest = words[head:]
     asks = rest.rstrip().endswith(_QUESTION)
-    request = compiled(patterns.request).match(rest) if patterns.request else None
+    request = compile_pattern(patterns.request).match(rest) if patterns.request else None
     ordered = rest[request.end(1) :].lstrip(SPACE) if request else rest
-    here = has(patterns.here, rest)
+    here = has_match(patterns.here, rest)
     if asks and request is None:
         return "", ""
-    describes = has(patterns.describes, rest)
-    ban = has(patterns.never, ordered) and not has(patterns.no_ban, ordered)
-    always = has(patterns.always, ordered)
-    decided = has(patterns.decided, rest)
+    describes = has_match(patterns.describes, rest)
+    ban = has_match(patterns.never, ordered) and not has_match(patterns.no_ban, ordered)
+    always = has_match(patterns.always, ordered)
+    decided = has_match(patterns.decided, rest)
     checks = (
-        (has(patterns.from_now_on, rest), FROM_NOW_ON, ""),
-        (here and (ban or always or has(patterns.must, rest) or has(patterns.ours, rest)), STANDING, ""),
+        (has_match(patterns.from_now_on, rest), FROM_NOW_ON, ""),
+        (here and (ban or always or has_match(patterns.must, rest) or has_match(patterns.ours, rest)), STANDING, ""),
         (ban, BAN, ""),
-        (always, STANDING, "" if has(patterns.practice, rest) else UNSURE),
-        (_contrasts(rest, patterns) and not describes, BAN, ""),
-        (has(patterns.ours, rest), STANDING, UNSURE),
-        (decided, DECIDED, "" if has(patterns.reason, rest) else UNSURE),
-        (has(patterns.correction, words), CORRECTION, UNSURE),
-        (has(patterns.later, rest) and not describes, FROM_NOW_ON, UNSURE),
-        (_notes(words, head, patterns), NOTE, UNSURE),
-        (has(patterns.errand, rest), NOTE, ERRAND),
+        (always, STANDING, "" if has_match(patterns.practice, rest) else UNSURE),
+        (_has_contrast(rest, patterns) and not describes, BAN, ""),
+        (has_match(patterns.ours, rest), STANDING, UNSURE),
+        (decided, DECIDED, "" if has_match(patterns.reason, rest) else UNSURE),
+        (has_match(patterns.correction, words), CORRECTION, UNSURE),
+        (has_match(patterns.later, rest) and not describes, FROM_NOW_ON, UNSURE),
+        (_is_reminder(words, head, patterns), NOTE, UNSURE),
+        (has_match(patterns.errand, rest), NOTE, ERRAND),
     )
     for holds, trigger, doubt in checks:
         if holds:
@@ -263,21 +265,21 @@ def _rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
     return "", ""
 
 
-def _notes(words: str, head: int, patterns: TellingPatterns) -> bool:
+def _is_reminder(words: str, head: int, patterns: TellingPatterns) -> bool:
     """Whether a clause says that it is a reminder, a rule, or an order that was given before."""
     clauses = (words[start:] for start in dict.fromkeys((0, *_clauses(words, head))))
-    return any(has(patterns.note, clause) and not has(patterns.no_ban, clause) for clause in clauses)
+    return any(has_match(patterns.note, clause) and not has_match(patterns.no_ban, clause) for clause in clauses)
 
 
-def _contrasts(rest: str, patterns: TellingPatterns) -> bool:
+def _has_contrast(rest: str, patterns: TellingPatterns) -> bool:
     """Whether an order goes on with what is never to be done ("…, never as …")."""
-    match = compiled(patterns.contrast).search(rest) if patterns.contrast else None
-    return match is not None and not has(
+    match = compile_pattern(patterns.contrast).search(rest) if patterns.contrast else None
+    return match is not None and not has_match(
         patterns.no_ban, rest[match.start(1) :].lstrip(" ,;").removeprefix("and ").removeprefix("but ")
     )
 
 
-def _checked(text: str, telling: Telling, patterns: TellingPatterns) -> Telling:
+def _check_telling(text: str, telling: Telling, patterns: TellingPatterns) -> Telling:
     """A telling with its outer white space left out, and the first reason for which it waits."""
     words = text[telling.start : telling.end]
     start = telling.start + len(words) - len(words.lstrip())
@@ -287,24 +289,24 @@ def _checked(text: str, telling: Telling, patterns: TellingPatterns) -> Telling:
     words = text[start:end]
     doubts = (
         ("" if telling.trigger in patterns.measured else UNMEASURED),
-        (ONE_OCCASION if _holds_once(telling.trigger, words, patterns) else ""),
-        (SHORT if mass(words) < LEAST else ""),
+        (ONE_OCCASION if _is_one_time(telling.trigger, words, patterns) else ""),
+        (SHORT if count_mass(words) < LEAST else ""),
         (LONG if len(words) > MOST else ""),
-        (GOES_ON if _goes_on(text, end, patterns) else ""),
+        (GOES_ON if _can_continue(text, end, patterns) else ""),
     )
     doubt = telling.doubt or next(filter(None, doubts), "")
     return replace(telling, start=start, end=end, doubt=doubt)
 
 
-def _holds_once(trigger: str, words: str, patterns: TellingPatterns) -> bool:
+def _is_one_time(trigger: str, words: str, patterns: TellingPatterns) -> bool:
     """Whether a telling may hold for one occasion only; a bare "now" in what is to be remembered tells of a change."""
     if trigger == FROM_NOW_ON or not patterns.occasion:
         return False
-    found = (match[match.lastindex].casefold().strip() for match in compiled(patterns.occasion).finditer(words))
+    found = (match[match.lastindex].casefold().strip() for match in compile_pattern(patterns.occasion).finditer(words))
     return any(trigger != REMEMBER or each not in word_list("change", "present") for each in found)
 
 
-def _goes_on(text: str, end: int, patterns: TellingPatterns) -> bool:
+def _can_continue(text: str, end: int, patterns: TellingPatterns) -> bool:
     """True if a sentence may go on in the next line: where words are written together, a line end without a full stop ends none."""
     following = text[end:].lstrip(" \t\u3000")
     begins = following[1:2].isalnum() and not following[1:2].isdigit()

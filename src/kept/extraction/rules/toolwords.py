@@ -5,7 +5,7 @@ Program patterns are matched against a whole name; failure patterns are searched
 
 import re2
 
-from kept.profiles.lexicons import alternatives
+from kept.profiles.lexicons import join_alternatives
 
 TRIVIAL = re2.compile(r"cd|pushd|popd|export|set|source|\.|true|false|:|sleep|wait|exit|pwd|echo|printf")
 FILTERS = re2.compile(r"tail|head|e?grep|sed|awk|wc|sort|uniq|tee|cat|less|cut|tr|rg|jq")
@@ -102,7 +102,7 @@ CONSTANT = re2.compile(
 )
 # Words with which a person takes back what was done, or says that it did not help.
 TAKEN_BACK = re2.compile(
-    rf"(?i)\b(?:{alternatives('assertion', 'undone', spaced=True)})\b|{alternatives('assertion', 'undone', spaced=False)}"
+    rf"(?i)\b(?:{join_alternatives('assertion', 'undone', spaced=True)})\b|{join_alternatives('assertion', 'undone', spaced=False)}"
 )
 # What undoes what a step placed or set.
 TAKES_AWAY = re2.compile(r"(?i)uninstall|remove|rm|del|delete|--?unset|unset|disable|unlink|purge|logout")

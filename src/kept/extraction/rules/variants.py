@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import re2
 
 from kept.extraction.rules.actions import Command
-from kept.extraction.rules.commands import Step, difference, is_setting, unquoted
-from kept.extraction.rules.remedies import CHANGE_CHARS, PASSING, Failure, Remedy, code, unsilenced
+from kept.extraction.rules.commands import Step, difference, is_setting, unquote_word
+from kept.extraction.rules.remedies import CHANGE_CHARS, PASSING, Failure, Remedy, format_code, strip_redirections
 from kept.extraction.rules.toolwords import (
     CARRIERS,
     CHOOSES,
@@ -28,32 +28,37 @@ _VERSION = re2.compile(r"[\d.]+$")
 _OPERAND = 5  # characters from which a word is not shared by chance
 
 
-def variant(failed: Step, passed: Step) -> bool:
+def is_variant(failed: Step, passed: Step) -> bool:
     """Whether a later step is the same thing called in another way: other options, variables, version, wrapper or path of its
     program.
     """
     if failed.where not in ("", passed.where) or CARRIERS.fullmatch(failed.program) or failed.trivial:
         return False
-    if _wrapped(failed, passed):
+    if _is_wrapped(failed, passed):
         return True
-    if failed.program != passed.program and _bare(failed) != _bare(passed):
+    if failed.program != passed.program and _bare_command(failed) != _bare_command(passed):
         return False
     gone, new = _differences(failed, passed)
     if not gone and not new:
         return failed.words[0] != passed.words[0]
-    if _versions(failed.program, gone, new) or _requoted(gone, new):
+    if _is_version_change(failed.program, gone, new) or _is_requoted(gone, new):
         return True
     spoken = any(" " in word for word in (*gone, *new))
-    return not spoken and _optional(failed, gone) and _optional(passed, new) and _values(failed, gone, passed, new)
+    return (
+        not spoken
+        and _is_only_options(failed, gone)
+        and _is_only_options(passed, new)
+        and _has_few_changed_values(failed, gone, passed, new)
+    )
 
 
-def _wrapped(failed: Step, passed: Step) -> bool:
+def _is_wrapped(failed: Step, passed: Step) -> bool:
     """Whether the later step is the earlier one behind a runner."""
     extra = len(passed.words) - len(failed.words)
     return 0 < extra <= 4 and passed.words[extra:] == failed.words and RUNNERS.fullmatch(" ".join(passed.words[:extra])) is not None
 
 
-def _bare(step: Step) -> str:
+def _bare_command(step: Step) -> str:
     return str(_VERSION.sub("", step.program))
 
 
@@ -64,7 +69,7 @@ def _differences(failed: Step, passed: Step) -> tuple[tuple[str, ...], tuple[str
     return gone, new
 
 
-def _versions(program: str, gone: Sequence[str], new: Sequence[str]) -> bool:
+def _is_version_change(program: str, gone: Sequence[str], new: Sequence[str]) -> bool:
     """Whether only the version of the same thing differs; behind a colon only of images, elsewhere it is a port."""
     if not gone or len(gone) != len(new):
         return False
@@ -74,11 +79,11 @@ def _versions(program: str, gone: Sequence[str], new: Sequence[str]) -> bool:
     )
 
 
-def _requoted(gone: Sequence[str], new: Sequence[str]) -> bool:
-    return bool(gone) and [unquoted(word) for word in gone] == [unquoted(word) for word in new]
+def _is_requoted(gone: Sequence[str], new: Sequence[str]) -> bool:
+    return bool(gone) and [unquote_word(word) for word in gone] == [unquote_word(word) for word in new]
 
 
-def _optional(step: Step, words: Sequence[str]) -> bool:
+def _is_only_options(step: Step, words: Sequence[str]) -> bool:
     """Whether all of some words of a step are options or the values behind them; a short option that stays may be a switch without
     one.
     """
@@ -95,7 +100,7 @@ def _optional(step: Step, words: Sequence[str]) -> bool:
     return True
 
 
-def _values(failed: Step, gone: Sequence[str], passed: Step, new: Sequence[str]) -> bool:
+def _has_few_changed_values(failed: Step, gone: Sequence[str], passed: Step, new: Sequence[str]) -> bool:
     """Whether the values that differ are few, and a value that took another's place stands behind the same option."""
     before, after = ([word for word in words if not word.startswith("-") and not is_setting(word)] for words in (gone, new))
     if before and after and _option(failed, before[0]) != _option(passed, after[0]):
@@ -108,13 +113,13 @@ def _option(step: Step, word: str) -> str:
     return step.words[place - 1] if place else ""
 
 
-def lessened(failed: Step, passed: Step) -> bool:
+def is_weakened(failed: Step, passed: Step) -> bool:
     """Whether a later form of a step does less than the failed one."""
     _, new = difference(failed, passed)
-    return any(LESSENS.fullmatch(unquoted(word)) for word in new)
+    return any(LESSENS.fullmatch(unquote_word(word)) for word in new)
 
 
-def muffled(command: Command, step: Step) -> bool:
+def is_muffled(command: Command, step: Step) -> bool:
     """Whether a step of a command could fail without anyone seeing it: another one follows in that case, or always passes."""
     after = command.steps[command.steps.index(step) + 1 :]
     alternative = bool(after) and after[0].joint == "||"
@@ -122,12 +127,12 @@ def muffled(command: Command, step: Step) -> bool:
     return alternative or ending or MUFFLES.search(step.text) is not None
 
 
-def called(failure: Failure, success: Command, step: Step) -> Remedy | None:
+def find_variant_remedy(failure: Failure, success: Command, step: Step) -> Remedy | None:
     """Another way of calling that passed, as a remedy; None where the difference does not say how the program wants to be
     called.
     """
     failed = failure.step
-    if lessened(failed, step):
+    if is_weakened(failed, step):
         return None
     gone, new = _differences(failed, step)
     error = failure.error
@@ -135,41 +140,41 @@ def called(failure: Failure, success: Command, step: Step) -> Remedy | None:
     flags = [word for word in (*gone, *new) if word.startswith("-") or is_setting(word)]
     if flags and all(CHOOSES.fullmatch(word) for word in flags) and not complains:
         return None
-    if _requoted(gone, new):
-        return _instead(success, step) if any(unquoted(word) in error for word in new) else None
+    if _is_requoted(gone, new):
+        return _replacement_remedy(success, step) if any(unquote_word(word) in error for word in new) else None
     if LOOKERS.fullmatch(failed.program) and not complains and not LACKING.search(error):
         return None
-    if gone and not new and not any(unquoted(word).split("=", 1)[0] in failure.command.output.text for word in gone):
+    if gone and not new and not any(unquote_word(word).split("=", 1)[0] in failure.command.output.text for word in gone):
         return None
-    script = INTERPRETERS.fullmatch(failed.program) and len(failed.words) > 1 and new and not _wrapped(failed, step)
+    script = INTERPRETERS.fullmatch(failed.program) and len(failed.words) > 1 and new and not _is_wrapped(failed, step)
     if script and not complains and not any(is_setting(word) for word in new):
         return None
-    return _instead(success, step)
+    return _replacement_remedy(success, step)
 
 
-def replaced(failure: Failure, later: Command) -> Remedy | None:
+def find_replacement(failure: Failure, later: Command) -> Remedy | None:
     """Another program, or other options, that did what a program that is absent, or lacks an option, should have done."""
     failed = failure.step
     if not LACKING.search(failure.error):
         return None
     rest = {step.text for step in failure.command.steps if step is not failed and not step.trivial}
-    operands = {unquoted(word) for word in failed.words[1:] if len(word) >= _OPERAND and not word.startswith("-")}
+    operands = {unquote_word(word) for word in failed.words[1:] if len(word) >= _OPERAND and not word.startswith("-")}
     for place, step in enumerate(later.steps):
         beside = {other.text for other in later.steps[max(0, place - 1) : place + 2] if other is not step}
         tail = failed.words[1:]
-        shares = operands & {unquoted(word) for word in step.words[1:]} or (len(tail) > 1 and step.words[-len(tail) :] == tail)
+        shares = operands & {unquote_word(word) for word in step.words[1:]} or (len(tail) > 1 and step.words[-len(tail) :] == tail)
         if (
             not step.trivial
             and step.words != failed.words
-            and not (lessened(failed, step) or muffled(later, step))
+            and not (is_weakened(failed, step) or is_muffled(later, step))
             and (shares or (step.joint == "|" and rest & beside))
         ):
-            return _instead(later, step)
+            return _replacement_remedy(later, step)
     return None
 
 
-def _instead(success: Command, step: Step) -> Remedy | None:
-    text = unsilenced(step.text)
+def _replacement_remedy(success: Command, step: Step) -> Remedy | None:
+    text = strip_redirections(step.text)
     if len(text) > CHANGE_CHARS or "\n" in text or PASSING.search(text):
         return None
-    return Remedy(clause=f"use {code(text)} instead", proof=((success.call, text),), rank=1, action=success)
+    return Remedy(clause=f"use {format_code(text)} instead", proof=((success.call, text),), rank=1, action=success)

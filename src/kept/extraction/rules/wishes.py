@@ -1,27 +1,29 @@
 """Standing wishes: sentences that want something always, never, or in general, whatever they are said of.
 
 Said once such a sentence tells nothing about later sessions. It is noted, and counts once three sessions say it, in other words too
-(:func:`alike`). Reads sentences alone.
+(:func:`find_similar_wishes`). Reads sentences alone.
 """
 
 from collections.abc import Iterator, Sequence
 
 from kept.core.lexicon import TellingPatterns
 from kept.core.memory import WISH
-from kept.core.sentences import Span
-from kept.extraction.rules.patterns import has, mass
+from kept.core.sentences import SentenceSpan
+from kept.extraction.rules.patterns import count_mass, has_match
 from kept.extraction.rules.tellings import Telling
 
 _LEAST, _MOST = 4, 40
 
 
-def wishes(text: str, spans: Sequence[tuple[int, Span]], patterns: Sequence[TellingPatterns]) -> Iterator[tuple[int, Telling]]:
+def wishes(
+    text: str, spans: Sequence[tuple[int, SentenceSpan]], patterns: Sequence[TellingPatterns]
+) -> Iterator[tuple[int, Telling]]:
     """The sentences, numbered, that are standing wishes in one of the languages spoken."""
     for place, span in spans:
         words = text[span.start : span.end]
-        if not _LEAST <= mass(words) <= _MOST or words.rstrip().endswith(("?", "？", ":", "：")):
+        if not _LEAST <= count_mass(words) <= _MOST or words.rstrip().endswith(("?", "？", ":", "：")):
             continue
         for each in patterns:
-            if has(each.wish, words) and not has(each.occasion, words) and not has(each.reported, words):
+            if has_match(each.wish, words) and not has_match(each.occasion, words) and not has_match(each.reported, words):
                 yield place, Telling(start=span.start, end=span.end, trigger=WISH, language=each.language)
                 break

@@ -10,21 +10,21 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.journal.feeds import bookmarks, calendar, git, history, mail, notes, opml, pages, rss
-from kept.journal.feeds.base import Brought, Fetch, Given
-from kept.journal.feeds.fetching import fetch
+from kept.journal.feeds.base import FeedRequest, FeedResult, Fetch
+from kept.journal.feeds.fetching import fetch_address
 
-__all__ = ["Brought", "Fetch", "Given", "fetch", "read_new_items"]
+__all__ = ["FeedRequest", "FeedResult", "Fetch", "fetch_address", "read_new_items"]
 
 
 def read_new_items(
-    kind: str, *, name: str, place: str, cursor: Mapping[str, str], zone: ZoneInfo, now: datetime, fetching: Fetch = fetch
-) -> Brought:
+    kind: str, *, name: str, place: str, cursor: Mapping[str, str], zone: ZoneInfo, now: datetime, fetching: Fetch = fetch_address
+) -> FeedResult:
     """What a source has that it had not at ``cursor`` (empty: all). ``place`` is a path or an address; times without a zone are in
     ``zone``.
 
     Raises SourceError where the source as a whole cannot be read; a broken item is skipped and counted.
     """
-    given = Given(name=name, place=place, path=Path(place).expanduser(), cursor=cursor, zone=zone, now=now, fetch=fetching)
+    given = FeedRequest(name=name, place=place, path=Path(place).expanduser(), cursor=cursor, zone=zone, now=now, fetch=fetching)
     match kind:
         case "git":
             return git.read_commits(given)

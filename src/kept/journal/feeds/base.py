@@ -11,11 +11,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from kept.core.digest import mark_of
+from kept.core.digest import hash_bytes
 from kept.core.errors import SourceError
 from kept.core.invisible import strip_invisible
 from kept.core.text import one_line
-from kept.journal.entry import Item
+from kept.journal.entry import FeedItem
 
 MOST_BYTES = 16 * 2**20
 MOST_ITEMS = 20_000
@@ -23,18 +23,18 @@ _TITLE, _TEXT, _LINK = 200, 600, 500  # characters
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Fetched:
+class FetchResponse:
     """What an address gave: its bytes (None where nothing is new), and the validators to ask with next time."""
 
     data: bytes | None
     validators: Mapping[str, str]
 
 
-Fetch = Callable[[str, Mapping[str, str]], Fetched]
+Fetch = Callable[[str, Mapping[str, str]], FetchResponse]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Given:
+class FeedRequest:
     """What a source is read with, at an instant. ``cursor`` is what it gave back the last time, empty the first time."""
 
     name: str
@@ -52,15 +52,15 @@ class Given:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Brought:
+class FeedResult:
     """What was new, the cursor after it, and what was skipped, counted by reason."""
 
-    items: tuple[Item, ...] = ()
+    items: tuple[FeedItem, ...] = ()
     cursor: Mapping[str, str] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
 
 
-def data_of(given: Given) -> tuple[bytes | None, Mapping[str, str]]:
+def read_data(given: FeedRequest) -> tuple[bytes | None, Mapping[str, str]]:
     """The bytes of a source that is one file or address, and the cursor after them; None where they are what they were.
 
     Raises SourceError.
@@ -69,14 +69,14 @@ def data_of(given: Given) -> tuple[bytes | None, Mapping[str, str]]:
         found = given.fetch(given.place, given.cursor)
         data, validators = found.data, dict(found.validators)
     else:
-        data, validators = bytes_of(given.path), {}
+        data, validators = read_file_bytes(given.path), {}
     if data is None:
         return None, given.cursor
-    mark = mark_of(data)
+    mark = hash_bytes(data)
     return (None if given.cursor.get("mark") == mark else data), {**validators, "mark": mark}
 
 
-def bytes_of(path: Path) -> bytes:
+def read_file_bytes(path: Path) -> bytes:
     """The bytes of a regular file of at most 16 MB. Raises SourceError."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -94,29 +94,29 @@ def bytes_of(path: Path) -> bytes:
             raise SourceError(f"cannot be read: {error.strerror}", where=str(path)) from error
 
 
-def key_of(*parts: str) -> str:
+def item_key(*parts: str) -> str:
     """What recognises an item whenever it comes again."""
     return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=10).hexdigest()
 
 
-def words(text: str, most: int = _TEXT) -> str:
+def clean_feed_text(text: str, most: int = _TEXT) -> str:
     """Text of a source on one line, without markup, without what is invisible, cut."""
-    visible, _ = strip_invisible(plain(text[: 20 * most]) if "<" in text or "&" in text else text[: 20 * most])
+    visible, _ = strip_invisible(html_to_text(text[: 20 * most]) if "<" in text or "&" in text else text[: 20 * most])
     return one_line("".join(each if each.isprintable() else " " for each in visible))[:most]
 
 
-def title(text: str) -> str:
+def clean_feed_title(text: str) -> str:
     """A title of a source."""
-    return words(text, _TITLE)
+    return clean_feed_text(text, _TITLE)
 
 
-def link(text: str) -> str:
+def to_web_link(text: str) -> str:
     """An address, where it is one of the web; else nothing."""
     found = one_line(text)[:_LINK]
     return found if found.startswith(("http://", "https://")) else ""
 
 
-class _Plain(HTMLParser):
+class _TextExtractor(HTMLParser):
     """The visible text of a piece of HTML."""
 
     def __init__(self) -> None:
@@ -139,9 +139,9 @@ class _Plain(HTMLParser):
             self.parts.append(data)
 
 
-def plain(html: str) -> str:
+def html_to_text(html: str) -> str:
     """The visible text of HTML; never raises."""
-    reader = _Plain()
+    reader = _TextExtractor()
     try:
         reader.feed(html)
         reader.close()

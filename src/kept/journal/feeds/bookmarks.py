@@ -9,8 +9,17 @@ from typing import Any
 
 from kept.core.errors import SourceError
 from kept.core.times import parse_instant
-from kept.journal.entry import Item
-from kept.journal.feeds.base import MOST_ITEMS, Brought, Given, data_of, key_of, link, title, words
+from kept.journal.entry import FeedItem
+from kept.journal.feeds.base import (
+    MOST_ITEMS,
+    FeedRequest,
+    FeedResult,
+    clean_feed_text,
+    clean_feed_title,
+    item_key,
+    read_data,
+    to_web_link,
+)
 
 _ADDRESS = ("url", "uri", "href", "resolved_url", "given_url", "link")
 _TITLE = ("title", "name", "resolved_title", "given_title", "description")
@@ -20,37 +29,42 @@ _WINDOWS = datetime(1601, 1, 1, tzinfo=UTC)  # where Chrome counts from
 _NODES = 400_000
 
 
-def read_bookmarks(given: Given) -> Brought:
+def read_bookmarks(given: FeedRequest) -> FeedResult:
     """The bookmarks of a file, where it changed. Raises SourceError."""
-    data, cursor = data_of(given)
+    data, cursor = read_data(given)
     if data is None:
-        return Brought(cursor=cursor)
+        return FeedResult(cursor=cursor)
     text = data.decode("utf-8-sig", "replace")
     if text.lstrip()[:1] in ("{", "["):
-        found = _json(text, given.place)
+        found = _parse_json(text, given.place)
     elif "<a " in text.lower():
-        found = iter(_html(text))
+        found = iter(_parse_html(text))
     else:
         raise SourceError("is no list of bookmarks", where=given.place, hint="give an exported HTML or JSON file")
     skipped = Counter[str]()
-    items: dict[str, Item] = {}
+    items: dict[str, FeedItem] = {}
     for address, head, more, at in found:
-        if not link(address):
+        if not to_web_link(address):
             skipped["not of the web"] += 1
         elif at is None:
             skipped["without a date"] += 1
         else:
-            key = key_of(given.name, address)
-            items[key] = Item(
-                key=key, source=given.name, title=title(head) or link(address), text=words(more), at=at, link=link(address)
+            key = item_key(given.name, address)
+            items[key] = FeedItem(
+                key=key,
+                source=given.name,
+                title=clean_feed_title(head) or to_web_link(address),
+                text=clean_feed_text(more),
+                at=at,
+                link=to_web_link(address),
             )
-    return Brought(items=tuple(items.values())[:MOST_ITEMS], cursor=cursor, skipped=skipped)
+    return FeedResult(items=tuple(items.values())[:MOST_ITEMS], cursor=cursor, skipped=skipped)
 
 
 Mark = tuple[str, str, str, datetime | None]
 
 
-def _json(text: str, where: str) -> Iterator[Mark]:
+def _parse_json(text: str, where: str) -> Iterator[Mark]:
     try:
         waiting = [json.loads(text)]
     except (ValueError, RecursionError) as error:
@@ -76,10 +90,10 @@ def _first_text(own: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 
 def _bookmark_time(own: Mapping[str, Any]) -> datetime | None:
-    return next((at for name in _TIME if (at := instant(own.get(name))) is not None), None)
+    return next((at for name in _TIME if (at := parse_timestamp(own.get(name))) is not None), None)
 
 
-def instant(value: object) -> datetime | None:
+def parse_timestamp(value: object) -> datetime | None:
     """The instant that a number or a text says: seconds, milliseconds or microseconds since 1970, microseconds since 1601, or
     ISO.
     """
@@ -99,7 +113,7 @@ def instant(value: object) -> datetime | None:
         return None
 
 
-class _Marks(HTMLParser):
+class _BookmarkParser(HTMLParser):
     """The links of an exported file with their dates."""
 
     def __init__(self) -> None:
@@ -112,7 +126,7 @@ class _Marks(HTMLParser):
         """Begin a link."""
         if tag == "a":
             named = {name: value or "" for name, value in attrs}
-            self._open = named.get("href", ""), instant(named.get("add_date") or named.get("time_added") or "")
+            self._open = named.get("href", ""), parse_timestamp(named.get("add_date") or named.get("time_added") or "")
             self._words = []
 
     def handle_data(self, data: str) -> None:
@@ -128,8 +142,8 @@ class _Marks(HTMLParser):
             self._open = None
 
 
-def _html(text: str) -> list[Mark]:
-    reader = _Marks()
+def _parse_html(text: str) -> list[Mark]:
+    reader = _BookmarkParser()
     try:
         reader.feed(text)
         reader.close()

@@ -14,9 +14,9 @@ import re2
 
 from kept.core.errors import SourceError
 from kept.core.times import parse_instant
-from kept.journal.entry import Item
-from kept.journal.feeds.base import MOST_ITEMS, Brought, Given, data_of, key_of, title, words
-from kept.journal.feeds.recurring import Rule, occurrences, rule
+from kept.journal.entry import FeedItem
+from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_text, clean_feed_title, item_key, read_data
+from kept.journal.feeds.recurring import RecurrenceRule, occurrences, parse_recurrence_rule
 
 _LINE = re2.compile(r"^([A-Za-z-]+)((?:;[^:;\"]*(?:\"[^\"]*\")?)*):(.*)$")
 _ZONE = re2.compile(r"(?i);TZID=\"?([^;:\"]+)\"?")
@@ -28,47 +28,47 @@ Fields = Mapping[str, list[tuple[str, str]]]
 Event = tuple[Fields, datetime, str, ZoneInfo | None]  # its fields, start in local time, UID, and the zone (None: a whole day)
 
 
-def read_calendar(given: Given) -> Brought:
+def read_calendar(given: FeedRequest) -> FeedResult:
     """The events of a calendar up to today, where it changed or the next one has come. Raises SourceError."""
     stop = _tomorrow(given)
     due = parse_instant(given.cursor.get("next", ""))
     asked = replace(given, cursor={}) if due is not None and due < stop else given
-    data, cursor = data_of(asked)
+    data, cursor = read_data(asked)
     if data is None:
-        return Brought(cursor={**given.cursor, **cursor})
+        return FeedResult(cursor={**given.cursor, **cursor})
     text = data.decode("utf-8-sig", "replace")
     if "BEGIN:VCALENDAR" not in text[:2_000].upper():
         raise SourceError("is no calendar", where=given.place)
     skipped = Counter[str]()
-    events = [each for fields in _events(text, skipped) if (each := _event(fields, given, skipped)) is not None]
+    events = [each for fields in _parse_events(text, skipped) if (each := _parse_event(fields, given, skipped)) is not None]
     moved = {
         (number, _field_instant(fields, "RECURRENCE-ID", given.zone))
         for fields, _, number, _ in events
         if "RECURRENCE-ID" in fields
     }
-    items: dict[str, Item] = {}
+    items: dict[str, FeedItem] = {}
     coming: list[datetime] = []
     for each in events:
-        for at, key in _starts(each, moved, given, stop, skipped):
+        for at, key in _event_starts(each, moved, given, stop, skipped):
             if at >= stop:
                 coming.append(at)
             else:
                 items[key] = _event_item(each[0], key, at, given)
     newest = sorted(items.values(), key=lambda one: str(one.at))[-MOST_ITEMS:]
     following = {"next": min(coming).isoformat()} if coming else {}
-    return Brought(items=tuple(newest), cursor={**cursor, **following}, skipped=+skipped)
+    return FeedResult(items=tuple(newest), cursor={**cursor, **following}, skipped=+skipped)
 
 
-def _tomorrow(given: Given) -> datetime:
+def _tomorrow(given: FeedRequest) -> datetime:
     """The first instant of the day after today."""
     return datetime.combine(given.now.astimezone(given.zone).date() + timedelta(days=1), time(), given.zone).astimezone(UTC)
 
 
-def _events(text: str, skipped: Counter[str]) -> Iterator[Fields]:
+def _parse_events(text: str, skipped: Counter[str]) -> Iterator[Fields]:
     """The fields of each event by name, each with its parameters; what stands in an alarm is not the event's."""
     fields: dict[str, list[tuple[str, str]]] | None = None
     inner = ""
-    for line in _unfolded(text):
+    for line in _unfold_lines(text):
         word = line.strip().upper()
         if word == "BEGIN:VEVENT":
             skipped["unfinished events"] += fields is not None
@@ -85,7 +85,7 @@ def _events(text: str, skipped: Counter[str]) -> Iterator[Fields]:
     skipped["unfinished events"] += fields is not None
 
 
-def _unfolded(text: str) -> list[str]:
+def _unfold_lines(text: str) -> list[str]:
     lines: list[str] = []
     for raw in text.splitlines():
         if raw[:1] in (" ", "\t") and lines:
@@ -95,71 +95,79 @@ def _unfolded(text: str) -> list[str]:
     return lines
 
 
-def _event(fields: Fields, given: Given, skipped: Counter[str]) -> Event | None:
+def _parse_event(fields: Fields, given: FeedRequest, skipped: Counter[str]) -> Event | None:
     """An event that says when it is and what; None, counted, for another."""
     if _field_value(fields, "STATUS").strip().upper() == "CANCELLED":
         skipped["events that were called off"] += 1
         return None
-    found = _local(*fields.get("DTSTART", [("", "")])[0], given.zone)
-    head = title(_unescape(_field_value(fields, "SUMMARY")))
+    found = _parse_local_time(*fields.get("DTSTART", [("", "")])[0], given.zone)
+    head = clean_feed_title(_unescape(_field_value(fields, "SUMMARY")))
     if found is None or not head:
         skipped["events without a date or a summary"] += 1
         return None
     return fields, found[0], _field_value(fields, "UID") or f"{found[0]}{head}", found[1]
 
 
-def _starts(
-    event: Event, moved: set[tuple[str, datetime | None]], given: Given, stop: datetime, skipped: Counter[str]
+def _event_starts(
+    event: Event, moved: set[tuple[str, datetime | None]], given: FeedRequest, stop: datetime, skipped: Counter[str]
 ) -> Iterator[tuple[datetime, str]]:
     """The starts of an event, or of its series up to the first that is yet to come, each with its key."""
     fields, start, number, zone = event
-    made = rule(_field_value(fields, "RRULE"))
+    made = parse_recurrence_rule(_field_value(fields, "RRULE"))
     if made is None or "RECURRENCE-ID" in fields:
         skipped["series whose rule is not read, but for their first event"] += made is None and "RRULE" in fields
-        if (at := _fixed(start, zone, given.zone)) is not None:
-            yield at, key_of(given.name, number, _field_value(fields, "RECURRENCE-ID"))
+        if (at := _start_instant(start, zone, given.zone)) is not None:
+            yield at, item_key(given.name, number, _field_value(fields, "RECURRENCE-ID"))
         return
-    off = {at for text in fields.get("EXDATE", ()) for at in _instants(text, given.zone)}
+    off = {at for text in fields.get("EXDATE", ()) for at in _parse_instants(text, given.zone)}
     found: deque[datetime] = deque(maxlen=_MOST_OF_SERIES)
-    for at in islice(_series(made, start, zone, given.zone), _LONGEST_SERIES):
+    for at in islice(_series_instants(made, start, zone, given.zone), _LONGEST_SERIES):
         if at not in off and (number, at) not in moved:
             skipped["the oldest events of long series"] += len(found) == _MOST_OF_SERIES
             found.append(at)
             if at >= stop:
                 break
-    yield from ((at, key_of(given.name, number, at.isoformat())) for at in found)
+    yield from ((at, item_key(given.name, number, at.isoformat())) for at in found)
 
 
-def _series(made: Rule, start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> Iterator[datetime]:
+def _series_instants(made: RecurrenceRule, start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> Iterator[datetime]:
     """The instants of a series until its rule ends it."""
-    last = _local("", made.until, zone or usual) if made.until else None
+    last = _parse_local_time("", made.until, zone or usual) if made.until else None
     for each in occurrences(made, start):
-        at = _fixed(each, zone, usual)
+        at = _start_instant(each, zone, usual)
         if last is not None:
             whole_day = last[1] is None
-            over = each.date() > last[0].date() if whole_day or zone is None else at is None or at > _utc(last[0], last[1], usual)
+            over = (
+                each.date() > last[0].date() if whole_day or zone is None else at is None or at > _to_utc(last[0], last[1], usual)
+            )
             if over:
                 return
         if at is not None:
             yield at
 
 
-def _utc(moment: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> datetime:
+def _to_utc(moment: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> datetime:
     return moment.replace(tzinfo=zone or usual).astimezone(UTC)
 
 
-def _fixed(start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> datetime | None:
+def _start_instant(start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> datetime | None:
     """The instant of a local start; a whole day counts by its noon. None beyond the last year."""
     try:
-        return _utc(start.replace(hour=12) if zone is None else start, zone, usual)
+        return _to_utc(start.replace(hour=12) if zone is None else start, zone, usual)
     except OverflowError:
         return None
 
 
-def _event_item(fields: Fields, key: str, at: datetime, given: Given) -> Item:
+def _event_item(fields: Fields, key: str, at: datetime, given: FeedRequest) -> FeedItem:
     place = _unescape(_field_value(fields, "LOCATION"))
     rest = ", ".join(each for each in (place, _unescape(_field_value(fields, "DESCRIPTION"))) if each)
-    return Item(key=key, source=given.name, title=title(_unescape(_field_value(fields, "SUMMARY"))), text=words(rest), at=at)
+    return FeedItem(
+        key=key,
+        source=given.name,
+        title=clean_feed_title(_unescape(_field_value(fields, "SUMMARY"))),
+        text=clean_feed_text(rest),
+        at=at,
+    )
 
 
 def _field_value(fields: Fields, name: str) -> str:
@@ -173,17 +181,17 @@ def _unescape(value: str) -> str:
 
 
 def _field_instant(fields: Fields, name: str, usual: ZoneInfo) -> datetime | None:
-    found = _instants(fields.get(name, [("", "")])[0], usual)
+    found = _parse_instants(fields.get(name, [("", "")])[0], usual)
     return found[0] if found else None
 
 
-def _instants(field: tuple[str, str], usual: ZoneInfo) -> list[datetime]:
+def _parse_instants(field: tuple[str, str], usual: ZoneInfo) -> list[datetime]:
     """The instants of a list of dates or times."""
-    found = (_local(field[0], each, usual) for each in field[1].split(","))
-    return [at for each in found if each is not None and (at := _fixed(each[0], each[1], usual)) is not None]
+    found = (_parse_local_time(field[0], each, usual) for each in field[1].split(","))
+    return [at for each in found if each is not None and (at := _start_instant(each[0], each[1], usual)) is not None]
 
 
-def _local(parameters: str, value: str, usual: ZoneInfo) -> tuple[datetime, ZoneInfo | None] | None:
+def _parse_local_time(parameters: str, value: str, usual: ZoneInfo) -> tuple[datetime, ZoneInfo | None] | None:
     """A date or time as the file has it, and its zone; no zone for a whole day. None for what is neither."""
     value = value.strip()
     try:
@@ -195,10 +203,10 @@ def _local(parameters: str, value: str, usual: ZoneInfo) -> tuple[datetime, Zone
     if value[-1:] in ("Z", "z"):
         return stamp, ZoneInfo("UTC")
     named = _ZONE.search(parameters)
-    return stamp, _zone(named[1], usual) if named else usual
+    return stamp, _find_zone(named[1], usual) if named else usual
 
 
-def _zone(name: str, usual: ZoneInfo) -> ZoneInfo:
+def _find_zone(name: str, usual: ZoneInfo) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):

@@ -6,7 +6,7 @@ import urllib.request
 from collections.abc import Mapping
 
 from kept.core.errors import SourceError
-from kept.journal.feeds.base import MOST_BYTES, Fetched
+from kept.journal.feeds.base import MOST_BYTES, FetchResponse
 
 _SECONDS = 20
 _ASKED = {"etag": "If-None-Match", "modified": "If-Modified-Since"}
@@ -24,14 +24,14 @@ _HANDLERS = (
 )
 
 
-def _opener() -> urllib.request.OpenerDirector:
+def _create_opener() -> urllib.request.OpenerDirector:
     made = urllib.request.OpenerDirector()
     for each in _HANDLERS:
         made.add_handler(each())
     return made
 
 
-def fetch(address: str, cursor: Mapping[str, str]) -> Fetched:
+def fetch_address(address: str, cursor: Mapping[str, str]) -> FetchResponse:
     """What an address gives; nothing where it says that it is as it was. Raises SourceError."""
     if not address.startswith(("http://", "https://")):
         raise SourceError("is no address of the web", where=address)
@@ -40,16 +40,16 @@ def fetch(address: str, cursor: Mapping[str, str]) -> Fetched:
         if cursor.get(name):
             request.add_header(header, cursor[name])
     try:
-        with _opener().open(request, timeout=_SECONDS) as reply:
+        with _create_opener().open(request, timeout=_SECONDS) as reply:
             data = reply.read(MOST_BYTES + 1)
             validators = {"etag": reply.headers.get("ETag", ""), "modified": reply.headers.get("Last-Modified", "")}
     except urllib.error.HTTPError as error:
         if error.code == http.HTTPStatus.NOT_MODIFIED:
-            return Fetched(data=None, validators=cursor)
+            return FetchResponse(data=None, validators=cursor)
         raise SourceError(f"the server answered {error.code}", where=address) from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or type(error).__name__
         raise SourceError(f"cannot be fetched: {reason}", where=address) from error
     if len(data) > MOST_BYTES:
         raise SourceError(f"gives more than {MOST_BYTES // 2**20} MB", where=address)
-    return Fetched(data=data, validators={name: value for name, value in validators.items() if value})
+    return FetchResponse(data=data, validators={name: value for name, value in validators.items() if value})

@@ -6,26 +6,26 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from kept.core.errors import SourceError
-from kept.journal.feeds.base import MOST_ITEMS, Given, bytes_of
+from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, read_file_bytes
 
 
-def fresh(given: Given, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[tuple[Path, int, bytes]]:
+def read_changed_files(given: FeedRequest, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[tuple[Path, int, bytes]]:
     """The changed files with one of these suffixes (all where there are none), the oldest first, with mtime in ns and bytes.
 
     What cannot be read is counted. Raises SourceError where there is no such folder.
     """
     if not given.path.is_dir():
         raise SourceError("is no folder", where=given.place)
-    for stamp, path in sorted((stamp, path) for path, stamp in _changed_files(given.path, since(given), suffixes, skipped))[
-        :MOST_ITEMS
-    ]:
+    for stamp, path in sorted(
+        (stamp, path) for path, stamp in _changed_files(given.path, last_seen_mtime(given), suffixes, skipped)
+    )[:MOST_ITEMS]:
         try:
-            yield path, stamp, bytes_of(path)
+            yield path, stamp, read_file_bytes(path)
         except SourceError:
             skipped["unreadable"] += 1
 
 
-def since(given: Given) -> int:
+def last_seen_mtime(given: FeedRequest) -> int:
     """The mtime, in ns, of the newest file seen the last time; 0 the first time."""
     text = given.cursor.get("since", "0")
     return int(text) if text.isascii() and text.isdecimal() else 0

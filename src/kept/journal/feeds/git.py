@@ -10,8 +10,8 @@ import re2
 
 from kept.core.errors import SourceError
 from kept.core.times import parse_instant
-from kept.journal.entry import Item
-from kept.journal.feeds.base import MOST_ITEMS, Brought, Given, data_of, key_of, title
+from kept.journal.entry import FeedItem
+from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_title, item_key, read_data
 
 _SECONDS = 60
 _HASH = re2.compile(r"^[0-9a-f]{7,64}$")
@@ -21,31 +21,33 @@ _DATE = re2.compile(r"(?i)^(?:commit)?date:?\s+(.+)$")
 _SUBJECT = re2.compile(r"^(?:subject:? |    )(.*\S)")
 
 
-def read_commits(given: Given) -> Brought:
+def read_commits(given: FeedRequest) -> FeedResult:
     """The commits since the last time. Raises SourceError where there is no repository, or git is not there."""
     if given.path.is_file():
-        data, cursor = data_of(given)
+        data, cursor = read_data(given)
         text = "" if data is None else data.decode("utf-8", "replace")
     else:
-        head = _git(given, "rev-parse", "--verify", "HEAD").strip()
+        head = _run_git_log(given, "rev-parse", "--verify", "HEAD").strip()
         before = given.cursor.get("head", "")
         if head == before:
-            return Brought(cursor=given.cursor)
-        known = _HASH.match(before) and _is_there(given, before)
-        text = _git(given, "log", "--no-show-signature", f"--max-count={MOST_ITEMS}", _FORM, f"{before}..{head}" if known else head)
+            return FeedResult(cursor=given.cursor)
+        known = _HASH.match(before) and _has_commit(given, before)
+        text = _run_git_log(
+            given, "log", "--no-show-signature", f"--max-count={MOST_ITEMS}", _FORM, f"{before}..{head}" if known else head
+        )
         cursor = {"head": head}
     skipped = Counter[str]()
-    items = tuple(_commits(text, given.name, skipped))
-    return Brought(items=items[:MOST_ITEMS], cursor=cursor, skipped=skipped)
+    items = tuple(_parse_commits(text, given.name, skipped))
+    return FeedResult(items=items[:MOST_ITEMS], cursor=cursor, skipped=skipped)
 
 
-def _commits(text: str, name: str, skipped: Counter[str]) -> Iterator[Item]:
+def _parse_commits(text: str, name: str, skipped: Counter[str]) -> Iterator[FeedItem]:
     number, at, subject = "", None, ""
     for line in (*text.splitlines(), "commit 0000000"):
         word, _, rest = line.partition(" ")
         if word == "commit" and _HASH.match(rest.split(" ", 1)[0]):
             if number and at is not None and subject:
-                yield Item(key=key_of(name, number), source=name, title=f"{title(subject)} ({number[:8]})", at=at)
+                yield FeedItem(key=item_key(name, number), source=name, title=f"{clean_feed_title(subject)} ({number[:8]})", at=at)
             elif number:
                 skipped["without a date or a subject"] += 1
             number, at, subject = rest.split(" ", 1)[0], None, ""
@@ -70,15 +72,15 @@ def _parse_commit_time(text: str) -> datetime | None:
         return None
 
 
-def _is_there(given: Given, number: str) -> bool:
+def _has_commit(given: FeedRequest, number: str) -> bool:
     try:
-        _git(given, "cat-file", "-e", f"{number}^{{commit}}")
+        _run_git_log(given, "cat-file", "-e", f"{number}^{{commit}}")
     except SourceError:
         return False  # history was rewritten: all of it is read again, and known commits keep their keys
     return True
 
 
-def _git(given: Given, *arguments: str) -> str:
+def _run_git_log(given: FeedRequest, *arguments: str) -> str:
     """What git prints; nothing of the repository's own settings that would run a program is obeyed. Raises SourceError."""
     try:
         done = subprocess.run(  # noqa: S603 - a fixed program with arguments of our own; the user named the folder

@@ -15,8 +15,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from kept.core.errors import SourceError
-from kept.journal.entry import Item
-from kept.journal.feeds.base import MOST_ITEMS, Brought, Given, key_of, link, title
+from kept.journal.entry import FeedItem
+from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_title, item_key, to_web_link
 
 _MOST = 1024 * 2**20  # bytes of a database
 _STEPS = 2_000  # times 10,000 instructions of the database, after which a query is given up
@@ -26,34 +26,34 @@ _KINDS = {
 }
 
 
-def read_visits(given: Given) -> Brought:
+def read_visits(given: FeedRequest) -> FeedResult:
     """The pages visited since the last time. Raises SourceError: no such file, no history, damaged."""
     skipped = Counter[str]()
     since = int(given.cursor.get("since", "0")) if given.cursor.get("since", "0").isdecimal() else 0
     newest = since
-    items: dict[str, Item] = {}
-    for address, head, stamp, at in _visits(given, since):
+    items: dict[str, FeedItem] = {}
+    for address, head, stamp, at in _load_visits(given, since):
         newest = max(newest, stamp)
-        page = _page(address)
+        page = _strip_address(address)
         if not page or at is None:
             skipped["not of the web"] += 1
             continue
         day = at.astimezone(given.zone).date().isoformat()
-        key = key_of(given.name, page, day)
-        items.setdefault(key, Item(key=key, source=given.name, title=title(head) or page, at=at, link=page))
-    return Brought(items=tuple(items.values()), cursor={"since": str(newest)}, skipped=skipped)
+        key = item_key(given.name, page, day)
+        items.setdefault(key, FeedItem(key=key, source=given.name, title=clean_feed_title(head) or page, at=at, link=page))
+    return FeedResult(items=tuple(items.values()), cursor={"since": str(newest)}, skipped=skipped)
 
 
-def _page(address: str) -> str:
+def _strip_address(address: str) -> str:
     """An address without what follows ``?`` or ``#`` and without a name and password: those are nobody's business."""
     try:
-        parts = urlsplit(link(address))
+        parts = urlsplit(to_web_link(address))
     except ValueError:
         return ""
     return f"{parts.scheme}://{parts.hostname}{parts.path}" if parts.hostname else ""
 
 
-def _visits(given: Given, since: int) -> Iterator[tuple[str, str, int, datetime | None]]:
+def _load_visits(given: FeedRequest, since: int) -> Iterator[tuple[str, str, int, datetime | None]]:
     path = given.path
     if not path.is_file() or path.stat().st_size > _MOST:
         raise SourceError("is no file, or too large", where=given.place, hint="give places.sqlite of Firefox, or History of Chrome")

@@ -14,9 +14,18 @@ from email.utils import parsedate_to_datetime
 from hashlib import blake2b
 
 from kept.core.errors import SourceError
-from kept.journal.entry import Item
-from kept.journal.feeds.base import MOST_BYTES, MOST_ITEMS, Brought, Given, key_of, plain, title, words
-from kept.journal.feeds.folders import fresh, since
+from kept.journal.entry import FeedItem
+from kept.journal.feeds.base import (
+    MOST_BYTES,
+    MOST_ITEMS,
+    FeedRequest,
+    FeedResult,
+    clean_feed_text,
+    clean_feed_title,
+    html_to_text,
+    item_key,
+)
+from kept.journal.feeds.folders import last_seen_mtime, read_changed_files
 
 _MESSAGE = 2_000_000  # bytes of a message that are looked at
 _HEAD = 512
@@ -30,24 +39,24 @@ _BROKEN = (
 )  # what the parser raises on odd headers
 
 
-def read_mail(given: Given) -> Brought:
+def read_mail(given: FeedRequest) -> FeedResult:
     """The messages that came since the last time. Raises SourceError."""
     skipped = Counter[str]()
     if given.path.is_dir():
-        newest = since(given)
+        newest = last_seen_mtime(given)
         found = []
-        for path, stamp, data in fresh(given, (), skipped):
+        for path, stamp, data in read_changed_files(given, (), skipped):
             newest = max(newest, stamp)
             if path.parent.name in ("cur", "new"):
                 found.append(data)
         cursor = {"since": str(newest)}
     else:
-        found, cursor = _mbox(given)
+        found, cursor = _read_mailbox(given)
     items = (_message_item(data, given, skipped) for data in found[:MOST_ITEMS])
-    return Brought(items=tuple(each for each in items if each is not None), cursor=cursor, skipped=skipped)
+    return FeedResult(items=tuple(each for each in items if each is not None), cursor=cursor, skipped=skipped)
 
 
-def _mbox(given: Given) -> tuple[list[bytes], dict[str, str]]:
+def _read_mailbox(given: FeedRequest) -> tuple[list[bytes], dict[str, str]]:
     """The messages behind where the file was read to, at most 16 MB of them; all of it where it is another file now."""
     try:
         handle = os.open(given.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -86,7 +95,7 @@ def _split_mailbox(data: bytes) -> Iterator[bytes]:
         begin = end
 
 
-def _message_item(data: bytes, given: Given, skipped: Counter[str]) -> Item | None:
+def _message_item(data: bytes, given: FeedRequest, skipped: Counter[str]) -> FeedItem | None:
     if data.startswith(b"From "):
         data = data.partition(b"\n")[2]
     try:
@@ -100,7 +109,13 @@ def _message_item(data: bytes, given: Given, skipped: Counter[str]) -> Item | No
     if at is None or not (head.strip() or text.strip()):
         skipped["without a date or a subject"] += 1
         return None
-    return Item(key=key_of(given.name, number or f"{at}{head}"), source=given.name, title=title(head), text=words(text), at=at)
+    return FeedItem(
+        key=item_key(given.name, number or f"{at}{head}"),
+        source=given.name,
+        title=clean_feed_title(head),
+        text=clean_feed_text(text),
+        at=at,
+    )
 
 
 def _message_text(message: EmailMessage) -> str:
@@ -110,7 +125,7 @@ def _message_text(message: EmailMessage) -> str:
     content = body.get_content()
     text = content if isinstance(content, str) else ""
     if body.get_content_subtype() == "html":
-        return plain(text)
+        return html_to_text(text)
     lines = []
     for line in text.splitlines():
         if line.rstrip("\r\n") == "-- ":

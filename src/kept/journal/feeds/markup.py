@@ -10,15 +10,15 @@ _DEPTH, _NODES = 100, 400_000
 
 
 @dataclass(kw_only=True, slots=True)
-class Node:
+class XmlNode:
     """An element: its name without prefix, its attributes, its own text, what stands in it."""
 
     name: str
     attributes: dict[str, str] = field(default_factory=dict)
     text: str = ""
-    children: list["Node"] = field(default_factory=list)
+    children: list["XmlNode"] = field(default_factory=list)
 
-    def walk(self) -> Iterator["Node"]:
+    def walk(self) -> Iterator["XmlNode"]:
         """This element and all below it, in order."""
         waiting = [self]
         while waiting:
@@ -31,9 +31,9 @@ class Node:
         return next((each.text.strip() for name in names for each in self.children if each.name == name and each.text.strip()), "")
 
 
-def tree(data: bytes, where: str) -> Node:
+def parse_xml(data: bytes, where: str) -> XmlNode:
     """The tree of an XML document. Raises SourceError: not well formed, a document type, too deep, too large."""
-    root = Node(name="")
+    root = XmlNode(name="")
     stack = [root]
     count = 0
 
@@ -45,7 +45,7 @@ def tree(data: bytes, where: str) -> Node:
         count += 1
         if len(stack) > _DEPTH or count > _NODES:
             raise SourceError("is nested too deep or too large", where=where)
-        node = Node(name=_local(name), attributes={_local(each): value for each, value in attributes.items()})
+        node = XmlNode(name=_local_name(name), attributes={_local_name(each): value for each, value in attributes.items()})
         stack[-1].children.append(node)
         stack.append(node)
 
@@ -74,5 +74,5 @@ def tree(data: bytes, where: str) -> Node:
     return root
 
 
-def _local(name: str) -> str:
+def _local_name(name: str) -> str:
     return name.rpartition(":")[2].lower()

@@ -4,20 +4,20 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kept.journal.entry import Item
-from kept.journal.feeds.base import Brought, Given, key_of, title, words
-from kept.journal.feeds.folders import fresh, since
+from kept.journal.entry import FeedItem
+from kept.journal.feeds.base import FeedRequest, FeedResult, clean_feed_text, clean_feed_title, item_key
+from kept.journal.feeds.folders import last_seen_mtime, read_changed_files
 
 _SUFFIXES = frozenset({".md", ".markdown", ".txt", ".org"})
 _OWN = b"\ngenerated_by: kept"
 
 
-def read_notes(given: Given) -> Brought:
+def read_notes(given: FeedRequest) -> FeedResult:
     """The notes that changed. A note of kept's own is none. Raises SourceError where there is no such folder."""
     skipped = Counter[str]()
     items = []
-    newest = since(given)
-    for path, stamp, data in fresh(given, _SUFFIXES, skipped):
+    newest = last_seen_mtime(given)
+    for path, stamp, data in read_changed_files(given, _SUFFIXES, skipped):
         newest = max(newest, stamp)
         if data.startswith(b"---") and _OWN in data[:4_096]:
             skipped["kept's own"] += 1
@@ -25,18 +25,18 @@ def read_notes(given: Given) -> Brought:
             skipped["not text"] += 1
         else:
             items.append(_note_item(given, path, data.decode("utf-8", "replace"), stamp))
-    return Brought(items=tuple(items), cursor={"since": str(newest)}, skipped=skipped)
+    return FeedResult(items=tuple(items), cursor={"since": str(newest)}, skipped=skipped)
 
 
-def _note_item(given: Given, path: Path, text: str, stamp: int) -> Item:
+def _note_item(given: FeedRequest, path: Path, text: str, stamp: int) -> FeedItem:
     lines = [each for each in _without_front_matter(text) if each.strip()]
     heading = next((each.lstrip("# ") for each in lines[:3] if each.startswith("#")), path.stem)
     rest = " ".join(each for each in lines if not each.startswith("#"))
-    return Item(
-        key=key_of(given.name, str(path.relative_to(given.path)), str(stamp)),
+    return FeedItem(
+        key=item_key(given.name, str(path.relative_to(given.path)), str(stamp)),
         source=given.name,
-        title=title(heading),
-        text=words(rest),
+        title=clean_feed_title(heading),
+        text=clean_feed_text(rest),
         at=datetime.fromtimestamp(stamp / 10**9, UTC),
     )
 

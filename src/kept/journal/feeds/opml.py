@@ -5,29 +5,29 @@ from collections import Counter
 from dataclasses import replace
 
 from kept.core.errors import SourceError
-from kept.journal.entry import Item
+from kept.journal.entry import FeedItem
 from kept.journal.feeds import rss
-from kept.journal.feeds.base import Brought, Given, bytes_of
-from kept.journal.feeds.markup import tree
+from kept.journal.feeds.base import FeedRequest, FeedResult, read_file_bytes
+from kept.journal.feeds.markup import parse_xml
 
 _MOST = 500  # feeds
 
 
-def addresses(data: bytes, where: str) -> tuple[str, ...]:
+def parse_feed_addresses(data: bytes, where: str) -> tuple[str, ...]:
     """The addresses of the feeds that an OPML file lists, each once, in its order. Raises SourceError."""
-    root = tree(data, where)
+    root = parse_xml(data, where)
     if not any(each.name == "opml" for each in root.children):
         raise SourceError("is no OPML file", where=where)
     found = (each.attributes.get("xmlurl", "").strip() for each in root.walk() if each.name == "outline")
     return tuple(dict.fromkeys(each for each in found if each.startswith(("http://", "https://"))))[:_MOST]
 
 
-def read_feed_list(given: Given) -> Brought:
+def read_feed_list(given: FeedRequest) -> FeedResult:
     """The new items of all feeds of a list; one that cannot be fetched is skipped and counted. Raises SourceError."""
-    items: list[Item] = []
+    items: list[FeedItem] = []
     skipped = Counter[str]()
     cursor: dict[str, str] = {}
-    for address in addresses(bytes_of(given.path), given.place):
+    for address in parse_feed_addresses(read_file_bytes(given.path), given.place):
         before = given.cursor.get(address, "")
         try:
             found = rss.read_feed(replace(given, place=address, cursor=json.loads(before) if before else {}))
@@ -39,4 +39,4 @@ def read_feed_list(given: Given) -> Brought:
         items += found.items
         skipped += found.skipped
         cursor[address] = json.dumps(dict(found.cursor))
-    return Brought(items=tuple(items), cursor=cursor, skipped=skipped)
+    return FeedResult(items=tuple(items), cursor=cursor, skipped=skipped)

@@ -20,7 +20,7 @@ _PERIODS = 40_000  # a rule that gives nothing in so many periods gives nothing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rule:
+class RecurrenceRule:
     """A recurrence rule. ``days`` are weekdays (0 is Monday) with their number in the month (0: each), ``until`` is as the file has
     it.
     """
@@ -35,7 +35,7 @@ class Rule:
     days: tuple[tuple[int, int], ...] = ()
 
 
-def rule(text: str) -> Rule | None:
+def parse_recurrence_rule(text: str) -> RecurrenceRule | None:
     """The rule of an RRULE's value; None where it is malformed or says something that is not read. Never raises."""
     parts: Mapping[str, str] = {
         name.strip(): value.strip() for name, _, value in (each.partition("=") for each in text.strip().upper().split(";") if each)
@@ -43,33 +43,33 @@ def rule(text: str) -> Rule | None:
     if parts.keys() - _READ or parts.get("FREQ") not in _FREQUENCIES:
         return None
     try:
-        made = Rule(
+        made = RecurrenceRule(
             frequency=parts["FREQ"],
             interval=int(parts.get("INTERVAL", "1")),
             count=int(parts.get("COUNT", "0")),
             until=parts.get("UNTIL", ""),
             week_start=_DAYS.index(parts.get("WKST", "MO")),
-            months=_numbers(parts.get("BYMONTH", "")),
-            month_days=_numbers(parts.get("BYMONTHDAY", "")),
-            days=tuple(_weekday(each) for each in parts.get("BYDAY", "").split(",") if each),
+            months=_parse_numbers(parts.get("BYMONTH", "")),
+            month_days=_parse_numbers(parts.get("BYMONTHDAY", "")),
+            days=tuple(_parse_weekday(each) for each in parts.get("BYDAY", "").split(",") if each),
         )
     except ValueError:
         return None
-    return made if _makes_sense(made) else None
+    return made if _is_valid_rule(made) else None
 
 
-def _numbers(text: str) -> tuple[int, ...]:
+def _parse_numbers(text: str) -> tuple[int, ...]:
     return tuple(int(each) for each in text.split(",") if each)
 
 
-def _weekday(text: str) -> tuple[int, int]:
+def _parse_weekday(text: str) -> tuple[int, int]:
     found = _DAY.match(text)
     if found is None:
         raise ValueError(text)
     return int(found[1] or "0"), _DAYS.index(found[2])
 
 
-def _makes_sense(made: Rule) -> bool:
+def _is_valid_rule(made: RecurrenceRule) -> bool:
     numbered = any(number for number, _ in made.days)
     monthly = made.frequency == "MONTHLY" or (made.frequency == "YEARLY" and bool(made.months))
     return (
@@ -85,7 +85,7 @@ def _makes_sense(made: Rule) -> bool:
     )
 
 
-def occurrences(made: Rule, start: datetime) -> Iterator[datetime]:
+def occurrences(made: RecurrenceRule, start: datetime) -> Iterator[datetime]:
     """The starts of a series in local time, in order; the first is ``start``, whatever the rule says. UNTIL is left to the
     caller.
     """
@@ -93,7 +93,7 @@ def occurrences(made: Rule, start: datetime) -> Iterator[datetime]:
     count = 1
     for number in range(_PERIODS):
         try:
-            days = _period(made, start.date(), number)
+            days = _days_of_period(made, start.date(), number)
         except (ValueError, OverflowError):
             return  # beyond the last year that dates have
         for each in days:
@@ -104,7 +104,7 @@ def occurrences(made: Rule, start: datetime) -> Iterator[datetime]:
                 yield datetime.combine(each, start.time())
 
 
-def _period(made: Rule, start: date, number: int) -> list[date]:
+def _days_of_period(made: RecurrenceRule, start: date, number: int) -> list[date]:
     """The days of the period that is ``number`` intervals after that of the start. Raises ValueError, OverflowError past the last
     date.
     """
@@ -113,26 +113,26 @@ def _period(made: Rule, start: date, number: int) -> list[date]:
         case "DAILY":
             found = [start + timedelta(days=step)]
             found = [each for each in found if not made.days or (0, each.weekday()) in made.days]
-            found = [each for each in found if not made.month_days or _is_of(made, each)]
+            found = [each for each in found if not made.month_days or _is_rule_day(made, each)]
         case "WEEKLY":
             first = start - timedelta(days=(start.weekday() - made.week_start) % 7) + timedelta(weeks=step)
             wanted = {day for _, day in made.days} or {start.weekday()}
             found = [each for each in (first + timedelta(days=place) for place in range(7)) if each.weekday() in wanted]
         case "MONTHLY":
             years, month = divmod(start.month - 1 + step, 12)
-            return _of_month(made, start, start.year + years, month + 1)
+            return _days_of_month(made, start, start.year + years, month + 1)
         case _:
             months = sorted(set(made.months)) or [start.month]
-            return [each for month in months for each in _of_month(made, start, start.year + step, month)]
+            return [each for month in months for each in _days_of_month(made, start, start.year + step, month)]
     return [each for each in found if not made.months or each.month in made.months]
 
 
-def _is_of(made: Rule, day: date) -> bool:
+def _is_rule_day(made: RecurrenceRule, day: date) -> bool:
     last = monthrange(day.year, day.month)[1]
     return day.day in made.month_days or day.day - last - 1 in made.month_days
 
 
-def _of_month(made: Rule, start: date, year: int, month: int) -> list[date]:
+def _days_of_month(made: RecurrenceRule, start: date, year: int, month: int) -> list[date]:
     """The days of a month that a rule names; one that the month has not is left out."""
     if made.months and month not in made.months:
         return []
@@ -141,13 +141,13 @@ def _of_month(made: Rule, start: date, year: int, month: int) -> list[date]:
     if not made.days and not made.month_days:
         return [each for each in days if each.day == start.day]
     if made.month_days:
-        days = [each for each in days if _is_of(made, each)]
+        days = [each for each in days if _is_rule_day(made, each)]
     if made.days:
-        days = [each for each in days if any(_is_the(each, last, *one) for one in made.days)]
+        days = [each for each in days if any(_is_nth_weekday(each, last, *one) for one in made.days)]
     return days
 
 
-def _is_the(day: date, last: int, number: int, weekday: int) -> bool:
+def _is_nth_weekday(day: date, last: int, number: int, weekday: int) -> bool:
     """Whether a day is the numbered weekday of its month, from the end where the number is below 0."""
     place = (day.day - 1) // 7 + 1 if number > 0 else -((last - day.day) // 7 + 1)
     return day.weekday() == weekday and (not number or place == number)

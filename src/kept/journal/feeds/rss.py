@@ -6,17 +6,26 @@ from email.utils import parsedate_to_datetime
 
 from kept.core.errors import SourceError
 from kept.core.times import parse_instant
-from kept.journal.entry import Item
-from kept.journal.feeds.base import MOST_ITEMS, Brought, Given, data_of, key_of, link, title, words
-from kept.journal.feeds.markup import Node, tree
+from kept.journal.entry import FeedItem
+from kept.journal.feeds.base import (
+    MOST_ITEMS,
+    FeedRequest,
+    FeedResult,
+    clean_feed_text,
+    clean_feed_title,
+    item_key,
+    read_data,
+    to_web_link,
+)
+from kept.journal.feeds.markup import XmlNode, parse_xml
 
 
-def read_feed(given: Given) -> Brought:
+def read_feed(given: FeedRequest) -> FeedResult:
     """The dated items of a feed, where it changed. Raises SourceError."""
-    data, cursor = data_of(given)
+    data, cursor = read_data(given)
     if data is None:
-        return Brought(cursor=cursor)
-    root = tree(data, given.place)
+        return FeedResult(cursor=cursor)
+    root = parse_xml(data, given.place)
     names = {each.name for each in root.children}
     if not names & {"rss", "rdf", "feed"}:
         raise SourceError("is no RSS or Atom feed", where=given.place)
@@ -31,21 +40,21 @@ def read_feed(given: Given) -> Brought:
                 skipped["empty"] += 1
             else:
                 items.append(item)
-    return Brought(items=tuple(items[:MOST_ITEMS]), cursor=cursor, skipped=skipped)
+    return FeedResult(items=tuple(items[:MOST_ITEMS]), cursor=cursor, skipped=skipped)
 
 
-def _entry_item(node: Node, name: str) -> Item:
+def _entry_item(node: XmlNode, name: str) -> FeedItem:
     address = node.first("link") or next(
         (each.attributes.get("href", "") for each in node.children if each.name == "link" and each.attributes.get("href")), ""
     )
-    head = title(node.first("title"))
-    return Item(
-        key=key_of(name, node.first("guid", "id") or address or head),
+    head = clean_feed_title(node.first("title"))
+    return FeedItem(
+        key=item_key(name, node.first("guid", "id") or address or head),
         source=name,
         title=head,
-        text=words(node.first("description", "summary", "encoded", "content")),
+        text=clean_feed_text(node.first("description", "summary", "encoded", "content")),
         at=_parse_feed_date(node.first("pubdate", "published", "date", "updated")),
-        link=link(address),
+        link=to_web_link(address),
     )
 
 

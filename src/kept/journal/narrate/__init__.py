@@ -1,21 +1,21 @@
 """Narrating: what a day is told with, within its bounds; the entry without a model, or by one; and the entry as a file."""
 
-from kept.journal.narrate.bounds import Bounds, Chosen, choose
-from kept.journal.narrate.machinery import self_reference
-from kept.journal.narrate.page import edited, head_of, page, slots_of, stamped
-from kept.journal.narrate.prose import PURPOSE, prose_of, prose_question
+from kept.journal.narrate.bounds import ContextBounds, ItemSelection, select_items
+from kept.journal.narrate.machinery import self_reference_share
+from kept.journal.narrate.page import is_entry_edited, parse_entry_head, render_entry, template_slots, update_digest
+from kept.journal.narrate.prose import PURPOSE, build_prose_ask, read_prose_reply
 
 __all__ = [
     "PURPOSE",
-    "Bounds",
-    "Chosen",
-    "choose",
-    "edited",
-    "head_of",
-    "page",
-    "prose_of",
-    "prose_question",
-    "self_reference",
-    "slots_of",
-    "stamped",
+    "ContextBounds",
+    "ItemSelection",
+    "build_prose_ask",
+    "is_entry_edited",
+    "parse_entry_head",
+    "read_prose_reply",
+    "render_entry",
+    "select_items",
+    "self_reference_share",
+    "template_slots",
+    "update_digest",
 ]

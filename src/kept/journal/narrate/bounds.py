@@ -7,16 +7,16 @@ a share by source. A share bounds what is shown; nothing is left out because of 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kept.core.artifact import artifacts
-from kept.core.statement import statement
-from kept.journal.entry import Grade, Slot, Told
+from kept.core.artifact import find_artifacts
+from kept.core.statement import parse_statement
+from kept.journal.entry import ContextItem, Slot, TrustLevel
 
 _LEAST_OUTSIDE, _ONE_ITEM = 600, 300  # characters, about five lines
 _LEAST_SHARED = 2  # telling words that a memory has in common with the day, where it names nothing of it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Bounds:
+class ContextBounds:
     """Budgets in characters: of the whole context, and of what is remembered.
 
     ``outside`` is the share of the whole that all external sources have together, ``shares`` the weight of each of them by name.
@@ -31,40 +31,40 @@ class Bounds:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Chosen:
+class ItemSelection:
     """What goes into the context, in its order, and the share of each source in it (adding up to 1 where there is anything)."""
 
-    told: tuple[Told, ...]
+    told: tuple[ContextItem, ...]
     shares: Mapping[str, float]
 
 
-def choose(told: Sequence[Told], bounds: Bounds) -> Chosen:
+def select_items(told: Sequence[ContextItem], bounds: ContextBounds) -> ItemSelection:
     """The parts of an entry within the bounds: of each source the weightiest first, in the order they came in."""
-    inside = [each for each in told if each.grade is Grade.SESSION]
-    outside = [each for each in told if each.grade is Grade.OUTSIDE]
+    inside = [each for each in told if each.grade is TrustLevel.SESSION]
+    outside = [each for each in told if each.grade is TrustLevel.OUTSIDE]
     room = int(bounds.whole * (1 - bounds.outside)) if outside else bounds.whole
-    sessions = _weightiest(inside, room)
+    sessions = _heaviest_items(inside, room)
     spent = _count_characters(sessions)
-    memory = _weightiest(
-        _related_memories([each for each in told if each.grade is Grade.MEMORY], sessions), min(bounds.memory, spent)
+    memory = _heaviest_items(
+        _related_memories([each for each in told if each.grade is TrustLevel.MEMORY], sessions), min(bounds.memory, spent)
     )
     memory = memory[: bounds.memories]
-    chosen = [*sessions, *_shared(outside, bounds, spent), *memory]
+    chosen = [*sessions, *_share_among_sources(outside, bounds, spent), *memory]
     wanted = {id(each) for each in chosen}
     kept = tuple(each for each in told if id(each) in wanted)
     total = _count_characters(kept)
     sources = dict.fromkeys(each.source for each in kept)
-    return Chosen(
+    return ItemSelection(
         told=kept,
         shares={name: _count_characters(each for each in kept if each.source == name) / total for name in sources} if total else {},
     )
 
 
-def _count_characters(told: Iterable[Told]) -> int:
+def _count_characters(told: Iterable[ContextItem]) -> int:
     return sum(len(each.text) + 1 for each in told)
 
 
-def _weightiest(told: Sequence[Told], room: int) -> list[Told]:
+def _heaviest_items(told: Sequence[ContextItem], room: int) -> list[ContextItem]:
     """The weightiest that fit, the earlier first among equals."""
     found, left = [], room
     for each in sorted(told, key=lambda one: -one.weight):
@@ -74,7 +74,7 @@ def _weightiest(told: Sequence[Told], room: int) -> list[Told]:
     return found
 
 
-def _shared(told: Sequence[Told], bounds: Bounds, spent: int) -> list[Told]:
+def _share_among_sources(told: Sequence[ContextItem], bounds: ContextBounds, spent: int) -> list[ContextItem]:
     """Of each external source what fits into its part; a source without a weight of its own weighs as much as the lightest.
 
     All of them together have their share of what the sessions say (``spent`` characters), a few lines at least, but no more than
@@ -89,20 +89,20 @@ def _shared(told: Sequence[Told], bounds: Bounds, spent: int) -> list[Told]:
     return [
         each
         for name in names
-        for each in _weightiest([one for one in told if one.source == name], int(room * weights[name] / total))
+        for each in _heaviest_items([one for one in told if one.source == name], int(room * weights[name] / total))
     ]
 
 
-def _related_memories(memories: Sequence[Told], day: Sequence[Told]) -> list[Told]:
+def _related_memories(memories: Sequence[ContextItem], day: Sequence[ContextItem]) -> list[ContextItem]:
     """The memories that have something to do with the day: that name what it names, or share telling words with one thing of it;
     and where work stood, which is no memory.
     """
-    names = {each.casefold() for one in day for each in artifacts(one.text)}
-    said = [(one.scope, statement(one.text).content) for one in day]
+    names = {each.casefold() for one in day for each in find_artifacts(one.text)}
+    said = [(one.scope, parse_statement(one.text).content) for one in day]
     found = [each for each in memories if not each.reference]
     for each in (each for each in memories if each.reference):
-        own = {one.casefold() for one in artifacts(each.text)}
-        words = statement(each.text).content
+        own = {one.casefold() for one in find_artifacts(each.text)}
+        words = parse_statement(each.text).content
         shared = max((len(words & other) for scope, other in said if scope == each.scope or len(words & other) > 3), default=0)
         if own & names or shared >= max(_LEAST_SHARED, len(words) // 3):
             found.append(replace(each, weight=each.weight + 3 * len(own & names) + shared))

@@ -7,16 +7,16 @@ from kept.core.sentences import sentence_texts
 _ITEM = re2.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 
 
-def sentences(text: str) -> tuple[str, ...]:
+def entry_sentences(text: str) -> tuple[str, ...]:
     """The sentences of an entry's body: no headings, quotations, comments or empty lines."""
     lines = [_ITEM.sub("", each) for each in text.splitlines() if each.strip() and not each.lstrip().startswith(("#", ">", "<!--"))]
     return tuple(sentence for line in lines for sentence in sentence_texts(line))
 
 
-def self_reference(text: str, machinery: str) -> float:
+def self_reference_share(text: str, machinery: str) -> float:
     """The share (0 to 1) of the sentences that speak of the machinery; ``machinery`` is an RE2 pattern of its words. 0 for no
     text.
     """
     pattern = re2.compile(machinery)
-    found = sentences(text)
+    found = entry_sentences(text)
     return round(sum(pattern.search(each) is not None for each in found) / len(found), 4) if found else 0.0

@@ -13,56 +13,60 @@ from types import MappingProxyType
 import re2
 
 from kept.core.text import one_line
-from kept.journal.entry import EXTRACTIVE, Grade, Head, Slot, Template, Told
+from kept.journal.entry import EXTRACTIVE, ContextItem, EntryHead, Slot, Template, TrustLevel
 
 OURS, OURS_END = "<!-- kept:begin remembered -->", "<!-- kept:end -->"
 OUTSIDE, OUTSIDE_END = "<!-- outside:begin -->", "<!-- outside:end -->"
-_MARKS = {Grade.SESSION: ((), ()), Grade.MEMORY: ((OURS,), (OURS_END,)), Grade.OUTSIDE: ((OUTSIDE,), (OUTSIDE_END,))}
+_MARKS = {TrustLevel.SESSION: ((), ()), TrustLevel.MEMORY: ((OURS,), (OURS_END,)), TrustLevel.OUTSIDE: ((OUTSIDE,), (OUTSIDE_END,))}
 _SLOT = re2.compile(r"\{\{\s*([a-z]+)\s*\}\}")
 _LINE = 1_200  # characters of a line of an entry
 _ESCAPED = (("<!--", "‹!--"), ("-->", "--›"), ("```", "'''"))
 
 
-def slots_of(template: Template) -> tuple[Slot, ...]:
+def template_slots(template: Template) -> tuple[Slot, ...]:
     """The parts that a template has a place for, in its order."""
     named = {each.value: each for each in Slot}
     return tuple(dict.fromkeys(named[name] for name in _SLOT.findall(template.text) if name in named))
 
 
-def page(
-    head: Head, template: Template, told: Sequence[Told], names: Mapping[str, str], links: Mapping[date, str] = MappingProxyType({})
+def render_entry(
+    head: EntryHead,
+    template: Template,
+    told: Sequence[ContextItem],
+    names: Mapping[str, str],
+    links: Mapping[date, str] = MappingProxyType({}),
 ) -> str:
     """The bytes of an entry as text; ``names`` are what scopes are called, ``links`` the files of other days' entries. The digest
     is put in here.
     """
     body = _fill_template(head, template, told, names, links)
-    made = replace(head, digest=_digest(replace(head, digest=""), body))
-    return "\n".join((*_front(made), body))
+    made = replace(head, digest=_entry_digest(replace(head, digest=""), body))
+    return "\n".join((*_front_matter_lines(made), body))
 
 
 def _fill_template(
-    head: Head, template: Template, told: Sequence[Told], names: Mapping[str, str], links: Mapping[date, str]
+    head: EntryHead, template: Template, told: Sequence[ContextItem], names: Mapping[str, str], links: Mapping[date, str]
 ) -> str:
-    blocks = {slot: _block(slot, [each for each in told if each.slot is slot], names, links) for slot in Slot}
+    blocks = {slot: _slot_lines(slot, [each for each in told if each.slot is slot], names, links) for slot in Slot}
     span = head.first.isoformat() if head.first == head.last else f"{head.first.isoformat()} to {head.last.isoformat()}"
     lines: list[str] = []
     for raw in template.text.splitlines():
         found = _SLOT.fullmatch(raw.strip())
         if found and found[1] in {each.value for each in Slot}:
-            _fill(lines, blocks[Slot(found[1])])
+            _fill_slot(lines, blocks[Slot(found[1])])
         else:
-            lines.append(raw.replace("{{date}}", span).replace("{{writer}}", _told_writer(head)).rstrip())
+            lines.append(raw.replace("{{date}}", span).replace("{{writer}}", _format_writer(head)).rstrip())
     spaced = [each for each, before in zip(lines, ("", *lines), strict=False) if each or before]
     return "\n".join(spaced).rstrip("\n") + "\n"
 
 
-def _told_writer(head: Head) -> str:
+def _format_writer(head: EntryHead) -> str:
     if head.writer == EXTRACTIVE:
         return "Put together by kept from what was said and done, without a language model; the words are those used then."
     return f"Written by {head.writer} from what was said and done; every paragraph was checked against what it rests on."
 
 
-def _fill(lines: list[str], block: Sequence[str]) -> None:
+def _fill_slot(lines: list[str], block: Sequence[str]) -> None:
     """Put a part under its heading; the heading goes where there is nothing to say under it."""
     if block:
         if block[0] == OURS:
@@ -79,7 +83,7 @@ def _fill(lines: list[str], block: Sequence[str]) -> None:
     lines.append("")
 
 
-def _block(slot: Slot, told: Sequence[Told], names: Mapping[str, str], links: Mapping[date, str]) -> list[str]:
+def _slot_lines(slot: Slot, told: Sequence[ContextItem], names: Mapping[str, str], links: Mapping[date, str]) -> list[str]:
     """The lines of a part: each project under its name; what is recalled or comes from outside between its marks."""
     scopes = list(dict.fromkeys(each.scope for each in told))
     lines: list[str] = []
@@ -93,12 +97,12 @@ def _block(slot: Slot, told: Sequence[Told], names: Mapping[str, str], links: Ma
     return [OURS, *lines, OURS_END] if lines and slot is Slot.BEFORE else lines
 
 
-def _format_item(each: Told, links: Mapping[date, str]) -> str:
+def _format_item(each: ContextItem, links: Mapping[date, str]) -> str:
     words = clean_line(each.text)
-    if each.grade is Grade.MEMORY and each.day is not None and each.reference:
+    if each.grade is TrustLevel.MEMORY and each.day is not None and each.reference:
         day = each.day.isoformat()
         return f"- {words} ({f'[{day}]({links[each.day]})' if each.day in links else day}, {each.reference})"
-    if each.grade is Grade.OUTSIDE and each.slot is Slot.OUTSIDE and each.source:
+    if each.grade is TrustLevel.OUTSIDE and each.slot is Slot.OUTSIDE and each.source:
         return f"- {clean_line(each.source)}: {words}"
     return f"- {words}"
 
@@ -113,15 +117,15 @@ def clean_line(text: str) -> str:
     return words if len(words) <= _LINE else words[:_LINE].rsplit(" ", 1)[0] + "…"
 
 
-def _front(head: Head) -> list[str]:
-    shares = ", ".join(f'"{_word(name)} {share:.0%}"' for name, share in head.shares.items())
+def _front_matter_lines(head: EntryHead) -> list[str]:
+    shares = ", ".join(f'"{_front_matter_text(name)} {share:.0%}"' for name, share in head.shares.items())
     return [
         "---",
         f"date: {head.first.isoformat()}",
         *([f"until: {head.last.isoformat()}"] if head.last != head.first else []),
-        f"template: {_word(head.template)}",
+        f"template: {_front_matter_text(head.template)}",
         "generated_by: kept",
-        f'writer: "{_word(head.writer)}"',
+        f'writer: "{_front_matter_text(head.writer)}"',
         f"extract: {'yes' if head.extract else 'no'}",
         f"sessions: {head.sessions}",
         f"sources: [{shares}]",
@@ -134,12 +138,12 @@ def _front(head: Head) -> list[str]:
     ]
 
 
-def _word(text: str) -> str:
+def _front_matter_text(text: str) -> str:
     return "".join(each for each in one_line(text) if each not in '"\\')[:80]
 
 
-def _digest(head: Head, body: str) -> str:
-    return blake2b("\n".join((*_front(head), body)).encode(), digest_size=8).hexdigest()
+def _entry_digest(head: EntryHead, body: str) -> str:
+    return blake2b("\n".join((*_front_matter_lines(head), body)).encode(), digest_size=8).hexdigest()
 
 
 _FIELD = re2.compile(r"^([a-z_]+): (.*)$")
@@ -147,15 +151,15 @@ _SHARE = re2.compile(r'"([^"]*) (\d+)%"')
 _COST = re2.compile(r"(\d+) tokens in, (\d+) out")
 
 
-def head_of(text: str) -> Head | None:
+def parse_entry_head(text: str) -> EntryHead | None:
     """What the front matter of an entry says; None where the text is no entry that kept wrote. Never raises."""
-    front, _ = _parted(text)
+    front, _ = _split_front_matter(text)
     if front.get("generated_by") != "kept":
         return None
     try:
         first = date.fromisoformat(front.get("date", ""))
         tokens = _COST.search(front.get("cost", ""))
-        return Head(
+        return EntryHead(
             first=first,
             last=date.fromisoformat(front.get("until", front["date"])),
             template=front.get("template", ""),
@@ -173,32 +177,32 @@ def head_of(text: str) -> Head | None:
         return None
 
 
-def edited(text: str) -> bool:
+def is_entry_edited(text: str) -> bool:
     """Whether an entry is another than kept wrote it."""
-    return _parted(text)[0].get("digest") != _digest_of(text)
+    return _split_front_matter(text)[0].get("digest") != _digest_of_text(text)
 
 
-def stamped(text: str) -> str:
+def update_digest(text: str) -> str:
     """An entry with the digest of what it says now."""
-    rest = _parted(text)[1]
+    rest = _split_front_matter(text)[1]
     front = text[: len(text) - len(rest)].split("\n")
-    number = _digest_of(text)
+    number = _digest_of_text(text)
     return "\n".join(f"digest: {number}" if each.startswith("digest: ") else each for each in front) + rest
 
 
-def _digest_of(text: str) -> str:
-    rest = _parted(text)[1]
+def _digest_of_text(text: str) -> str:
+    rest = _split_front_matter(text)[1]
     front = text[: len(text) - len(rest)].split("\n")
     plain = "\n".join("digest: " if each.startswith("digest: ") else each for each in front)
     return blake2b((plain + rest).encode(), digest_size=8).hexdigest()
 
 
-def body_of(text: str) -> str:
+def entry_body(text: str) -> str:
     """An entry without its front matter."""
-    return _parted(text)[1]
+    return _split_front_matter(text)[1]
 
 
-def _parted(text: str) -> tuple[dict[str, str], str]:
+def _split_front_matter(text: str) -> tuple[dict[str, str], str]:
     lines = text.split("\n")
     if lines[0] != "---" or "---" not in lines[1:]:
         return {}, text

@@ -14,16 +14,16 @@ _MOST = 100_000  # characters
 _KNOWN = frozenset({"span", "extract", "instruction"})
 
 
-def templates(config: Path) -> tuple[str, ...]:
+def list_templates(config: Path) -> tuple[str, ...]:
     """The names of all templates; ``config`` is the folder of the user's settings."""
     own = (each.stem for each in (config / "templates").glob("*.md"))
     built_in = (each.name.removesuffix(".md") for each in files(__name__).iterdir() if each.name.endswith(".md"))
     return tuple(sorted({*own, *built_in}))
 
 
-def template(name: str, config: Path) -> Template:
+def load_template(name: str, config: Path) -> Template:
     """The template of that name, the user's own before that of kept. Raises UsageError where there is none, ConfigError."""
-    known = templates(config)
+    known = list_templates(config)
     if name not in known:
         raise UsageError(
             f"there is no template {name!r}", hint=f"templates: {', '.join(known)}; your own lie in {config / 'templates'}"
@@ -33,10 +33,10 @@ def template(name: str, config: Path) -> Template:
         text = own.read_text("utf-8") if own.is_file() else (files(__name__) / f"{name}.md").read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the template cannot be read: {error}", where=str(own)) from error
-    return _parsed(name, text, str(own))
+    return _parse_template(name, text, str(own))
 
 
-def _parsed(name: str, text: str, where: str) -> Template:
+def _parse_template(name: str, text: str, where: str) -> Template:
     if len(text) > _MOST:
         raise ConfigError(f"the template has more than {_MOST:,} characters", where=where)
     lines = text.splitlines()

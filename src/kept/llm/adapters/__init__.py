@@ -1,29 +1,29 @@
-"""Language models, each behind one protocol (:class:`Model`): a program, two vendors' interfaces, a script, a recording.
+"""Language models, each behind one protocol (:class:`ScoreModel`): a program, two vendors' interfaces, a script, a recording.
 
 An adapter asks once and tells what came. It does not retry, remember, count money or check replies: that exists once, above it.
 """
 
 from kept.llm.adapters.anthropic import Anthropic
-from kept.llm.adapters.base import Batching, Model, Said, Silent, Spoken
+from kept.llm.adapters.base import AdapterFailure, AdapterReply, BatchModel, Model, Spoken
 from kept.llm.adapters.command import Command
 from kept.llm.adapters.ollama import Ollama
 from kept.llm.adapters.openai import OpenAI
-from kept.llm.adapters.recorded import Recorded, Recording, without
-from kept.llm.adapters.scripted import Scripted, script
+from kept.llm.adapters.recorded import RecordingModel, ReplayModel, remove_recorded_replies
+from kept.llm.adapters.scripted import ScriptedModel, load_script
 
 __all__ = [
+    "AdapterFailure",
+    "AdapterReply",
     "Anthropic",
-    "Batching",
+    "BatchModel",
     "Command",
     "Model",
     "Ollama",
     "OpenAI",
-    "Recorded",
-    "Recording",
-    "Said",
-    "Scripted",
-    "Silent",
+    "RecordingModel",
+    "ReplayModel",
+    "ScriptedModel",
     "Spoken",
-    "script",
-    "without",
+    "load_script",
+    "remove_recorded_replies",
 ]

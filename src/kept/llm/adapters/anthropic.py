@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kept.core.errors import ConfigError
-from kept.llm.adapters.base import Said, Silent, Spoken, estimate, whole
+from kept.llm.adapters.base import AdapterFailure, AdapterReply, Spoken, estimate_tokens, format_full_prompt
 from kept.llm.adapters.status import from_error, from_status
 from kept.llm.ask import Ask, Fault, Usage
 
@@ -48,7 +48,7 @@ class Anthropic:
 
     def ask(self, ask: Ask) -> Spoken:
         """Ask once."""
-        return self._guarded(lambda: _read_message(self._client.messages.create(**self._request(ask)), ask))
+        return self._catch_api_errors(lambda: _read_message(self._client.messages.create(**self._request(ask)), ask))
 
     def count(self, ask: Ask) -> int:
         """The tokens of a question as the vendor counts them, which costs nothing; else an estimate."""
@@ -56,23 +56,23 @@ class Anthropic:
         try:
             return int(self._client.messages.count_tokens(**request).input_tokens)
         except (self._library.AnthropicError, ValueError, AttributeError):
-            return estimate(whole(ask))
+            return estimate_tokens(format_full_prompt(ask))
 
-    def submit(self, asks: Mapping[str, Ask]) -> str | Silent:
+    def submit(self, asks: Mapping[str, Ask]) -> str | AdapterFailure:
         """Hand in a batch."""
         requests: Any = [{"custom_id": name, "params": self._request(ask)} for name, ask in asks.items()]
-        return self._guarded(lambda: str(self._client.messages.batches.create(requests=requests).id))
+        return self._catch_api_errors(lambda: str(self._client.messages.batches.create(requests=requests).id))
 
-    def collect(self, batch: str) -> Mapping[str, Spoken] | Silent | None:
+    def collect(self, batch: str) -> Mapping[str, Spoken] | AdapterFailure | None:
         """The replies of a batch, once it has ended."""
-        return self._guarded(lambda: self._collected(batch))
+        return self._catch_api_errors(lambda: self._collect_replies(batch))
 
     def close(self) -> None:
         """Close the connections."""
         if "_client" in self.__dict__:
             self._client.close()
 
-    def _collected(self, batch: str) -> Mapping[str, Spoken] | None:
+    def _collect_replies(self, batch: str) -> Mapping[str, Spoken] | None:
         if self._client.messages.batches.retrieve(batch).processing_status != "ended":
             return None
         replies: dict[str, Spoken] = {}
@@ -80,7 +80,7 @@ class Anthropic:
             if each.result.type == "succeeded":
                 replies[each.custom_id] = _read_message(each.result.message, None)
             else:
-                replies[each.custom_id] = Silent(fault=Fault.FAILED, reason=f"the batch says that it is {each.result.type}")
+                replies[each.custom_id] = AdapterFailure(fault=Fault.FAILED, reason=f"the batch says that it is {each.result.type}")
         return replies
 
     def _request(self, ask: Ask) -> dict[str, Any]:
@@ -92,29 +92,29 @@ class Anthropic:
             "output_config": {"format": {"type": "json_schema", "schema": dict(ask.schema)}},
         }
 
-    def _guarded(self, call: Callable[[], T]) -> T | Silent:
+    def _catch_api_errors(self, call: Callable[[], T]) -> T | AdapterFailure:
         library = self._library
         try:
             return call()
         except library.APITimeoutError:
-            return Silent(fault=Fault.TIMEOUT, reason=f"no reply within {self._options['timeout']:g} seconds")
+            return AdapterFailure(fault=Fault.TIMEOUT, reason=f"no reply within {self._options['timeout']:g} seconds")
         except library.APIStatusError as error:
             return from_status(error.status_code, error.response.headers, error.body)
         except (library.AnthropicError, ValueError, TypeError, AttributeError) as error:
             return from_error(error, connection=isinstance(error, library.APIConnectionError))
 
 
-def _read_message(message: anthropic.types.Message, ask: Ask | None) -> Said:
+def _read_message(message: anthropic.types.Message, ask: Ask | None) -> AdapterReply:
     text = "".join(block.text for block in message.content if block.type == "text")
     used = message.usage
     read, written = used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0
     tokens = used.input_tokens + read + written
     usage = Usage(
         calls=1,
-        input_tokens=tokens or (estimate(whole(ask)) if ask else 0),
+        input_tokens=tokens or (estimate_tokens(format_full_prompt(ask)) if ask else 0),
         output_tokens=used.output_tokens,
         cached_tokens=read,
         cost=None,
     )
     cut = message.stop_reason in ("max_tokens", "model_context_window_exceeded")
-    return Said(text=text, usage=usage, cut=cut, refused=message.stop_reason == "refusal")
+    return AdapterReply(text=text, usage=usage, cut=cut, refused=message.stop_reason == "refusal")

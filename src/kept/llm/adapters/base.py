@@ -11,7 +11,7 @@ MOST_BYTES = 8 * 2**20  # of a reply; what is longer is no reply
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
+class AdapterReply:
     """What came back, word for word. ``cut`` where it ended at a limit, ``refused`` where the vendor says that the model
     refused.
     """
@@ -23,7 +23,7 @@ class Said:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Silent:
+class AdapterFailure:
     """Nothing came back. ``reason`` is a clause; ``after`` are the seconds that the server asks to wait; ``usage`` what it cost."""
 
     fault: Fault
@@ -32,7 +32,7 @@ class Silent:
     usage: Usage = field(default_factory=Usage)
 
 
-Spoken = Said | Silent
+Spoken = AdapterReply | AdapterFailure
 
 
 class Model(Protocol):
@@ -59,19 +59,19 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class Batching(Protocol):
+class BatchModel(Protocol):
     """A model that also takes many questions at once, at half the price, and answers within a day."""
 
-    def submit(self, asks: Mapping[str, Ask]) -> str | Silent:
+    def submit(self, asks: Mapping[str, Ask]) -> str | AdapterFailure:
         """Hand in questions under names of ours (at most 64 of ``a-zA-Z0-9_-``); the batch's id."""
         ...
 
-    def collect(self, batch: str) -> Mapping[str, Spoken] | Silent | None:
+    def collect(self, batch: str) -> Mapping[str, Spoken] | AdapterFailure | None:
         """The replies by name; None while the batch is under way; Silent where it cannot be told, or will never end."""
         ...
 
 
-def estimate(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """About how many tokens a text has: a third of its bytes, which is near for English and one a character for Chinese."""
     return len(text.encode("utf-8", "replace")) // 3 + 1
 
@@ -82,11 +82,11 @@ def instruction(ask: Ask) -> str:
     return f"Answer with one JSON object that fits this JSON Schema, and with nothing else:\n{schema}"
 
 
-def whole(ask: Ask) -> str:
+def format_full_prompt(ask: Ask) -> str:
     """A question as one text: the stable part first."""
     return f"{ask.system}\n\n{instruction(ask)}\n\n{ask.prompt}\n"
 
 
-def estimated(ask: Ask, text: str) -> Usage:
+def estimate_usage(ask: Ask, text: str) -> Usage:
     """The usage of a question and its reply where nobody tells it."""
-    return Usage(calls=1, input_tokens=estimate(whole(ask)), output_tokens=estimate(text), cost=None)
+    return Usage(calls=1, input_tokens=estimate_tokens(format_full_prompt(ask)), output_tokens=estimate_tokens(text), cost=None)

@@ -19,8 +19,16 @@ from typing import Any
 from kept.core.event import OFF_THE_RECORD
 from kept.core.invisible import strip_invisible
 from kept.core.text import one_line
-from kept.llm.adapters.base import MOST_BYTES, Said, Silent, Spoken, estimate, estimated, whole
-from kept.llm.adapters.process import Ended, Programs
+from kept.llm.adapters.base import (
+    MOST_BYTES,
+    AdapterFailure,
+    AdapterReply,
+    Spoken,
+    estimate_tokens,
+    estimate_usage,
+    format_full_prompt,
+)
+from kept.llm.adapters.process import ProcessResult, RunningPrograms
 from kept.llm.ask import GUARD, Ask, Fault, Usage
 
 _PASSED = (
@@ -52,7 +60,7 @@ _TOLD = 200  # characters of a complaint that are passed on
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Call:
+class _ProgramCall:
     """How to put a question to a program: its arguments and input, and how to read what it left behind."""
 
     argv: Sequence[str]
@@ -61,7 +69,7 @@ class _Call:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Asked:
+class _ProgramAsk:
     """A question to a program, the options that the user gives it, and a folder for files beside the call."""
 
     program: str
@@ -72,13 +80,13 @@ class _Asked:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Way:
+class _ProgramAdapter:
     """A way of calling a program: how a question becomes a call (files go into the given folder), and which variables it needs.
 
     ``passed`` are prefixes of variables that pass as they are; ``given`` are set; ``own`` are words that the call has anyway.
     """
 
-    call: Callable[[_Asked], _Call]
+    call: Callable[[_ProgramAsk], _ProgramCall]
     own: tuple[str, ...] = ()
     passed: tuple[str, ...] = ()
     given: Mapping[str, str] | None = None
@@ -98,12 +106,12 @@ class Command:
         words = shlex.split(command)
         self._program = words[0] if words else ""
         known = _WAYS.get(Path(self._program).name)
-        self._way = known or _Way(call=lambda asked: _plain_call(words, asked))
+        self._way = known or _ProgramAdapter(call=lambda asked: _plain_call(words, asked))
         self._model = model
         self._options = tuple(each for each in words[1:] if known and each not in known.own)
         self._timeout = timeout
-        self._env = scrubbed(env, self._way.passed, more) | dict(self._way.given or {})
-        self._programs = Programs()
+        self._env = scrub_env(env, self._way.passed, more) | dict(self._way.given or {})
+        self._programs = RunningPrograms()
         shown = " ".join((Path(self._program).name, *self._options)) if known else command
         self.name = f"command:{shown}:{model}"
 
@@ -111,12 +119,12 @@ class Command:
         """Run the program once."""
         program = shutil.which(self._program, path=self._env.get("PATH", os.defpath))
         if program is None:
-            return Silent(fault=Fault.SETUP, reason=f"there is no program {self._program!r}")
+            return AdapterFailure(fault=Fault.SETUP, reason=f"there is no program {self._program!r}")
         with tempfile.TemporaryDirectory(prefix="kept-", ignore_cleanup_errors=True) as name:
             folder = Path(name)
             empty = folder / "empty"
             empty.mkdir()
-            call = self._way.call(_Asked(program=program, model=self._model, options=self._options, ask=ask, folder=folder))
+            call = self._way.call(_ProgramAsk(program=program, model=self._model, options=self._options, ask=ask, folder=folder))
             try:
                 ended = self._programs.run(
                     call.argv,
@@ -127,55 +135,59 @@ class Command:
                     most=MOST_BYTES,
                 )
             except OSError as error:
-                return Silent(fault=Fault.SETUP, reason=f"{self._program!r} cannot be run: {error.strerror}")
-            return self._heard(ended, call)
+                return AdapterFailure(fault=Fault.SETUP, reason=f"{self._program!r} cannot be run: {error.strerror}")
+            return self._read_result(ended, call)
 
-    def _heard(self, ended: Ended, call: _Call) -> Spoken:
+    def _read_result(self, ended: ProcessResult, call: _ProgramCall) -> Spoken:
         name = Path(self._program).name
         match ended.cut:
             case "timeout":
-                return Silent(fault=Fault.TIMEOUT, reason=f"{name} gave no reply within {self._timeout:g} seconds")
+                return AdapterFailure(fault=Fault.TIMEOUT, reason=f"{name} gave no reply within {self._timeout:g} seconds")
             case "flood":
-                return Silent(fault=Fault.FAILED, reason=f"{name} wrote more than {MOST_BYTES // 2**20} MB")
-        text = _clean(ended.output)
+                return AdapterFailure(fault=Fault.FAILED, reason=f"{name} wrote more than {MOST_BYTES // 2**20} MB")
+        text = _decode_output(ended.output)
         if ended.code != 0:
             told = call.read(text)
-            if isinstance(told, Silent):
+            if isinstance(told, AdapterFailure):
                 return told  # it says itself what is wrong
-            return Silent(fault=Fault.FAILED, reason=f"{name} ended with code {ended.code}{_complaint(ended.errors)}")
+            return AdapterFailure(
+                fault=Fault.FAILED, reason=f"{name} ended with code {ended.code}{_format_error_line(ended.errors)}"
+            )
         return call.read(text)
 
     def count(self, ask: Ask) -> int:
         """About how many tokens a question has."""
-        return estimate(whole(ask))
+        return estimate_tokens(format_full_prompt(ask))
 
     def close(self) -> None:
         """Kill what is running."""
         self._programs.close()
 
 
-def scrubbed(env: Mapping[str, str], prefixes: Sequence[str], more: Sequence[str]) -> dict[str, str]:
+def scrub_env(env: Mapping[str, str], prefixes: Sequence[str], more: Sequence[str]) -> dict[str, str]:
     """What of an environment a program gets: what it needs to run, what is asked for, and the guard."""
     passed = {name: each for name, each in env.items() if name in _PASSED or name in more or name.startswith(tuple(prefixes))}
     return passed | {GUARD: "1", "TERM": "dumb", "NO_COLOR": "1"}
 
 
-def _clean(output: bytes) -> str:
+def _decode_output(output: bytes) -> str:
     """What a program wrote, without what cannot be seen; quoted text keeps its line ends as JSON writes them."""
     return strip_invisible(output.decode("utf-8", "replace"))[0]
 
 
-def _complaint(errors: bytes) -> str:
-    lines = [one_line(each) for each in _clean(errors).splitlines() if each.strip()]
+def _format_error_line(errors: bytes) -> str:
+    lines = [one_line(each) for each in _decode_output(errors).splitlines() if each.strip()]
     return f": {lines[-1][:_TOLD]}" if lines else ""
 
 
-def _plain_call(words: Sequence[str], asked: _Asked) -> _Call:
+def _plain_call(words: Sequence[str], asked: _ProgramAsk) -> _ProgramCall:
     ask = asked.ask
-    return _Call(argv=words, text=whole(ask), read=lambda text: Said(text=text, usage=estimated(ask, text)))
+    return _ProgramCall(
+        argv=words, text=format_full_prompt(ask), read=lambda text: AdapterReply(text=text, usage=estimate_usage(ask, text))
+    )
 
 
-def _claude(asked: _Asked) -> _Call:
+def _claude_call(asked: _ProgramAsk) -> _ProgramCall:
     ask, system = asked.ask, asked.folder / "system.md"
     system.write_text(ask.system, encoding="utf-8")
     argv = [
@@ -188,32 +200,34 @@ def _claude(asked: _Asked) -> _Call:
         "--strict-mcp-config",
         "--output-format",
         "json",
-        *_named("--model", asked.model),
+        *_option_args("--model", asked.model),
         *asked.options,
         "--system-prompt-file",
         str(system),
         "--json-schema",
         json.dumps(ask.schema),
     ]
-    return _Call(argv=argv, text=ask.prompt, read=lambda text: _from_claude(text, ask))
+    return _ProgramCall(argv=argv, text=ask.prompt, read=lambda text: _parse_claude_result(text, ask))
 
 
-def _from_claude(text: str, ask: Ask) -> Spoken:
+def _parse_claude_result(text: str, ask: Ask) -> Spoken:
     try:
         body: Any = json.loads(text)
         failed, result, made = bool(body["is_error"]), str(body.get("result") or ""), body.get("structured_output")
         usage = _claude_usage(body)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return Silent(fault=Fault.FAILED, reason=f"claude printed no result of its own form{_complaint(text.encode())}")
+        return AdapterFailure(
+            fault=Fault.FAILED, reason=f"claude printed no result of its own form{_format_error_line(text.encode())}"
+        )
     if failed:  # and not by its subtype, which says "success" of a dead server too
-        return Silent(
+        return AdapterFailure(
             fault=_claude_fault(result, body.get("api_error_status")),
             reason=f"claude says: {one_line(result)[:_TOLD]}",
             usage=usage,
         )
     said = result if made is None else json.dumps(made, ensure_ascii=False)
-    return Said(
-        text=said, usage=usage if usage.input_tokens else estimated(ask, said), refused=body.get("stop_reason") == "refusal"
+    return AdapterReply(
+        text=said, usage=usage if usage.input_tokens else estimate_usage(ask, said), refused=body.get("stop_reason") == "refusal"
     )
 
 
@@ -245,7 +259,7 @@ def _claude_fault(result: str, status: object) -> Fault:
     return Fault.FAILED
 
 
-def _codex(asked: _Asked) -> _Call:
+def _codex_call(asked: _ProgramAsk) -> _ProgramCall:
     ask = asked.ask
     system, schema, out = (asked.folder / name for name in ("system.md", "schema.json", "out.json"))
     system.write_text(ask.system, encoding="utf-8")
@@ -260,7 +274,7 @@ def _codex(asked: _Asked) -> _Call:
         "-s",
         "read-only",
         *(word for each in settings for word in ("-c", each)),
-        *_named("-m", asked.model),
+        *_option_args("-m", asked.model),
         *asked.options,
         "--output-schema",
         str(schema),
@@ -273,30 +287,30 @@ def _codex(asked: _Asked) -> _Call:
         try:
             text = out.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
-            return Said(text="", usage=estimated(ask, ""))
-        return Said(text=strip_invisible(text)[0], usage=estimated(ask, text))
+            return AdapterReply(text="", usage=estimate_usage(ask, ""))
+        return AdapterReply(text=strip_invisible(text)[0], usage=estimate_usage(ask, text))
 
-    return _Call(argv=argv, text=ask.prompt, read=read_output)
+    return _ProgramCall(argv=argv, text=ask.prompt, read=read_output)
 
 
-def _llm(asked: _Asked) -> _Call:
+def _llm_call(asked: _ProgramAsk) -> _ProgramCall:
     ask = asked.ask
     argv = [
         asked.program,
         "prompt",
         "--no-log",
         "--no-stream",
-        *_named("--model", asked.model),
+        *_option_args("--model", asked.model),
         *asked.options,
         "--system",
         ask.system,
         "--schema",
         json.dumps(ask.schema),
     ]
-    return _Call(argv=argv, text=ask.prompt, read=lambda text: Said(text=text, usage=estimated(ask, text)))
+    return _ProgramCall(argv=argv, text=ask.prompt, read=lambda text: AdapterReply(text=text, usage=estimate_usage(ask, text)))
 
 
-def _ollama(asked: _Asked) -> _Call:
+def _ollama_call(asked: _ProgramAsk) -> _ProgramCall:
     ask = asked.ask
     argv = [
         asked.program,
@@ -308,10 +322,12 @@ def _ollama(asked: _Asked) -> _Call:
         "--nowordwrap",
         "--hidethinking",
     ]
-    return _Call(argv=argv, text=whole(ask), read=lambda said: Said(text=said, usage=estimated(ask, said)))
+    return _ProgramCall(
+        argv=argv, text=format_full_prompt(ask), read=lambda said: AdapterReply(text=said, usage=estimate_usage(ask, said))
+    )
 
 
-def _gemini(asked: _Asked) -> _Call:
+def _gemini_call(asked: _ProgramAsk) -> _ProgramCall:
     """Gemini CLI keeps a transcript of what it is asked: the question says itself that it is off the record."""
     ask = asked.ask
     argv = [
@@ -322,26 +338,28 @@ def _gemini(asked: _Asked) -> _Call:
         "default",
         "--output-format",
         "json",
-        *_named("--model", asked.model),
+        *_option_args("--model", asked.model),
         *asked.options,
     ]
-    return _Call(argv=argv, text=f"{OFF_THE_RECORD}\n\n{whole(ask)}", read=lambda text: _from_gemini(text, ask))
+    return _ProgramCall(
+        argv=argv, text=f"{OFF_THE_RECORD}\n\n{format_full_prompt(ask)}", read=lambda text: _parse_gemini_result(text, ask)
+    )
 
 
-def _from_gemini(text: str, ask: Ask) -> Spoken:
+def _parse_gemini_result(text: str, ask: Ask) -> Spoken:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
-        return Said(text=text, usage=estimated(ask, text))
+        return AdapterReply(text=text, usage=estimate_usage(ask, text))
     reply = body.get("response") if isinstance(body, dict) else None
     if not isinstance(reply, str):
         told = body.get("error") if isinstance(body, dict) else None
         reason = told.get("message") if isinstance(told, dict) else told
-        return Silent(fault=Fault.FAILED, reason=f"gemini says: {one_line(str(reason))[:_TOLD]}")
-    return Said(text=reply, usage=estimated(ask, reply))
+        return AdapterFailure(fault=Fault.FAILED, reason=f"gemini says: {one_line(str(reason))[:_TOLD]}")
+    return AdapterReply(text=reply, usage=estimate_usage(ask, reply))
 
 
-def _named(option: str, value: str) -> tuple[str, ...]:
+def _option_args(option: str, value: str) -> tuple[str, ...]:
     return (option, value) if value else ()
 
 
@@ -383,8 +401,8 @@ _CODEX_SETTINGS = (
 )
 
 _WAYS = {
-    "claude": _Way(
-        call=_claude,
+    "claude": _ProgramAdapter(
+        call=_claude_call,
         own=("-p", "--print"),
         passed=(
             "ANTHROPIC_",
@@ -397,8 +415,8 @@ _WAYS = {
         ),
         given={"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_MAX_RETRIES": "1", "DISABLE_AUTOUPDATER": "1"},
     ),
-    "codex": _Way(call=_codex, own=("exec", "e", "-"), passed=("CODEX_HOME", "CODEX_API_KEY", "OPENAI_")),
-    "gemini": _Way(call=_gemini, own=("-p", "--prompt"), passed=("GEMINI_", "GOOGLE_")),
-    "llm": _Way(call=_llm, own=("prompt",), passed=("LLM_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "OLLAMA_")),
-    "ollama": _Way(call=_ollama, own=("run",), passed=("OLLAMA_",)),
+    "codex": _ProgramAdapter(call=_codex_call, own=("exec", "e", "-"), passed=("CODEX_HOME", "CODEX_API_KEY", "OPENAI_")),
+    "gemini": _ProgramAdapter(call=_gemini_call, own=("-p", "--prompt"), passed=("GEMINI_", "GOOGLE_")),
+    "llm": _ProgramAdapter(call=_llm_call, own=("prompt",), passed=("LLM_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "OLLAMA_")),
+    "ollama": _ProgramAdapter(call=_ollama_call, own=("run",), passed=("OLLAMA_",)),
 }

@@ -11,7 +11,15 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
-from kept.llm.adapters.base import MOST_BYTES, Said, Silent, Spoken, estimate, estimated, whole
+from kept.llm.adapters.base import (
+    MOST_BYTES,
+    AdapterFailure,
+    AdapterReply,
+    Spoken,
+    estimate_tokens,
+    estimate_usage,
+    format_full_prompt,
+)
 from kept.llm.adapters.status import from_error, from_status
 from kept.llm.ask import Ask, Fault, Usage
 
@@ -42,17 +50,17 @@ class Ollama:
             return _read_reply(_fetch(f"{self._url}/api/chat", self._timeout, body), ask)
         except HTTPError as error:
             with error:
-                return from_status(error.code, dict(error.headers), _read(error.read(MOST_BYTES)))
+                return from_status(error.code, dict(error.headers), _parse_body(error.read(MOST_BYTES)))
         except TimeoutError:
-            return Silent(fault=Fault.TIMEOUT, reason=f"no reply within {self._timeout:g} seconds")
+            return AdapterFailure(fault=Fault.TIMEOUT, reason=f"no reply within {self._timeout:g} seconds")
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             if isinstance(error, URLError) and isinstance(error.reason, TimeoutError):
-                return Silent(fault=Fault.TIMEOUT, reason=f"no reply within {self._timeout:g} seconds")
+                return AdapterFailure(fault=Fault.TIMEOUT, reason=f"no reply within {self._timeout:g} seconds")
             return from_error(error, connection=isinstance(error, OSError))
 
     def count(self, ask: Ask) -> int:
         """About how many tokens a question has."""
-        return estimate(whole(ask))
+        return estimate_tokens(format_full_prompt(ask))
 
     def close(self) -> None:
         """Do nothing: nothing is open."""
@@ -98,7 +106,7 @@ def _fetch(url: str, timeout: float, body: Mapping[str, Any] | None = None) -> A
         return json.loads(response.read(MOST_BYTES))
 
 
-def _read(data: bytes) -> Any:
+def _parse_body(data: bytes) -> Any:
     with suppress(ValueError):
         return json.loads(data)
     return data.decode("utf-8", "replace")
@@ -113,11 +121,11 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-def _read_reply(body: Mapping[str, Any], ask: Ask) -> Said:
+def _read_reply(body: Mapping[str, Any], ask: Ask) -> AdapterReply:
     text = str(body["message"]["content"] or "")
-    usage = estimated(ask, text)
+    usage = estimate_usage(ask, text)
     tokens_in, tokens_out = _number(body.get("prompt_eval_count")), _number(body.get("eval_count"))
-    return Said(
+    return AdapterReply(
         text=text,
         usage=Usage(
             calls=1, input_tokens=tokens_in or usage.input_tokens, output_tokens=tokens_out or usage.output_tokens, cost=0.0

@@ -13,7 +13,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from kept.core.errors import ConfigError
-from kept.llm.adapters.base import Said, Silent, Spoken, estimate, estimated, instruction, whole
+from kept.llm.adapters.base import (
+    AdapterFailure,
+    AdapterReply,
+    Spoken,
+    estimate_tokens,
+    estimate_usage,
+    format_full_prompt,
+    instruction,
+)
 from kept.llm.adapters.status import from_error, from_status
 from kept.llm.ask import Ask, Fault, Usage
 
@@ -53,17 +61,17 @@ class OpenAI:
     def ask(self, ask: Ask) -> Spoken:
         """Ask once; where the server does not know the form it is asked for, once more with a plainer one, and so from then on."""
         for form in _FORMS[_FORMS.index(self._form) :]:
-            spoken = self._guarded(partial(self._answer, ask, form))
+            spoken = self._catch_api_errors(partial(self._complete, ask, form))
             if spoken is not None:
                 self._form = form
                 return spoken
-        return Silent(fault=Fault.FAILED, reason="the server does not take the question in any form")
+        return AdapterFailure(fault=Fault.FAILED, reason="the server does not take the question in any form")
 
     def count(self, ask: Ask) -> int:
         """About how many tokens a question has."""
-        return estimate(whole(ask))
+        return estimate_tokens(format_full_prompt(ask))
 
-    def submit(self, asks: Mapping[str, Ask]) -> str | Silent:
+    def submit(self, asks: Mapping[str, Ask]) -> str | AdapterFailure:
         """Hand in a batch."""
         url: Literal["/v1/chat/completions"] = "/v1/chat/completions"
         rows = [
@@ -75,18 +83,18 @@ class OpenAI:
             file = self._client.files.create(file=("questions.jsonl", text), purpose="batch")
             return self._client.batches.create(input_file_id=file.id, endpoint=url, completion_window="24h").id
 
-        return self._guarded(hand_in)
+        return self._catch_api_errors(hand_in)
 
-    def collect(self, batch: str) -> Mapping[str, Spoken] | Silent | None:
+    def collect(self, batch: str) -> Mapping[str, Spoken] | AdapterFailure | None:
         """The replies of a batch, once it has ended."""
-        return self._guarded(lambda: self._collected(batch))
+        return self._catch_api_errors(lambda: self._collect_replies(batch))
 
     def close(self) -> None:
         """Close the connections."""
         if "_client" in self.__dict__:
             self._client.close()
 
-    def _answer(self, ask: Ask, form: str) -> Said | None:
+    def _complete(self, ask: Ask, form: str) -> AdapterReply | None:
         """The reply; None where the server does not know the form."""
         try:
             return _read_completion(self._client.chat.completions.create(**self._request(ask, form)).to_dict(), ask)
@@ -110,7 +118,7 @@ class OpenAI:
             "max_tokens" if self._local else "max_completion_tokens": ask.most,
         } | forms[form]
 
-    def _collected(self, batch: str) -> Mapping[str, Spoken] | None:
+    def _collect_replies(self, batch: str) -> Mapping[str, Spoken] | None:
         found = self._client.batches.retrieve(batch)
         if found.status not in _ENDED:
             return None
@@ -118,29 +126,29 @@ class OpenAI:
         for file in filter(None, (found.output_file_id, found.error_file_id)):
             for line in self._client.files.content(file).text.splitlines():
                 row = json.loads(line)
-                replies[row["custom_id"]] = _from_batch(row)
+                replies[row["custom_id"]] = _parse_batch_row(row)
         return replies
 
-    def _guarded(self, call: Callable[[], T]) -> T | Silent:
+    def _catch_api_errors(self, call: Callable[[], T]) -> T | AdapterFailure:
         library = self._library
         try:
             return call()
         except library.APITimeoutError:
-            return Silent(fault=Fault.TIMEOUT, reason=f"no reply within {self._options['timeout']:g} seconds")
+            return AdapterFailure(fault=Fault.TIMEOUT, reason=f"no reply within {self._options['timeout']:g} seconds")
         except library.APIStatusError as error:
             return from_status(error.status_code, error.response.headers, error.body)
         except (library.OpenAIError, ValueError, TypeError, AttributeError, LookupError) as error:
             return from_error(error, connection=isinstance(error, library.APIConnectionError))
 
 
-def _from_batch(row: Mapping[str, Any]) -> Spoken:
+def _parse_batch_row(row: Mapping[str, Any]) -> Spoken:
     response = row.get("response") or {}
     if response.get("status_code") != 200:
-        return Silent(fault=Fault.FAILED, reason=f"the batch answered {response.get('status_code') or 'with an error'}")
+        return AdapterFailure(fault=Fault.FAILED, reason=f"the batch answered {response.get('status_code') or 'with an error'}")
     return _read_completion(response["body"], None)
 
 
-def _read_completion(body: Mapping[str, Any], ask: Ask | None) -> Said:
+def _read_completion(body: Mapping[str, Any], ask: Ask | None) -> AdapterReply:
     choice = body["choices"][0]
     message = choice["message"]
     text = message.get("content") or ""
@@ -152,5 +160,5 @@ def _read_completion(body: Mapping[str, Any], ask: Ask | None) -> Said:
             calls=1, input_tokens=used["prompt_tokens"], output_tokens=used["completion_tokens"], cached_tokens=cached, cost=None
         )
     else:
-        usage = estimated(ask, text) if ask else Usage(calls=1, output_tokens=estimate(text), cost=None)
-    return Said(text=text, usage=usage, cut=choice.get("finish_reason") == "length", refused=refused)
+        usage = estimate_usage(ask, text) if ask else Usage(calls=1, output_tokens=estimate_tokens(text), cost=None)
+    return AdapterReply(text=text, usage=usage, cut=choice.get("finish_reason") == "length", refused=refused)

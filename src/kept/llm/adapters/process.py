@@ -22,7 +22,7 @@ _AFTERMATH = 0.5  # seconds for its killed children to be gone; where nobody col
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Ended:
+class ProcessResult:
     """How a program ended: its exit code, what it wrote, and what cut it short (``timeout``, ``flood``, or nothing)."""
 
     code: int
@@ -31,7 +31,7 @@ class Ended:
     cut: str = ""
 
 
-class Programs:
+class RunningPrograms:
     """The programs that are running, so that all of them can be ended at once."""
 
     def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
@@ -40,7 +40,9 @@ class Programs:
         self._lock = Lock()
         self._closed = False
 
-    def run(self, argv: Sequence[str], *, text: bytes, folder: Path, env: Mapping[str, str], timeout: float, most: int) -> Ended:
+    def run(
+        self, argv: Sequence[str], *, text: bytes, folder: Path, env: Mapping[str, str], timeout: float, most: int
+    ) -> ProcessResult:
         """Run a program with ``text`` as its input, until it ends or ``timeout`` seconds have passed or it wrote ``most`` bytes.
 
         Its whole process group is killed then and at the end. Raises OSError where it cannot be started.
@@ -59,8 +61,8 @@ class Programs:
                 closed = self._closed
             try:
                 if closed:
-                    return Ended(code=-1, output=b"", errors=b"", cut="timeout")
-                return self._attended(process, text, self._clock() + timeout, most)
+                    return ProcessResult(code=-1, output=b"", errors=b"", cut="timeout")
+                return self._exchange_streams(process, text, self._clock() + timeout, most)
             finally:
                 _end(process)
                 with self._lock:
@@ -73,7 +75,7 @@ class Programs:
             for process in self._running:
                 _kill(process)
 
-    def _attended(self, process: subprocess.Popen[bytes], text: bytes, until: float, most: int) -> Ended:
+    def _exchange_streams(self, process: subprocess.Popen[bytes], text: bytes, until: float, most: int) -> ProcessResult:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -90,25 +92,25 @@ class Programs:
             while watch.get_map():
                 left = until - self._clock()
                 if left <= 0:
-                    return Ended(code=-1, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]), cut="timeout")
+                    return ProcessResult(code=-1, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]), cut="timeout")
                 for key, _ in watch.select(min(left, 1.0)):
                     if key.data == "input":
                         waiting = _write(process.stdin, waiting)
                         done = not waiting
                     else:
                         piece = os.read(key.fd, _PIECE)
-                        _take(gathered[key.data], piece, _MOST_ERRORS if key.data == "errors" else most + 1)
+                        _append_output(gathered[key.data], piece, _MOST_ERRORS if key.data == "errors" else most + 1)
                         done = not piece
                     if done:
                         watch.unregister(key.fileobj)
                         _close(key.fileobj)
                 if len(gathered["output"]) > most:
-                    return Ended(code=-1, output=b"", errors=bytes(gathered["errors"]), cut="flood")
+                    return ProcessResult(code=-1, output=b"", errors=bytes(gathered["errors"]), cut="flood")
         try:
             code = process.wait(timeout=max(0.0, until - self._clock()))
         except subprocess.TimeoutExpired:
-            return Ended(code=-1, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]), cut="timeout")
-        return Ended(code=code, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]))
+            return ProcessResult(code=-1, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]), cut="timeout")
+        return ProcessResult(code=code, output=bytes(gathered["output"]), errors=bytes(gathered["errors"]))
 
 
 def _write(stream: IO[bytes], waiting: memoryview) -> memoryview:
@@ -118,7 +120,7 @@ def _write(stream: IO[bytes], waiting: memoryview) -> memoryview:
         return waiting[len(waiting) :]  # it wants to hear no more; what it says may be an answer all the same
 
 
-def _take(gathered: bytearray, piece: bytes, most: int) -> None:
+def _append_output(gathered: bytearray, piece: bytes, most: int) -> None:
     gathered += piece[: max(0, most - len(gathered))]
 
 

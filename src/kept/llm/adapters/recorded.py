@@ -13,11 +13,11 @@ from typing import Any
 
 from kept.core import codec
 from kept.core.errors import ConfigError
-from kept.llm.adapters.base import Model, Said, Silent, Spoken, estimate, whole
+from kept.llm.adapters.base import AdapterFailure, AdapterReply, Model, Spoken, estimate_tokens, format_full_prompt
 from kept.llm.ask import Ask, Fault, Usage
 
 
-class Recording:
+class RecordingModel:
     """A model whose replies are written down on their way."""
 
     def __init__(self, model: Model, path: Path) -> None:
@@ -29,8 +29,10 @@ class Recording:
     def ask(self, ask: Ask) -> Spoken:
         """Ask the model, and write down what it says. Raises ConfigError where that cannot be written."""
         spoken = self._model.ask(ask)
-        if isinstance(spoken, Said):
-            row = {"key": ask.key(""), "purpose": ask.purpose, "version": ask.version, "about": list(ask.about)} | _row(spoken)
+        if isinstance(spoken, AdapterReply):
+            row = {"key": ask.key(""), "purpose": ask.purpose, "version": ask.version, "about": list(ask.about)} | _reply_row(
+                spoken
+            )
             self._append(json.dumps(row))
         return spoken
 
@@ -52,7 +54,7 @@ class Recording:
             raise ConfigError(f"the recording cannot be written: {error.strerror}", where=str(self._path)) from error
 
 
-class Recorded:
+class ReplayModel:
     """A recording as a model: it says what was said, and nothing to what was not asked. Raises ConfigError for a file it cannot
     read.
     """
@@ -67,28 +69,28 @@ class Recorded:
 
     def ask(self, ask: Ask) -> Spoken:
         """What was said to this question."""
-        silence = Silent(fault=Fault.FAILED, reason="the recording has no reply to this question")
+        silence = AdapterFailure(fault=Fault.FAILED, reason="the recording has no reply to this question")
         return self._said.get(ask.key(""), silence)
 
     def count(self, ask: Ask) -> int:
         """About how many tokens a question has."""
-        return estimate(whole(ask))
+        return estimate_tokens(format_full_prompt(ask))
 
     def close(self) -> None:
         """Do nothing: nothing is open."""
 
 
-def without(text: str, sessions: Collection[str], tells: Callable[[str], bool]) -> tuple[str, int]:
+def remove_recorded_replies(text: str, sessions: Collection[str], tells: Callable[[str], bool]) -> tuple[str, int]:
     """A recording without the replies about those sessions and without those that ``tells`` recognises; and how many those were.
 
     A line that cannot be read goes where it tells, and stays as it is otherwise.
     """
     lines = [each for each in text.split("\n") if each.strip()]
-    left = [each for each in lines if not _goes(each, sessions, tells)]
+    left = [each for each in lines if not _is_removed(each, sessions, tells)]
     return "".join(f"{each}\n" for each in left), len(lines) - len(left)
 
 
-def _goes(line: str, sessions: Collection[str], tells: Callable[[str], bool]) -> bool:
+def _is_removed(line: str, sessions: Collection[str], tells: Callable[[str], bool]) -> bool:
     row = _parse_json(line)
     if not isinstance(row, dict):
         return tells(line)
@@ -116,9 +118,9 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(list(value.values()))
 
 
-def _row(said: Said) -> dict[str, Any]:
+def _reply_row(said: AdapterReply) -> dict[str, Any]:
     return {"text": said.text, "cut": said.cut, "refused": said.refused, "usage": codec.dump(said.usage)}
 
 
-def _recorded_reply(row: Mapping[str, Any]) -> Said:
-    return Said(text=row["text"], usage=codec.load(Usage, row["usage"]), cut=row["cut"], refused=row["refused"])
+def _recorded_reply(row: Mapping[str, Any]) -> AdapterReply:
+    return AdapterReply(text=row["text"], usage=codec.load(Usage, row["usage"]), cut=row["cut"], refused=row["refused"])

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import ConfigError
-from kept.llm.adapters.base import Said, Spoken, estimate, whole
+from kept.llm.adapters.base import AdapterReply, Spoken, estimate_tokens, format_full_prompt
 from kept.llm.ask import Ask, Usage
 
 Answer = Callable[[Ask], Spoken | Mapping[str, Any] | str]
 
 
-class Scripted:
+class ScriptedModel:
     """A model whose replies a function makes: as it would say them (a text), as what they mean (a mapping), or as what became of
     it.
     """
@@ -34,14 +34,16 @@ class Scripted:
 
     def count(self, ask: Ask) -> int:
         """About how many tokens a question has."""
-        return estimate(whole(ask))
+        return estimate_tokens(format_full_prompt(ask))
 
     def close(self) -> None:
         """Do nothing: nothing is open."""
 
 
-def _scripted_reply(ask: Ask, text: str) -> Said:
-    return Said(text=text, usage=Usage(calls=1, input_tokens=estimate(whole(ask)), output_tokens=estimate(text)))
+def _scripted_reply(ask: Ask, text: str) -> AdapterReply:
+    return AdapterReply(
+        text=text, usage=Usage(calls=1, input_tokens=estimate_tokens(format_full_prompt(ask)), output_tokens=estimate_tokens(text))
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +53,7 @@ class _Rule:
     reply: str
 
 
-def script(path: Path) -> Scripted:
+def load_script(path: Path) -> ScriptedModel:
     """A model that answers by the first line of a file that fits the question.
 
     Each line is a JSON object: ``reply`` (an object or a text), and which questions it is for: ``purpose`` and ``contains`` (words
@@ -62,7 +64,7 @@ def script(path: Path) -> Scripted:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the script of replies cannot be read: {error}", where=str(path)) from error
     rules = [_rule(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
-    return Scripted(lambda ask: _first(rules, ask), name=f"scripted:{path.name}")
+    return ScriptedModel(lambda ask: _find_scripted_reply(rules, ask), name=f"scripted:{path.name}")
 
 
 def _rule(line: str, where: str) -> _Rule:
@@ -75,6 +77,6 @@ def _rule(line: str, where: str) -> _Rule:
         raise ConfigError("no line of a script", where=where, hint='write {"contains": "words", "reply": {…}}') from error
 
 
-def _first(rules: Sequence[_Rule], ask: Ask) -> str:
+def _find_scripted_reply(rules: Sequence[_Rule], ask: Ask) -> str:
     fits = (each.reply for each in rules if each.purpose in ("", ask.purpose) and each.contains in ask.prompt)
     return next(fits, "")

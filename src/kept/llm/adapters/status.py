@@ -5,26 +5,26 @@ from typing import Any
 
 from kept.core.invisible import strip_invisible
 from kept.core.text import one_line
-from kept.llm.adapters.base import Silent
+from kept.llm.adapters.base import AdapterFailure
 from kept.llm.ask import Fault
 
 _FAULTS = {401: Fault.SETUP, 402: Fault.SETUP, 403: Fault.SETUP, 404: Fault.SETUP, 408: Fault.OVERLOADED, 429: Fault.RATE_LIMIT}
 _TOLD = 200  # characters of a server's sentence that are passed on
 
 
-def from_status(status: int, headers: Mapping[str, str], body: object) -> Silent:
+def from_status(status: int, headers: Mapping[str, str], body: object) -> AdapterFailure:
     """Why a server that answered with an error status gave no reply, and how long it asks to wait."""
     fault = _FAULTS.get(status, Fault.OVERLOADED if status >= 500 else Fault.FAILED)
     told = _sentence(body)
     reason = f"the server answered {status}{': ' if told else ''}{told}"
-    return Silent(fault=fault, reason=reason, after=_seconds(headers.get("retry-after", "")))
+    return AdapterFailure(fault=fault, reason=reason, after=_parse_seconds(headers.get("retry-after", "")))
 
 
-def from_error(error: Exception, *, connection: bool) -> Silent:
+def from_error(error: Exception, *, connection: bool) -> AdapterFailure:
     """Why there is no reply where the server could not be reached, the connection broke, or what came was no message."""
     if connection:
-        return Silent(fault=Fault.CONNECTION, reason="the server cannot be reached, or the connection broke")
-    return Silent(fault=Fault.FAILED, reason=f"what the server sent is no reply of its kind ({type(error).__name__})")
+        return AdapterFailure(fault=Fault.CONNECTION, reason="the server cannot be reached, or the connection broke")
+    return AdapterFailure(fault=Fault.FAILED, reason=f"what the server sent is no reply of its kind ({type(error).__name__})")
 
 
 def _sentence(body: object) -> str:
@@ -34,7 +34,7 @@ def _sentence(body: object) -> str:
     return one_line(strip_invisible(message)[0])[:_TOLD] if isinstance(message, str) else ""
 
 
-def _seconds(text: str) -> float | None:
+def _parse_seconds(text: str) -> float | None:
     try:
         return max(0.0, float(text))
     except ValueError:

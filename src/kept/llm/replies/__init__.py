@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import StoreError
-from kept.core.times import to_text
+from kept.core.times import format_instant
 from kept.llm.ask import Usage
 
 FORMAT = 2
@@ -25,7 +25,7 @@ _BUSY_MS = 30_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Note:
+class QuestionNote:
     """What is known of a question that was asked: what its reply is remembered under, what it was for, whom it is about."""
 
     key: str
@@ -42,11 +42,11 @@ class Batch:
     id: str
     model: str
     at: str
-    items: Mapping[str, Note]
+    items: Mapping[str, QuestionNote]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Spent:
+class UsageSum:
     """What was spent on a purpose, with a model, in a span of time."""
 
     purpose: str
@@ -54,7 +54,7 @@ class Spent:
     usage: Usage
 
 
-class Replies:
+class ReplyCache:
     """The file of replies, made when something is first written; reading where there is none finds nothing.
 
     Every method raises StoreError where the file cannot be read or written. One thread at a time.
@@ -70,34 +70,34 @@ class Replies:
             self._opened.close()
             self._opened = None
 
-    def find(self, key: str) -> Mapping[str, Any] | None:
+    def find_reply(self, key: str) -> Mapping[str, Any] | None:
         """The reply to a question, or None."""
-        row = self._one("reply", key)
+        row = self._fetch_one("reply", key)
         return json.loads(row[0]) if row else None
 
-    def put(self, note: Note, model: str, body: Mapping[str, Any], at: datetime) -> None:
+    def save_reply(self, note: QuestionNote, model: str, body: Mapping[str, Any], at: datetime) -> None:
         """Remember a reply."""
-        values = (note.key, model, note.purpose, note.version, to_text(at), json.dumps(note.about), json.dumps(body))
+        values = (note.key, model, note.purpose, note.version, format_instant(at), json.dumps(note.about), json.dumps(body))
         self._write("put_reply", *values)
         self._write("drop_failures", note.key)
 
-    def failed(self, note: Note, fault: str, program: str) -> None:
+    def failed(self, note: QuestionNote, fault: str, program: str) -> None:
         """Count a reply that could not be read; ``program`` identifies what answered."""
         self._write("count_failure", note.key, fault, json.dumps(note.about), program)
 
     def failures(self, key: str, program: str) -> tuple[int, str]:
         """How often a program's reply to a question could not be read, and what was wrong the last time."""
-        row = self._one("failures", key, program)
+        row = self._fetch_one("failures", key, program)
         return (row[0], row[1]) if row else (0, "")
 
-    def set_aside(self, tries: int) -> dict[str, str]:
+    def quarantined_sessions(self, tries: int) -> dict[str, str]:
         """The sessions of which a question got no readable reply in so many runs, with what was wrong the last time."""
         return {session: row[2] for row in self._rows("every_failure") if row[1] >= tries for session in json.loads(row[3])}
 
-    def spend(self, purpose: str, model: str, usage: Usage, at: datetime) -> None:
+    def save_usage(self, purpose: str, model: str, usage: Usage, at: datetime) -> None:
         """Note what a question cost."""
         values = (
-            to_text(at),
+            format_instant(at),
             purpose,
             model,
             usage.calls,
@@ -108,13 +108,13 @@ class Replies:
         )
         self._write("spend", *values)
 
-    def spent(self, start: datetime, stop: datetime | None = None) -> tuple[Spent, ...]:
+    def usage_between(self, start: datetime, stop: datetime | None = None) -> tuple[UsageSum, ...]:
         """What was spent from an instant on (up to another), by purpose and model; costs that nobody told count as nothing, unless
         there are no others.
         """
-        rows = self._rows("spent", to_text(start), to_text(stop) if stop else "9")
+        rows = self._rows("spent", format_instant(start), format_instant(stop) if stop else "9")
         return tuple(
-            Spent(
+            UsageSum(
                 purpose=row[0],
                 model=row[1],
                 usage=Usage(
@@ -128,15 +128,20 @@ class Replies:
             for row in rows
         )
 
-    def batches(self, model: str = "") -> tuple[Batch, ...]:
+    def pending_batches(self, model: str = "") -> tuple[Batch, ...]:
         """The batches (of a model) that were handed in and not collected."""
         rows = [each for each in self._rows("batches") if model in ("", each[1])]
         return tuple(
-            Batch(id=row[0], model=row[1], at=row[2], items={name: _note_of_row(each) for name, each in json.loads(row[3]).items()})
+            Batch(
+                id=row[0],
+                model=row[1],
+                at=row[2],
+                items={name: _question_note_from_row(each) for name, each in json.loads(row[3]).items()},
+            )
             for row in rows
         )
 
-    def put_batch(self, batch: Batch) -> None:
+    def save_batch(self, batch: Batch) -> None:
         """Note a batch that was handed in."""
         items = {name: [each.key, each.purpose, each.version, each.schema, list(each.about)] for name, each in batch.items.items()}
         self._write("put_batch", batch.id, batch.model, batch.at, json.dumps(items))
@@ -145,41 +150,41 @@ class Replies:
         """Note that a batch is collected."""
         self._write("drop_batch", batch)
 
-    def holding(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> tuple[str, ...]:
+    def find_reply_keys(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> tuple[str, ...]:
         """The keys of the replies about those sessions and of those whose text ``tells`` recognises."""
         gone = set(sessions)
         return tuple(row[0] for row in self._rows("every_reply") if gone & set(json.loads(row[1])) or tells(row[2]))
 
-    def forget(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> int:
+    def erase_replies(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> int:
         """Erase the replies of :meth:`holding`, without a trace; how many there were. What a batch will say of the sessions is not
         taken in.
         """
         gone = set(sessions)
-        keys = self.holding(gone, tells)
+        keys = self.find_reply_keys(gone, tells)
         for key in keys:
             self._write("drop_reply", key)
         for key in [row[0] for row in self._rows("every_failure") if gone & set(json.loads(row[3]))]:
             self._write("drop_failures", key)
-        for batch in self.batches():
+        for batch in self.pending_batches():
             left = {name: each for name, each in batch.items.items() if not gone & set(each.about)}
             if len(left) < len(batch.items):
-                self.put_batch(replace(batch, items=left))
+                self.save_batch(replace(batch, items=left))
         if keys:
             self._write("vacuum")
         return len(keys)
 
-    def _one(self, name: str, *values: object) -> Any:
+    def _fetch_one(self, name: str, *values: object) -> Any:
         rows = self._rows(name, *values)
         return rows[0] if rows else None
 
     def _rows(self, name: str, *values: object) -> list[Any]:
         if self._opened is None and self._path is not None and not self._path.exists():
             return []
-        with self._told():
+        with self._explain_errors():
             return self._connection().execute(_statements()[name], values).fetchall()
 
     def _write(self, name: str, *values: object) -> None:
-        with self._told():
+        with self._explain_errors():
             self._connection().execute(_statements()[name], values)
 
     def _connection(self) -> sqlite3.Connection:
@@ -188,7 +193,7 @@ class Replies:
         return self._opened
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -202,17 +207,17 @@ class Replies:
 @cache
 def _statements() -> Mapping[str, str]:
     """The named statements of queries.sql."""
-    parts = _text("queries.sql").split("-- name: ")[1:]
+    parts = _read_sql("queries.sql").split("-- name: ")[1:]
     return {name.strip(): sql.strip() for name, _, sql in (each.partition("\n") for each in parts)}
 
 
-def _text(name: str) -> str:
+def _read_sql(name: str) -> str:
     return files("kept.llm.replies").joinpath(name).read_text(encoding="utf-8")
 
 
-def _note_of_row(row: Iterable[Any]) -> Note:
+def _question_note_from_row(row: Iterable[Any]) -> QuestionNote:
     key, purpose, version, schema, about = row
-    return Note(key=key, purpose=purpose, version=version, schema=schema, about=tuple(about))
+    return QuestionNote(key=key, purpose=purpose, version=version, schema=schema, about=tuple(about))
 
 
 def _open(path: Path | None) -> sqlite3.Connection:
@@ -234,7 +239,7 @@ def _open(path: Path | None) -> sqlite3.Connection:
     if version < FORMAT:
         # Format 1 noted failures without their sessions: those questions are asked again.
         drop = "DROP TABLE IF EXISTS unreadable;"
-        connection.executescript(f"BEGIN EXCLUSIVE; {drop} {_text('schema.sql')} PRAGMA user_version = {FORMAT}; COMMIT;")
+        connection.executescript(f"BEGIN EXCLUSIVE; {drop} {_read_sql('schema.sql')} PRAGMA user_version = {FORMAT}; COMMIT;")
     elif version != FORMAT:
         connection.close()
         raise sqlite3.DatabaseError(f"it has format {version}, this program knows {FORMAT}")

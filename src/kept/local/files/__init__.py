@@ -17,8 +17,8 @@ from hashlib import blake2b
 from pathlib import Path
 
 from kept.core.errors import BusyError, ChangedError, KeptError
-from kept.local.files.walking import DIRECTORY, Links, explained, flush, walked
-from kept.local.files.walking import links_in as links_in
+from kept.local.files.walking import DIRECTORY, Links, explain_os_errors, flush_folder, open_parent
+from kept.local.files.walking import find_links as find_links
 from kept.local.files.walking import refuse_links as refuse_links
 
 READ_AT_MOST = 64 * 2**20
@@ -26,7 +26,7 @@ _TEMP, _TEMP_END = ".kept-", ".tmp"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Stamp:
+class FileStamp:
     """What a file was when it was read: the hash of its bytes, and what the system says of it. Only the hash decides a write."""
 
     digest: str
@@ -35,44 +35,44 @@ class Stamp:
     mtime_ns: int
 
 
-MISSING = Stamp(digest="", inode=0, size=0, mtime_ns=0)
+MISSING = FileStamp(digest="", inode=0, size=0, mtime_ns=0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Content:
+class FileContent:
     """The bytes of a file and its stamp; no bytes and MISSING where there is none."""
 
     data: bytes
-    stamp: Stamp
+    stamp: FileStamp
 
 
 def read_text(path: Path) -> str:
     """The text of a whole file; bytes that are no UTF-8 are replaced. Raises KeptError as :func:`read`."""
-    return read(path).data.decode("utf-8", "replace")
+    return read_file(path).data.decode("utf-8", "replace")
 
 
-def read(path: Path, *, at_most: int = READ_AT_MOST) -> Content:
+def read_file(path: Path, *, at_most: int = READ_AT_MOST) -> FileContent:
     """Read a whole file; never waits on a pipe or device.
 
     Raises KeptError where it is no plain file, over ``at_most`` bytes, or cannot be read.
     """
-    with explained(path, "cannot read"):
+    with explain_os_errors(path, "cannot read"):
         try:
             handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
-            return Content(data=b"", stamp=MISSING)
+            return FileContent(data=b"", stamp=MISSING)
         try:
-            return _content(handle, path, at_most)
+            return _read_content(handle, path, at_most)
         finally:
             os.close(handle)
 
 
-def content_of(data: bytes) -> Content:
+def to_content(data: bytes) -> FileContent:
     """What :func:`read` would give of a file that holds these bytes."""
-    return Content(data=data, stamp=Stamp(digest=_digest(data), inode=0, size=len(data), mtime_ns=0))
+    return FileContent(data=data, stamp=FileStamp(digest=_digest(data), inode=0, size=len(data), mtime_ns=0))
 
 
-def write(path: Path, data: bytes, *, expect: Stamp, root: Path, links: Links = None) -> Stamp:
+def write_if_unchanged(path: Path, data: bytes, *, expect: FileStamp, root: Path, links: Links = None) -> FileStamp:
     """Make ``data`` the bytes of a file, durably, if it still is what ``expect`` says; directories are made as needed.
 
     Mode and owner of an existing file stay, a new one is 0600 (directories 0700). Where the path is a link that may be followed,
@@ -83,54 +83,54 @@ def write(path: Path, data: bytes, *, expect: Stamp, root: Path, links: Links = 
         RefusedPathError: the path, or a link on it, leads outside ``root``, or the link may not be followed.
         KeptError: the system said no; the old file is in place.
     """
-    with explained(path, "cannot write"), walked(path, root, make=True, links=links) as (folder, name):
-        _sweep(folder)
+    with explain_os_errors(path, "cannot write"), open_parent(path, root, make=True, links=links) as (folder, name):
+        _delete_temp_files(folder)
         try:
-            return _replace(folder, name, data, (expect.digest,), path)
+            return _replace_file(folder, name, data, (expect.digest,), path)
         except OSError as error:
             if error.errno != errno.EIO:
                 raise
             # After a failed flush the system may have dropped the bytes and call the next flush a success: all is written again.
-            return _replace(folder, name, data, (expect.digest, _digest(data)), path)
+            return _replace_file(folder, name, data, (expect.digest, _digest(data)), path)
 
 
-def remove(path: Path, *, expect: Stamp, root: Path, links: Links = None) -> None:
-    """Delete a file if it still is what ``expect`` says; one that is missing already is fine. Raises as :func:`write`."""
-    with explained(path, "cannot delete"):
+def delete_if_unchanged(path: Path, *, expect: FileStamp, root: Path, links: Links = None) -> None:
+    """Delete a file if it still is what ``expect`` says; one that is missing already is fine. Raises as :func:`save_day_lines`."""
+    with explain_os_errors(path, "cannot delete"):
         try:
-            with walked(path, root, make=False, links=links) as (folder, name):
-                _check(folder, name, (expect.digest, MISSING.digest), path)
+            with open_parent(path, root, make=False, links=links) as (folder, name):
+                _check_unchanged(folder, name, (expect.digest, MISSING.digest), path)
                 os.unlink(name, dir_fd=folder)
-                flush(folder)
+                flush_folder(folder)
         except FileNotFoundError:
             return
 
 
-def tidy(path: Path, *, root: Path, links: Links = None) -> None:
-    """Delete what writers of a file that died, or could not even delete it, left beside it. Raises as :func:`write`."""
+def delete_temp_files_beside(path: Path, *, root: Path, links: Links = None) -> None:
+    """Delete what writers of a file that died, or could not even delete it, left beside it. Raises as :func:`save_day_lines`."""
     with (
-        explained(path, "cannot tidy up beside"),
+        explain_os_errors(path, "cannot tidy up beside"),
         suppress(FileNotFoundError),
-        walked(path, root, make=False, links=links) as (folder, _),
+        open_parent(path, root, make=False, links=links) as (folder, _),
     ):
-        _sweep(folder)
+        _delete_temp_files(folder)
 
 
-def sweep(folder: Path) -> None:
+def delete_temp_files(folder: Path) -> None:
     """Delete the temporary files that writers which died left in a folder; what cannot be deleted stays."""
     with suppress(OSError):
         handle = os.open(folder, DIRECTORY)
         try:
-            _sweep(handle)
+            _delete_temp_files(handle)
         finally:
             os.close(handle)
 
 
-def put_aside(path: Path, *, into: Path) -> Path:
+def copy_to_quarantine(path: Path, *, into: Path) -> Path:
     """Copy a file, durably, to the first free ``<name>.<n>`` in ``into`` (made as needed); nothing there is overwritten."""
-    with explained(path, "cannot put aside"):
-        content = read(path)
-        with walked(into / path.name, into, make=True) as (folder, name):
+    with explain_os_errors(path, "cannot put aside"):
+        content = read_file(path)
+        with open_parent(into / path.name, into, make=True) as (folder, name):
             number = 1
             while True:
                 try:
@@ -139,33 +139,33 @@ def put_aside(path: Path, *, into: Path) -> Path:
                 except FileExistsError:
                     number += 1
             try:
-                _fill(handle, content.data)
+                _write_and_verify(handle, content.data)
             finally:
                 os.close(handle)
-            flush(folder)
+            flush_folder(folder)
             return into / f"{name}.{number}"
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Hold a lock file for as long as the block runs. The system releases it when the process ends, however it ends.
 
     The file itself is made once and never written: holding a lock leaves no trace. Raises BusyError where it is held, naming
     the other process where the system tells.
     """
-    with explained(path, "cannot lock"), walked(path, path.parent, make=True) as (folder, name):
+    with explain_os_errors(path, "cannot lock"), open_parent(path, path.parent, make=True) as (folder, name):
         handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise BusyError(f"already running{_holder(handle)}", where=str(path)) from error
+            raise BusyError(f"already running{_lock_holder(handle)}", where=str(path)) from error
         yield
     finally:
         os.close(handle)
 
 
-def _holder(handle: int) -> str:
+def _lock_holder(handle: int) -> str:
     """Who holds the lock of an open file, as Linux lists it; nothing elsewhere, or where it is a process we do not see."""
     inode = os.fstat(handle).st_ino
     try:
@@ -177,17 +177,19 @@ def _holder(handle: int) -> str:
     )
 
 
-def _content(handle: int, path: Path, at_most: int) -> Content:
+def _read_content(handle: int, path: Path, at_most: int) -> FileContent:
     state = os.fstat(handle)
     if not stat.S_ISREG(state.st_mode):
         raise KeptError("not a plain file", where=str(path), hint="move it out of the way")
     if state.st_size > at_most:
         raise KeptError(f"larger than {at_most} bytes", where=str(path), hint="move it out of the way")
-    data = _all(handle, at_most)
-    return Content(data=data, stamp=Stamp(digest=_digest(data), inode=state.st_ino, size=len(data), mtime_ns=state.st_mtime_ns))
+    data = _read_all(handle, at_most)
+    return FileContent(
+        data=data, stamp=FileStamp(digest=_digest(data), inode=state.st_ino, size=len(data), mtime_ns=state.st_mtime_ns)
+    )
 
 
-def _all(handle: int, at_most: int) -> bytes:
+def _read_all(handle: int, at_most: int) -> bytes:
     parts, room = [], at_most
     while room > 0 and (part := os.read(handle, min(room, 2**20))):
         parts.append(part)
@@ -199,7 +201,7 @@ def _digest(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-def _look(folder: int, name: str, path: Path) -> tuple[str, os.stat_result | None]:
+def _read_state(folder: int, name: str, path: Path) -> tuple[str, os.stat_result | None]:
     """The hash and state of a file as it is now; an empty hash for none."""
     try:
         handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
@@ -210,28 +212,28 @@ def _look(folder: int, name: str, path: Path) -> tuple[str, os.stat_result | Non
             raise
         raise ChangedError("a link took the place of the file", where=str(path), hint="run again") from error
     try:
-        return _content(handle, path, READ_AT_MOST).stamp.digest, os.fstat(handle)
+        return _read_content(handle, path, READ_AT_MOST).stamp.digest, os.fstat(handle)
     finally:
         os.close(handle)
 
 
-def _check(folder: int, name: str, allowed: tuple[str, ...], path: Path) -> os.stat_result | None:
-    now, state = _look(folder, name, path)
+def _check_unchanged(folder: int, name: str, allowed: tuple[str, ...], path: Path) -> os.stat_result | None:
+    now, state = _read_state(folder, name, path)
     if now not in allowed:
         raise ChangedError("the file changed since it was read; it was left alone", where=str(path), hint="run again")
     return state
 
 
-def _replace(folder: int, name: str, data: bytes, allowed: tuple[str, ...], path: Path) -> Stamp:
-    state = _check(folder, name, allowed, path)
-    temp, handle = _temporary(folder)
+def _replace_file(folder: int, name: str, data: bytes, allowed: tuple[str, ...], path: Path) -> FileStamp:
+    state = _check_unchanged(folder, name, allowed, path)
+    temp, handle = _create_temp_file(folder)
     try:
         if state is not None:
             if (state.st_uid, state.st_gid) != (os.geteuid(), os.fstat(handle).st_gid):
                 os.fchown(handle, state.st_uid, state.st_gid)
             os.fchmod(handle, stat.S_IMODE(state.st_mode))
-        _fill(handle, data)
-        _check(folder, name, allowed, path)
+        _write_and_verify(handle, data)
+        _check_unchanged(folder, name, allowed, path)
         os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
         written = os.fstat(handle)
     except BaseException:
@@ -240,11 +242,11 @@ def _replace(folder: int, name: str, data: bytes, allowed: tuple[str, ...], path
         raise
     finally:
         os.close(handle)
-    flush(folder)
-    return Stamp(digest=_digest(data), inode=written.st_ino, size=len(data), mtime_ns=written.st_mtime_ns)
+    flush_folder(folder)
+    return FileStamp(digest=_digest(data), inode=written.st_ino, size=len(data), mtime_ns=written.st_mtime_ns)
 
 
-def _temporary(folder: int) -> tuple[str, int]:
+def _create_temp_file(folder: int) -> tuple[str, int]:
     """A new file beside the target, locked for as long as its writer lives, so that others can tell a dead one's."""
     while True:
         name = f"{_TEMP}{secrets.token_hex(8)}{_TEMP_END}"
@@ -255,7 +257,7 @@ def _temporary(folder: int) -> tuple[str, int]:
         os.close(handle)  # swept between its creation and its lock
 
 
-def _sweep(folder: int) -> None:
+def _delete_temp_files(folder: int) -> None:
     """Delete the temporary files of writers that died."""
     for name in os.listdir(folder):
         if name.startswith(_TEMP) and name.endswith(_TEMP_END):
@@ -268,12 +270,12 @@ def _sweep(folder: int) -> None:
                     os.close(handle)
 
 
-def _fill(handle: int, data: bytes) -> None:
+def _write_and_verify(handle: int, data: bytes) -> None:
     """Write all bytes, flush them to the disk, and read them back."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(handle, rest) :]
     os.fsync(handle)
     os.lseek(handle, 0, os.SEEK_SET)
-    if _all(handle, len(data) + 1) != data:
+    if _read_all(handle, len(data) + 1) != data:
         raise OSError(errno.EIO, "what was written does not read back")

@@ -30,7 +30,7 @@ _REASONS = {
 
 
 @contextmanager
-def explained(path: Path, doing: str) -> Iterator[None]:
+def explain_os_errors(path: Path, doing: str) -> Iterator[None]:
     """Tell what the system says as a KeptError: what was being done, to which path, why not, and what to do."""
     try:
         yield
@@ -40,38 +40,38 @@ def explained(path: Path, doing: str) -> Iterator[None]:
 
 
 @contextmanager
-def walked(path: Path, root: Path, *, make: bool, links: Links = None) -> Iterator[tuple[int, str]]:
+def open_parent(path: Path, root: Path, *, make: bool, links: Links = None) -> Iterator[tuple[int, str]]:
     """An open directory and the name in it that a path leads to, every link on the way followed by hand and under ``root``."""
     real = os.path.realpath(root)
     if make:
         for missing in [each for each in (Path(real), *Path(real).parents) if not each.exists()][::-1]:
             missing.mkdir(mode=0o700, exist_ok=True)
     with ExitStack() as opened:
-        folders, names = [_opened(opened, real, None)], [real]
-        rest = _below(path, root, real, path)[::-1]
+        folders, names = [_open_folder(opened, real, None)], [real]
+        rest = _path_parts(path, root, real, path)[::-1]
         followed = 0
         while rest:
             part = rest.pop()
             if part == "..":
                 if len(folders) == 1:
-                    raise _outside(path, root)
+                    raise _outside_error(path, root)
                 folders.pop()
                 names.pop()
                 continue
-            link = _link(part, folders[-1])
+            link = _read_link(part, folders[-1])
             if link is not None:
                 followed += 1
                 if followed > _LINKS:
-                    raise _outside(path, root)
+                    raise _outside_error(path, root)
                 if links is not None:
                     _refuse_link("/".join([*names, part]), link, links, last=not rest, path=path)
                 if link.startswith("/"):
                     del folders[1:], names[1:]
-                    rest += _below(Path(os.path.realpath(link)), Path(real), real, path)[::-1]
+                    rest += _path_parts(Path(os.path.realpath(link)), Path(real), real, path)[::-1]
                 else:
                     rest += [each for each in reversed(link.split("/")) if each not in ("", ".")]
             elif rest:
-                folders.append(_entered(opened, part, folders[-1], make=make, path=path, root=root))
+                folders.append(_enter_folder(opened, part, folders[-1], make=make, path=path, root=root))
                 names.append(part)
             else:
                 yield folders[-1], part
@@ -92,21 +92,21 @@ def _refuse_link(place: str, link: str, allowed: tuple[Path, ...], *, last: bool
         raise RefusedPathError(f"a link leads to {target}", where=str(path), hint=hint)
 
 
-def _below(path: Path, root: Path, real: str, asked: Path) -> list[str]:
+def _path_parts(path: Path, root: Path, real: str, asked: Path) -> list[str]:
     """The components of a path under the root, given as it is called or as it really is."""
     for base in (root, Path(real)):
         if path.is_relative_to(base):
             return list(path.relative_to(base).parts)
-    raise _outside(asked, root)
+    raise _outside_error(asked, root)
 
 
-def _outside(path: Path, root: Path) -> RefusedPathError:
+def _outside_error(path: Path, root: Path) -> RefusedPathError:
     return RefusedPathError(
         f"the path leads outside {root}", where=str(path), hint="replace the link, or choose another place with --home"
     )
 
 
-def _link(name: str, folder: int) -> str | None:
+def _read_link(name: str, folder: int) -> str | None:
     try:
         return os.readlink(name, dir_fd=folder)
     except OSError as error:
@@ -115,45 +115,45 @@ def _link(name: str, folder: int) -> str | None:
         raise
 
 
-def _opened(opened: ExitStack, name: str, folder: int | None) -> int:
+def _open_folder(opened: ExitStack, name: str, folder: int | None) -> int:
     handle = os.open(name, DIRECTORY, dir_fd=folder)
     opened.callback(os.close, handle)
     return handle
 
 
-def _entered(opened: ExitStack, name: str, folder: int, *, make: bool, path: Path, root: Path) -> int:
+def _enter_folder(opened: ExitStack, name: str, folder: int, *, make: bool, path: Path, root: Path) -> int:
     try:
-        return _opened(opened, name, folder)
+        return _open_folder(opened, name, folder)
     except FileNotFoundError:
         if not make:
             raise
     except OSError as error:
-        if _link(name, folder) is None:
+        if _read_link(name, folder) is None:
             raise
-        raise _outside(path, root) from error  # it became a link after we looked
+        raise _outside_error(path, root) from error  # it became a link after we looked
     with suppress(FileExistsError):
         os.mkdir(name, mode=0o700, dir_fd=folder)
-        flush(folder)
-    return _opened(opened, name, folder)
+        flush_folder(folder)
+    return _open_folder(opened, name, folder)
 
 
 def refuse_links(path: Path, *, root: Path, links: Links) -> None:
     """Raise RefusedPathError where a path leads over a link that may not be followed; whether there is a file does not matter."""
-    with explained(path, "cannot look at"), suppress(FileNotFoundError), walked(path, root, make=False, links=links):
+    with explain_os_errors(path, "cannot look at"), suppress(FileNotFoundError), open_parent(path, root, make=False, links=links):
         pass
 
 
-def links_in(folder: Path) -> Iterator[Path]:
+def find_links(folder: Path) -> Iterator[Path]:
     """The links in a folder and in the folders below it; none is followed. Nothing where the folder is missing."""
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_symlink():
                 yield Path(entry.path)
             elif entry.is_dir(follow_symlinks=False):
-                yield from links_in(Path(entry.path))
+                yield from find_links(Path(entry.path))
 
 
-def flush(folder: int) -> None:
+def flush_folder(folder: int) -> None:
     """Have the system write the names in an open folder to the disk. Raises OSError."""
     try:
         os.fsync(folder)

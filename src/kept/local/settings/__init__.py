@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from kept.core.errors import ConfigError
-from kept.local.recall_settings import Recall
-from kept.local.settings.feeds import Feed
-from kept.local.settings.feeds import checked as checked_feed
-from kept.local.settings.roots import Root
-from kept.local.settings.roots import checked as checked_root
-from kept.profiles.profile import Use
+from kept.local.recall_settings import RecallSettings
+from kept.local.settings.feeds import FeedSettings
+from kept.local.settings.feeds import check_feed as checked_feed
+from kept.local.settings.roots import SourceRoot
+from kept.local.settings.roots import check_root as checked_root
+from kept.profiles.profile import ProfileRule
 
 REMEMBERING = frozenset({"claude", "codex", "gemini", "blocks"})
 SECTIONED = frozenset({"codex", "gemini"})
@@ -46,7 +46,7 @@ _MOST = 1_000_000  # bytes; a settings file beyond this is a mistake
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Llm:
+class LlmSettings:
     """The table ``[llm]``: which language model is asked, how, and what it may cost. A limit of 0 is none.
 
     ``command`` is a known program (as claude or ollama) or a command line; ``base_url`` another server than the vendor's;
@@ -86,7 +86,7 @@ class Llm:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Journal:
+class JournalSettings:
     """The table ``[journal]``: where entries lie below the home, and what they are made of.
 
     ``tokens`` bounds the whole context of an entry, ``memory_tokens`` what is remembered in it (never more than what the sessions
@@ -129,8 +129,8 @@ class Settings:
     sources_off: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     projects: Mapping[str, str] = field(default_factory=dict)
-    use: tuple[Use, ...] = ()
-    llm: Llm = field(default_factory=Llm)
+    use: tuple[ProfileRule, ...] = ()
+    llm: LlmSettings = field(default_factory=LlmSettings)
     context_tokens: int = 1_200
     at_session_end: str = "queue"
     handover: str = "remind"
@@ -140,14 +140,14 @@ class Settings:
     linked_folders: tuple[str, ...] = ()
     trust_agents: bool = False
     context_meaning: bool = False
-    recall: Recall = field(default_factory=Recall)
-    journal: Journal = field(default_factory=Journal)
-    feed: tuple[Feed, ...] = ()
-    root: tuple[Root, ...] = ()
+    recall: RecallSettings = field(default_factory=RecallSettings)
+    journal: JournalSettings = field(default_factory=JournalSettings)
+    feed: tuple[FeedSettings, ...] = ()
+    root: tuple[SourceRoot, ...] = ()
 
 
-_SECTIONS = (Llm, Recall, Journal)
-Section = TypeVar("Section", Llm, Recall, Journal, Feed, Root)
+_SECTIONS = (LlmSettings, RecallSettings, JournalSettings)
+Section = TypeVar("Section", LlmSettings, RecallSettings, JournalSettings, FeedSettings, SourceRoot)
 
 
 def load_settings(path: Path) -> Settings:
@@ -165,19 +165,19 @@ def load_settings(path: Path) -> Settings:
         raise ConfigError(
             "the settings file is larger than 1 MB", where=str(path), hint="move it away and set again with `kept config`"
         )
-    return parse(raw, str(path))
+    return parse_settings(raw, str(path))
 
 
-def parse(raw: bytes, where: str) -> Settings:
+def parse_settings(raw: bytes, where: str) -> Settings:
     """The settings that the bytes of a file say. Raises ConfigError, as :func:`load_settings` does."""
     try:
         body = tomllib.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"the settings are no valid TOML: {error}", where=where) from error
-    return _checked(body, where)
+    return _check_settings(body, where)
 
 
-def unknown_setting(name: str, known: Iterable[str], where: str = "") -> ConfigError:
+def unknown_setting_error(name: str, known: Iterable[str], where: str = "") -> ConfigError:
     """The error about a setting that there is not, with the names that look like it."""
     from difflib import get_close_matches  # noqa: PLC0415 - hooks read the settings and do without
 
@@ -187,16 +187,16 @@ def unknown_setting(name: str, known: Iterable[str], where: str = "") -> ConfigE
     return ConfigError(f"unknown setting {name!r}", where=where, hint=hint)
 
 
-def _checked(body: Mapping[str, Any], where: str) -> Settings:
+def _check_settings(body: Mapping[str, Any], where: str) -> Settings:
     known = {each.name: each.default for each in fields(Settings)}
     values: dict[str, Any] = {}
     for name, value in body.items():
         if name not in known:
-            raise unknown_setting(name, known, where)
-        values[name] = _checked_value(name, value, where)
+            raise unknown_setting_error(name, known, where)
+        values[name] = _check_value(name, value, where)
     made = Settings(**values)
     if made.timezone:
-        zone(made.timezone)
+        load_zone(made.timezone)
     if made.llm.model.startswith("-"):  # it is an argument of a program, which would take it for an option
         raise ConfigError(f"llm.model {made.llm.model!r} is no name of a model", where=where, hint='model = "haiku"')
     if made.llm.adapter not in _ADAPTERS:
@@ -204,7 +204,7 @@ def _checked(body: Mapping[str, Any], where: str) -> Settings:
     return made
 
 
-def _checked_value(name: str, value: object, where: str) -> Any:
+def _check_value(name: str, value: object, where: str) -> Any:
     match name:
         case "context_tokens" if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS:
             return value
@@ -227,28 +227,28 @@ def _checked_value(name: str, value: object, where: str) -> Any:
         case "projects" if isinstance(value, dict) and all(isinstance(each, str) for each in value.values()):
             return dict(value)
         case "use" if isinstance(value, list):
-            return tuple(_use(each, f"{where}, [[use]] number {number}") for number, each in enumerate(value, 1))
+            return tuple(_parse_profile_rule(each, f"{where}, [[use]] number {number}") for number, each in enumerate(value, 1))
         case "llm" if isinstance(value, dict):
-            return _section(Llm(), value, f"{where}, [{name}]")
+            return _parse_table(LlmSettings(), value, f"{where}, [{name}]")
         case "recall" if isinstance(value, dict):
-            return _section(Recall(), value, f"{where}, [{name}]")
+            return _parse_table(RecallSettings(), value, f"{where}, [{name}]")
         case "journal" if isinstance(value, dict):
-            return _journal(_section(Journal(), value, f"{where}, [{name}]"), where)
+            return _check_journal(_parse_table(JournalSettings(), value, f"{where}, [{name}]"), where)
         case "feed" if isinstance(value, list):
-            return tuple(checked_feed(feed, f"{where}, [[feed]]") for feed in _tables(Feed(), value, name, where))
+            return tuple(checked_feed(feed, f"{where}, [[feed]]") for feed in _parse_tables(FeedSettings(), value, name, where))
         case "root" if isinstance(value, list):
-            return tuple(checked_root(root, f"{where}, [[root]]") for root in _tables(Root(), value, name, where))
+            return tuple(checked_root(root, f"{where}, [[root]]") for root in _parse_tables(SourceRoot(), value, name, where))
         case _:
             raise ConfigError(f"{name} has a value of the wrong kind", where=where, hint="see `kept config --help`")
 
 
-def _section(usual: Section, body: Mapping[str, Any], where: str) -> Section:
+def _parse_table(usual: Section, body: Mapping[str, Any], where: str) -> Section:
     """The values of a table, each of the kind of its default, over the defaults. Raises ConfigError."""
     known = {each.name: getattr(usual, each.name) for each in fields(usual)}
     values: dict[str, Any] = {}
     for name, value in body.items():
         if name not in known:
-            raise unknown_setting(name, known, where)
+            raise unknown_setting_error(name, known, where)
         match known[name], value:
             case (bool(), bool()) | (str(), str()):
                 values[name] = value
@@ -267,7 +267,7 @@ def _section(usual: Section, body: Mapping[str, Any], where: str) -> Section:
     return replace(usual, **values)
 
 
-def _journal(made: Journal, where: str) -> Journal:
+def _check_journal(made: JournalSettings, where: str) -> JournalSettings:
     folder = Path(made.folder)
     if not made.folder or folder.is_absolute() or ".." in folder.parts:
         raise ConfigError("journal.folder must be a folder below the home", where=where, hint='folder = "journal"')
@@ -276,17 +276,17 @@ def _journal(made: Journal, where: str) -> Journal:
     return made
 
 
-def _tables(usual: Section, body: Sequence[object], name: str, where: str) -> Iterator[Section]:
+def _parse_tables(usual: Section, body: Sequence[object], name: str, where: str) -> Iterator[Section]:
     """The items of a list of tables."""
     for number, table in enumerate(body, 1):
         place = f"{where}, [[{name}]] number {number}"
         if not isinstance(table, dict):
             raise ConfigError(f"a {name} is a table", where=place)
-        yield _section(usual, table, place)
+        yield _parse_table(usual, table, place)
 
 
-def _use(body: object, where: str) -> Use:
-    known = {each.name for each in fields(Use)}
+def _parse_profile_rule(body: object, where: str) -> ProfileRule:
+    known = {each.name for each in fields(ProfileRule)}
     if not isinstance(body, dict) or not isinstance(body.get("profile"), str):
         raise ConfigError("a rule names the profile it is for", where=where, hint='[[use]] profile = "vault" sources = ["vault"]')
     lists = {name: value for name, value in body.items() if name != "profile"}
@@ -295,10 +295,10 @@ def _use(body: object, where: str) -> Use:
             raise ConfigError(f"unknown setting {name!r}", where=where, hint=f"settings: {', '.join(sorted(known))}")
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             raise ConfigError(f"{name} must be a list of words", where=where)
-    return Use(profile=body["profile"], **{name: tuple(value) for name, value in lists.items()})
+    return ProfileRule(profile=body["profile"], **{name: tuple(value) for name, value in lists.items()})
 
 
-def zone(name: str) -> ZoneInfo:
+def load_zone(name: str) -> ZoneInfo:
     """The time zone of an IANA name. Raises ConfigError."""
     try:
         return ZoneInfo(name)
@@ -306,7 +306,7 @@ def zone(name: str) -> ZoneInfo:
         raise ConfigError(f"there is no time zone {name!r}", hint="use a name such as Europe/Berlin") from error
 
 
-def values(settings: Settings) -> dict[str, Any]:
+def flatten_settings(settings: Settings) -> dict[str, Any]:
     """Every setting with its value, by the name that `kept config` knows it by; those of a table as ``llm.model``."""
     flat: dict[str, Any] = {}
     for each in fields(settings):
@@ -318,7 +318,7 @@ def values(settings: Settings) -> dict[str, Any]:
     return flat
 
 
-def given(path: Path) -> frozenset[str]:
+def configured_names(path: Path) -> frozenset[str]:
     """The names of the settings that a file says, whatever it says. Nothing where there is none, or none that can be read."""
     try:
         body = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -329,7 +329,7 @@ def given(path: Path) -> frozenset[str]:
 
 
 @cache
-def meanings() -> tuple[tuple[str, str, Mapping[str, str]], ...]:
+def load_meanings() -> tuple[tuple[str, str, Mapping[str, str]], ...]:
     """What each setting is for, in groups: their ids and titles, and the meanings by name."""
     body = tomllib.loads(files(__package__).joinpath("meanings.toml").read_text(encoding="utf-8"))
     return tuple((each["id"], each["title"], each["settings"]) for each in body["groups"])

@@ -9,7 +9,7 @@ FETCHED = ("rss", "calendar")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Feed:
+class FeedSettings:
     """A table ``[[feed]]``: one external source of the journal. ``share`` is its weight among them.
 
     ``path`` is a file or folder, ``url`` an address (only for kinds that are fetched); ``name`` is what entries call it.
@@ -22,7 +22,7 @@ class Feed:
     share: float = 1.0
 
 
-def checked(made: Feed, where: str) -> Feed:
+def check_feed(made: FeedSettings, where: str) -> FeedSettings:
     """The feed, where it is one. Raises ConfigError."""
     if made.kind not in FEEDS:
         raise ConfigError(f"there is no kind of feed {made.kind!r}", where=where, hint=f"kinds: {', '.join(FEEDS)}")

@@ -15,7 +15,7 @@ _VAULT_MARKERS = (".memory-loop.json", ".obsidian", "logseq")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Root:
+class SourceRoot:
     """A table ``[[root]]``: a folder or file that every run reads.
 
     ``format`` is the format of files in it that no format claims by their contents; ``project`` what all of it is filed under;
@@ -32,7 +32,7 @@ class Root:
         return user / self.path[2:] if self.path.startswith("~/") else user if self.path == "~" else Path(self.path)
 
 
-def checked(root: Root, where: str) -> Root:
+def check_root(root: SourceRoot, where: str) -> SourceRoot:
     """The root, where it is one. Raises ConfigError."""
     if not (root.path.startswith(("/", "~/")) or root.path == "~" or Path(root.path).is_absolute()) or "\0" in root.path:
         raise ConfigError("a root has an absolute path", where=where, hint='[[root]] path = "~/notes"')
@@ -41,12 +41,12 @@ def checked(root: Root, where: str) -> Root:
     return root
 
 
-def root_above(roots: Sequence[Root], path: Path, user: Path) -> Root | None:
+def find_root_above(roots: Sequence[SourceRoot], path: Path, user: Path) -> SourceRoot | None:
     """The nearest root that a path is, or lies in; None where there is none."""
     above = [root for root in roots if path.is_relative_to(root.resolve(user))]
     return max(above, key=lambda root: len(root.resolve(user).parts), default=None)
 
 
-def is_vault(root: Root, user: Path) -> bool:
+def is_vault(root: SourceRoot, user: Path) -> bool:
     """Whether a root is a vault of notes: by its format, or by what vaults keep in their folder."""
     return root.format == _VAULT or (not root.format and any((root.resolve(user) / name).exists() for name in _VAULT_MARKERS))

@@ -5,46 +5,46 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import ConfigError
-from kept.local.settings import KINDS, LISTS, TABLES, Settings, parse, unknown_setting, values
+from kept.local.settings import KINDS, LISTS, TABLES, Settings, flatten_settings, parse_settings, unknown_setting_error
 
 
-def write(path: Path, name: str, value: str | Sequence[str]) -> str:
+def edit_setting_text(path: Path, name: str, value: str | Sequence[str]) -> str:
     """The text of the settings file with one setting changed (a list as such, or comma-separated; empty removes it).
 
     Comments and order are kept. Nothing is written here. Raises ConfigError for an unknown setting or a wrong value.
     """
     import tomlkit  # noqa: PLC0415 - heavy, and reading the settings does without
 
-    usual = values(Settings())
+    usual = flatten_settings(Settings())
     if name in TABLES:
         raise ConfigError(f"{name} is a table, which `kept config` does not change", hint="edit the settings file itself")
     if name not in usual:
-        raise unknown_setting(name, usual)
-    document = _document(path)
+        raise unknown_setting_error(name, usual)
+    document = _load_document(path)
     section, _, own = name.rpartition(".")
     table: Any = document.setdefault(section, tomlkit.table()) if section else document
     if not isinstance(table, dict):
         raise ConfigError(f"{section} has a value of the wrong kind", where=str(path))
     if value:
-        table[own] = _toml_value(name, usual[name], value)
+        table[own] = _to_toml_value(name, usual[name], value)
     else:
         table.pop(own, None)
     text = tomlkit.dumps(document)
-    parse(text.encode(), str(path))
+    parse_settings(text.encode(), str(path))
     return text
 
 
-def write_item(path: Path, table: str, item: Mapping[str, Any] | None, *, number: int | None = None) -> str:
+def edit_item_text(path: Path, table: str, item: Mapping[str, Any] | None, *, number: int | None = None) -> str:
     """The text of the settings file with an item more at the end of a list of tables, with another one of that number (from 0), or
     without it where there is no ``item``.
 
     Raises ConfigError for a table that is no such list, a number that it has not, and what would be no setting.
     """
-    import tomlkit  # noqa: PLC0415 - as in :func:`write`
+    import tomlkit  # noqa: PLC0415 - as in :func:`save_day_lines`
 
     if table not in LISTS:
         raise ConfigError(f"{table!r} is no list of tables", hint=f"one of: {', '.join(sorted(LISTS))}")
-    document = _document(path)
+    document = _load_document(path)
     listed: Any = document.setdefault(table, tomlkit.aot())
     if not isinstance(listed, list) or (number is not None and number >= len(listed)):
         raise ConfigError(f"{table} has no item {(number or 0) + 1}", where=str(path))
@@ -58,17 +58,17 @@ def write_item(path: Path, table: str, item: Mapping[str, Any] | None, *, number
         if not listed:
             document.pop(table)
     text = tomlkit.dumps(document)
-    parse(text.encode(), str(path))
+    parse_settings(text.encode(), str(path))
     return text
 
 
-def write_projects(path: Path, changes: Mapping[str, str]) -> str:
+def edit_projects_text(path: Path, changes: Mapping[str, str]) -> str:
     """The text of the settings file with directories mapped to others in ``[projects]``; one that is mapped to nothing leaves
     it.
     """
-    import tomlkit  # noqa: PLC0415 - as in :func:`write`
+    import tomlkit  # noqa: PLC0415 - as in :func:`save_day_lines`
 
-    document = _document(path)
+    document = _load_document(path)
     table: Any = document.setdefault("projects", tomlkit.table())
     for directory, other in changes.items():
         if other:
@@ -78,13 +78,13 @@ def write_projects(path: Path, changes: Mapping[str, str]) -> str:
     if not table:
         document.pop("projects")
     text = tomlkit.dumps(document)
-    parse(text.encode(), str(path))
+    parse_settings(text.encode(), str(path))
     return text
 
 
-def _document(path: Path) -> Any:
+def _load_document(path: Path) -> Any:
     """The settings file as it can be changed with its comments kept. Raises ConfigError."""
-    import tomlkit  # noqa: PLC0415 - as in :func:`write`
+    import tomlkit  # noqa: PLC0415 - as in :func:`save_day_lines`
     import tomlkit.exceptions  # noqa: PLC0415
 
     try:
@@ -93,7 +93,7 @@ def _document(path: Path) -> Any:
         raise ConfigError(f"the settings cannot be read: {error}", where=str(path)) from error
 
 
-def _toml_value(name: str, usual: object, value: str | Sequence[str]) -> Any:
+def _to_toml_value(name: str, usual: object, value: str | Sequence[str]) -> Any:
     """A value as TOML holds it, of the kind of its default. Raises ConfigError."""
     if isinstance(usual, tuple):
         items = value.split(",") if isinstance(value, str) else value

@@ -4,10 +4,23 @@ ties them together, and why a memory is where it is.
 Pure: memories and profiles in, documents out. Knows no file, no store and nothing of what stood there before.
 """
 
-from kept.outputs.compose.days import days
-from kept.outputs.compose.graph import graph
-from kept.outputs.compose.pages import Page, pages
-from kept.outputs.compose.routes import Route, routes
-from kept.outputs.compose.sheet import HARD_CAP, compose, is_shown, leading, ranked, relevance
+from kept.outputs.compose.days import compose_day_notes
+from kept.outputs.compose.graph import build_graph
+from kept.outputs.compose.pages import Page, compose_pages
+from kept.outputs.compose.routes import OutputRoute, find_routes
+from kept.outputs.compose.sheet import HARD_CAP, compose_sheet, is_shown, rank_memories, relevance_score, select_leading
 
-__all__ = ["HARD_CAP", "Page", "Route", "compose", "days", "graph", "is_shown", "leading", "pages", "ranked", "relevance", "routes"]
+__all__ = [
+    "HARD_CAP",
+    "OutputRoute",
+    "Page",
+    "build_graph",
+    "compose_day_notes",
+    "compose_pages",
+    "compose_sheet",
+    "find_routes",
+    "is_shown",
+    "rank_memories",
+    "relevance_score",
+    "select_leading",
+]

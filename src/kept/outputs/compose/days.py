@@ -10,15 +10,15 @@ from zoneinfo import ZoneInfo
 
 from kept.core.document import Document, Line, Section
 from kept.core.memory import USER_SCOPE, Memory, Status
-from kept.core.times import day_of
-from kept.outputs.compose.lines import names_of, recency_of, sections_of
+from kept.core.times import to_local_day
+from kept.outputs.compose.lines import recency_of, to_sections, unique_scope_names
 from kept.outputs.compose.sheet import is_shown
-from kept.profiles.profile import Place, Profile
+from kept.profiles.profile import OutputPlace, Profile
 
 _TOLD = (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED, Status.EXPIRED)
 
 
-def days(
+def compose_day_notes(
     memories: Sequence[Memory],
     profiles: Sequence[Profile],
     *,
@@ -32,19 +32,19 @@ def days(
     """
     found: dict[date, list[Memory]] = {}
     for each in memories:
-        day = day_of(each.first_seen, zone)
-        if day is not None and each.content and each.status in _TOLD and is_shown(each, profiles, Place.DAILY):
+        day = to_local_day(each.first_seen, zone)
+        if day is not None and each.content and each.status in _TOLD and is_shown(each, profiles, OutputPlace.DAILY):
             found.setdefault(day, []).append(each)
     told = {day: tuple(lines) for day, lines in summaries.items() if lines}
     return {
-        day: Document(sections=_sections(found.get(day, []), profiles, names, zone), told=told.get(day, ()), bare=True)
+        day: Document(sections=_day_sections(found.get(day, []), profiles, names, zone), told=told.get(day, ()), bare=True)
         for day in sorted({*found, *told})
     }
 
 
-def _sections(
+def _day_sections(
     memories: Sequence[Memory], profiles: Sequence[Profile], names: Mapping[str, str], zone: ZoneInfo
 ) -> tuple[Section, ...]:
-    called = names_of(memories, names)
-    sections = sections_of(memories, profiles, called, zone, recency_of(memories))
+    called = unique_scope_names(memories, names)
+    sections = to_sections(memories, profiles, called, zone, recency_of(memories))
     return tuple(each if each.scope == USER_SCOPE else replace(each, title=f"{each.title} · {each.name}") for each in sections)

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from math import log2
 
-from kept.core.markup import sentence
+from kept.core.markup import to_fact_text
 from kept.core.memory import Memory, Status
-from kept.outputs.compose.lines import names_of
-from kept.outputs.compose.pages import OWNER, PROJECTS, RESOURCES, home_of, slug
+from kept.outputs.compose.lines import unique_scope_names
+from kept.outputs.compose.pages import OWNER, PROJECTS, RESOURCES, home_page_of, slug
 from kept.outputs.graph import Edge, EdgeKind, Graph, Node, NodeKind
-from kept.profiles.profile import Profile, kind_of
+from kept.profiles.profile import Profile, format_kind
 
 MOST = 1_000  # nodes that can still be read
 _THINGS = 0.5  # of the nodes may be things; memories are what a thing is followed to
@@ -24,7 +24,7 @@ _LABEL = 160
 _PARTNERS = 8  # resources of one memory that count as named together: more is a list, not a tie
 
 
-def graph(
+def build_graph(
     memories: Sequence[Memory],
     profiles: Sequence[Profile],
     *,
@@ -45,17 +45,17 @@ def graph(
     """
     known = {each.id: each for each in profiles}
     active = [each for each in memories if each.content and each.profile in known and each.status_at(as_of) is Status.ACTIVE]
-    called = names_of(active, names)
-    homes = {each.id: home_of(each, known[each.profile], called) for each in active}
-    resources = _resources(active)
-    things = [*_homes(active, homes, pages or {}), *_resource_nodes(resources, pages or {})]
-    spoken = _spoken(active, things)
-    chosen = _weightiest(things, int(most * _THINGS) if len(active) > most * (1 - _THINGS) else most - len(active))
-    shown = _weightiest((_memory_node(each) for each in active), most - len(chosen))
+    called = unique_scope_names(active, names)
+    homes = {each.id: home_page_of(each, known[each.profile], called) for each in active}
+    resources = _shared_resources(active)
+    things = [*_home_nodes(active, homes, pages or {}), *_resource_nodes(resources, pages or {})]
+    spoken = _mentioned_entities(active, things)
+    chosen = _heaviest_nodes(things, int(most * _THINGS) if len(active) > most * (1 - _THINGS) else most - len(active))
+    shown = _heaviest_nodes((_memory_node(each) for each in active), most - len(chosen))
     there = {each.id for each in (*chosen, *shown)}
     edges = [
         each
-        for each in (*_link_memories(active, homes, resources, spoken), *_together(active, homes, resources, spoken))
+        for each in (*_link_memories(active, homes, resources, spoken), *_cooccurrence_edges(active, homes, resources, spoken))
         if each.source in there and each.target in there
     ]
     counts = Counter(each.kind for each in (*things, *(_memory_node(each) for each in active)))
@@ -73,24 +73,24 @@ def _memory_node(memory: Memory) -> Node:
     return Node(
         id=memory.id,
         kind=NodeKind.MEMORY,
-        label=sentence(memory.content, _LABEL),
+        label=to_fact_text(memory.content, _LABEL),
         weight=round(weight, 3),
-        detail=kind_of(memory.profile, memory.category),
+        detail=format_kind(memory.profile, memory.category),
     )
 
 
-def _homes(active: Sequence[Memory], homes: Mapping[str, tuple[str, str]], pages: Mapping[str, str]) -> Iterator[Node]:
+def _home_nodes(active: Sequence[Memory], homes: Mapping[str, tuple[str, str]], pages: Mapping[str, str]) -> Iterator[Node]:
     """You, projects and entities: whatever memories are at home with."""
     count = Counter(path for path, _ in homes.values())
     scopes = {homes[each.id][0]: each.scope for each in active}
     for path, title in dict(homes.values()).items():
         kind = NodeKind.PROJECT if path.startswith(f"{PROJECTS}/") else NodeKind.YOU if path == OWNER else NodeKind.ENTITY
         detail = scopes[path] if kind is NodeKind.PROJECT else ""
-        label = sentence(title, _LABEL)
+        label = to_fact_text(title, _LABEL)
         yield Node(id=path, kind=kind, label=label, weight=count[path], detail=detail, page=pages.get(path, ""))
 
 
-def _resources(active: Sequence[Memory]) -> dict[str, tuple[str, frozenset[str]]]:
+def _shared_resources(active: Sequence[Memory]) -> dict[str, tuple[str, frozenset[str]]]:
     """What several memories name, by the id of its node: its name, and their ids."""
     by_name: defaultdict[str, set[str]] = defaultdict(set)
     for each in active:
@@ -106,11 +106,11 @@ def _resources(active: Sequence[Memory]) -> dict[str, tuple[str, frozenset[str]]
 
 def _resource_nodes(resources: Mapping[str, tuple[str, frozenset[str]]], pages: Mapping[str, str]) -> Iterator[Node]:
     for path, (name, ids) in resources.items():
-        label = sentence(name, _LABEL)
+        label = to_fact_text(name, _LABEL)
         yield Node(id=path, kind=NodeKind.RESOURCE, label=label, weight=len(ids), page=pages.get(path, ""))
 
 
-def _spoken(active: Sequence[Memory], things: Iterable[Node]) -> dict[str, list[str]]:
+def _mentioned_entities(active: Sequence[Memory], things: Iterable[Node]) -> dict[str, list[str]]:
     """The entities whose name a memory speaks, by the memory's id."""
     by_word: defaultdict[str, list[Node]] = defaultdict(list)
     for thing in things:
@@ -126,7 +126,7 @@ def _spoken(active: Sequence[Memory], things: Iterable[Node]) -> dict[str, list[
     return found
 
 
-def _weightiest(nodes: Iterable[Node], most: int) -> tuple[Node, ...]:
+def _heaviest_nodes(nodes: Iterable[Node], most: int) -> tuple[Node, ...]:
     kinds = list(NodeKind)
     ordered = sorted(nodes, key=lambda each: (each.kind is not NodeKind.YOU, -each.weight, kinds.index(each.kind), each.id))
     return tuple(ordered[: max(0, most)])
@@ -150,7 +150,7 @@ def _link_memories(active: Sequence[Memory], homes: _Homes, resources: _Resource
             yield Edge(source=number, target=path, kind=EdgeKind.NAMES)
 
 
-def _together(active: Sequence[Memory], homes: _Homes, resources: _Resources, spoken: _Spoken) -> Iterator[Edge]:
+def _cooccurrence_edges(active: Sequence[Memory], homes: _Homes, resources: _Resources, spoken: _Spoken) -> Iterator[Edge]:
     """Which things are in the same memories, and in how many: a home with what is named in it, and what is named together."""
     named: defaultdict[str, list[str]] = defaultdict(list)
     for path, (_, members) in resources.items():

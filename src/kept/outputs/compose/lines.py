@@ -6,19 +6,19 @@ from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
 from kept.core.document import Fact, Section
-from kept.core.markup import LONGEST, memory_line, sentence
+from kept.core.markup import LONGEST, format_memory_line, to_fact_text
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.project import PROJECT
-from kept.core.text import label_of, normal_form
-from kept.core.times import day_of
-from kept.profiles.profile import Profile, kind_of, title_of
+from kept.core.text import normal_form, project_label
+from kept.core.times import to_local_day
+from kept.profiles.profile import Profile, category_title, format_kind
 
 EVERYWHERE = "Everywhere"
 NAME = 80
 _OWNED = 2_000  # a person's own words are cut later than a machine's
 
 
-def sections_of(
+def to_sections(
     memories: Sequence[Memory],
     profiles: Sequence[Profile],
     names: Mapping[str, str],
@@ -48,10 +48,10 @@ def sections_of(
     return tuple(
         Section(
             scope=scope,
-            category=kind_of(profile, category),
+            category=format_kind(profile, category),
             name=names[scope],
-            title=heading_of(profile, category, profiles),
-            facts=tuple(fact_of(each, zone, was.get(each.id, "")) for each in group),
+            title=category_heading(profile, category, profiles),
+            facts=tuple(to_fact(each, zone, was.get(each.id, "")) for each in group),
         )
         for (scope, profile, category), group in groupby(ordered, key=lambda each: (each.scope, each.profile, each.category))
     )
@@ -66,36 +66,36 @@ def recency_of(memories: Sequence[Memory]) -> dict[str, float]:
     return latest
 
 
-def contradicted(memories: Iterable[Memory]) -> dict[str, str]:
+def contradicted_texts(memories: Iterable[Memory]) -> dict[str, str]:
     """What memories may contradict, as it was said before, by their ids."""
     return {each.superseded_by: each.content for each in memories if each.status is Status.HELD and each.superseded_by}
 
 
-def fact_of(memory: Memory, zone: ZoneInfo, was: str = "") -> Fact:
+def to_fact(memory: Memory, zone: ZoneInfo, was: str = "") -> Fact:
     """A memory as a file shows it; ``was`` is what it may contradict."""
-    text = memory_line(memory.content, memory.about, _OWNED if memory.owned else LONGEST, was=was)
-    return Fact(id=memory.id, text=text, day=day_of(memory.last_seen, zone))
+    text = format_memory_line(memory.content, memory.about, _OWNED if memory.owned else LONGEST, was=was)
+    return Fact(id=memory.id, text=text, day=to_local_day(memory.last_seen, zone))
 
 
-def heading_of(profile: str, category: str, profiles: Sequence[Profile]) -> str:
+def category_heading(profile: str, category: str, profiles: Sequence[Profile]) -> str:
     """What a category is called on a heading."""
-    return sentence(title_of(profiles, profile, category), NAME) or category
+    return to_fact_text(category_title(profiles, profile, category), NAME) or category
 
 
-def names_of(memories: Sequence[Memory], names: Mapping[str, str]) -> dict[str, str]:
+def unique_scope_names(memories: Sequence[Memory], names: Mapping[str, str]) -> dict[str, str]:
     """One name per scope; those that read the same get the end of their scope's key behind them."""
     called = {USER_SCOPE: EVERYWHERE} | {
-        scope: sentence(names.get(scope, ""), NAME) or label_of(scope.removeprefix(PROJECT))
+        scope: to_fact_text(names.get(scope, ""), NAME) or project_label(scope.removeprefix(PROJECT))
         for scope in sorted({each.scope for each in memories} - {USER_SCOPE})
     }
     alike: dict[str, int] = {}
     for name in called.values():
-        alike[_folded(name)] = alike.get(_folded(name), 0) + 1
+        alike[_comparable_name(name)] = alike.get(_comparable_name(name), 0) + 1
     return {
-        scope: name if scope == USER_SCOPE or alike[_folded(name)] == 1 else f"{name} ({scope.rpartition('-')[2]})"
+        scope: name if scope == USER_SCOPE or alike[_comparable_name(name)] == 1 else f"{name} ({scope.rpartition('-')[2]})"
         for scope, name in called.items()
     }
 
 
-def _folded(name: str) -> str:
+def _comparable_name(name: str) -> str:
     return normal_form(name) or name

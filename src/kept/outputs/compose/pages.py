@@ -13,12 +13,12 @@ from zoneinfo import ZoneInfo
 
 from kept.core.codec import digest
 from kept.core.document import Document, Fact, Section
-from kept.core.markup import escape, fact_line, sentence, size_of
+from kept.core.markup import escape, fact_line, size_in_bytes, to_fact_text
 from kept.core.memory import USER_SCOPE, Memory, Status
-from kept.core.times import day_of
-from kept.outputs.compose.lines import NAME, names_of, recency_of, sections_of
+from kept.core.times import to_local_day
+from kept.outputs.compose.lines import NAME, recency_of, to_sections, unique_scope_names
 from kept.outputs.compose.sheet import is_shown
-from kept.profiles.profile import Place, Profile, Shape
+from kept.profiles.profile import OutputPlace, Profile, Shape
 
 ENTITIES, PROJECTS, RESOURCES = "entities", "projects", "resources"
 OWNER = f"{ENTITIES}/you"
@@ -43,7 +43,7 @@ class Page:
 
 
 @dataclass(kw_only=True, slots=True)
-class _Draft:
+class _PageDraft:
     """A page while it is put together: its memories, and the pages it names."""
 
     title: str
@@ -52,33 +52,37 @@ class _Draft:
     home: bool = True
 
 
-def pages(
+def compose_pages(
     memories: Sequence[Memory], profile: Profile, *, as_of: datetime, names: Mapping[str, str], zone: ZoneInfo
 ) -> tuple[Page, ...]:
     """The pages of a profile's memories, by their paths."""
-    mine = [each for each in memories if each.content and is_shown(each, (profile,), Place.PAGE)]
+    mine = [each for each in memories if each.content and is_shown(each, (profile,), OutputPlace.PAGE)]
     active = [each for each in mine if each.status_at(as_of) is Status.ACTIVE]
-    called = names_of(active, names)
-    drafts: dict[str, _Draft] = {}
+    called = unique_scope_names(active, names)
+    drafts: dict[str, _PageDraft] = {}
     for each in active:
-        path, title = home_of(each, profile, called)
-        drafts.setdefault(path, _Draft(title=title, memories=[], links=set())).memories.append(each)
-    for name, several in _resources(active).items():
-        draft = _Draft(title=name, memories=several, links={home_of(each, profile, called)[0] for each in several}, home=False)
+        path, title = home_page_of(each, profile, called)
+        drafts.setdefault(path, _PageDraft(title=title, memories=[], links=set())).memories.append(each)
+    for name, several in _named_resources(active).items():
+        draft = _PageDraft(
+            title=name, memories=several, links={home_page_of(each, profile, called)[0] for each in several}, home=False
+        )
         drafts.setdefault(f"{RESOURCES}/{slug(name)}", draft)
-    _link(drafts)
+    _link_pages(drafts)
     later = {each.id: each for each in mine}
     made = []
     for path, draft in sorted(drafts.items()):
         earlier = [
-            each for each in mine if each.status is Status.SUPERSEDED and _heir(each, later) in {one.id for one in draft.memories}
+            each
+            for each in mine
+            if each.status is Status.SUPERSEDED and _final_successor(each, later) in {one.id for one in draft.memories}
         ]
         back = sorted(other for other, one in drafts.items() if path in one.links and other != path)
-        made += _pages(path, draft, back, _earlier(earlier, later, zone) if draft.home else (), (profile, called, zone))
+        made += _build_pages(path, draft, back, _earlier_lines(earlier, later, zone) if draft.home else (), (profile, called, zone))
     return tuple(made)
 
 
-def home_of(memory: Memory, profile: Profile, names: Mapping[str, str]) -> tuple[str, str]:
+def home_page_of(memory: Memory, profile: Profile, names: Mapping[str, str]) -> tuple[str, str]:
     """The page a memory is at home on, and what that is called: its subject's, its project's, else the user's own."""
     category = profile.category(memory.category)
     if memory.subject and category is not None and category.shape is Shape.DOSSIER:
@@ -95,14 +99,14 @@ def slug(name: str) -> str:
     return found or digest(name, size=4)
 
 
-def _resources(active: Sequence[Memory]) -> dict[str, list[Memory]]:
+def _named_resources(active: Sequence[Memory]) -> dict[str, list[Memory]]:
     """The artifacts that several memories name, the most named first: files, addresses, commands."""
     count = Counter(name for each in active for name in dict.fromkeys(each.artifacts) if len(name) > 3)
     often = sorted((name for name, times in count.items() if times >= NAMED_BY), key=lambda name: (-count[name], name))
     return {name: [each for each in active if name in each.artifacts] for name in often[:MOST_RESOURCES]}
 
 
-def _link(drafts: Mapping[str, _Draft]) -> None:
+def _link_pages(drafts: Mapping[str, _PageDraft]) -> None:
     """Let each page name the pages of the people, things and resources that its memories speak of."""
     for path, draft in drafts.items():
         text = " ".join(each.content for each in draft.memories).casefold()
@@ -115,7 +119,7 @@ def _link(drafts: Mapping[str, _Draft]) -> None:
                 draft.links.add(other)
 
 
-def _heir(memory: Memory, known: Mapping[str, Memory]) -> str:
+def _final_successor(memory: Memory, known: Mapping[str, Memory]) -> str:
     """What stands in the place of a memory today, over however many steps."""
     seen = {memory.id}
     while memory.superseded_by in known and memory.superseded_by not in seen:
@@ -124,22 +128,22 @@ def _heir(memory: Memory, known: Mapping[str, Memory]) -> str:
     return memory.id
 
 
-def _earlier(memories: Sequence[Memory], known: Mapping[str, Memory], zone: ZoneInfo) -> tuple[str, ...]:
+def _earlier_lines(memories: Sequence[Memory], known: Mapping[str, Memory], zone: ZoneInfo) -> tuple[str, ...]:
     """What was so, until when, and what is so since, the latest change first."""
     lines = []
     for each in sorted(memories, key=lambda one: (one.ended_at is None, one.ended_at, one.id), reverse=True)[:_EARLIER]:
-        day, now = day_of(each.ended_at, zone), known.get(each.superseded_by)
+        day, now = to_local_day(each.ended_at, zone), known.get(each.superseded_by)
         until = f"until {day.isoformat()}: " if day else "before: "
-        since = f" Since then: {sentence(now.content, 120)}" if now else ""
-        lines.append(f"- {escape(sentence(f'{until}{each.content}{since}'))}")
+        since = f" Since then: {to_fact_text(now.content, 120)}" if now else ""
+        lines.append(f"- {escape(to_fact_text(f'{until}{each.content}{since}'))}")
     return tuple(lines)
 
 
-def _pages(
-    path: str, draft: _Draft, back: Sequence[str], earlier: Sequence[str], how: tuple[Profile, Mapping[str, str], ZoneInfo]
+def _build_pages(
+    path: str, draft: _PageDraft, back: Sequence[str], earlier: Sequence[str], how: tuple[Profile, Mapping[str, str], ZoneInfo]
 ) -> list[Page]:
     profile, names, zone = how
-    sections = sections_of(draft.memories, (profile,), names, zone, recency_of(draft.memories))
+    sections = to_sections(draft.memories, (profile,), names, zone, recency_of(draft.memories))
     parts = _split_sections(sections, profile.outputs.page_bytes)
     links = [
         *(f"- [[{each}]]" for each in sorted(draft.links)),
@@ -156,13 +160,13 @@ def _pages(
             footer += ["", f"Goes on in [[{path}-{number + 1}]]."]
         more = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
         header = (
-            f"# {sentence(draft.title, NAME)}{more}",
+            f"# {to_fact_text(draft.title, NAME)}{more}",
             "A page of what is remembered, written anew as it changes. Edit freely.",
         )
         document = Document(sections=part, header=header, footer=tuple(footer))
         name = path if number == 1 else f"{path}-{number}"
         ids = frozenset(fact.id for section in part for fact in section.facts) & home
-        made.append(Page(path=name, title=sentence(draft.title, NAME), document=document, home=ids))
+        made.append(Page(path=name, title=to_fact_text(draft.title, NAME), document=document, home=ids))
     return made
 
 
@@ -173,7 +177,7 @@ def _split_sections(sections: Sequence[Section], most: int) -> list[tuple[Sectio
     for section in sections:
         facts: list[Fact] = []
         for fact in section.facts:
-            size = size_of((fact_line(fact.text, fact.day), fact.id))
+            size = size_in_bytes((fact_line(fact.text, fact.day), fact.id))
             if used + size > most - _FRAME and (facts or parts[-1]):
                 parts[-1] += [replace(section, facts=tuple(facts))] if facts else []
                 parts.append([])
@@ -182,5 +186,5 @@ def _split_sections(sections: Sequence[Section], most: int) -> list[tuple[Sectio
             used += size
         if facts:
             parts[-1].append(replace(section, facts=tuple(facts)))
-            used += size_of((section.title, section.name, section.category)) + 40
+            used += size_in_bytes((section.title, section.name, section.category)) + 40
     return [tuple(each) for each in parts if each] or [()]

@@ -12,17 +12,25 @@ from math import exp2, log2
 from zoneinfo import ZoneInfo
 
 from kept.core.document import Document
-from kept.core.markup import end_line, fact_line, header_lines, heading_line, ids_line, sentence, size_of
+from kept.core.markup import end_line, fact_line, header_lines, heading_line, ids_line, size_in_bytes, to_fact_text
 from kept.core.memory import Memory, Status
-from kept.outputs.compose.lines import NAME, contradicted, fact_of, heading_of, names_of, recency_of, sections_of
-from kept.profiles.profile import Place, Profile, kind_of
+from kept.outputs.compose.lines import (
+    NAME,
+    category_heading,
+    contradicted_texts,
+    recency_of,
+    to_fact,
+    to_sections,
+    unique_scope_names,
+)
+from kept.profiles.profile import OutputPlace, Profile, format_kind
 
 HARD_CAP = 49_000  # bytes; below 50 KB with every line ended by CRLF
 _DAY_SECONDS = 86_400
 _LINES = 10_000  # more than any budget of bytes lets through
 
 
-def compose(
+def compose_sheet(
     memories: Sequence[Memory],
     profiles: Sequence[Profile],
     *,
@@ -30,7 +38,7 @@ def compose(
     names: Mapping[str, str],
     zone: ZoneInfo,
     reserved: int = 0,
-    place: Place = Place.MEMORY,
+    place: OutputPlace = OutputPlace.MEMORY,
 ) -> Document:
     """The document of the active memories of some profiles: the user's own first, then projects, the most recently seen first.
 
@@ -48,19 +56,19 @@ def compose(
     shown = tuple(
         each
         for each in memories
-        if each.status_at(as_of) is Status.ACTIVE and is_shown(each, profiles, place) and sentence(each.content, NAME)
+        if each.status_at(as_of) is Status.ACTIVE and is_shown(each, profiles, place) and to_fact_text(each.content, NAME)
     )
     # A category needs its profile's name beside it only where another one has a like-named category in this very file.
     profiles = [each for each in profiles if each.id in {one.profile for one in shown}] or profiles
-    called = names_of(shown, names)
-    cap = (HARD_CAP if place is Place.MEMORY else max(each.outputs.card_chars for each in profiles)) - reserved
-    was = contradicted(memories)
-    room = _Room(profiles=profiles, place=place, names=called, zone=zone, cap=cap, was=was)
-    kept = _fitting_prefix(ranked(shown, profiles), room)
-    return Document(sections=sections_of(kept, profiles, called, zone, recency_of(shown), was=was))
+    called = unique_scope_names(shown, names)
+    cap = (HARD_CAP if place is OutputPlace.MEMORY else max(each.outputs.card_chars for each in profiles)) - reserved
+    was = contradicted_texts(memories)
+    room = _SheetBudget(profiles=profiles, place=place, names=called, zone=zone, cap=cap, was=was)
+    kept = _fitting_prefix(rank_memories(shown, profiles), room)
+    return Document(sections=to_sections(kept, profiles, called, zone, recency_of(shown), was=was))
 
 
-def relevance(memory: Memory, profile: Profile, newest: datetime | None) -> float:
+def relevance_score(memory: Memory, profile: Profile, newest: datetime | None) -> float:
     """How much a memory deserves its line: weight x confidence x recency x log2(1 + observations).
 
     ``newest`` is the latest evidence of any memory; an undated memory counts as one half-life old.
@@ -75,30 +83,30 @@ def relevance(memory: Memory, profile: Profile, newest: datetime | None) -> floa
     return round(weight * memory.confidence * exp2(-halves) * log2(1 + max(1, memory.observations)), 9)
 
 
-def is_shown(memory: Memory, profiles: Sequence[Profile], place: Place) -> bool:
+def is_shown(memory: Memory, profiles: Sequence[Profile], place: OutputPlace) -> bool:
     """Whether an output shows such memories: one of its profiles is theirs, and their category goes there."""
     profile = next((each for each in profiles if each.id == memory.profile), None)
     category = profile.category(memory.category) if profile else None
     return profile is not None and (category is None or place in category.shown_in)
 
 
-def ranked(memories: Sequence[Memory], profiles: Sequence[Profile]) -> list[Memory]:
+def rank_memories(memories: Sequence[Memory], profiles: Sequence[Profile]) -> list[Memory]:
     """Memories in the order in which an output over its budget keeps them: pinned ones, then by relevance, then the newest."""
     newest = max((each.last_seen for each in memories if each.last_seen is not None), default=None)
     known = {each.id: each for each in profiles}
 
     def place(memory: Memory) -> tuple[bool, float, float, str]:
         age = -memory.last_seen.timestamp() if memory.last_seen else 0.0
-        return not memory.pinned, -relevance(memory, known[memory.profile], newest), age, memory.id
+        return not memory.pinned, -relevance_score(memory, known[memory.profile], newest), age, memory.id
 
     return sorted(memories, key=place)
 
 
-def leading(memories: Sequence[Memory], profile: Profile) -> list[Memory]:
+def select_leading(memories: Sequence[Memory], profile: Profile) -> list[Memory]:
     """Of each scope and category the most relevant, as many as its budget has, and whatever a person has the say over."""
     kept: list[Memory] = []
     count: Counter[tuple[str, str]] = Counter()
-    for each in ranked(memories, (profile,)):
+    for each in rank_memories(memories, (profile,)):
         category = profile.category(each.category)
         section = (each.scope, each.category)
         if each.owned or each.pinned or category is None or not category.budget or count[section] < category.budget:
@@ -108,19 +116,19 @@ def leading(memories: Sequence[Memory], profile: Profile) -> list[Memory]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Room:
+class _SheetBudget:
     """How much of what goes into a file. ``cap`` are the bytes of all of it."""
 
     profiles: Sequence[Profile]
-    place: Place
+    place: OutputPlace
     names: Mapping[str, str]
     zone: ZoneInfo
     cap: int
     was: Mapping[str, str]
 
-    def limits(self) -> dict[str, tuple[int, int]]:
+    def profile_limits(self) -> dict[str, tuple[int, int]]:
         """The bytes and lines of each profile."""
-        card = self.place is Place.CARD
+        card = self.place is OutputPlace.CARD
         return {
             each.id: (
                 min(self.cap, each.outputs.card_chars if card else each.outputs.memory_bytes),
@@ -129,24 +137,24 @@ class _Room:
             for each in self.profiles
         }
 
-    def budget(self, memory: Memory) -> int:
+    def category_budget(self, memory: Memory) -> int:
         """How many of its category and scope are shown."""
         found = (each.category(memory.category) for each in self.profiles if each.id == memory.profile)
         category = next(found, None)
         return (category.budget if category else 0) or _LINES
 
 
-def _fitting_prefix(ordered: Sequence[Memory], room: _Room) -> list[Memory]:
+def _fitting_prefix(ordered: Sequence[Memory], room: _SheetBudget) -> list[Memory]:
     """The longest prefix of each profile's that fits: one memory more pushes out the last ones only, whatever its size."""
-    used = size_of((*header_lines(date.max), end_line(len(ordered))))
-    left = {name: [most - used, lines] for name, (most, lines) in room.limits().items()}
+    used = size_in_bytes((*header_lines(date.max), end_line(len(ordered))))
+    left = {name: [most - used, lines] for name, (most, lines) in room.profile_limits().items()}
     full: set[str] = set()
     scopes: set[str] = set()
     sections: dict[tuple[str, str, str], int] = {}
     kept: list[Memory] = []
     for memory in ordered:
         section = (memory.profile, memory.scope, memory.category)
-        if sections.get(section, 0) >= room.budget(memory) and not memory.pinned:
+        if sections.get(section, 0) >= room.category_budget(memory) and not memory.pinned:
             continue
         size = _bytes_taken(memory, room, new_scope=memory.scope not in scopes, new_section=section not in sections)
         mine = left[memory.profile]
@@ -163,13 +171,15 @@ def _fitting_prefix(ordered: Sequence[Memory], room: _Room) -> list[Memory]:
     return kept
 
 
-def _bytes_taken(memory: Memory, room: _Room, *, new_scope: bool, new_section: bool) -> int:
+def _bytes_taken(memory: Memory, room: _SheetBudget, *, new_scope: bool, new_section: bool) -> int:
     """The bytes a memory takes with its place in the comment of ids, and with the headings that only it needs."""
-    fact = fact_of(memory, room.zone, room.was.get(memory.id, ""))
+    fact = to_fact(memory, room.zone, room.was.get(memory.id, ""))
     size = len(fact_line(fact.text, fact.day).encode()) + 1 + len(memory.id.encode()) + 1
     if new_scope:
-        size += size_of(("", heading_line(2, room.names[memory.scope])))
+        size += size_in_bytes(("", heading_line(2, room.names[memory.scope])))
     if new_section:
-        title = heading_of(memory.profile, memory.category, room.profiles)
-        size += size_of(("", heading_line(3, title), ids_line(memory.scope, kind_of(memory.profile, memory.category), ())))
+        title = category_heading(memory.profile, memory.category, room.profiles)
+        size += size_in_bytes(
+            ("", heading_line(3, title), ids_line(memory.scope, format_kind(memory.profile, memory.category), ()))
+        )
     return size

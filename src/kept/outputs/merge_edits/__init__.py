@@ -4,8 +4,8 @@
 the file on disk, or what the edits will do to memories.
 """
 
-from kept.outputs.merge_edits.edits import absorb, places, untouched
+from kept.outputs.merge_edits.edits import find_edits, locate_lines, unchanged_edits
 from kept.outputs.merge_edits.there import is_fact
-from kept.outputs.merge_edits.weave import weave
+from kept.outputs.merge_edits.weave import restore_user_lines
 
-__all__ = ["absorb", "is_fact", "places", "untouched", "weave"]
+__all__ = ["find_edits", "is_fact", "locate_lines", "restore_user_lines", "unchanged_edits"]

@@ -3,51 +3,51 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from kept.core.document import HEADER, Added, Edits, Foreign, Layout, Line, Unsafe
-from kept.core.markup import BOM, is_bullet, read_fact, split_lines
-from kept.outputs.merge_edits.match import STALE, Tags, match, said
-from kept.outputs.merge_edits.there import NOWHERE, TITLES, There, is_fact, marked, sections_of
+from kept.core.document import HEADER, AddedLines, Edits, Layout, Line, UnsafeEdits, UserLine
+from kept.core.markup import BOM, is_bullet, parse_fact, split_lines
+from kept.outputs.merge_edits.match import STALE, Tags, fact_text, match_lines
+from kept.outputs.merge_edits.there import NOWHERE, TITLES, FileLine, classify_lines, is_fact, line_sections
 
 _TOO_LARGE = 500_000
 
 
-def absorb(base: Sequence[Line], theirs: bytes | None, *, bounded: bool = False) -> Edits | Unsafe:
+def find_edits(base: Sequence[Line], theirs: bytes | None, *, bounded: bool = False) -> Edits | UnsafeEdits:
     """The edits that lead from ``base``, the lines as last written, to the file as it now is.
 
     A file that is missing (None) was not edited: it is written anew, with the user's lines that ``base`` holds. One that is
     empty, over 500 kB, not text, or has lost facts together with its header or its end is Unsafe. ``bounded`` says that the text
     stands between two comments that were found, so that none of it can have been cut off.
     """
-    kept = Edits(foreign=tuple(_own_of(base)), renamed={line.key: line.text for line in base if line.users and line.key})
+    kept = Edits(foreign=tuple(_own_lines(base)), renamed={line.key: line.text for line in base if line.users and line.key})
     if theirs is None:
         return kept
     if len(theirs) > _TOO_LARGE:
-        return Unsafe(reason=f"it is larger than {_TOO_LARGE // 1000} kB", edits=None, kept=kept)
+        return UnsafeEdits(reason=f"it is larger than {_TOO_LARGE // 1000} kB", edits=None, kept=kept)
     if b"\0" in theirs:
-        return Unsafe(reason="it holds NUL bytes", edits=None, kept=kept)
+        return UnsafeEdits(reason="it holds NUL bytes", edits=None, kept=kept)
     try:
         text = theirs.decode()
     except UnicodeDecodeError:
-        return Unsafe(reason="it is not UTF-8 text", edits=None, kept=kept)
-    tags = match(base, there := marked(split_lines(text.removeprefix(BOM))))
-    edits = _edits(base, there, tags, text)
+        return UnsafeEdits(reason="it is not UTF-8 text", edits=None, kept=kept)
+    tags = match_lines(base, there := classify_lines(split_lines(text.removeprefix(BOM))))
+    edits = _build_edits(base, there, tags, text)
     if base and not bounded:
         if not text.removeprefix(BOM).strip():
-            return Unsafe(reason="it is empty", edits=edits, kept=kept)
-        if broken := _broken(base, edits, frozenset(tags.values())):
+            return UnsafeEdits(reason="it is empty", edits=edits, kept=kept)
+        if broken := _find_damage(base, edits, frozenset(tags.values())):
             facts = sum(is_fact(line) for line in base)
-            return Unsafe(reason=f"{broken}, and {len(edits.removed)} of its {facts} facts", edits=edits, kept=kept)
+            return UnsafeEdits(reason=f"{broken}, and {len(edits.removed)} of its {facts} facts", edits=edits, kept=kept)
     return edits
 
 
-def _broken(base: Sequence[Line], edits: Edits, found: frozenset[int]) -> str:
+def _find_damage(base: Sequence[Line], edits: Edits, found: frozenset[int]) -> str:
     """What is gone of a file without which nobody can tell a person's deletion from damage; empty where it is whole.
 
     Where a person deletes lines, the first line and the last one of kept's stay: a file that was cut off has lost the last one.
     """
     header = [number for number, line in enumerate(base) if line.key.startswith(f"{HEADER}:") and "footer" not in line.key]
     last = max((number for number, line in enumerate(base) if line.key), default=-1)
-    whole = {line.key: "{} ({})".format(*read_fact(line.text)) for line in base if is_fact(line)}
+    whole = {line.key: "{} ({})".format(*parse_fact(line.text)) for line in base if is_fact(line)}
     cropped = any(whole[key].startswith(words) for key, words in edits.revised.items())
     if last not in found and (edits.removed or cropped):
         return "its end is gone"
@@ -56,9 +56,9 @@ def _broken(base: Sequence[Line], edits: Edits, found: frozenset[int]) -> str:
     return ""
 
 
-def places(base: Sequence[Line], text: str) -> dict[str, tuple[int, ...]]:
+def locate_lines(base: Sequence[Line], text: str) -> dict[str, tuple[int, ...]]:
     """Which lines of a text (numbered from 0, a byte order mark aside) say what a line of ``base`` said, by its memory's id."""
-    tags = match(base, marked(split_lines(text)))
+    tags = match_lines(base, classify_lines(split_lines(text)))
     found: dict[str, tuple[int, ...]] = {}
     for at in sorted(tags):
         number = tags[at]
@@ -68,83 +68,85 @@ def places(base: Sequence[Line], text: str) -> dict[str, tuple[int, ...]]:
     return found
 
 
-def untouched(base: Sequence[Line], theirs: bytes) -> Edits:
-    """What :func:`absorb` says of a file that is as it was last written, without comparing the two."""
+def unchanged_edits(base: Sequence[Line], theirs: bytes) -> Edits:
+    """What :func:`find_edits` says of a file that is as it was last written, without comparing the two."""
     text = theirs.decode()
-    layout = _layout(text, [end for _, end in split_lines(text.removeprefix(BOM))])
+    layout = _detect_layout(text, [end for _, end in split_lines(text.removeprefix(BOM))])
     return Edits(
-        foreign=tuple(_own_of(base)), renamed={line.key: line.text for line in base if line.users and line.key}, layout=layout
+        foreign=tuple(_own_lines(base)), renamed={line.key: line.text for line in base if line.users and line.key}, layout=layout
     )
 
 
-def _own_of(base: Sequence[Line]) -> Iterator[Foreign]:
+def _own_lines(base: Sequence[Line]) -> Iterator[UserLine]:
     after, section = "", NOWHERE
-    for line, place in zip(base, sections_of(base), strict=True):
+    for line, place in zip(base, line_sections(base), strict=True):
         if line.key:
             after, section = line.key, place
         else:
-            yield Foreign(text=line.text, end=line.end, after=after, scope=section[0], category=section[1])
+            yield UserLine(text=line.text, end=line.end, after=after, scope=section[0], category=section[1])
 
 
-def _edits(base: Sequence[Line], there: Sequence[There], tags: Tags, text: str) -> Edits:
-    layout = _layout(text, [line.end for line in there])
+def _build_edits(base: Sequence[Line], there: Sequence[FileLine], tags: Tags, text: str) -> Edits:
+    layout = _detect_layout(text, [line.end for line in there])
     words = _join_tagged(there, tags)
     facts = [(number, line) for number, line in enumerate(base) if is_fact(line)]
     return Edits(
-        revised={line.key: words[at] for at, line in facts if at in words and words[at] not in ("", read_fact(line.text)[0])},
+        revised={line.key: words[at] for at, line in facts if at in words and words[at] not in ("", parse_fact(line.text)[0])},
         removed=tuple(line.key for at, line in facts if not words.get(at)),
-        added=tuple(_added(base, there, tags)),
+        added=tuple(_added_blocks(base, there, tags)),
         gone=tuple(
-            read_fact(line.text)[0] for at, line in enumerate(base) if not line.key and line.text.strip() and at not in words
+            parse_fact(line.text)[0] for at, line in enumerate(base) if not line.key and line.text.strip() and at not in words
         ),
-        foreign=tuple(_foreign(base, there, tags, layout)),
+        foreign=tuple(_foreign_lines(base, there, tags, layout)),
         renamed={
-            base[number].key: there[at].text for at, number in tags.items() if number != STALE and _theirs(base[number], there[at])
+            base[number].key: there[at].text
+            for at, number in tags.items()
+            if number != STALE and _has_person_words(base[number], there[at])
         },
         layout=layout,
     )
 
 
-def _theirs(line: Line, now: There) -> bool:
+def _has_person_words(line: Line, now: FileLine) -> bool:
     """Whether the words of a line of kept's are the user's: a title they changed, or a fact that was written as they have it."""
     same = line.text.rstrip() == now.bare
     return bool(line.key) and (line.users if same else line.key.startswith(TITLES))
 
 
-def _layout(text: str, ends: Sequence[str]) -> Layout:
+def _detect_layout(text: str, ends: Sequence[str]) -> Layout:
     return Layout(bom=text.startswith(BOM), newline=max(("\n", "\r\n", "\r"), key=ends.count), final=not ends or bool(ends[-1]))
 
 
-def _join_tagged(there: Sequence[There], tags: Tags) -> dict[int, str]:
+def _join_tagged(there: Sequence[FileLine], tags: Tags) -> dict[int, str]:
     """What the lines that are one line of base say together, by the number of that line."""
     places: dict[int, list[int]] = defaultdict(list)
     for at in sorted(tags):
         places[tags[at]].append(at)
-    return {number: said(there, lines) for number, lines in places.items() if number != STALE}
+    return {number: fact_text(there, lines) for number, lines in places.items() if number != STALE}
 
 
-def _foreign(base: Sequence[Line], there: Sequence[There], tags: Tags, layout: Layout) -> Iterator[Foreign]:
-    sections = sections_of(base)
+def _foreign_lines(base: Sequence[Line], there: Sequence[FileLine], tags: Tags, layout: Layout) -> Iterator[UserLine]:
+    sections = line_sections(base)
     after, section = "", NOWHERE
     for at, line in enumerate(there):
         number = tags.get(at)
         if number is None or (number != STALE and not base[number].key):
             end = "" if line.end == layout.newline else line.end
-            yield Foreign(text=line.text, end=end, after=after, scope=section[0], category=section[1])
+            yield UserLine(text=line.text, end=end, after=after, scope=section[0], category=section[1])
         elif number != STALE:
             after, section = base[number].key, sections[number]
 
 
-def _added(base: Sequence[Line], there: Sequence[There], tags: Tags) -> Iterator[Added]:
+def _added_blocks(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -> Iterator[AddedLines]:
     """What is new, block by block: an item, a paragraph, a heading, a piece of code."""
-    sections = sections_of(base)
+    sections = line_sections(base)
     after, section = "", NOWHERE
-    block: list[There] = []
-    for at, line in enumerate((*there, There(text="", end=""))):
+    block: list[FileLine] = []
+    for at, line in enumerate((*there, FileLine(text="", end=""))):
         number = tags.get(at)
-        if block and (number is not None or _begins(block[-1], line)):
+        if block and (number is not None or _is_block_start(block[-1], line)):
             text = "".join(f"{each.text}{each.end}" for each in block)
-            yield Added(text=text, fact=_statement(block), after=after, scope=section[0], category=section[1])
+            yield AddedLines(text=text, fact=_block_statement(block), after=after, scope=section[0], category=section[1])
             block = []
         if number is not None and number != STALE and base[number].key:
             after, section = base[number].key, sections[number]
@@ -154,16 +156,16 @@ def _added(base: Sequence[Line], there: Sequence[There], tags: Tags) -> Iterator
             block.append(line)
 
 
-def _begins(before: There, line: There) -> bool:
+def _is_block_start(before: FileLine, line: FileLine) -> bool:
     """Whether a line is not of the block that ends with the line before it."""
     if line.fenced or before.fenced:
         return line.fenced != before.fenced
     return not line.bare or bool(line.level or before.level) or is_bullet(line.text)
 
 
-def _statement(block: Sequence[There]) -> str:
+def _block_statement(block: Sequence[FileLine]) -> str:
     text = " ".join(line.text for line in block)
     if block[0].fenced or block[0].level or text.lstrip().startswith("<!--"):
         return ""
-    words = read_fact(text)[0]
+    words = parse_fact(text)[0]
     return words if any(char.isalpha() for char in words) else ""

@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from kept.core.document import HEADER, Line
-from kept.core.markup import READ_AT_MOST, is_bullet, read_fact, read_ids
-from kept.core.text import likeness, tokens
-from kept.outputs.merge_edits.there import There, is_fact, level_of
+from kept.core.markup import READ_AT_MOST, is_bullet, parse_fact, parse_ids_line
+from kept.core.text import jaccard_similarity, tokenize
+from kept.outputs.merge_edits.there import FileLine, heading_level, is_fact
 
 STALE = -1  # the tag of a line that is kept's, though none of those it wrote last
 _IN_PLACE = 0.2  # shared words from which a line in the place of a fact is that fact, reworded
@@ -21,24 +21,27 @@ _WRAPPED = 12
 Tags = Mapping[int, int]
 
 
-def match(base: Sequence[Line], there: Sequence[There]) -> Tags:
+def match_lines(base: Sequence[Line], there: Sequence[FileLine]) -> Tags:
     """All pairs. Several lines there may be one of base, wrapped by an editor; no line there is two of base."""
-    tags: Tags = _same_lines(base, there)
-    for step in (_same_words, _reworded, _renamed, _blanks):
+    tags: Tags = _match_same_lines(base, there)
+    for step in (_match_same_words, _match_reworded, _match_renamed_headings, _match_blank_lines):
         tags = {**tags, **step(base, there, tags)}
-    return {**tags, **{at: STALE for at, line in enumerate(there) if at not in tags and not line.fenced and read_ids(line.text)}}
+    return {
+        **tags,
+        **{at: STALE for at, line in enumerate(there) if at not in tags and not line.fenced and parse_ids_line(line.text)},
+    }
 
 
-def said(there: Sequence[There], places: Iterable[int]) -> str:
+def fact_text(there: Sequence[FileLine], places: Iterable[int]) -> str:
     """What some lines say, read as one fact."""
-    return read_fact(_join_texts(there, places))[0]
+    return parse_fact(_join_texts(there, places))[0]
 
 
-def _join_texts(there: Sequence[There], places: Iterable[int]) -> str:
+def _join_texts(there: Sequence[FileLine], places: Iterable[int]) -> str:
     return " ".join(there[at].text for at in places)
 
 
-def _same_lines(base: Sequence[Line], there: Sequence[There]) -> dict[int, int]:
+def _match_same_lines(base: Sequence[Line], there: Sequence[FileLine]) -> dict[int, int]:
     """Lines that read the same; of repeated ones first those next to a pair, then the nearest."""
     free: dict[str, list[int]] = defaultdict(list)
     for number, line in enumerate(base):
@@ -65,47 +68,47 @@ def _same_lines(base: Sequence[Line], there: Sequence[There]) -> dict[int, int]:
     last = 0
     for at in repeated:
         if at not in tags and (choice := free[there[at].bare]):
-            tags[at] = _nearest(choice, last)
+            tags[at] = _nearest_number(choice, last)
             choice.remove(tags[at])
         last = tags.get(at, last)
     return tags
 
 
-def _nearest(numbers: Sequence[int], to: int) -> int:
+def _nearest_number(numbers: Sequence[int], to: int) -> int:
     return min(numbers, key=lambda number: abs(number - to))
 
 
-def _same_words(base: Sequence[Line], there: Sequence[There], tags: Tags) -> dict[int, int]:
+def _match_same_words(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -> dict[int, int]:
     """Facts whose line has another bullet, another date or none, or was wrapped: another dress, the same words."""
     matched = set(tags.values())
     facts: dict[str, list[int]] = defaultdict(list)
     for number, line in enumerate(base):
         if is_fact(line) and number not in matched:
-            facts[read_fact(line.text)[0]].append(number)
+            facts[parse_fact(line.text)[0]].append(number)
     found: dict[int, int] = {}
-    for at in _open(there, tags) if facts else ():
-        for more in range(0 if at in found else _wrapped(there, at, tags) + 1):
+    for at in _unmatched_lines(there, tags) if facts else ():
+        for more in range(0 if at in found else _count_wrapped_lines(there, at, tags) + 1):
             lines = range(at, at + more + 1)
-            if numbers := facts.get(said(there, lines)):
+            if numbers := facts.get(fact_text(there, lines)):
                 found |= dict.fromkeys(lines, numbers.pop(0))
                 break
     return found
 
 
-def _reworded(base: Sequence[Line], there: Sequence[There], tags: Tags) -> dict[int, int]:
+def _match_reworded(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -> dict[int, int]:
     """Facts (and the sentence of the header) whose words changed, in their place or elsewhere; the closest pairs first."""
     back = {number: at for at, number in tags.items()}
     lost = [number for number, line in enumerate(base) if number not in back and (is_fact(line) or _is_sentence(line))]
-    now = {at: read_fact(there[at].text) for at in _open(there, tags)} if lost else {}
-    meant = {at: tokens(words) for at, (words, _) in now.items() if words}
+    now = {at: parse_fact(there[at].text) for at in _unmatched_lines(there, tags)} if lost else {}
+    meant = {at: tokenize(words) for at, (words, _) in now.items() if words}
     pairs = []
     for number in lost:
-        words, day = read_fact(base[number].text)
-        was = tokens(words)
+        words, day = parse_fact(base[number].text)
+        was = tokenize(words)
         low = next((back[each] for each in range(number - 1, -1, -1) if each in back), -1)
         high = next((back[each] for each in range(number + 1, len(base)) if each in back), len(there))
         for at, words_now in meant.items():
-            like = likeness(was, words_now)
+            like = jaccard_similarity(was, words_now)
             part = len(was & words_now) / max(1, min(len(was), len(words_now)))
             in_place = low < at < high
             same_day = bool(day) and now[at][1] == day
@@ -115,28 +118,28 @@ def _reworded(base: Sequence[Line], there: Sequence[There], tags: Tags) -> dict[
     taken: set[int] = set()
     for _, number, at in sorted(pairs):
         if at not in found and number not in taken:
-            found |= dict.fromkeys(_continued(base[number], there, at, {**tags, **found}), number)
+            found |= dict.fromkeys(_fact_range(base[number], there, at, {**tags, **found}), number)
             taken.add(number)
     return found
 
 
 def _is_sentence(line: Line) -> bool:
-    return line.key.startswith(f"{HEADER}:") and not level_of(line)
+    return line.key.startswith(f"{HEADER}:") and not heading_level(line)
 
 
-def _continued(line: Line, there: Sequence[There], at: int, tags: Tags) -> range:
+def _fact_range(line: Line, there: Sequence[FileLine], at: int, tags: Tags) -> range:
     """The lines from ``at`` on that together are the line: up to the one that shows its day, else those closest to what it said."""
-    words, day = read_fact(line.text)
-    was = tokens(words)
+    words, day = parse_fact(line.text)
+    was = tokenize(words)
 
     def closeness(lines: range) -> tuple[bool, float, int]:
-        now, shown = read_fact(_join_texts(there, lines))
-        return bool(day) and shown == day, likeness(was, tokens(now)), len(lines)
+        now, shown = parse_fact(_join_texts(there, lines))
+        return bool(day) and shown == day, jaccard_similarity(was, tokenize(now)), len(lines)
 
-    return max((range(at, at + more + 1) for more in range(_wrapped(there, at, tags) + 1)), key=closeness)
+    return max((range(at, at + more + 1) for more in range(_count_wrapped_lines(there, at, tags) + 1)), key=closeness)
 
 
-def _open(there: Sequence[There], tags: Tags) -> list[int]:
+def _unmatched_lines(there: Sequence[FileLine], tags: Tags) -> list[int]:
     """The lines that may be a fact in other words: not matched, not empty, no heading, comment or code."""
     return [
         at
@@ -150,7 +153,7 @@ def _open(there: Sequence[There], tags: Tags) -> list[int]:
     ][:_COMPARED]
 
 
-def _wrapped(there: Sequence[There], at: int, tags: Tags) -> int:
+def _count_wrapped_lines(there: Sequence[FileLine], at: int, tags: Tags) -> int:
     """How many of the lines after ``at`` are indented text that may continue it."""
     for more, after in enumerate(range(at + 1, min(at + 1 + _WRAPPED, len(there)))):
         line = there[after]
@@ -159,7 +162,7 @@ def _wrapped(there: Sequence[There], at: int, tags: Tags) -> int:
     return max(0, min(_WRAPPED, len(there) - at - 1))
 
 
-def _renamed(base: Sequence[Line], there: Sequence[There], tags: Tags) -> dict[int, int]:
+def _match_renamed_headings(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -> dict[int, int]:
     """Headings that stand over lines of kept's in the place of its own heading of that level."""
     matched = set(tags.values())
     found: dict[int, int] = {}
@@ -167,15 +170,15 @@ def _renamed(base: Sequence[Line], there: Sequence[There], tags: Tags) -> dict[i
     for at in range(len(there) - 1, -1, -1):
         if tags.get(at, STALE) != STALE and base[tags[at]].key:
             below = tags[at]
-        level = 0 if at in tags or below == STALE or 0 < level_of(base[below]) <= there[at].level else there[at].level
-        above = next((each for each in range(below - 1, -1, -1) if level_of(base[each]) == level), STALE) if level else STALE
+        level = 0 if at in tags or below == STALE or 0 < heading_level(base[below]) <= there[at].level else there[at].level
+        above = next((each for each in range(below - 1, -1, -1) if heading_level(base[each]) == level), STALE) if level else STALE
         if above != STALE and above not in matched:
             found[at] = below = above
             matched.add(above)
     return found
 
 
-def _blanks(base: Sequence[Line], there: Sequence[There], tags: Tags) -> dict[int, int]:
+def _match_blank_lines(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -> dict[int, int]:
     """The empty line before each heading: any other empty line is the user's."""
     back = {number: at for at, number in sorted(tags.items())}
     found: dict[int, int] = {}

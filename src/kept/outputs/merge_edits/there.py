@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kept.core.document import CATEGORY_LEVEL, END, HEADER, Line
-from kept.core.markup import read_heading
+from kept.core.markup import parse_heading
 
 NOWHERE = ("", "")
 TITLES = (f"{HEADER}:", "heading:")
@@ -12,7 +12,7 @@ _FRONT_MATTER = "---"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class There:
+class FileLine:
     """One line of the file as it now is. ``fenced`` says that it is code or front matter, or bounds it; ``level`` that it is a
     heading.
     """
@@ -28,11 +28,12 @@ class There:
         return self.text.rstrip()
 
 
-def marked(lines: Sequence[tuple[str, str]]) -> tuple[There, ...]:
+def classify_lines(lines: Sequence[tuple[str, str]]) -> tuple[FileLine, ...]:
     """Lines and their endings, with what is code and what is a heading among them. A fence that nothing closes is none."""
     bare = [text.strip() for text, _ in lines]
     last = {
-        mark: max((at for at, text in enumerate(bare) if _closes(mark, text)), default=-1) for mark in ("```", "~~~", _FRONT_MATTER)
+        mark: max((at for at, text in enumerate(bare) if _is_fence_end(mark, text)), default=-1)
+        for mark in ("```", "~~~", _FRONT_MATTER)
     }
     fence, result = "", []
     for at, (text, end) in enumerate(lines):
@@ -41,12 +42,12 @@ def marked(lines: Sequence[tuple[str, str]]) -> tuple[There, ...]:
             opened = next((mark for mark in last if bare[at].startswith(mark) and last[mark] > at), "")
             opened = opened if opened != _FRONT_MATTER or (at == 0 and bare[0] == _FRONT_MATTER) else ""
         fenced = bool(fence or opened)
-        result.append(There(text=text, end=end, fenced=fenced, level=0 if fenced else read_heading(text)[0]))
-        fence = "" if fence and _closes(fence, bare[at]) else fence or opened
+        result.append(FileLine(text=text, end=end, fenced=fenced, level=0 if fenced else parse_heading(text)[0]))
+        fence = "" if fence and _is_fence_end(fence, bare[at]) else fence or opened
     return tuple(result)
 
 
-def _closes(mark: str, text: str) -> bool:
+def _is_fence_end(mark: str, text: str) -> bool:
     return text.startswith(mark) and not text.strip(mark[0])
 
 
@@ -55,17 +56,17 @@ def is_fact(line: Line) -> bool:
     return bool(line.key) and line.key != END and not line.key.startswith((*TITLES, "ids:", "blank:"))
 
 
-def level_of(line: Line) -> int:
+def heading_level(line: Line) -> int:
     """The level of a heading of kept's, as it is written; 0 for any other line."""
-    return read_heading(line.text)[0] if line.key.startswith(TITLES) else 0
+    return parse_heading(line.text)[0] if line.key.startswith(TITLES) else 0
 
 
-def sections_of(lines: Sequence[Line]) -> list[tuple[str, str]]:
+def line_sections(lines: Sequence[Line]) -> list[tuple[str, str]]:
     """The (scope, category) each line of kept's stands in, by the headings; the category is empty outside a section."""
     here, result = NOWHERE, []
     for line in lines:
         if line.key.startswith("heading:"):
             scope, _, category = (line.key.removeprefix("heading:")).rpartition(":")
-            here = (scope, category) if level_of(line) == CATEGORY_LEVEL else (line.key.removeprefix("heading:"), "")
+            here = (scope, category) if heading_level(line) == CATEGORY_LEVEL else (line.key.removeprefix("heading:"), "")
         result.append(here)
     return result

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kept.core.erasure import Place, Words
+from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.local import files
-from kept.store.erasing import json_without
+from kept.store.erasing import erase_from_json
 from kept.store.traces import is_database, traces
 
 
@@ -26,25 +26,27 @@ class TextFiles:
     root: Path
     removable: bool = False
 
-    def find(self, words: Words) -> Iterator[Place]:
+    def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
         """The files that hold the words."""
         for path in self._paths():
             text = files.read_text(path)
-            if words.stand_in(text):
-                yield Place(holder=self.name, where=str(path), text=words.excerpt(text))
+            if words.is_in_text(text):
+                yield ErasureMatch(holder=self.name, where=str(path), text=words.excerpt(text))
 
-    def erase(self, words: Words) -> int:
+    def erase(self, words: ErasureWords) -> int:
         """Take the words out of the files. Raises KeptError where a file changes meanwhile or cannot be written."""
         count = 0
         for path in self._paths():
-            content = files.read(path)
+            content = files.read_file(path)
             text = content.data.decode("utf-8", "replace")
-            if not words.stand_in(text):
+            if not words.is_in_text(text):
                 continue
             if self.removable:
-                files.remove(path, expect=content.stamp, root=self.root)
+                files.delete_if_unchanged(path, expect=content.stamp, root=self.root)
             else:
-                files.write(path, _erase_words(path, text, words).encode("utf-8", "replace"), expect=content.stamp, root=self.root)
+                files.write_if_unchanged(
+                    path, _erase_words(path, text, words).encode("utf-8", "replace"), expect=content.stamp, root=self.root
+                )
             count += 1
         return count
 
@@ -54,58 +56,58 @@ class TextFiles:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wordless:
+class WordlessFiles:
     """Files that hold no words of anybody's: locks, keys, ports, sockets, vectors."""
 
     name: str
     claims: tuple[str, ...]
 
-    def find(self, words: Words) -> Iterator[Place]:  # noqa: ARG002 - the protocol's
+    def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:  # noqa: ARG002 - the protocol's
         """Nothing: the proof at the end of erasing reads these files as well."""
         return iter(())
 
-    def erase(self, words: Words) -> int:  # noqa: ARG002 - the protocol's
+    def erase(self, words: ErasureWords) -> int:  # noqa: ARG002 - the protocol's
         """Nothing."""
         return 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sample:
+class SampleHome:
     """The home of the bundled sample: it is made anew whenever it is shown, so it goes whole where it holds the words."""
 
     folder: Path
     name: str = "the bundled sample"
     claims: tuple[str, ...] = ("sample-home/**/*",)
 
-    def find(self, words: Words) -> Iterator[Place]:
+    def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
         """The sample's home, once, where any of its files holds the words."""
-        if self._holds(words):
-            yield Place(holder=self.name, where=str(self.folder), text="")
+        if self._has_words(words):
+            yield ErasureMatch(holder=self.name, where=str(self.folder), text="")
 
-    def erase(self, words: Words) -> int:
+    def erase(self, words: ErasureWords) -> int:
         """Remove the sample's home where it holds the words."""
-        if not self._holds(words):
+        if not self._has_words(words):
             return 0
         shutil.rmtree(self.folder)
         return 1
 
-    def _holds(self, words: Words) -> bool:
+    def _has_words(self, words: ErasureWords) -> bool:
         paths = (path for path in self.folder.rglob("*") if path.is_file())
         return any(next(traces(path, words), None) is not None for path in paths)
 
 
-def _erase_words(path: Path, text: str, words: Words) -> str:
+def _erase_words(path: Path, text: str, words: ErasureWords) -> str:
     """A file's text without the words: JSON stays JSON, so that whoever reads it can go on."""
     match path.suffix:
         case ".json":
-            return _json(text, words)
+            return _erase_from_json(text, words)
         case ".jsonl":
-            return "\n".join(_json(line, words) for line in text.split("\n"))
-    return words.taken_out(text)
+            return "\n".join(_erase_from_json(line, words) for line in text.split("\n"))
+    return words.remove_from(text)
 
 
-def _json(text: str, words: Words) -> str:
+def _erase_from_json(text: str, words: ErasureWords) -> str:
     try:
-        return json_without(text, words)
+        return erase_from_json(text, words)
     except (ValueError, RecursionError):
-        return words.taken_out(text)
+        return words.remove_from(text)

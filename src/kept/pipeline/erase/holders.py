@@ -7,13 +7,13 @@ that was cut short is simply made again.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kept.core.erasure import Holder, Place, Words
-from kept.journal.feed_reading import erase_items, items_that
-from kept.pipeline.erase.backups import Backups
-from kept.pipeline.erase.files import Sample, TextFiles, Wordless
-from kept.pipeline.erase.journal import Entries
+from kept.core.erasure import ErasureMatch, ErasureWords, Holder
+from kept.journal.feed_reading import erase_items, find_items
+from kept.pipeline.erase.backups import BackupCopies
+from kept.pipeline.erase.files import SampleHome, TextFiles, WordlessFiles
+from kept.pipeline.erase.journal import JournalEntries
 from kept.pipeline.erase.models import RecordingFile, ReplyFile
-from kept.pipeline.erase.outputs import Outputs
+from kept.pipeline.erase.outputs import OutputFiles
 from kept.pipeline.erase.store import StoreHolder
 from kept.pipeline.sample_run import sample_home
 from kept.workspace import Workspace
@@ -35,24 +35,24 @@ _WORDLESS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Feeds:
+class FeedItems:
     """What external sources brought."""
 
     workspace: Workspace
     name: str = "external sources"
     claims: tuple[str, ...] = ("feeds/*.jsonl",)
 
-    def find(self, words: Words) -> Iterator[Place]:
+    def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
         """The items that hold the words."""
-        for item in items_that(self.workspace, words.stand_in):
-            yield Place(holder=self.name, where=item.source, text=words.excerpt(f"{item.title} {item.text}"))
+        for item in find_items(self.workspace, words.is_in_text):
+            yield ErasureMatch(holder=self.name, where=item.source, text=words.excerpt(f"{item.title} {item.text}"))
 
-    def erase(self, words: Words) -> int:
+    def erase(self, words: ErasureWords) -> int:
         """Empty those items. Raises KeptError."""
-        return erase_items(self.workspace, words.stand_in)
+        return erase_items(self.workspace, words.is_in_text)
 
 
-def holders(workspace: Workspace) -> tuple[Holder, ...]:
+def list_holders(workspace: Workspace) -> tuple[Holder, ...]:
     """All of them, in the order of erasing."""
     state, root = workspace.paths.state, workspace.paths.root
     main = (workspace.profile.id, workspace.profile.categories[0].id)
@@ -61,8 +61,8 @@ def holders(workspace: Workspace) -> tuple[Holder, ...]:
         return TextFiles(name=name, folder=state, claims=claims, root=root, removable=removable)
 
     return (
-        Entries(workspace=workspace),
-        Feeds(workspace=workspace),
+        JournalEntries(workspace=workspace),
+        FeedItems(workspace=workspace),
         ReplyFile(path=workspace.paths.replies),
         RecordingFile(workspace=workspace),
         texts("what agents observed", "agents/**/*"),
@@ -80,9 +80,9 @@ def holders(workspace: Workspace) -> tuple[Holder, ...]:
         ),
         texts("what hooks left", "hooks/*"),
         texts("files put aside", "aside/*", "prompts/*"),
-        Sample(folder=sample_home(workspace.paths).root),
-        Wordless(name="locks, keys and vectors", claims=_WORDLESS),
-        Backups(workspace=workspace),
+        SampleHome(folder=sample_home(workspace.paths).root),
+        WordlessFiles(name="locks, keys and vectors", claims=_WORDLESS),
+        BackupCopies(workspace=workspace),
         StoreHolder(store=workspace.store, clock=workspace.clock, profile=main),
-        Outputs(workspace=workspace),
+        OutputFiles(workspace=workspace),
     )

@@ -5,9 +5,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from kept.core.erasure import Place, Words
-from kept.llm.adapters import without
-from kept.llm.replies import Replies
+from kept.core.erasure import ErasureMatch, ErasureWords
+from kept.llm.adapters import remove_recorded_replies
+from kept.llm.replies import ReplyCache
 from kept.local import files
 from kept.workspace import Workspace
 
@@ -20,16 +20,16 @@ class ReplyFile:
     name: str = "what models replied"
     claims: tuple[str, ...] = ("replies.db", "replies.db-journal")
 
-    def find(self, words: Words) -> Iterator[Place]:
+    def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
         """One place a reply."""
-        with closing(Replies(self.path)) as replies:
-            keys = replies.holding(words.about | words.sessions, words.stand_in)
-        yield from (Place(holder=self.name, where=f"reply {key[:12]}", text="") for key in keys)
+        with closing(ReplyCache(self.path)) as replies:
+            keys = replies.find_reply_keys(words.about | words.sessions, words.is_in_text)
+        yield from (ErasureMatch(holder=self.name, where=f"reply {key[:12]}", text="") for key in keys)
 
-    def erase(self, words: Words) -> int:
+    def erase(self, words: ErasureWords) -> int:
         """Erase the replies, and what a batch will still say about the sessions. Raises StoreError."""
-        with closing(Replies(self.path)) as replies:
-            return replies.forget(words.about | words.sessions, words.stand_in)
+        with closing(ReplyCache(self.path)) as replies:
+            return replies.erase_replies(words.about | words.sessions, words.is_in_text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,19 +47,21 @@ class RecordingFile:
         path = Path(named).expanduser().resolve() if named else None
         return path if path is not None and path.is_file() else None
 
-    def find(self, words: Words) -> Iterator[Place]:
+    def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
         """The recording, once, where any of its lines is about what is to be forgotten."""
         path = self.path
-        if path is not None and without(files.read_text(path), words.about | words.sessions, words.stand_in)[1]:
-            yield Place(holder=self.name, where=str(path), text="")
+        if path is not None and remove_recorded_replies(files.read_text(path), words.about | words.sessions, words.is_in_text)[1]:
+            yield ErasureMatch(holder=self.name, where=str(path), text="")
 
-    def erase(self, words: Words) -> int:
+    def erase(self, words: ErasureWords) -> int:
         """Take those lines out. Raises KeptError where the file cannot be written."""
         path = self.path
         if path is None:
             return 0
-        before = files.read(path)
-        left, count = without(before.data.decode("utf-8", "replace"), words.about | words.sessions, words.stand_in)
+        before = files.read_file(path)
+        left, count = remove_recorded_replies(
+            before.data.decode("utf-8", "replace"), words.about | words.sessions, words.is_in_text
+        )
         if count:
-            files.write(path, left.encode("utf-8", "replace"), expect=before.stamp, root=path.parent)
+            files.write_if_unchanged(path, left.encode("utf-8", "replace"), expect=before.stamp, root=path.parent)
         return count

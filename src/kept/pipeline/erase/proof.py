@@ -4,41 +4,41 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from kept.core.erasure import RUN, Words
-from kept.local.checkouts import checkout_of
-from kept.memories.backups import backups
-from kept.pipeline.erase.journal import Span, entries_of, notes_beside
+from kept.core.erasure import RUN, ErasureWords
+from kept.local.checkouts import find_checkout
+from kept.memories.backups import find_backups
+from kept.pipeline.erase.journal import Span, entries_between, list_foreign_notes
 from kept.pipeline.erase.models import RecordingFile
-from kept.pipeline.erase.outputs import Outputs
+from kept.pipeline.erase.outputs import OutputFiles
 from kept.store.traces import traces
 from kept.workspace import Workspace
 
 _WORD = re.compile(r"[^\W_]+")
 
 
-def remains(workspace: Workspace, words: Words) -> tuple[str, ...]:
+def find_remaining_words(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
     """Where the words still stand in anything of kept's: below the state folder, in its backups, the journal, a recording, its
-    files; but for the :func:`names` that conversations are known by.
+    files; but for the :func:`list_profiles` that conversations are known by.
     """
-    return tuple(sorted(dict.fromkeys(_remains(workspace, words))))
+    return tuple(sorted(dict.fromkeys(_places_with_words(workspace, words))))
 
 
-def _remains(workspace: Workspace, words: Words) -> Iterator[str]:
+def _places_with_words(workspace: Workspace, words: ErasureWords) -> Iterator[str]:
     # Only what no prose looks like is left out of account: many words and no blank.
     said = [each for each in names(workspace, words) if " " not in each and len(_WORD.findall(each)) >= RUN]
     for path in _own_files(workspace):
         for place in traces(path, words, said):
             yield f"{path} ({place})"
-    yield from (place.where for place in Outputs(workspace=workspace).find(words))
+    yield from (place.where for place in OutputFiles(workspace=workspace).find(words))
 
 
-def names(workspace: Workspace, words: Words) -> tuple[str, ...]:
+def names(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
     """The names of folders and files that say the words: conversations and projects are known by them, so that they stay. Shortest
     first.
     """
     store = workspace.store
     paths = {each.path for each in store.archive.threads()} | {each.directory for each in store.archive.projects()}
-    parts = {each for path in paths for part in Path(path).parts for each in (Path(part).stem, part) if words.stand_in(each)}
+    parts = {each for path in paths for part in Path(path).parts for each in (Path(part).stem, part) if words.is_in_text(each)}
     return tuple(sorted(parts, key=lambda part: (len(part), part)))
 
 
@@ -46,20 +46,24 @@ def _own_files(workspace: Workspace) -> Iterator[Path]:
     recording = RecordingFile(workspace=workspace).path
     folders = (workspace.paths.state, workspace.paths.root / workspace.settings.journal.folder)
     found = {path for folder in folders for path in folder.rglob("*") if path.is_file() and not path.is_symlink()}
-    found -= notes_beside(workspace)
-    yield from sorted(found | set(backups(workspace)) | ({recording} if recording else set()))
+    found -= list_foreign_notes(workspace)
+    yield from sorted(found | set(find_backups(workspace)) | ({recording} if recording else set()))
 
 
-def out_of_reach(workspace: Workspace, words: Words, transcripts: Iterable[str], times: Sequence[Span] = ()) -> tuple[str, ...]:
+def find_out_of_reach(
+    workspace: Workspace, words: ErasureWords, transcripts: Iterable[str], times: Sequence[Span] = ()
+) -> tuple[str, ...]:
     """What holds the words, or may, and is not kept's to change, in words: transcripts, settings, exports, the history of
     repositories; and the journal entries of ``times``, which may tell the same in other words.
     """
-    told = (f"{path} is a journal entry of that time: it may tell of it in other words" for path in entries_of(workspace, times))
-    return (*_out_of_reach(workspace, words, transcripts), *told)
+    told = (
+        f"{path} is a journal entry of that time: it may tell of it in other words" for path in entries_between(workspace, times)
+    )
+    return (*_places_out_of_reach(workspace, words, transcripts), *told)
 
 
-def _out_of_reach(workspace: Workspace, words: Words, transcripts: Iterable[str]) -> Iterator[str]:
-    for path in sorted({*map(Path, transcripts), *notes_beside(workspace)}):
+def _places_out_of_reach(workspace: Workspace, words: ErasureWords, transcripts: Iterable[str]) -> Iterator[str]:
+    for path in sorted({*map(Path, transcripts), *list_foreign_notes(workspace)}):
         if path.is_file() and not path.is_relative_to(workspace.paths.state) and next(traces(path, words), None):
             yield f"{path} still says it: the file belongs to another program"
     for path in sorted(workspace.paths.config.rglob("*")):
@@ -72,6 +76,6 @@ def _out_of_reach(workspace: Workspace, words: Words, transcripts: Iterable[str]
             yield f"{path} {says}: it is an export of {run.started_at.date()}, and there may be copies of it"
     for part in names(workspace, words):
         yield f"{part} is the name of a folder or file: kept knows what was read there by that name, and does not erase it"
-    roots = {checkout.root for name in workspace.store.outputs() if (checkout := checkout_of(str(Path(name).parent)))}
+    roots = {checkout.root for name in workspace.store.outputs() if (checkout := find_checkout(str(Path(name).parent)))}
     for root in sorted(roots):
         yield f"the history of the repository {root} may say it: kept writes a file there"

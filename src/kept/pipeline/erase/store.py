@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 
-from kept.core.artifact import artifacts
+from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.document import Line
-from kept.core.erasure import Place, Words
+from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.core.event import Author, Event, Origin
-from kept.core.fingerprint import fingerprint, recognised
+from kept.core.fingerprint import fingerprint_statement, is_known_statement
 from kept.core.memory import USER_SCOPE, Actor, Memory, Status
 from kept.core.operation import Add, Forget
 from kept.core.text import one_line
 from kept.core.times import ALWAYS
-from kept.store.erasing import cites, said_in
+from kept.store.erasing import cites_erased, texts_of_event
 from kept.store.protocol import Store
 from kept.store.values import Draft
 
@@ -26,7 +26,7 @@ _REASON = "forgotten by the user"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Target:
+class _EraseTarget:
     """What goes whole: memories and candidates by id, and the fingerprints that stay."""
 
     memories: frozenset[str]
@@ -46,104 +46,104 @@ class StoreHolder:
     name: str = "the store"
     claims: tuple[str, ...] = ("kept.db", "kept.db-journal")
 
-    def find(self, words: Words) -> Iterator[Place]:
+    def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
         """Every place in the store that holds the words, or nearly."""
-        yield from self._memories(words)
-        yield from self._turns(words)
-        named = dict.fromkeys(name for name, text in self.store.log.texts() if words.stand_in(text))
+        yield from self._memory_places(words)
+        yield from self._turn_places(words)
+        named = dict.fromkeys(name for name, text in self.store.log.stored_texts() if words.is_in_text(text))
         yield from (self._place_at(name, "") for name in named)
         for passage in self.store.days.passages():
             yield from self._search_text(words, f"the summary of {passage.at.date()}", passage.text)
-        for noted in self.store.days.between(*ALWAYS):
-            if any(words.stand_in(text) for text in (noted.note.asked, noted.note.outcome, *noted.note.commits)):
+        for noted in self.store.days.notes_between(*ALWAYS):
+            if any(words.is_in_text(text) for text in (noted.note.asked, noted.note.outcome, *noted.note.commits)):
                 yield self._place_at(f"what was worked on, {noted.note.at.date()}", "")
         for path in self.store.outputs():
-            if any(words.stand_in(_join_lines(output.lines)) for output in self.store.output(path)):
+            if any(words.is_in_text(_join_lines(output.lines)) for output in self.store.output_states(path)):
                 yield self._place_at(f"what was last written to {path}", "")
 
-    def _memories(self, words: Words) -> Iterator[Place]:
+    def _memory_places(self, words: ErasureWords) -> Iterator[ErasureMatch]:
         for memory in self.store.log.memories():
             if memory.id in words.memories and memory.content:
                 yield self._place_at(f"memory {memory.id}", memory.content)
             elif memory.content:
                 yield from self._search_text(words, f"memory {memory.id}", memory.content)
-                cited = dict.fromkeys(quote.quote for quote in memory.evidence if cites(quote, words))
+                cited = dict.fromkeys(quote.quote for quote in memory.evidence if cites_erased(quote, words))
                 yield from (self._place_at(f"what memory {memory.id} rests on", one_line(quote)[:200]) for quote in cited)
-        for judged in self.store.log.every_proposal():
+        for judged in self.store.log.all_judged_candidates():
             yield from self._search_text(words, f"proposal {judged.candidate.id}", judged.candidate.content)
 
-    def _turns(self, words: Words) -> Iterator[Place]:
-        for event in self.store.archive.holding(words):
-            where = _turn(event)
+    def _turn_places(self, words: ErasureWords) -> Iterator[ErasureMatch]:
+        for event in self.store.archive.events_with_words(words):
+            where = _event_label(event)
             if event.key in words.events:
                 yield self._place_at(where, "")
-            yield from (self._place_at(where, words.excerpt(text)) for text in said_in(event) if words.stand_in(text))
-        for event in self.store.archive.nearly_holding(words):
-            yield from self._near_copies(words, _turn(event), event.text)
+            yield from (self._place_at(where, words.excerpt(text)) for text in texts_of_event(event) if words.is_in_text(text))
+        for event in self.store.archive.events_with_similar_words(words):
+            yield from self._near_copies(words, _event_label(event), event.text)
         yield from (self._place_at(f"the whole session {session}", "") for session in sorted(words.sessions))
 
-    def _search_text(self, words: Words, where: str, text: str) -> Iterator[Place]:
-        if words.stand_in(text):
+    def _search_text(self, words: ErasureWords, where: str, text: str) -> Iterator[ErasureMatch]:
+        if words.is_in_text(text):
             yield self._place_at(where, words.excerpt(text))
         yield from self._near_copies(words, where, text)
 
-    def _near_copies(self, words: Words, where: str, text: str) -> Iterator[Place]:
-        return (Place(holder=self.name, where=where, text=near, near=True) for near in words.near_in(text))
+    def _near_copies(self, words: ErasureWords, where: str, text: str) -> Iterator[ErasureMatch]:
+        return (ErasureMatch(holder=self.name, where=where, text=near, near=True) for near in words.find_near_copies(text))
 
-    def _place_at(self, where: str, text: str) -> Place:
-        return Place(holder=self.name, where=where, text=text)
+    def _place_at(self, where: str, text: str) -> ErasureMatch:
+        return ErasureMatch(holder=self.name, where=where, text=text)
 
-    def erase(self, words: Words) -> int:
+    def erase(self, words: ErasureWords) -> int:
         """Forget every memory that says the words, and take the words out of all the rest. Returns the number of places.
 
         The memories come last: a call that is cut short leaves the words that say what to look for.
         """
         log, archive = self.store.log, self.store.archive
-        target = self._target(words)
+        target = self._find_target(words)
         with self.store.transaction():
             events = archive.erase_words(words)
-            for session, path in self._sessions(words):
+            for session, path in self._sessions_to_erase(words):
                 archive.opt_out(session, path)
-            days = self._days(words, events)
-        amended = log.amend(words, spared=target.memories | target.candidates)
-        forgotten = self._forget(target, words)
+            days = self._erase_from_days(words, events)
+        amended = log.erase_words(words, spared=target.memories | target.candidates)
+        forgotten = self._forget_target(target, words)
         places = len(events) + days + amended + forgotten
         if places or words.sessions:
             self.store.compact()
         return places
 
-    def _sessions(self, words: Words) -> list[tuple[str, str]]:
+    def _sessions_to_erase(self, words: ErasureWords) -> list[tuple[str, str]]:
         """The sessions that are forgotten whole, each with the files that tell it."""
         return sorted({(each.session, each.path) for each in self.store.archive.threads() if each.session in words.sessions})
 
-    def _target(self, words: Words) -> _Target:
+    def _find_target(self, words: ErasureWords) -> _EraseTarget:
         """The memories and proposals that go whole, and the fingerprints that keep them from coming back."""
         key = self.store.key("forget")
-        prints = {fingerprint(sentence, key) for sentence in words.sentences} - {""}
-        proposals = [judged.candidate for judged in self.store.log.every_proposal()]
+        prints = {fingerprint_statement(sentence, key) for sentence in words.sentences} - {""}
+        proposals = [judged.candidate for judged in self.store.log.all_judged_candidates()]
         told = [
             each
             for each in proposals
-            if words.stand_in(each.content)
-            or recognised(each.content, prints, key)
+            if words.is_in_text(each.content)
+            or is_known_statement(each.content, prints, key)
             or any(quote.event in words.events or quote.session in words.sessions for quote in each.evidence)
         ]
         found = [each for each in self.store.log.memories() if each.content]
-        found = [each for each in found if each.id in words.memories or words.stand_in(each.content)]
+        found = [each for each in found if each.id in words.memories or words.is_in_text(each.content)]
         contents = [*(each.content for each in told), *(each.content for each in found)]
-        return _Target(
+        return _EraseTarget(
             memories=frozenset(each.id for each in found),
             candidates=frozenset({each.id for each in told}.union(*(each.candidates for each in found))),
-            prints=tuple(sorted(prints | {fingerprint(text, key) for text in contents} - {""})),
+            prints=tuple(sorted(prints | {fingerprint_statement(text, key) for text in contents} - {""})),
         )
 
-    def _forget(self, target: _Target, words: Words) -> int:
+    def _forget_target(self, target: _EraseTarget, words: ErasureWords) -> int:
         """Forget the memories and proposals. Returns how many there were."""
         log, memories = self.store.log, sorted(target.memories)
         if not memories:
-            if not (target.candidates or set(target.prints) - log.forgotten()):
+            if not (target.candidates or set(target.prints) - log.forgotten_fingerprints()):
                 return 0
-            memories = [self._stand_in(words)]
+            memories = [self._add_placeholder(words)]
         now = self.clock()
         operations = tuple(
             Forget(memory=number, at=now, reason=_REASON, fingerprints=target.prints, candidates=tuple(sorted(target.candidates)))
@@ -161,11 +161,11 @@ class StoreHolder:
             )
             made = log.commit(draft)
             for number in memories:
-                log.erase(number, target.candidates, target.prints, made)
+                log.erase_memory(number, target.candidates, target.prints, made)
             log.end_run(run, now, {"forgotten": memories})
         return len(target.memories) + len(target.candidates)
 
-    def _stand_in(self, words: Words) -> str:
+    def _add_placeholder(self, words: ErasureWords) -> str:
         """Make a memory of words that never were one, to be forgotten at once: it says that there was one, and keeps them away."""
         now, content = self.clock(), words.sentences[0] if words.sentences else _UNNAMED
         profile, category = self.profile
@@ -180,7 +180,7 @@ class StoreHolder:
             origin=Origin.USER,
             first_seen=now,
             last_seen=now,
-            artifacts=artifacts(content),
+            artifacts=find_artifacts(content),
             owned=True,
             trigger="told",
         )
@@ -192,38 +192,42 @@ class StoreHolder:
             self.store.log.end_run(run, now, {})
         return value.id
 
-    def _days(self, words: Words, events: frozenset[str] | set[str]) -> int:
+    def _erase_from_days(self, words: ErasureWords, events: frozenset[str] | set[str]) -> int:
         """Erase the lines of days that hold the words, and the notes that are made of what was erased: they are made again."""
         key = self.store.key("forget")
-        prints = {fingerprint(sentence, key) for sentence in words.sentences} - {""}
-        lines = [each.id for each in self.store.days.passages() if words.stand_in(each.text) or recognised(each.text, prints, key)]
-        self.store.days.erase(lines)
+        prints = {fingerprint_statement(sentence, key) for sentence in words.sentences} - {""}
+        lines = [
+            each.id
+            for each in self.store.days.passages()
+            if words.is_in_text(each.text) or is_known_statement(each.text, prints, key)
+        ]
+        self.store.days.erase_passages(lines)
         if events or words.sessions:
-            self.store.days.drop(events=events, sessions=words.sessions)
+            self.store.days.drop_notes(events=events, sessions=words.sessions)
         return len(lines)
 
 
-def _turn(event: Event) -> str:
+def _event_label(event: Event) -> str:
     """What people call an event: when it was said, and by whom."""
     return f"a conversation, {event.at.date() if event.at else 'undated'}, {_WHOSE.get(event.author, event.author.value)}"
 
 
-def erase_written(store: Store, words: Words) -> int:
+def erase_from_outputs(store: Store, words: ErasureWords) -> int:
     """Take the words out of what is noted as last written to files; for when the files themselves are without them, or
     elsewhere.
     """
     count = 0
     for path in store.outputs():
-        outputs = store.output(path)
-        if any(words.stand_in(_join_lines(output.lines)) for output in outputs):
-            store.wrote(path, replace(outputs[0], lines=tuple(_lines_without(outputs[0].lines, words))))
+        outputs = store.output_states(path)
+        if any(words.is_in_text(_join_lines(output.lines)) for output in outputs):
+            store.save_output(path, replace(outputs[0], lines=tuple(_drop_lines_with(outputs[0].lines, words))))
             count += 1
     return count
 
 
-def _lines_without(lines: Sequence[Line], words: Words) -> Iterator[Line]:
+def _drop_lines_with(lines: Sequence[Line], words: ErasureWords) -> Iterator[Line]:
     """The lines in which the words do not stand; a line of a view has several lines of text."""
-    held = iter(words.lines_held(_join_lines(lines)))
+    held = iter(words.flag_lines(_join_lines(lines)))
     for line in lines:
         if not any(list(islice(held, line.text.count("\n") + 1))):  # all of them taken, whatever the first says
             yield line

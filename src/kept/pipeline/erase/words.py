@@ -4,19 +4,19 @@ time.
 
 from collections.abc import Iterable, Sequence
 
-from kept.core.erasure import Words
+from kept.core.erasure import ErasureWords
 from kept.core.memory import Evidence, Memory
 from kept.workspace import Workspace
 
 
-def words_of(
+def collect_words(
     workspace: Workspace,
     memories: Sequence[Memory],
     *,
     said: Iterable[str] = (),
     sessions: Iterable[str] = (),
     events: Iterable[str] = (),
-) -> Words:
+) -> ErasureWords:
     """What must not remain of ``memories``, of sentences that are given as such (``said``), of whole sessions and single events.
 
     A memory's sentences are what it says and what it said before it was edited. What it rests on is looked for in longer runs only,
@@ -25,8 +25,8 @@ def words_of(
     gone = {memory.id for memory in memories}
     stay = (memory.content for memory in workspace.store.log.memories() if memory.content and memory.id not in gone)
     quotes = {(quote.event, quote.quote) for memory in memories for quote in _own_quotes(workspace, memory)}
-    return Words(
-        sentences=tuple(dict.fromkeys((*said, *(text for memory in memories for text in _contents(workspace, memory))))),
+    return ErasureWords(
+        sentences=tuple(dict.fromkeys((*said, *(text for memory in memories for text in _all_contents(workspace, memory))))),
         passages=tuple(sorted({quote for _, quote in quotes})),
         spared=tuple(dict.fromkeys(stay)),
         cited=tuple(sorted(quotes)),
@@ -39,13 +39,13 @@ def words_of(
 
 def _own_quotes(workspace: Workspace, memory: Memory) -> list[Evidence]:
     """What a memory rests on, without near copies of a sentence that it has in its own words: a person chooses those."""
-    words = Words(sentences=tuple(_contents(workspace, memory)))
+    words = ErasureWords(sentences=tuple(_all_contents(workspace, memory)))
     quotes = [quote for quote in memory.evidence if quote.quote]
-    verbatim = [quote for quote in quotes if words.stand_in(quote.quote)]
-    return [quote for quote in quotes if quote in verbatim or not (verbatim and any(words.near_in(quote.quote)))]
+    verbatim = [quote for quote in quotes if words.is_in_text(quote.quote)]
+    return [quote for quote in quotes if quote in verbatim or not (verbatim and any(words.find_near_copies(quote.quote)))]
 
 
-def _contents(workspace: Workspace, memory: Memory) -> list[str]:
+def _all_contents(workspace: Workspace, memory: Memory) -> list[str]:
     """What a memory says now, and what its operations made it say before."""
     values = (
         getattr(operation, "value", None) or getattr(operation, "facts", None)

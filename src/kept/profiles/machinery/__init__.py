@@ -6,7 +6,7 @@ from importlib.resources import files
 
 
 @cache
-def machinery() -> str:
+def load_machinery_pattern() -> str:
     """An RE2 pattern of those words."""
     body = tomllib.loads((files(__name__) / "words.toml").read_text(encoding="utf-8"))
     return rf"(?i)\b(?:{'|'.join(body['words'])})\b"

@@ -59,7 +59,7 @@ class Prompt:
         return self.origin != BUILT_IN
 
 
-def default() -> str:
+def default_prompt_text() -> str:
     """The text of the built-in prompt."""
     return (files(__name__) / "extraction.md").read_text(encoding="utf-8")
 
@@ -70,32 +70,32 @@ def question_text(name: str) -> tuple[str, str]:
     return text, sha256(text.encode()).hexdigest()[:8]
 
 
-def own_path(profile: str, config: Path, *, default_profile: str) -> Path:
+def user_prompt_path(profile: str, config: Path, *, default_profile: str) -> Path:
     """Where the user's own prompt for a profile lies, below kept's folder of settings."""
     return config / (f"{NAME}.md" if profile == default_profile else f"{NAME}.{profile}.md")
 
 
-def prompt(made: Profile, *, root: Path, config: Path, default_profile: str) -> Prompt:
+def load_prompt(made: Profile, *, root: Path, config: Path, default_profile: str) -> Prompt:
     """The prompt that is in force for a profile: the user's own, else one made for Memory Loop, else the built-in one.
 
     ``root`` is the home that both lie under. Raises ConfigError naming the file where it cannot be read or followed.
     """
-    path = next((each for each in _places(made.id, root, config, default_profile) if each.is_file()), None)
-    text = _read_prompt(path) if path else default()
-    return composed(made, text, str(path) if path else BUILT_IN)
+    path = next((each for each in _prompt_paths(made.id, root, config, default_profile) if each.is_file()), None)
+    text = _read_prompt(path) if path else default_prompt_text()
+    return compose_prompt(made, text, str(path) if path else BUILT_IN)
 
 
-def _places(profile: str, root: Path, config: Path, default_profile: str) -> tuple[Path, ...]:
-    own = own_path(profile, config, default_profile=default_profile)
+def _prompt_paths(profile: str, root: Path, config: Path, default_profile: str) -> tuple[Path, ...]:
+    own = user_prompt_path(profile, config, default_profile=default_profile)
     return (own, root / MEMORY_LOOP) if profile in (default_profile, *_DEFAULTS[1:]) else (own,)
 
 
-def composed(made: Profile, text: str, origin: str) -> Prompt:
+def compose_prompt(made: Profile, text: str, origin: str) -> Prompt:
     """A prompt of a profile with that text. Raises ConfigError where its front matter cannot be followed."""
-    head, body = _parted(text)
-    declared = _declared(head, made, origin)
-    profile = overlaid(made, declared)
-    listed = "\n".join(map(_described, profile.categories))
+    head, body = _split_front_matter(text)
+    declared = _parse_declared_categories(head, made, origin)
+    profile = with_declared_categories(made, declared)
+    listed = "\n".join(map(_format_category, profile.categories))
     body = body.strip()
     body = body.replace("{{categories}}", listed) if "{{categories}}" in body else f"{body}\n\n# What to keep\n\n{listed}"
     contract, reminder = ((files(__name__) / name).read_text(encoding="utf-8") for name in ("contract.md", "reminder.md"))
@@ -106,14 +106,14 @@ def composed(made: Profile, text: str, origin: str) -> Prompt:
     )
 
 
-def overlaid(made: Profile, declared: tuple[Category, ...]) -> Profile:
+def with_declared_categories(made: Profile, declared: tuple[Category, ...]) -> Profile:
     """The profile with the categories a prompt declares, in the place of its own of the same id or after them."""
     new = {each.id: each for each in declared}
     kept = tuple(new.pop(each.id, each) for each in made.categories)
     return replace(made, categories=(*kept, *new.values())) if declared else made
 
 
-def _described(each: Category) -> str:
+def _format_category(each: Category) -> str:
     excluded = f" Not: {each.excludes}" if each.excludes else ""
     return f"- {each.id}: {each.belongs}{excluded}"
 
@@ -130,7 +130,7 @@ def _read_prompt(path: Path) -> str:
     return text
 
 
-def _parted(text: str) -> tuple[str, str]:
+def _split_front_matter(text: str) -> tuple[str, str]:
     """The front matter and the rest; the front matter is empty where there is none."""
     lines = text.removeprefix("\ufeff").splitlines()
     if not lines or lines[0].rstrip() != "---":
@@ -139,7 +139,7 @@ def _parted(text: str) -> tuple[str, str]:
     return ("", text) if end is None else ("\n".join(lines[1:end]), "\n".join(lines[end + 1 :]))
 
 
-def _declared(head: str, made: Profile, where: str) -> tuple[Category, ...]:
+def _parse_declared_categories(head: str, made: Profile, where: str) -> tuple[Category, ...]:
     if not head.strip():
         return ()
     try:
@@ -151,17 +151,17 @@ def _declared(head: str, made: Profile, where: str) -> tuple[Category, ...]:
     if not isinstance(body, Mapping):
         raise ConfigError("the prompt's front matter is no list of settings", where=where)
     found = body.get("categories") or {}
-    named = found.items() if isinstance(found, Mapping) else _listed(found, where)
-    return tuple(_category(str(name), each, made, where) for name, each in named)
+    named = found.items() if isinstance(found, Mapping) else _parse_category_list(found, where)
+    return tuple(_parse_category(str(name), each, made, where) for name, each in named)
 
 
-def _listed(found: object, where: str) -> list[tuple[str, Any]]:
+def _parse_category_list(found: object, where: str) -> list[tuple[str, Any]]:
     if not isinstance(found, list) or not all(isinstance(each, Mapping) and isinstance(each.get("id"), str) for each in found):
         raise ConfigError("categories of a prompt are a mapping, or a list of entries with an id", where=where)
     return [(each["id"], {name: value for name, value in each.items() if name != "id"}) for each in found]
 
 
-def _category(name: str, said: object, made: Profile, where: str) -> Category:
+def _parse_category(name: str, said: object, made: Profile, where: str) -> Category:
     place = f"{where}, category {name!r}"
     if not name.replace("_", "").isalnum() or not name.isascii():
         raise ConfigError("a category's id may hold letters, digits and _ only", where=place)
@@ -170,7 +170,7 @@ def _category(name: str, said: object, made: Profile, where: str) -> Category:
         raise ConfigError("a category is a sentence, or a table of its settings", where=place)
     known = made.category(name)
     hints = {each: hint for each, hint in get_type_hints(Category).items() if each not in _NOT_THEIRS}
-    typed = {each: _typed(each, value, hints, place) for each, value in values.items()}
+    typed = {each: _convert_setting(each, value, hints, place) for each, value in values.items()}
     if known is not None:
         return replace(known, **typed)
     if not typed.get("belongs"):
@@ -179,7 +179,7 @@ def _category(name: str, said: object, made: Profile, where: str) -> Category:
     return Category(**({"id": name} | plain | typed))
 
 
-def _typed(name: str, value: object, hints: Mapping[str, Any], where: str) -> Any:
+def _convert_setting(name: str, value: object, hints: Mapping[str, Any], where: str) -> Any:
     """A value of the kind that a category's field has. Raises ConfigError."""
     if name not in hints:
         raise ConfigError(f"unknown setting {name!r}", where=where, hint=f"settings: {', '.join(hints)}")

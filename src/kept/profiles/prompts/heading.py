@@ -13,8 +13,8 @@ _INDENT = 2
 
 def with_category(text: str, name: str, settings: Mapping[str, str | bool]) -> str:
     """The prompt with one more category in its front matter, or with that one in the place of the one of its name."""
-    lines, stop = _lines(without_category(text, name))
-    start, end, entries = _block(lines[1:stop])
+    lines, stop = _split_prompt_lines(without_category(text, name))
+    start, end, entries = _find_categories_block(lines[1:stop])
     indent = entries[0][2] if entries else _INDENT
     told = yaml.safe_dump({name: dict(settings)}, allow_unicode=True, width=10_000, sort_keys=False).splitlines()
     new = [f"{' ' * indent}{each}" for each in told]
@@ -26,9 +26,9 @@ def with_category(text: str, name: str, settings: Mapping[str, str | bool]) -> s
 
 def without_category(text: str, name: str) -> str:
     """The prompt without that category in its front matter; as it is where it has none."""
-    text = _in_block_form(text)
-    lines, stop = _lines(text)
-    start, end, entries = _block(lines[1:stop])
+    text = _to_block_form(text)
+    lines, stop = _split_prompt_lines(text)
+    start, end, entries = _find_categories_block(lines[1:stop])
     found = next((each for each in entries if each[3] == name), None)
     if found is None:
         return text
@@ -39,7 +39,7 @@ def without_category(text: str, name: str) -> str:
     return "\n".join(lines)
 
 
-def _lines(text: str) -> tuple[list[str], int]:
+def _split_prompt_lines(text: str) -> tuple[list[str], int]:
     """The lines of a prompt with front matter, an empty one where it had none, and the line that ends it."""
     lines = text.removeprefix("\ufeff").split("\n")
     if lines[0].rstrip() == "---":
@@ -49,7 +49,7 @@ def _lines(text: str) -> tuple[list[str], int]:
     return ["---", "---", "", *lines], 1
 
 
-def _block(head: Sequence[str]) -> tuple[int, int, list[tuple[int, int, int, str]]]:
+def _find_categories_block(head: Sequence[str]) -> tuple[int, int, list[tuple[int, int, int, str]]]:
     """Where the list of categories begins and ends, and of each entry first line, line after it, column, name; (-1, -1, []) for
     none.
 
@@ -66,22 +66,22 @@ def _block(head: Sequence[str]) -> tuple[int, int, list[tuple[int, int, int, str
     if not isinstance(value, yaml.MappingNode) or value.flow_style:
         return start, end, []
     firsts = [key.start_mark.line for key, _ in value.value]
-    lasts = [_trimmed(head, each) for each in (*firsts[1:], end)]
+    lasts = [_trim_entry_end(head, each) for each in (*firsts[1:], end)]
     names = [(key.start_mark.column, str(key.value)) for key, _ in value.value]
     return start, end, [(first, last, *name) for first, last, name in zip(firsts, lasts, names, strict=True)]
 
 
-def _trimmed(head: Sequence[str], end: int) -> int:
+def _trim_entry_end(head: Sequence[str], end: int) -> int:
     """The end of an entry without the blank lines and comments that stand before what follows it."""
     while end and (not head[end - 1].strip() or head[end - 1].lstrip().startswith("#")):
         end -= 1
     return end
 
 
-def _in_block_form(text: str) -> str:
+def _to_block_form(text: str) -> str:
     """The prompt with its categories as a block of names, where they were written in another form."""
-    lines, stop = _lines(text)
-    start, end, entries = _block(lines[1:stop])
+    lines, stop = _split_prompt_lines(text)
+    start, end, entries = _find_categories_block(lines[1:stop])
     # The base loader makes lists, mappings and texts only.
     body = yaml.load("\n".join(lines[1:stop]), Loader=yaml.BaseLoader) or {}  # noqa: S506
     if start < 0 or entries:

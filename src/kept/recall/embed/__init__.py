@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from kept.recall.embed.blend import Blend
+    from kept.recall.embed.blend import BlendedEmbedder
     from kept.recall.embed.minilm import MiniLM
 
 ROOM = 2**30  # bytes of memory a process must be free to take: below, what numpy stands on ends the process instead of telling
@@ -40,7 +40,7 @@ class Embedder(Protocol):
         ...
 
 
-def embedder(
+def create_embedder(
     choice: str, model: str = "", env: Mapping[str, str] | None = None, *, local: str = MULTILINGUAL, stays: bool = False
 ) -> Embedder | None:
     """The embedder of a setting: ``local``, ``off``, ``hashing``, or the address of a server, which is asked for a ``model``. None
@@ -55,20 +55,20 @@ def embedder(
         return None
     if asked == LOCAL and not PACK.exists():
         return None
-    need_room()
+    check_memory_limit()
     if asked == LOCAL:
-        found = _local(many=local != SMALL and MANY_PACK.exists())
+        found = _load_local_model(many=local != SMALL and MANY_PACK.exists())
         if stays:
-            found.widen()
+            found.widen_weights()
         return found
     if asked == HASHING:
-        return _hashing()
-    from kept.recall.embed.server import Server  # noqa: PLC0415 - heavy, and only wanted here
+        return _create_hashing()
+    from kept.recall.embed.server import ServerEmbedder  # noqa: PLC0415 - heavy, and only wanted here
 
-    return Server(asked, model, (env or {}).get("KEPT_EMBEDDINGS_KEY", ""))
+    return ServerEmbedder(asked, model, (env or {}).get("KEPT_EMBEDDINGS_KEY", ""))
 
 
-def need_room() -> None:
+def check_memory_limit() -> None:
     """See that vectors can be worked with in this process. Raises ConfigError where its memory is limited to less than they
     need.
     """
@@ -81,22 +81,33 @@ def need_room() -> None:
 
 
 @lru_cache(maxsize=2)
-def _local(*, many: bool) -> "MiniLM | Blend":
+def _load_local_model(*, many: bool) -> "MiniLM | BlendedEmbedder":
     from kept.recall.embed.minilm import MiniLM  # noqa: PLC0415 - numpy is heavy
 
     if not many:
         return MiniLM(PACK)
-    from kept.recall.embed.blend import Blend  # noqa: PLC0415 - as above
-    from kept.recall.embed.universal import Universal  # noqa: PLC0415 - as above
+    from kept.recall.embed.blend import BlendedEmbedder  # noqa: PLC0415 - as above
+    from kept.recall.embed.universal import UniversalEncoder  # noqa: PLC0415 - as above
 
-    return Blend(MiniLM(PACK), Universal(MANY_PACK))
+    return BlendedEmbedder(MiniLM(PACK), UniversalEncoder(MANY_PACK))
 
 
 @lru_cache(maxsize=1)
-def _hashing() -> Embedder:
-    from kept.recall.embed.hashing import Hashing  # noqa: PLC0415 - numpy is heavy
+def _create_hashing() -> Embedder:
+    from kept.recall.embed.hashing import HashingEmbedder  # noqa: PLC0415 - numpy is heavy
 
-    return Hashing()
+    return HashingEmbedder()
 
 
-__all__ = ["HASHING", "LOCAL", "MANY_PACK", "MULTILINGUAL", "OFF", "PACK", "SMALL", "Embedder", "embedder", "need_room"]
+__all__ = [
+    "HASHING",
+    "LOCAL",
+    "MANY_PACK",
+    "MULTILINGUAL",
+    "OFF",
+    "PACK",
+    "SMALL",
+    "Embedder",
+    "check_memory_limit",
+    "create_embedder",
+]

@@ -15,7 +15,7 @@ from kept.core.text import index_words
 _DIMENSIONS = 256
 
 
-class Hashing:
+class HashingEmbedder:
     """The hashing embedder."""
 
     name = "hashing/1"

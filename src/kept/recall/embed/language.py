@@ -38,13 +38,13 @@ _DENSE = frozenset({"han", "kana", "hangul", "thai"})
 _KANA = 0.1  # share of kana from which on Han characters are Japanese
 
 
-def language_of(text: str) -> str:
+def detect_language(text: str) -> str:
     """``english``, ``latin`` (another language in Latin letters), the name of a script, or nothing where there are no letters."""
     part = text[:_CHARACTERS]
     counts: dict[str, int] = {}
     for char in part:
         if char.isalpha():
-            script = _script_of(char)
+            script = _detect_script(char)
             counts[script] = counts.get(script, 0) + (_WORD if script in _DENSE else 1)
     if not counts:
         return ""
@@ -56,7 +56,7 @@ def language_of(text: str) -> str:
 
 
 @lru_cache(4_096)
-def _script_of(char: str) -> str:
+def _detect_script(char: str) -> str:
     code = ord(char)
     if code < 0x250 or 0x1E00 <= code < 0x1F00:
         return "latin"
@@ -66,10 +66,10 @@ def _script_of(char: str) -> str:
 def _latin_language(text: str) -> str:
     words = text.lower().replace("’", "'").split()
     bare = [word.strip(".,;:!?¿¡()\"'") for word in words]
-    other = sum(word in _OTHERS for word in bare) + (not text.isascii() and any(_is_marked(word) for word in bare))
+    other = sum(word in _OTHERS for word in bare) + (not text.isascii() and any(_has_non_english_letter(word) for word in bare))
     return "latin" if other > sum(word in _ENGLISH for word in bare) else "english"
 
 
-def _is_marked(word: str) -> bool:
+def _has_non_english_letter(word: str) -> bool:
     """Whether a word has a letter that English does not have."""
     return any(char.isalpha() and not char.isascii() for char in word)

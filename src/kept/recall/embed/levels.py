@@ -10,12 +10,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from kept.recall.embed.language import language_of
+from kept.recall.embed.language import detect_language
 
 _USUAL, _SELDOM = 0.05, 0.31  # of the scale
 
 
-class Level(NamedTuple):
+class SimilarityScale(NamedTuple):
     """A straight line from cosines to the common scale."""
 
     gain: float = 1.0
@@ -26,21 +26,21 @@ class Level(NamedTuple):
         return min(1.0, self.gain * cosine + self.shift)
 
 
-def level_of(model: str, question: str) -> Level | None:
+def find_scale(model: str, question: str) -> SimilarityScale | None:
     """The line for a question's language; None where the model does not know it, and cosines say nothing."""
-    languages = _tables().get(model)
+    languages = _load_scales().get(model)
     if languages is None:
-        return Level()
-    known = languages.get(language_of(question))
+        return SimilarityScale()
+    known = languages.get(detect_language(question))
     if known is None:
         return None
     usual, seldom = known
     gain = (_SELDOM - _USUAL) / (seldom - usual)
-    return Level(gain, _USUAL - gain * usual)
+    return SimilarityScale(gain, _USUAL - gain * usual)
 
 
 @lru_cache(1)
-def _tables() -> dict[str, dict[str, tuple[float, float]]]:
+def _load_scales() -> dict[str, dict[str, tuple[float, float]]]:
     found: dict[str, dict[str, tuple[float, float]]] = json.loads(
         Path(__file__).with_name("levels.json").read_text(encoding="utf-8")
     )

@@ -36,7 +36,7 @@ class MiniLM:
         self._wide: dict[str, Floats] = {}
         self._widened = False
 
-    def widen(self) -> None:
+    def widen_weights(self) -> None:
         """Keep weights widened from now on, for a process that stays: 43 MB more, and a short text takes a fraction of the time."""
         self._widened = True
 
@@ -47,40 +47,40 @@ class MiniLM:
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> Floats:  # noqa: ARG002 - it tells no question from a text
         """One vector of length one for each text, shape (texts, dimensions); only the first 256 tokens of a text count."""
-        numbers = [self._tokens.numbers(each, _MOST_TOKENS) for each in texts]
+        numbers = [self._tokens.tokenize(each, _MOST_TOKENS) for each in texts]
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         batch: list[int] = []
         total = 0
         for place in sorted(range(len(texts)), key=lambda each: len(numbers[each])):
             if batch and total + len(numbers[place]) > _BATCH_TOKENS:
-                vectors[batch] = self._pass([numbers[each] for each in batch])
+                vectors[batch] = self._forward([numbers[each] for each in batch])
                 batch, total = [], 0
             batch.append(place)
             total += len(numbers[place])
         if batch:
-            vectors[batch] = self._pass([numbers[each] for each in batch])
+            vectors[batch] = self._forward([numbers[each] for each in batch])
         return vectors
 
-    def _pass(self, sequences: Sequence[Sequence[int]]) -> Floats:
+    def _forward(self, sequences: Sequence[Sequence[int]]) -> Floats:
         """The vectors of some sequences of token numbers."""
         ends = np.cumsum([len(each) for each in sequences])
         spans = [(int(end) - len(each), int(end)) for each, end in zip(sequences, ends, strict=True)]
         ids = np.concatenate([np.asarray(each, np.int64) for each in sequences])
         places = np.concatenate([np.arange(len(each)) for each in sequences])
         rows = self._tensor("words")[ids].astype(np.float32) * self._tensor("words.scale")[ids, None]
-        state = self._normed(rows + self._tensor("places")[places], "embeddings")
+        state = self._normalize_layer(rows + self._tensor("places")[places], "embeddings")
         for layer in range(_LAYERS):
-            mixed = self._attended(state, spans, f"{layer}.")
-            state = self._normed(state + self._dense(mixed, f"{layer}.output"), f"{layer}.attention")
-            inner = _gelu(self._dense(state, f"{layer}.up"))
-            state = self._normed(state + self._dense(inner, f"{layer}.down"), f"{layer}.feed")
+            mixed = self._apply_attention(state, spans, f"{layer}.")
+            state = self._normalize_layer(state + self._apply_dense(mixed, f"{layer}.output"), f"{layer}.attention")
+            inner = _gelu(self._apply_dense(state, f"{layer}.up"))
+            state = self._normalize_layer(state + self._apply_dense(inner, f"{layer}.down"), f"{layer}.feed")
         means: Floats = np.stack([state[start:stop].mean(axis=0) for start, stop in spans])
         means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), np.float32(1e-12))
         return means
 
-    def _attended(self, state: Floats, spans: Sequence[tuple[int, int]], layer: str) -> Floats:
+    def _apply_attention(self, state: Floats, spans: Sequence[tuple[int, int]], layer: str) -> Floats:
         """Each token's mixture of the tokens of its own sequence."""
-        joined = self._dense(state, f"{layer}attend")  # queries, keys and values side by side
+        joined = self._apply_dense(state, f"{layer}attend")  # queries, keys and values side by side
         width = state.shape[1] // _HEADS
         mixed = np.empty_like(state)
         for start, stop in spans:
@@ -91,7 +91,7 @@ class MiniLM:
             mixed[start:stop] = (scores @ value).transpose(1, 0, 2).reshape(stop - start, -1)
         return mixed
 
-    def _dense(self, state: Floats, name: str) -> Floats:
+    def _apply_dense(self, state: Floats, name: str) -> Floats:
         weights = self._wide.get(name)  # (in, out)
         if weights is None:
             weights = self._tensor(f"{name}.weight").astype(np.float32)
@@ -102,7 +102,7 @@ class MiniLM:
         product += self._tensor(f"{name}.bias")
         return product
 
-    def _normed(self, state: Floats, name: str) -> Floats:
+    def _normalize_layer(self, state: Floats, name: str) -> Floats:
         centred = state - state.mean(axis=1, keepdims=True)
         spread = np.sqrt((centred * centred).mean(axis=1, keepdims=True) + np.float32(1e-12))
         normed: Floats = centred / spread * self._tensor(f"{name}.norm.weight") + self._tensor(f"{name}.norm.bias")

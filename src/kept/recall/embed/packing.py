@@ -28,14 +28,14 @@ Tensors = Mapping[str, NDArray[Any]]
 def pack_small(folder: Path, target: Path) -> None:
     """Write the pack of MiniLM's safetensors and vocabulary. Raises OSError, KeyError, ValueError."""
     vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").rstrip("\n")
-    write_pack(target, "all-MiniLM-L6-v2 int8/1", 384, _packed(_read_tensors(folder / "model.safetensors"), vocabulary))
+    write_pack(target, "all-MiniLM-L6-v2 int8/1", 384, _pack_weights(_read_tensors(folder / "model.safetensors"), vocabulary))
 
 
 def pack_multilingual(folder: Path, target: Path) -> None:
     """Write the pack of the universal sentence encoder's weights and vocabulary. Raises OSError, KeyError, ValueError."""
     with np.load(folder / "weights.npz", allow_pickle=False) as file:
         weights = {name: file[name] for name in file.files}
-    tensors = _vocabulary((folder / "sp.model").read_bytes()) | _universal(weights)
+    tensors = _pack_vocabulary((folder / "sp.model").read_bytes()) | _pack_universal(weights)
     write_pack(target, "universal-sentence-encoder-multilingual-3 6 bit/1", 512, tensors)
 
 
@@ -52,45 +52,45 @@ def _read_tensors(path: Path) -> Tensors:
     return found
 
 
-def _packed(model: Tensors, vocabulary: str) -> dict[str, NDArray[Any]]:
+def _pack_weights(model: Tensors, vocabulary: str) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {"vocabulary": np.frombuffer(vocabulary.encode(), np.uint8)}
-    found["words"], found["words.scale"] = _narrowed(model["embeddings.word_embeddings.weight"])
+    found["words"], found["words.scale"] = _quantize_rows(model["embeddings.word_embeddings.weight"])
     # Every sentence is of the first type, so its share is added once, here.
     places = model["embeddings.position_embeddings.weight"][:_TOKENS] + model["embeddings.token_type_embeddings.weight"][0]
     found["places"] = places.astype(np.float32)
-    found |= _norm(model, "embeddings", "embeddings.LayerNorm")
+    found |= _pack_norm(model, "embeddings", "embeddings.LayerNorm")
     for layer in range(6):
         place = f"encoder.layer.{layer}."
         parts = [f"{place}attention.self.{each}" for each in ("query", "key", "value")]
-        found |= _linear(
+        found |= _pack_linear(
             f"{layer}.attend",
             np.concatenate([model[f"{each}.weight"] for each in parts]),
             np.concatenate([model[f"{each}.bias"] for each in parts]),
         )
         for name, theirs in _LINEAR.items():
-            found |= _linear(f"{layer}.{name}", model[f"{place}{theirs}.weight"], model[f"{place}{theirs}.bias"])
+            found |= _pack_linear(f"{layer}.{name}", model[f"{place}{theirs}.weight"], model[f"{place}{theirs}.bias"])
         for name, theirs in _NORMS.items():
-            found |= _norm(model, f"{layer}.{name}", f"{place}{theirs}")
+            found |= _pack_norm(model, f"{layer}.{name}", f"{place}{theirs}")
     return found
 
 
-def _norm(model: Tensors, name: str, theirs: str) -> dict[str, NDArray[Any]]:
+def _pack_norm(model: Tensors, name: str, theirs: str) -> dict[str, NDArray[Any]]:
     return {f"{name}.norm.{each}": model[f"{theirs}.{each}"].astype(np.float32) for each in ("weight", "bias")}
 
 
-def _linear(name: str, weight: NDArray[Any], bias: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    narrow, scale = _narrowed(weight)
+def _pack_linear(name: str, weight: NDArray[Any], bias: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    narrow, scale = _quantize_rows(weight)
     return {f"{name}.weight": np.ascontiguousarray(narrow.T), f"{name}.scale": scale, f"{name}.bias": bias.astype(np.float32)}
 
 
-def _narrowed(rows: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def _quantize_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Rows as int8, each with its own scale: one scale for all of a matrix is visibly worse."""
     scale = (np.abs(rows).max(axis=1) / 127).astype(np.float32)
     scale[scale == 0] = 1
     return np.round(rows / scale[:, None]).astype(np.int8), scale
 
 
-def _universal(model: Tensors) -> dict[str, NDArray[Any]]:
+def _pack_universal(model: Tensors) -> dict[str, NDArray[Any]]:
     """The table of pieces in six bits (it lies there by remainders of their numbers), and the dense weights by branch."""
     parts = len(model["scale"])
     rows = np.empty((sum(len(model[f"q{part + 1}"]) for part in range(parts)), model["q1"].shape[1]), np.uint8)
@@ -105,12 +105,12 @@ def _universal(model: Tensors) -> dict[str, NDArray[Any]]:
     return {name: each.astype(np.float16) if each.dtype == np.float32 and each.ndim == 2 else each for name, each in found.items()}
 
 
-def _vocabulary(raw: bytes) -> dict[str, NDArray[Any]]:
+def _pack_vocabulary(raw: bytes) -> dict[str, NDArray[Any]]:
     """Pieces, scores and the table by which they are looked up, of a SentencePiece model."""
     pieces, scores = [], []
-    for number, message in _fields(raw):
+    for number, message in _parse_fields(raw):
         if number == 1:
-            parts = dict(_fields(message))
+            parts = dict(_parse_fields(message))
             pieces.append(parts[1])
             scores.append(struct.unpack("<f", parts.get(2, bytes(4)))[0])
     slots = np.zeros(1 << (2 * len(pieces) - 1).bit_length(), np.uint32)
@@ -127,7 +127,7 @@ def _vocabulary(raw: bytes) -> dict[str, NDArray[Any]]:
     }
 
 
-def _fields(raw: bytes) -> Iterator[tuple[int, bytes]]:
+def _parse_fields(raw: bytes) -> Iterator[tuple[int, bytes]]:
     """The fields of a protocol buffer's message that have a length or four bytes; numbers are passed over."""
     at = 0
 

@@ -22,7 +22,7 @@ class UnreachableError(KeptError):
     exit_code = 1
 
 
-class Server:
+class ServerEmbedder:
     """A server's model. ``address`` is that of its API (ending in ``/v1`` for most). Raises ConfigError."""
 
     def __init__(self, address: str, model: str, key: str = "") -> None:
@@ -52,16 +52,16 @@ class Server:
                 rows = json.loads(reply.read(_MOST_REPLY))["data"]
             vectors = np.asarray([row["embedding"] for row in sorted(rows, key=lambda row: row["index"])], np.float32)
         except urllib.error.HTTPError as error:
-            raise self._unreachable(f"it answered {error.code}") from error
+            raise self._unreachable_error(f"it answered {error.code}") from error
         except (OSError, TimeoutError) as error:
-            raise self._unreachable(str(getattr(error, "reason", error))) from error
+            raise self._unreachable_error(str(getattr(error, "reason", error))) from error
         except (ValueError, KeyError, TypeError) as error:
-            raise self._unreachable("its reply is no list of embeddings") from error
+            raise self._unreachable_error("its reply is no list of embeddings") from error
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
-            raise self._unreachable("its reply does not fit the question")
+            raise self._unreachable_error("its reply does not fit the question")
         return vectors
 
-    def _unreachable(self, why: str) -> UnreachableError:
+    def _unreachable_error(self, why: str) -> UnreachableError:
         return UnreachableError(
             f"the server of embeddings cannot be used: {why}", where=self.name, hint="kept config set recall.embeddings local"
         )

@@ -45,9 +45,9 @@ class Unigram:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._unlikely = vocabulary.rarest - _UNLIKELY
-        self._pieces = lru_cache(_CACHED)(self._cut)
+        self._pieces = lru_cache(_CACHED)(self._split_word)
 
-    def numbers(self, text: str, most: int) -> list[int]:
+    def tokenize(self, text: str, most: int) -> list[int]:
         """The numbers of a text's pieces, framed as a sentence; at most so many, the frame among them."""
         found: list[int] = []
         plain = unicodedata.normalize("NFKC", text[: most * _LONGEST])
@@ -57,7 +57,7 @@ class Unigram:
                 break
         return [_BEGIN, *found[: most - 2], _END]
 
-    def _cut(self, word: str) -> tuple[int, ...]:
+    def _split_word(self, word: str) -> tuple[int, ...]:
         """The likeliest pieces of a word (Viterbi)."""
         scores = self._vocabulary.scores
         best: list[tuple[float, int, int]] = [(0.0, 0, 0)]  # score, piece, its start, by end
@@ -67,7 +67,7 @@ class Unigram:
             if reached + self._unlikely > best[start + 1][0]:
                 best[start + 1] = (reached + self._unlikely, _UNKNOWN, start)
             for end in range(start + 1, min(start + _LONGEST, len(word)) + 1):
-                number = self._number(word[start:end])
+                number = self._find_piece(word[start:end])
                 if number >= 0 and reached + scores[number] > best[end][0]:
                     best[end] = (reached + scores[number], number, start)
         found: list[int] = []
@@ -77,7 +77,7 @@ class Unigram:
             found.append(number)
         return tuple(reversed(found))
 
-    def _number(self, piece: str) -> int:
+    def _find_piece(self, piece: str) -> int:
         text, starts, _, _, slots = self._vocabulary
         raw = piece.encode("utf-8", "replace")
         slot = slot_of(raw, len(slots))

@@ -26,14 +26,14 @@ _BATCH_TOKENS = 512  # what is worked on stays below 4 MB
 _EPSILON = 1e-12
 
 
-class Universal:
+class UniversalEncoder:
     """The model of a pack. Raises DamagedError where the file is none."""
 
     def __init__(self, path: Path) -> None:
         self._pack = Pack(path)
         self.name = self._pack.name
         self.dimensions = self._pack.dimensions
-        self._weights = lru_cache(None)(self._widened)
+        self._weights = lru_cache(None)(self._load_weights)
 
     @cached_property
     def _tokens(self) -> Unigram:
@@ -42,24 +42,26 @@ class Universal:
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> Floats:  # noqa: ARG002 - it tells no question from a text
         """One vector of length one for each text, shape (texts, dimensions); only the first 400 tokens of a text count."""
-        numbers = [self._tokens.numbers(text, _MOST_TOKENS) for text in texts]
+        numbers = [self._tokens.tokenize(text, _MOST_TOKENS) for text in texts]
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         start = tokens = 0
         for place, some in enumerate(numbers):
             if tokens + len(some) > _BATCH_TOKENS and start < place:
-                vectors[start:place] = self._pass(numbers[start:place])
+                vectors[start:place] = self._forward(numbers[start:place])
                 start, tokens = place, 0
             tokens += len(some)
         if start < len(texts):
-            vectors[start:] = self._pass(numbers[start:])
+            vectors[start:] = self._forward(numbers[start:])
         return vectors
 
-    def _pass(self, sequences: Sequence[Sequence[int]]) -> Floats:
+    def _forward(self, sequences: Sequence[Sequence[int]]) -> Floats:
         """The vectors of some sequences of token numbers."""
         lengths = np.array([len(each) for each in sequences])
         ids = np.concatenate([np.asarray(each, np.int64) for each in sequences])
         starts = np.cumsum(lengths) - lengths
-        features = self._normed(self._features(self._piece_vectors(ids), _windows(starts, lengths)), "ln_g", "ln_b")
+        features = self._normalize_layer(
+            self._compute_features(self._piece_vectors(ids), _windows(starts, lengths)), "ln_g", "ln_b"
+        )
         sums = np.add.reduceat(features, starts, axis=0) @ self._weights("cnn_W")
         count = lengths.astype(np.float32)[:, None]
         means = (sums + count * self._weights("cnn_b")) / np.sqrt(count)
@@ -70,11 +72,11 @@ class Universal:
         found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), np.float32(1e-12))
         return found
 
-    def _features(self, words: Floats, windows: NDArray[np.int64]) -> Floats:
+    def _compute_features(self, words: Floats, windows: NDArray[np.int64]) -> Floats:
         """Each token's own vector, and what those around it say."""
         state = words @ self._weights("proj.branches")
         state += self._weights("proj_b.branches")
-        state = self._normed(state, "ln_g.branches", "ln_b.branches")
+        state = self._normalize_layer(state, "ln_g.branches", "ln_b.branches")
         found = [words]
         around = np.zeros((len(words) + 1, _WIDTH), np.float32)  # the last row is what lies outside of a sentence
         for place, order in enumerate(ORDERS):
@@ -97,13 +99,13 @@ class Universal:
         found: Floats = rows * scale[part, None] + least[part, None]
         return found
 
-    def _normed(self, state: Floats, gain: str, shift: str) -> Floats:
+    def _normalize_layer(self, state: Floats, gain: str, shift: str) -> Floats:
         centred = state - state.mean(axis=1, keepdims=True)
         spread = np.sqrt((centred * centred).mean(axis=1, keepdims=True) + np.float32(_EPSILON))
         normed: Floats = centred / spread * self._weights(gain) + self._weights(shift)
         return normed
 
-    def _widened(self, name: str) -> NDArray[Any]:
+    def _load_weights(self, name: str) -> NDArray[Any]:
         return self._pack.tensor(name).astype(np.float32)
 
 

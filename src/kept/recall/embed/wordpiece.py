@@ -29,19 +29,19 @@ class WordPiece:
         self._unknown = vocabulary["[UNK]"]
         self._frame = (vocabulary["[CLS]"], vocabulary["[SEP]"])
 
-    def numbers(self, text: str, most: int) -> list[int]:
+    def tokenize(self, text: str, most: int) -> list[int]:
         """The numbers of a text's pieces, framed as a sentence; at most so many, the frame among them."""
         found: list[int] = []
         for word in _split_words(
             text[: most * 40]
         ):  # no piece of a word that counts lies beyond: longer words are one unknown piece
-            found += self._pieces(word)
+            found += self._split_pieces(word)
             if len(found) >= most - 2:
                 break
         start, end = self._frame
         return [start, *found[: most - 2], end]
 
-    def _pieces(self, word: str) -> list[int]:
+    def _split_pieces(self, word: str) -> list[int]:
         if len(word) > _LONGEST_WORD:
             return [self._unknown]
         found: list[int] = []
@@ -59,7 +59,7 @@ class WordPiece:
 
 
 def _split_words(text: str) -> Iterator[str]:
-    cleaned = "".join(map(_cleaned, text))
+    cleaned = "".join(map(_clean_char, text))
     plain = "".join(char for char in unicodedata.normalize("NFD", cleaned) if unicodedata.category(char) != "Mn").lower()
     for word in plain.split():
         part = ""
@@ -76,7 +76,7 @@ def _split_words(text: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=10_000)
-def _cleaned(char: str) -> str:
+def _clean_char(char: str) -> str:
     if char in "\t\n\r":
         return " "
     code = ord(char)

@@ -20,13 +20,13 @@ _PATH = 100  # bytes of a path that every system takes
 _PEERS = 12  # bytes of what the kernel tells of a peer on Linux: process, user, group
 
 
-def path_of(state: str) -> str:
+def socket_path(state: str) -> str:
     """Where the socket lies below kept's state; empty where its path would be too long for one."""
     path = f"{state}/{NAME}"
     return path if len(os.fsencode(path)) <= _PATH else ""
 
 
-def begin(path: str, question: Mapping[str, object], until: float) -> Socket | None:
+def send_question(path: str, question: Mapping[str, object], until: float) -> Socket | None:
     """Ask, without waiting for the answer; None where nobody of this user can be asked now. ``until`` is on the monotonic clock."""
     raw = json.dumps(question).encode() + b"\n"
     if not path or len(raw) > MOST:
@@ -35,7 +35,7 @@ def begin(path: str, question: Mapping[str, object], until: float) -> Socket | N
     try:
         connection.settimeout(max(0.001, until - time.monotonic()))
         connection.connect(path)
-        if user_of(connection) == os.geteuid():
+        if peer_user(connection) == os.geteuid():
             connection.sendall(raw)
             return connection
     except OSError:
@@ -49,7 +49,7 @@ def read_answer(connection: Socket | None, until: float) -> dict[str, float]:
     if connection is None:
         return {}
     try:
-        body = json.loads(line_from(connection, until))
+        body = json.loads(read_line(connection, until))
     except (OSError, ValueError, RecursionError):
         return {}
     finally:
@@ -59,7 +59,7 @@ def read_answer(connection: Socket | None, until: float) -> dict[str, float]:
     return {key: float(each) for key, each in body.items() if isinstance(each, int | float) and 0.0 <= each <= 1.001}
 
 
-def line_from(connection: Socket, until: float) -> bytes:
+def read_line(connection: Socket, until: float) -> bytes:
     """One line, without its end. Raises OSError where it does not come in time, is too long or breaks off."""
     found = b""
     while not found.endswith(b"\n"):
@@ -74,7 +74,7 @@ def line_from(connection: Socket, until: float) -> bytes:
     return found[:-1]
 
 
-def user_of(connection: Socket) -> int | None:
+def peer_user(connection: Socket) -> int | None:
     """The user at the other end, as the kernel says; None where it does not."""
     if sys.platform == "linux":
         from _socket import SO_PEERCRED  # noqa: PLC0415 - only this system has it
@@ -85,4 +85,4 @@ def user_of(connection: Socket) -> int | None:
     return None
 
 
-__all__ = ["MOST", "NAME", "begin", "line_from", "path_of", "read_answer", "user_of"]
+__all__ = ["MOST", "NAME", "peer_user", "read_answer", "read_line", "send_question", "socket_path"]

@@ -11,17 +11,17 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.core.errors import KeptError
-from kept.local.recall_settings import Recall
+from kept.local.recall_settings import RecallSettings
 from kept.recall.context import Said
 from kept.recall.nearby import Meant, Nearest
-from kept.recall.said import rank_said
-from kept.recall.search import Place, meanings
+from kept.recall.said import rank_said_turns
+from kept.recall.search import SearchContext, find_near_memories
 
 _SAID = 4  # turns that are told; two of them are shown
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Files:
+class QueryPaths:
     """Where the store and the vectors lie."""
 
     store: Path
@@ -29,18 +29,18 @@ class Files:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Choice:
+class QuerySettings:
     """The settings of recall."""
 
-    recall: Recall
+    recall: RecallSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Spot:
+class QueryContext:
     """What a search needs of a workspace, without the workspace."""
 
-    paths: Files
-    settings: Choice
+    paths: QueryPaths
+    settings: QuerySettings
     zone: ZoneInfo
     env: Mapping[str, str]
 
@@ -49,26 +49,26 @@ class Spot:
         return datetime.now(UTC)
 
 
-def spot(state: Path | str, recall: Recall, env: Mapping[str, str]) -> Spot:
+def make_query_context(state: Path | str, recall: RecallSettings, env: Mapping[str, str]) -> QueryContext:
     """The place of a search, by the folder of kept's state."""
-    home = Files(store=Path(state, "kept.db"), vectors=Path(state, "vectors.bin"))
-    return Spot(paths=home, settings=Choice(recall=recall), zone=ZoneInfo("UTC"), env=env)
+    home = QueryPaths(store=Path(state, "kept.db"), vectors=Path(state, "vectors.bin"))
+    return QueryContext(paths=home, settings=QuerySettings(recall=recall), zone=ZoneInfo("UTC"), env=env)
 
 
-def recall_of(table: Mapping[str, object]) -> Recall:
+def parse_recall_settings(table: Mapping[str, object]) -> RecallSettings:
     """The settings in a table that nobody checked. Raises TypeError for what is no setting."""
-    known = {each.name for each in fields(Recall)}
+    known = {each.name for each in fields(RecallSettings)}
     # A value of the wrong type raises where it is used.
-    return Recall(**{name: value for name, value in table.items() if name in known})  # type: ignore[arg-type]
+    return RecallSettings(**{name: value for name, value in table.items() if name in known})  # type: ignore[arg-type]
 
 
-def near_here(place: Place, message: str) -> Nearest:
+def memories_in_process(place: SearchContext, message: str) -> Nearest:
     """How a context is given what is near by meaning, computed in this process when it is taken up; nothing where it cannot be."""
 
     def begin(scopes: list[str]) -> Meant:
         def compare_in_process() -> Mapping[str, float]:
             try:
-                return meanings(place, message, scopes)
+                return find_near_memories(place, message, scopes)
             except KeptError:
                 return {}  # what words find is shown all the same
 
@@ -77,20 +77,20 @@ def near_here(place: Place, message: str) -> Nearest:
     return begin
 
 
-def said_here(place: Place, message: str, session: str = "") -> Said:
+def turns_in_process(place: SearchContext, message: str, session: str = "") -> Said:
     """How a context is given what was said in other sessions, computed in this process; nothing where it cannot be."""
 
     def look_up(scope: str) -> Mapping[str, float]:
         try:
-            return said_near(place, message, scope, session)
+            return find_near_turns(place, message, scope, session)
         except KeptError:
             return {}
 
     return look_up
 
 
-def said_near(place: Place, message: str, scope: str, session: str) -> dict[str, float]:
+def find_near_turns(place: SearchContext, message: str, scope: str, session: str) -> dict[str, float]:
     """The turns that are near enough to be brought unasked, by key, best first. Raises what :func:`kept.recall.search.search`
     raises.
     """
-    return {turn.key: turn.near for turn in rank_said(place, message, scope, session=session, most=_SAID) if turn.near}
+    return {turn.key: turn.near for turn in rank_said_turns(place, message, scope, session=session, most=_SAID) if turn.near}

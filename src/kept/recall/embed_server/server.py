@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager, suppress
 from socket import AF_UNIX, SHUT_RDWR, SOCK_STREAM, socket
 
 from kept.core.errors import KeptError
-from kept.recall.embed_server import line_from, path_of, user_of
+from kept.recall.embed_server import peer_user, read_line, socket_path
 
 Answer = Callable[[str, tuple[str, ...], str | None], Mapping[str, float]]  # of a message, scopes, and a session: see client
 _SECONDS = 0.5  # a question may take so long to come and its answer to be taken
@@ -22,12 +22,12 @@ _SCOPES = 50
 
 
 @contextmanager
-def served(state: str, prepare: Callable[[], Answer]) -> Iterator[None]:
+def run_server(state: str, prepare: Callable[[], Answer]) -> Iterator[None]:
     """Answer hooks below ``state`` while the body runs. ``prepare`` runs in the thread, once it is this process's turn.
 
     Where there is no state, no way to bind or nothing to answer with, nobody is answered, and nothing else changes.
     """
-    path = path_of(state)
+    path = socket_path(state)
     done = threading.Event()
     listening: list[socket] = []
     thread = threading.Thread(target=_serve, args=(path, prepare, done, listening), name="kept-warm", daemon=True)
@@ -45,7 +45,7 @@ def served(state: str, prepare: Callable[[], Answer]) -> Iterator[None]:
 
 
 def _serve(path: str, prepare: Callable[[], Answer], done: threading.Event, listening: list[socket]) -> None:
-    with suppress(OSError, KeptError), open(f"{path}.lock", "ab", opener=_private) as lock:
+    with suppress(OSError, KeptError), open(f"{path}.lock", "ab", opener=_open_private) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if done.is_set():
             return
@@ -59,23 +59,23 @@ def _serve(path: str, prepare: Callable[[], Answer], done: threading.Event, list
             listening.append(door)
             try:
                 while not done.is_set():
-                    _answer_one(door, answer)
+                    _answer_request(door, answer)
             finally:
                 os.unlink(path)  # noqa: PTH108 - as above
 
 
-def _private(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
-def _answer_one(door: socket, answer: Answer) -> None:
+def _answer_request(door: socket, answer: Answer) -> None:
     """Answer the next who asks; who asks wrongly, slowly or as somebody else gets nothing."""
     connection, _ = door.accept()
     with closing(connection), suppress(Exception):  # one question must not end the thread that answers the next
         until = time.monotonic() + _SECONDS
-        if user_of(connection) != os.geteuid():
+        if peer_user(connection) != os.geteuid():
             return
-        body = json.loads(line_from(connection, until))
+        body = json.loads(read_line(connection, until))
         message, scopes = (body.get("message"), body.get("scopes")) if isinstance(body, dict) else (None, None)
         if not isinstance(message, str) or not isinstance(scopes, list) or not all(isinstance(each, str) for each in scopes):
             return
@@ -85,4 +85,4 @@ def _answer_one(door: socket, answer: Answer) -> None:
         connection.sendall(json.dumps(dict(found)).encode() + b"\n")
 
 
-__all__ = ["Answer", "served"]
+__all__ = ["Answer", "run_server"]

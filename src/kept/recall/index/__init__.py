@@ -2,6 +2,6 @@
 it.
 """
 
-from kept.recall.index.reader import Index, Kind, Limits, Unit, opened
+from kept.recall.index.reader import Index, SearchLimits, SearchUnit, UnitKind, open_index
 
-__all__ = ["Index", "Kind", "Limits", "Unit", "opened"]
+__all__ = ["Index", "SearchLimits", "SearchUnit", "UnitKind", "open_index"]

@@ -9,7 +9,7 @@ MAGIC = b"keptvec1"
 SIZE = 4096  # bytes before the first row
 
 
-def written(head: Mapping[str, Any]) -> bytes:
+def format_head(head: Mapping[str, Any]) -> bytes:
     """A head as bytes."""
     return (MAGIC + json.dumps(head).encode()).ljust(SIZE, b" ")
 
@@ -25,7 +25,7 @@ def parse_head(raw: bytes) -> dict[str, Any] | None:
     return head if {"model", "dimensions", "count"} <= head.keys() else None
 
 
-def model_of(path: Path) -> str:
+def vector_model(path: Path) -> str:
     """The model that made a file's vectors; empty where there is none."""
     try:
         with path.open("rb") as file:

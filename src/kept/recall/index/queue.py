@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import StoreError
-from kept.recall.index.reader import Kind, statements
+from kept.recall.index.reader import UnitKind, load_statements
 
 _BUSY_MS = 30_000
 
 
-class Queue:
+class VectorQueue:
     """Units whose vector is to be made, or dropped where they are gone. Raises StoreError where the file cannot be read or
     written.
     """
@@ -25,37 +25,37 @@ class Queue:
         self._connection = connection
         self._path = path
 
-    def waiting(self) -> dict[Kind, int]:
+    def count_pending(self) -> dict[UnitKind, int]:
         """How many units wait, by kind."""
-        return {Kind(row["kind"]): row["units"] for row in self._execute("waiting").fetchall()}
+        return {UnitKind(row["kind"]): row["units"] for row in self._execute("waiting").fetchall()}
 
-    def next(self, most: int) -> tuple[tuple[Kind, int], ...]:
+    def next_units(self, most: int) -> tuple[tuple[UnitKind, int], ...]:
         """The next units: memories and summaries first, then what was said last."""
-        return tuple((Kind(row["kind"]), row["item"]) for row in self._execute("next_waiting", limit=most).fetchall())
+        return tuple((UnitKind(row["kind"]), row["item"]) for row in self._execute("next_waiting", limit=most).fetchall())
 
-    def done(self, units: Iterable[tuple[Kind, int]]) -> None:
+    def done(self, units: Iterable[tuple[UnitKind, int]]) -> None:
         """Note that units wait no longer."""
         self._execute("done_waiting", units=json.dumps([[kind.value, item] for kind, item in units]))
 
-    def refill(self) -> None:
+    def requeue_all(self) -> None:
         """Let everything wait."""
         for name in ("refill_memories", "refill_summaries", "refill_turns"):
             self._execute(name)
 
-    def used(self, times: Mapping[str, int]) -> None:
+    def add_uses(self, times: Mapping[str, int]) -> None:
         """Add to how often memories (by id) were used; those that are not there are left out."""
         for memory, count in times.items():
             self._execute("used", memory=memory, times=count)
 
     def _execute(self, name: str, **values: Any) -> sqlite3.Cursor:
         try:
-            return self._connection.execute(statements()[name], values)
+            return self._connection.execute(load_statements()[name], values)
         except sqlite3.Error as error:
             raise StoreError(f"the store cannot be used: {error}", where=str(self._path), hint="run `kept check`") from error
 
 
 @contextmanager
-def opened_queue(path: Path) -> Iterator[Queue]:
+def open_queue(path: Path) -> Iterator[VectorQueue]:
     """The queue of a store file; everything done inside commits together. Raises StoreError."""
     try:
         connection = sqlite3.connect(path, isolation_level=None)
@@ -69,7 +69,7 @@ def opened_queue(path: Path) -> Iterator[Queue]:
             for pragma in (f"busy_timeout = {_BUSY_MS}", "synchronous = EXTRA", "secure_delete = ON", "trusted_schema = OFF"):
                 connection.execute(f"PRAGMA {pragma}")
             connection.execute("BEGIN")
-            yield Queue(connection, path)
+            yield VectorQueue(connection, path)
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise StoreError(f"the store cannot be used: {error}", where=str(path), hint="run `kept check`") from error

@@ -22,7 +22,7 @@ _REACH = 40  # events before and after a turn among which the next words are loo
 _TEXT = 9  # where the words of an event stand in its row of an archive block
 
 
-class Kind(StrEnum):
+class UnitKind(StrEnum):
     """What can be found."""
 
     MEMORY = "memory"
@@ -30,11 +30,11 @@ class Kind(StrEnum):
     TURN = "turn"
 
 
-_TABLES = {Kind.MEMORY: "memories", Kind.SUMMARY: "summaries", Kind.TURN: "turns"}
+_TABLES = {UnitKind.MEMORY: "memories", UnitKind.SUMMARY: "summaries", UnitKind.TURN: "turns"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
+class SearchLimits:
     """Among which units to look. None means no limit; ``threads`` are those whose turns count. Instants are texts of
     ``to_text``.
     """
@@ -61,10 +61,10 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unit:
+class SearchUnit:
     """Something that can be found. ``item`` is its row; ``directory`` and ``path`` say where a turn was said; unknown is empty."""
 
-    kind: Kind
+    kind: UnitKind
     item: int
     id: str
     text: str
@@ -88,28 +88,32 @@ class Index:
         self._connection = connection
         self._path = path
 
-    def by_words(self, kind: Kind, words: Sequence[str], limits: Limits, most: int) -> tuple[tuple[int, float, bool], ...]:
+    def search_words(
+        self, kind: UnitKind, words: Sequence[str], limits: SearchLimits, most: int
+    ) -> tuple[tuple[int, float, bool], ...]:
         """The rows of a kind that have any of the words, best first: BM25 score (higher is better), whether an assistant said
         it.
         """
         if not words:
             return ()
-        values = limits.values() | {"words": _any_of(words), "limit": most}
+        values = limits.values() | {"words": _match_any_word(words), "limit": most}
         ranked = 3 * most
         rows = self._fetch_all(f"{_TABLES[kind]}_by_words", **values, ranked=ranked)
         if len(rows) < most:  # few of the best are within the limits, or few are found at all
             rows = self._fetch_all(f"{_TABLES[kind]}_by_words", **values, ranked=-1)
         return tuple((row["item"], row["score"], row["author"] == _ASSISTANT) for row in rows)
 
-    def counts(self, kind: Kind, phrases: Iterable[str], most: int) -> dict[str, int]:
+    def count_matches(self, kind: UnitKind, phrases: Iterable[str], most: int) -> dict[str, int]:
         """How many units of a kind have each of some words or phrases (words beside each other), counted up to ``most`` or twice
         that.
         """
         wanted = tuple(dict.fromkeys(phrases))
-        rows = self._fetch_all(f"{_TABLES[kind]}_counted", phrases=json.dumps([_any_of([each]) for each in wanted]), most=most)
+        rows = self._fetch_all(
+            f"{_TABLES[kind]}_counted", phrases=json.dumps([_match_any_word([each]) for each in wanted]), most=most
+        )
         return {wanted[row["place"]]: row["found"] for row in rows}
 
-    def completed(self, start: str) -> str:
+    def complete_word(self, start: str) -> str:
         """The commonest word that begins so, in the form words are found by; empty where none does."""
         for table in ("memory", "turn"):
             self._fetch_all(f"{table}_terms_table")
@@ -117,17 +121,17 @@ class Index:
                 return str(row["term"])
         return ""
 
-    def among(self, kind: Kind, limits: Limits) -> frozenset[int]:
+    def items_within(self, kind: UnitKind, limits: SearchLimits) -> frozenset[int]:
         """The rows of a kind that are within the limits."""
         rows = self._fetch_all(f"{_TABLES[kind]}_among", **limits.values())
         return frozenset(row["item"] for row in rows)
 
-    def latest(self, kind: Kind, limits: Limits, most: int) -> tuple[int, ...]:
+    def latest_items(self, kind: UnitKind, limits: SearchLimits, most: int) -> tuple[int, ...]:
         """The rows of a kind within the limits, at most so many, the latest first."""
         rows = self._fetch_all(f"{_TABLES[kind]}_latest", **limits.values(), limit=most)
         return tuple(row["item"] for row in rows)
 
-    def around(self, items: Iterable[int]) -> dict[int, tuple[tuple[int, bool], ...]]:
+    def surrounding_turns(self, items: Iterable[int]) -> dict[int, tuple[tuple[int, bool], ...]]:
         """What was said before and after turns in their conversations: its row, and whether an assistant said it."""
         rows = self._fetch_all("around", items=json.dumps(list(items)), reach=_REACH)
         return {
@@ -135,16 +139,16 @@ class Index:
             for row in rows
         }
 
-    def told_in(self, word: str, most: int) -> dict[int, tuple[int, int]]:
+    def count_said_by_thread(self, word: str, most: int) -> dict[int, tuple[int, int]]:
         """In how many turns of each conversation (by its thread) a person said a word, and its events; nothing where more than
         ``most`` turns have it.
         """
-        items = [row["item"] for row in self._fetch_all("turns_with", word=_any_of([word]), most=most + 1)]
+        items = [row["item"] for row in self._fetch_all("turns_with", word=_match_any_word([word]), most=most + 1)]
         if len(items) > most:
             return {}
         return {row["thread"]: (row["turns"], row["events"]) for row in self._fetch_all("told_in", items=json.dumps(items))}
 
-    def conversations(self) -> tuple[int, int]:
+    def count_conversations(self) -> tuple[int, int]:
         """How many conversations there are, and how many events, roughly: what was forgotten may be counted still."""
         (row,) = self._fetch_all("conversations")
         return row["conversations"] or 0, row["events"] or 0
@@ -153,26 +157,26 @@ class Index:
         """The thread in which each turn was said first."""
         return {row["item"]: row["thread"] for row in self._fetch_all("threads_of", items=json.dumps(list(items)))}
 
-    def units(self, kind: Kind, items: Iterable[int]) -> Mapping[int, Unit]:
+    def load_units(self, kind: UnitKind, items: Iterable[int]) -> Mapping[int, SearchUnit]:
         """What rows are, by row; those that are gone are left out."""
         wanted = json.dumps(list(items))
         match kind:
-            case Kind.MEMORY:
+            case UnitKind.MEMORY:
                 return {row["item"]: _memory_unit(row) for row in self._fetch_all("memories", items=wanted)}
-            case Kind.TURN:
-                return {each.item: each for each in self._turns(self._fetch_all("turns", items=wanted))}
-            case Kind.SUMMARY:
-                notes = {row["item"]: self._summary(row) for row in self._fetch_all("summaries", items=wanted)}
-                return notes | {row["item"]: _passage(row) for row in self._fetch_all("passages", items=wanted)}
+            case UnitKind.TURN:
+                return {each.item: each for each in self._turn_units(self._fetch_all("turns", items=wanted))}
+            case UnitKind.SUMMARY:
+                notes = {row["item"]: self._summary_unit(row) for row in self._fetch_all("summaries", items=wanted)}
+                return notes | {row["item"]: _passage_unit(row) for row in self._fetch_all("passages", items=wanted)}
 
-    def _turns(self, rows: Iterable[Any]) -> Iterator[Unit]:
+    def _turn_units(self, rows: Iterable[Any]) -> Iterator[SearchUnit]:
         number, events = 0, []
         for row in rows:
             if row["block"] != number:
-                number, events = row["block"], self._block(row["block"])
+                number, events = row["block"], self._load_block(row["block"])
             at = row["at"] or ""
-            yield Unit(
-                kind=Kind.TURN,
+            yield SearchUnit(
+                kind=UnitKind.TURN,
                 item=row["item"],
                 id=row["id"],
                 text=events[row["place"]][_TEXT],
@@ -184,13 +188,13 @@ class Index:
                 path=row["path"],
             )
 
-    def _summary(self, row: Any) -> Unit:
+    def _summary_unit(self, row: Any) -> SearchUnit:
         try:
             text, _ = json.loads(zlib.decompress(row["body"]))
         except (ValueError, TypeError, zlib.error) as error:
             raise StoreError("a note cannot be read", where=str(self._path), hint="run `kept rebuild`") from error
-        return Unit(
-            kind=Kind.SUMMARY,
+        return SearchUnit(
+            kind=UnitKind.SUMMARY,
             item=row["item"],
             id=row["id"],
             text=text,
@@ -201,7 +205,7 @@ class Index:
             path=row["path"],
         )
 
-    def _block(self, number: int) -> list[Any]:
+    def _load_block(self, number: int) -> list[Any]:
         (row,) = self._fetch_all("block", id=number)
         try:
             events: list[Any] = json.loads(zlib.decompress(row["body"]))
@@ -209,23 +213,23 @@ class Index:
             raise StoreError(f"archive block {number} is damaged", where=str(self._path), hint="run `kept check`") from error
         return events
 
-    def threads(self) -> tuple[tuple[int, str, str], ...]:
+    def list_threads(self) -> tuple[tuple[int, str, str], ...]:
         """Every thread with its working directory and its file."""
         return tuple((row["id"], row["project"], row["path"]) for row in self._fetch_all("threads"))
 
-    def projects(self) -> tuple[tuple[str, str, str], ...]:
+    def list_projects(self) -> tuple[tuple[str, str, str], ...]:
         """Every directory that is known, with its scope and the name of its project."""
         return tuple((row["directory"], row["scope"], row["name"]) for row in self._fetch_all("projects"))
 
     def _fetch_all(self, name: str, /, **values: Any) -> list[sqlite3.Row]:
         try:
-            return self._connection.execute(statements()[name], values).fetchall()
+            return self._connection.execute(load_statements()[name], values).fetchall()
         except sqlite3.Error as error:
             raise StoreError(f"the store cannot be searched: {error}", where=str(self._path), hint="run `kept check`") from error
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Index]:
+def open_index(path: Path) -> Iterator[Index]:
     """The index of a store file, read only. Raises StoreError where there is none, or it is busy for long."""
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
@@ -238,9 +242,9 @@ def opened(path: Path) -> Iterator[Index]:
         yield Index(connection, path)
 
 
-def _memory_unit(row: Any) -> Unit:
-    return Unit(
-        kind=Kind.MEMORY,
+def _memory_unit(row: Any) -> SearchUnit:
+    return SearchUnit(
+        kind=UnitKind.MEMORY,
         item=row["item"],
         id=row["id"],
         text=row["text"] or "",
@@ -254,9 +258,9 @@ def _memory_unit(row: Any) -> Unit:
     )
 
 
-def _passage(row: Any) -> Unit:
-    return Unit(
-        kind=Kind.SUMMARY,
+def _passage_unit(row: Any) -> SearchUnit:
+    return SearchUnit(
+        kind=UnitKind.SUMMARY,
         item=row["item"],
         id=row["id"],
         text=row["text"] or "",
@@ -270,13 +274,13 @@ def _json_list(values: Sequence[Any] | None) -> str | None:
     return None if values is None else json.dumps(values)
 
 
-def _any_of(words: Iterable[str]) -> str:
+def _match_any_word(words: Iterable[str]) -> str:
     """A full-text query that finds any of the words: every one quoted, so no character of it is an operator."""
     return " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
 
 
 @cache
-def statements() -> Mapping[str, str]:
+def load_statements() -> Mapping[str, str]:
     """The named statements of queries.sql."""
     text = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
     named = dict(part.split("\n", 1) for part in text.split("-- name: ")[1:])

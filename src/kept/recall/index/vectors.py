@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kept.recall.index.head import SIZE as HEAD_SIZE
+from kept.recall.index.head import format_head as head_bytes
 from kept.recall.index.head import parse_head as read_head
-from kept.recall.index.head import written as head_bytes
-from kept.recall.index.reader import Kind
+from kept.recall.index.reader import UnitKind
 
 Floats = NDArray[np.float32]
 
@@ -29,22 +29,22 @@ _EXACT = 50_000  # rows up to which reading every vector is faster than choosing
 _CHOSEN = 1_000  # rows chosen by their signs: int8 rescoring of 200 loses almost nothing already
 _CHUNK = 8_192
 _PIECES = 4  # rows of one unit at most
-_KINDS = {Kind.MEMORY: 1, Kind.SUMMARY: 2, Kind.TURN: 3}  # 0 is a row that is no longer there
+_KINDS = {UnitKind.MEMORY: 1, UnitKind.SUMMARY: 2, UnitKind.TURN: 3}  # 0 is a row that is no longer there
 _MARK = 2**64 - 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class VectorEntry:
     """A vector to store: of the unit ``item`` of a kind, whose whole text has the ``mark``."""
 
-    kind: Kind
+    kind: UnitKind
     item: int
     mark: int
     vector: Floats
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Near:
+class NearUnit:
     """A unit near a question: the cosine of its best piece, and the mark of the text that had it."""
 
     similarity: float
@@ -85,30 +85,30 @@ class Vectors:
         except OSError:
             return
 
-    def near(self, kind: Kind, question: Floats, most: int, among: Iterable[int] | None = None) -> dict[int, Near]:
+    def find_nearest(self, kind: UnitKind, question: Floats, most: int, among: Iterable[int] | None = None) -> dict[int, NearUnit]:
         """The units of a kind nearest to a question (a vector of length one), at most so many, with their cosine."""
-        return self._best(self._chosen(kind, question, most, among), question, most)
+        return self._rank_rows(self._select_rows(kind, question, most, among), question, most)
 
-    def of(self, kind: Kind, items: Iterable[int], question: Floats) -> dict[int, Near]:
+    def of(self, kind: UnitKind, items: Iterable[int], question: Floats) -> dict[int, NearUnit]:
         """The cosines of certain units; those without a vector are left out."""
         wanted = np.fromiter(items, np.int64)
         rows = np.flatnonzero((self.rows["kind"] == _KINDS[kind]) & np.isin(self.rows["item"], wanted)) if len(wanted) else wanted
-        return self._best(rows, question, len(rows))
+        return self._rank_rows(rows, question, len(rows))
 
-    def _chosen(self, kind: Kind, question: Floats, most: int, among: Iterable[int] | None) -> NDArray[np.int64]:
+    def _select_rows(self, kind: UnitKind, question: Floats, most: int, among: Iterable[int] | None) -> NDArray[np.int64]:
         fits = self.rows["kind"] == _KINDS[kind]
         if among is not None:
             fits &= np.isin(self.rows["item"], np.fromiter(among, np.int64))
         rows = np.flatnonzero(fits)
         if len(rows) <= _EXACT:
             return rows
-        apart = np.bitwise_count(self.rows["signs"] ^ _signs(question[None])[0]).sum(axis=1, dtype=np.uint16)
+        apart = np.bitwise_count(self.rows["signs"] ^ _sign_bits(question[None])[0]).sum(axis=1, dtype=np.uint16)
         if len(rows) < len(self.rows):
             apart = apart[rows]
         few = max(_CHOSEN, 2 * most)
         return rows if len(rows) <= few else rows[np.argpartition(apart, few)[:few]]
 
-    def _best(self, rows: NDArray[np.int64], question: Floats, most: int) -> dict[int, Near]:
+    def _rank_rows(self, rows: NDArray[np.int64], question: Floats, most: int) -> dict[int, NearUnit]:
         if not len(rows) or len(question) != self.dimensions:
             return {}
         cosines = np.empty(len(rows), np.float32)
@@ -119,30 +119,30 @@ class Vectors:
         few = _PIECES * most  # a unit has at most so many rows
         front = np.argpartition(-cosines, few)[:few] if few < len(rows) else np.arange(len(rows))
         order = front[np.lexsort((front, -cosines[front]))]
-        best: dict[int, Near] = {}
+        best: dict[int, NearUnit] = {}
         for place in order:
             if len(best) >= most:
                 break
             row = self.rows[rows[place]]
-            best.setdefault(int(row["item"]), Near(similarity=float(cosines[place]), mark=int(row["mark"])))
+            best.setdefault(int(row["item"]), NearUnit(similarity=float(cosines[place]), mark=int(row["mark"])))
         return best
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.rows["kind"]))
 
-    def units(self) -> int:
+    def count_units(self) -> int:
         """How many units have a vector."""
         live = self.rows[self.rows["kind"] != 0]
         return len(np.unique(live[["kind", "item"]])) if len(live) else 0
 
 
-def update(path: Path, model: str, gone: Mapping[Kind, Sequence[int]], entries: Sequence[Entry]) -> None:
+def update_vectors(path: Path, model: str, gone: Mapping[UnitKind, Sequence[int]], entries: Sequence[VectorEntry]) -> None:
     """Drop the vectors of units and add others, durably; the file of another model, or a damaged one, is begun anew. Raises
     OSError.
 
     A crash in between leaves rows that nobody counts, or units that are to be added again: doing the same once more mends both.
     """
-    with _locked(path) as file:
+    with _lock_file(path) as file:
         head = read_head(os.pread(file, HEAD_SIZE, 0))
         dimensions = len(entries[0].vector) if entries else (head or {}).get("dimensions", 0)
         if head is None or head["model"] != model or head["dimensions"] != dimensions:
@@ -153,7 +153,7 @@ def update(path: Path, model: str, gone: Mapping[Kind, Sequence[int]], entries: 
         os.ftruncate(file, HEAD_SIZE + count * kind_of_row.itemsize)
         if count:
             with mmap.mmap(file, 0) as held:
-                _blank(np.frombuffer(held, kind_of_row, count, HEAD_SIZE), gone)
+                _blank_rows(np.frombuffer(held, kind_of_row, count, HEAD_SIZE), gone)
                 held.flush()
         if entries:
             os.pwrite(file, _pack_rows(entries, dimensions).tobytes(), HEAD_SIZE + count * kind_of_row.itemsize)
@@ -162,14 +162,14 @@ def update(path: Path, model: str, gone: Mapping[Kind, Sequence[int]], entries: 
         os.fsync(file)
 
 
-def _blank(rows: NDArray[Any], gone: Mapping[Kind, Sequence[int]]) -> None:
+def _blank_rows(rows: NDArray[Any], gone: Mapping[UnitKind, Sequence[int]]) -> None:
     for kind, items in gone.items():
         hit = np.flatnonzero((rows["kind"] == _KINDS[kind]) & np.isin(rows["item"], np.asarray(items, np.int64)))
         if len(hit):
             rows[hit] = np.zeros(len(hit), rows.dtype)
 
 
-def _pack_rows(entries: Sequence[Entry], dimensions: int) -> NDArray[Any]:
+def _pack_rows(entries: Sequence[VectorEntry], dimensions: int) -> NDArray[Any]:
     rows = np.zeros(len(entries), _row_type(dimensions))
     vectors = np.stack([each.vector for each in entries]).astype(np.float32)
     scale = np.abs(vectors).max(axis=1) / 127
@@ -179,11 +179,11 @@ def _pack_rows(entries: Sequence[Entry], dimensions: int) -> NDArray[Any]:
     rows["kind"] = [_KINDS[each.kind] for each in entries]
     rows["scale"] = scale
     rows["body"][:, :dimensions] = np.round(vectors / scale[:, None])
-    rows["signs"] = _signs(vectors)
+    rows["signs"] = _sign_bits(vectors)
     return rows
 
 
-def _signs(vectors: Floats) -> NDArray[np.uint64]:
+def _sign_bits(vectors: Floats) -> NDArray[np.uint64]:
     """The sign bits of vectors as 64-bit words."""
     bits = np.packbits(vectors > 0, axis=1)
     width = -(-vectors.shape[1] // 64) * 8
@@ -191,7 +191,7 @@ def _signs(vectors: Floats) -> NDArray[np.uint64]:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[int]:
+def _lock_file(path: Path) -> Iterator[int]:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

@@ -2,17 +2,17 @@
 of time take longer to import than a hook's whole search.
 """
 
-from kept.core.dates.when import OPEN, When, words_of
+from kept.core.dates.when import OPEN, TimeSpan, split_question_words
 from kept.recall.ranking.question import telling_words
 
 
-def bounded_by_event(question: str) -> When | None:
+def parse_event_bound(question: str) -> TimeSpan | None:
     """The time before or after something that happened ("before the big release"), where a question names it."""
-    raw, words = words_of(question)
+    raw, words = split_question_words(question)
     for place, word in enumerate(words[:-2]):
         if word in ("before", "after", "since") and words[place + 1] in ("the", "our", "my", "that"):
             event = telling_words(" ".join(words[place + 2 : place + 5]))
             if event:
                 label = " ".join(words[place : place + 3])
-                return When(None, None, label, event, OPEN[word], " ".join(raw[:place]))
+                return TimeSpan(None, None, label, event, OPEN[word], " ".join(raw[:place]))
     return None

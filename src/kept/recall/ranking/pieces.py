@@ -4,7 +4,7 @@ LONGEST = 900  # characters of a piece: some 200 tokens of English, less than th
 MOST = 4  # pieces of one text; its beginning tells most, and its end often asks the question
 
 
-def pieces(text: str) -> tuple[str, ...]:
+def split_pieces(text: str) -> tuple[str, ...]:
     """A text in at most :data:`MOST` pieces, cut at an empty line, a line's end, a sentence's end or a space; the middle may be
     left out.
     """

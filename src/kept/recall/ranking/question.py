@@ -59,35 +59,38 @@ def telling_words(text: str) -> tuple[str, ...]:
     return (telling or words)[:MOST_WORDS]
 
 
-def joined(text: str) -> tuple[tuple[str, str, str], ...]:
+def find_compounds(text: str) -> tuple[tuple[str, str, str], ...]:
     """Words beside each other in a text, and what they are as one ("change log": changelog), unless grammar is all they have."""
     words = index_words(text[:_ENDS]).split()
     pairs = dict.fromkeys(pair for pair in pairwise(words) if not _STOP.issuperset(pair))
-    return tuple((*pair, "".join(pair)) for pair in pairs if all(map(_is_part, pair)) and len("".join(pair)) >= _COMPOUND)
+    return tuple((*pair, "".join(pair)) for pair in pairs if all(map(_is_compound_part, pair)) and len("".join(pair)) >= _COMPOUND)
 
 
-def phrases(words: Sequence[str], compounds: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
-    """What may be looked for beside telling words: two of them beside each other, ``compounds`` (of :func:`joined`) as one word,
+def build_phrases(words: Sequence[str], compounds: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
+    """What may be looked for beside telling words: two of them beside each other, ``compounds`` (of :func:`find_compounds`) as
+    one word,
     and in a short question the two words that each may be made of ("changelog": "change log" among them). Most of it nobody says.
     """
     found = [f"{first} {second}" for first, second in pairwise(words)]
     found += [whole for *_, whole in compounds]
-    found += [phrase for word in words for phrase in _apart(word)] if len(words) <= _SHORT else []
+    found += [phrase for word in words for phrase in _split_compound(word)] if len(words) <= _SHORT else []
     return tuple(dict.fromkeys(found))
 
 
-def sought(words: Sequence[str], phrases: Iterable[str], counts: Mapping[str, int], most: int | None = None) -> tuple[str, ...]:
+def select_search_terms(
+    words: Sequence[str], phrases: Iterable[str], counts: Mapping[str, int], most: int | None = None
+) -> tuple[str, ...]:
     """Which words and phrases are looked for, by how many texts have each (``counts``).
 
     A phrase of two of the words counts where they also stand apart: a name of two words says no more than one of them. With
     ``most`` only the rarest words are taken, as many as are together in so many texts; one of them at least.
     """
-    taken = words if most is None else _rarest(words, counts, most)
+    taken = words if most is None else _rarest_words(words, counts, most)
     pairs = {f"{first} {second}": min(counts[first], counts[second]) for first, second in pairwise(words)}
     return (*taken, *(each for each in phrases if 0 < counts[each] <= _APART * pairs.get(each, counts[each] / _APART)))
 
 
-def _rarest(words: Sequence[str], counts: Mapping[str, int], most: int) -> list[str]:
+def _rarest_words(words: Sequence[str], counts: Mapping[str, int], most: int) -> list[str]:
     total, found = 0, list[str]()
     for word in sorted(words, key=lambda each: counts[each]):
         total += counts[word]
@@ -97,12 +100,12 @@ def _rarest(words: Sequence[str], counts: Mapping[str, int], most: int) -> list[
     return found
 
 
-def _apart(word: str) -> Iterator[str]:
-    if _COMPOUND <= len(word) <= _LONGEST and _is_part(word):
+def _split_compound(word: str) -> Iterator[str]:
+    if _COMPOUND <= len(word) <= _LONGEST and _is_compound_part(word):
         for cut in range(_FIRST, len(word) - 1):
             if word[:cut] not in _STOP:
                 yield f"{word[:cut]} {word[cut:]}"
 
 
-def _is_part(word: str) -> bool:
+def _is_compound_part(word: str) -> bool:
     return len(word) > 1 and word.isascii() and word.isalpha()

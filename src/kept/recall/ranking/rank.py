@@ -19,7 +19,9 @@ _LEAST_BEST = 0.3  # a best cosine below this is none
 _K1, _B = 1.2, 0.75  # of BM25, as usual
 
 
-def fused(words: Mapping[int, float], meanings: Mapping[int, float], replies: frozenset[int] = frozenset()) -> dict[int, float]:
+def fuse_scores(
+    words: Mapping[int, float], meanings: Mapping[int, float], replies: frozenset[int] = frozenset()
+) -> dict[int, float]:
     """The score of each item, in [0, 1], of its BM25 score and its cosine; ``replies`` are what an assistant said."""
     said = [score for item, score in words.items() if item not in replies]
     most = max(said or words.values(), default=0.0)
@@ -32,9 +34,7 @@ def fused(words: Mapping[int, float], meanings: Mapping[int, float], replies: fr
     return scores
 
 
-def with_surroundings(
-    scores: Mapping[int, float], around: Mapping[int, Iterable[int]], replies: frozenset[int]
-) -> dict[int, float]:
+def add_surroundings(scores: Mapping[int, float], around: Mapping[int, Iterable[int]], replies: frozenset[int]) -> dict[int, float]:
     """Scores with a share of those of the turns before and after; turns that nothing else found come in by it.
 
     ``around`` gives the turns next to a turn. What an assistant said gives a share and gets none: its questions stand before it.
@@ -47,7 +47,7 @@ def with_surroundings(
     return raised
 
 
-def conversations(told: Sequence[Mapping[int, tuple[int, int]]], count: int, events: int) -> dict[int, float]:
+def conversation_scores(told: Sequence[Mapping[int, tuple[int, int]]], count: int, events: int) -> dict[int, float]:
     """How much of a question each conversation tells as a whole, as a share of the best one.
 
     ``told`` gives for each word the conversations that have it, in how many turns, and their lengths in events; ``count`` and
@@ -64,6 +64,6 @@ def conversations(told: Sequence[Mapping[int, tuple[int, int]]], count: int, eve
     return {each: score / best for each, score in scores.items()} if best > 0 else {}
 
 
-def in_conversation(score: float, worth: float) -> float:
+def add_conversation_score(score: float, worth: float) -> float:
     """The score of a turn with what its conversation as a whole is worth; still a share, so that turns stand beside memories."""
     return (score + CONVERSATION * worth) / (1 + CONVERSATION)

@@ -10,12 +10,23 @@ from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from kept.core.event import Author, Cursor, Kind, Slice
-from kept.sources.documents import Document, Entry, Place, Row, Said, cut, place_of, read_document, sniff_rows, split_prompt
-from kept.sources.formats.vault import UTC, project_of
+from kept.core.event import Author, Cursor, EventKind, Slice
+from kept.sources.documents import (
+    DocumentEntry,
+    EventDraft,
+    RecordPlace,
+    Row,
+    SourceDocument,
+    read_document,
+    rows_place,
+    shorten_output,
+    sniff_rows,
+    split_prompt,
+)
+from kept.sources.formats.vault import UTC, find_project
 from kept.sources.markdown import strip_edges
-from kept.sources.pieces import hash_of
-from kept.sources.roles import When, template_of
+from kept.sources.pieces import hash_texts
+from kept.sources.roles import ConversationTime, draft_template
 from kept.sources.stamps import find_stamp
 
 _START = "# aider chat started at "
@@ -40,7 +51,7 @@ class Aider:
         if path.suffix != ".md" or not (b"\n" + _TYPED.encode() in head or _START.encode() in head):
             return False
         rows = sniff_rows(head, path)
-        typed = any(_is_typed(row.text) for row in rows)
+        typed = any(_is_typed_line(row.text) for row in rows)
         return typed and ("aider.chat" in path.name or any(row.text.startswith(_START) for row in rows))
 
     def owns(self, path: Path) -> bool:
@@ -52,7 +63,7 @@ class Aider:
         return read_document(path, cursor, partial(_parse_history, path=path, zone=self.zone))
 
 
-def _is_typed(text: str) -> bool:
+def _is_typed_line(text: str) -> bool:
     """A line of a prompt. An answer's own heading of that level has no line break after it."""
     return text.startswith(_TYPED) and text.endswith(_BREAK)
 
@@ -60,32 +71,32 @@ def _is_typed(text: str) -> bool:
 def _row_kind(row: Row) -> str:
     if row.text.startswith(_START):
         return "start"
-    if _is_typed(row.text):
+    if _is_typed_line(row.text):
         return "typed"
     if row.text.startswith(">") and row.text.endswith(_BREAK):
         return "printed"
     return "answer" if row.text.strip() else ""
 
 
-def _parse_history(rows: list[Row], *, path: Path, zone: ZoneInfo) -> Document:
-    entries: list[Entry] = []
-    when, session = When(zone=zone), ""
+def _parse_history(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocument:
+    entries: list[DocumentEntry] = []
+    when, session = ConversationTime(zone=zone), ""
     first = 0
-    for kind, after in _runs(rows):
+    for kind, after in _split_line_runs(rows):
         if kind == "start":
             start = next(row.text.strip() for row in rows[first:after] if row.text.startswith(_START))
-            when, session = When(zone=zone, stamp=find_stamp(start.removeprefix(_START))), hash_of("aider", start)
-            entries.append(Entry(place=place_of(rows, first, after), dropped="session-start"))
+            when, session = ConversationTime(zone=zone, stamp=find_stamp(start.removeprefix(_START))), hash_texts("aider", start)
+            entries.append(DocumentEntry(place=rows_place(rows, first, after), dropped="session-start"))
         elif strip_edges(rows, first, after):
-            session = session or hash_of("aider", strip_edges(rows, first, after)[:1000])
-            entries.append(replace(_read_run(rows, first, after, kind, template_of(when)), session=session))
+            session = session or hash_texts("aider", strip_edges(rows, first, after)[:1000])
+            entries.append(replace(_read_run(rows, first, after, kind, draft_template(when)), session=session))
         first = after
     if not entries:
-        entries.append(Entry(place=Place(1, 0, 0), dropped="no-text"))
-    return Document(session=session, entries=tuple(entries), project=project_of(path) or str(path.absolute().parent))
+        entries.append(DocumentEntry(place=RecordPlace(1, 0, 0), dropped="no-text"))
+    return SourceDocument(session=session, entries=tuple(entries), project=find_project(path) or str(path.absolute().parent))
 
 
-def _runs(rows: Sequence[Row]) -> Iterator[tuple[str, int]]:
+def _split_line_runs(rows: Sequence[Row]) -> Iterator[tuple[str, int]]:
     """The kinds of neighbouring lines, each with the row after its run; a blank line belongs to what it follows."""
     current = ""
     for number, row in enumerate(rows):
@@ -97,17 +108,20 @@ def _runs(rows: Sequence[Row]) -> Iterator[tuple[str, int]]:
     yield current, len(rows)
 
 
-def _read_run(rows: Sequence[Row], first: int, after: int, kind: str, template: Said) -> Entry:
-    place = place_of(rows, first, after)
+def _read_run(rows: Sequence[Row], first: int, after: int, kind: str, template: EventDraft) -> DocumentEntry:
+    place = rows_place(rows, first, after)
     lines = [row.text for row in rows[first:after]]
     if kind == "typed":
         text = "\n".join(line.removeprefix(_TYPED).rstrip() for line in lines).strip()
         said, removed = split_prompt(text, "slash-command" if text.startswith("/") else "typed", template)
-        return Entry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=removed)
+        return DocumentEntry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=removed)
     if kind == "printed":
-        text = cut("\n".join(line.removeprefix(">").strip() for line in lines).strip())
-        return Entry(
-            place=place, said=(replace(template, kind=Kind.TOOL_OUTPUT, author=Author.TOOL, reason="client-output", text=text),)
+        text = shorten_output("\n".join(line.removeprefix(">").strip() for line in lines).strip())
+        return DocumentEntry(
+            place=place,
+            said=(replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="client-output", text=text),),
         )
-    answer = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason="answer", text=strip_edges(rows, first, after))
-    return Entry(place=place, said=(answer,))
+    answer = replace(
+        template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="answer", text=strip_edges(rows, first, after)
+    )
+    return DocumentEntry(place=place, said=(answer,))

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TypeVar
 
 from kept.core.event import Author
-from kept.sources.documents import Said
-from kept.sources.pieces import Piece, note
+from kept.sources.documents import EventDraft
+from kept.sources.pieces import MessagePiece, count_note
 
-_Prompt = TypeVar("_Prompt", Piece, Said)
+_Prompt = TypeVar("_Prompt", MessagePiece, EventDraft)
 
 # Folders of temporary files and of build machines.
 _UNATTENDED = re.compile(
@@ -39,7 +39,7 @@ def is_unattended(folder: object) -> bool:
     return not isinstance(folder, str) or not folder or bool(_UNATTENDED.search(folder))
 
 
-def as_programs(pieces: Sequence[_Prompt], noted: dict[str, int], mark: str) -> list[_Prompt]:
+def label_as_program(pieces: Sequence[_Prompt], noted: dict[str, int], mark: str) -> list[_Prompt]:
     """Prompts as a program's, counted under what marked them so."""
-    note(noted, f"program-prompt:{mark}")
+    count_note(noted, f"program-prompt:{mark}")
     return [replace(piece, author=Author.INJECTED, reason="machine-session") for piece in pieces]

@@ -9,36 +9,36 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from kept.core.event import Author, Kind, Precision, Tool
+from kept.core.event import Author, EventKind, Precision, ToolUse
 from kept.core.times import parse_instant
-from kept.sources.documents import Document, Entry, Place, Said, mapping_of, split_prompt, word_of
-from kept.sources.pieces import bounded, bounded_name, words_of
+from kept.sources.documents import DocumentEntry, EventDraft, RecordPlace, SourceDocument, safe_word, split_prompt, to_mapping
+from kept.sources.pieces import content_text, truncate_name, truncate_text
 
 
-def translate(value: Mapping[str, Any], place: Place) -> Document:
+def translate_chatgpt(value: Mapping[str, Any], place: RecordPlace) -> SourceDocument:
     """A conversation of the export, which stands at this place, with a record for each node of its tree."""
-    session = bounded_name(value.get("conversation_id")) or bounded_name(value.get("id"))
+    session = truncate_name(value.get("conversation_id")) or truncate_name(value.get("id"))
     mapping = value.get("mapping")
     nodes: Mapping[str, Any] = mapping if isinstance(mapping, dict) else {}
     if value.get("is_do_not_remember"):
-        entries = [Entry(place=place, dropped="do-not-remember") for _ in nodes]
+        entries = [DocumentEntry(place=place, dropped="do-not-remember") for _ in nodes]
     else:
-        chain = _chain(nodes, value.get("current_node"))
+        chain = _active_branch(nodes, value.get("current_node"))
         started = parse_instant(value.get("create_time"))
         entries = [_read_node(node, nodes[node], place, started) for node in chain]
-        entries += [Entry(place=place, dropped=_off_path(nodes[node])) for node in nodes.keys() - set(chain)]
-    return Document(session=session, entries=tuple(entries or [Entry(place=place, dropped="empty-conversation")]))
+        entries += [DocumentEntry(place=place, dropped=_off_path(nodes[node])) for node in nodes.keys() - set(chain)]
+    return SourceDocument(session=session, entries=tuple(entries or [DocumentEntry(place=place, dropped="empty-conversation")]))
 
 
 def _off_path(node: Any) -> str:
     return "off-path" if isinstance(node, dict) and isinstance(node.get("message"), dict) else "no-message"
 
 
-def _chain(nodes: Mapping[str, Any], current: Any) -> list[str]:
+def _active_branch(nodes: Mapping[str, Any], current: Any) -> list[str]:
     """The ids from the root to the current node; where none is named, to the youngest leaf. Ends on cycles."""
     if not isinstance(current, str) or current not in nodes:
         leaves = [node for node, value in nodes.items() if isinstance(value, dict) and not value.get("children")]
-        current = max(leaves, key=lambda node: _created(nodes[node]), default=None)
+        current = max(leaves, key=lambda node: _creation_time(nodes[node]), default=None)
     chain: dict[str, None] = {}
     while isinstance(current, str) and current in nodes and current not in chain:
         chain[current] = None
@@ -47,7 +47,7 @@ def _chain(nodes: Mapping[str, Any], current: Any) -> list[str]:
     return list(reversed(chain))
 
 
-def _created(node: Mapping[str, Any]) -> float:
+def _creation_time(node: Mapping[str, Any]) -> float:
     message = node.get("message")
     created = message.get("create_time") if isinstance(message, dict) else None
     return float(created) if isinstance(created, int | float) else 0.0
@@ -57,38 +57,42 @@ _SPEECH = ("text", "multimodal_text")
 _THINKING = ("thoughts", "reasoning_recap")
 
 
-def _read_node(node: str, value: Any, place: Place, started: datetime | None) -> Entry:
+def _read_node(node: str, value: Any, place: RecordPlace, started: datetime | None) -> DocumentEntry:
     """A node of the branch: a message's author decides, then what its content is."""
     message = value.get("message") if isinstance(value, dict) else None
     if not isinstance(message, dict):
-        return Entry(place=place, dropped="no-message")
-    author, metadata, content = (mapping_of(message.get(key)) for key in ("author", "metadata", "content"))
+        return DocumentEntry(place=place, dropped="no-message")
+    author, metadata, content = (to_mapping(message.get(key)) for key in ("author", "metadata", "content"))
     role, kind = author.get("role"), content.get("content_type")
     if metadata.get("is_visually_hidden_from_conversation") or metadata.get("is_user_system_message"):
-        return Entry(place=place, dropped="hidden")
+        return DocumentEntry(place=place, dropped="hidden")
     if kind in ("user_editable_context", "model_editable_context"):
-        return Entry(place=place, dropped="hidden-context")
+        return DocumentEntry(place=place, dropped="hidden-context")
     if kind in _THINKING or message.get("channel") == "analysis":
-        return Entry(place=place, dropped="thinking")
+        return DocumentEntry(place=place, dropped="thinking")
     if role not in ("user", "assistant"):
-        return Entry(place=place, dropped=f"role:{word_of(role)}")
+        return DocumentEntry(place=place, dropped=f"role:{safe_word(role)}")
     at = parse_instant(message.get("create_time"))
-    template = Said(
-        kind=Kind.PROMPT,
+    template = EventDraft(
+        kind=EventKind.PROMPT,
         author=Author.HUMAN,
         reason="export:user",
         text="",
         at=at or started,
         precision=Precision.MESSAGE if at else Precision.SESSION,
-        native=bounded_name(message.get("id")) or node,
-        parent=bounded_name(value.get("parent")),
+        native=truncate_name(message.get("id")) or node,
+        parent=truncate_name(value.get("parent")),
     )
     text, noted = _read_parts(content)
     if role == "user":
-        return _typed(place, text, template, noted) if kind in _SPEECH else Entry(place=place, dropped=f"content:{word_of(kind)}")
+        return (
+            _prompt_entry(place, text, template, noted)
+            if kind in _SPEECH
+            else DocumentEntry(place=place, dropped=f"content:{safe_word(kind)}")
+        )
     recipient = message.get("recipient")
     if isinstance(recipient, str) and recipient not in ("all", ""):
-        return _answer_entry(place, text, template, noted, Tool(name=bounded_name(recipient), target=bounded(text)))
+        return _answer_entry(place, text, template, noted, ToolUse(name=truncate_name(recipient), target=truncate_text(text)))
     return _answer_entry(place, text, template, noted, None)
 
 
@@ -97,26 +101,28 @@ def _read_parts(content: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
     noted: dict[str, int] = {}
     parts = content.get("parts")
     if not isinstance(parts, list):
-        return words_of(content.get("text")), noted
+        return content_text(content.get("text")), noted
     texts = []
     for part in parts:
         if isinstance(part, dict) and not isinstance(part.get("text"), str):
-            kind = f"part:{word_of(part.get('content_type'))}"
+            kind = f"part:{safe_word(part.get('content_type'))}"
             noted[kind] = noted.get(kind, 0) + 1
         else:
             texts.append(part)
-    return words_of(texts), noted
+    return content_text(texts), noted
 
 
-def _typed(place: Place, text: str, template: Said, noted: Mapping[str, int]) -> Entry:
+def _prompt_entry(place: RecordPlace, text: str, template: EventDraft, noted: Mapping[str, int]) -> DocumentEntry:
     said, removed = split_prompt(text, template.reason, template)
-    return Entry(place=place, said=tuple(said), dropped="" if said else "no-text", noted={**noted, **removed})
+    return DocumentEntry(place=place, said=tuple(said), dropped="" if said else "no-text", noted={**noted, **removed})
 
 
-def _answer_entry(place: Place, text: str, template: Said, noted: Mapping[str, int], tool: Tool | None) -> Entry:
+def _answer_entry(
+    place: RecordPlace, text: str, template: EventDraft, noted: Mapping[str, int], tool: ToolUse | None
+) -> DocumentEntry:
     if not text:
-        return Entry(place=place, dropped="no-text", noted=noted)
-    kind = Kind.TOOL_CALL if tool else Kind.RESPONSE
+        return DocumentEntry(place=place, dropped="no-text", noted=noted)
+    kind = EventKind.TOOL_CALL if tool else EventKind.RESPONSE
     text = tool.target if tool else text
     said = replace(template, kind=kind, author=Author.ASSISTANT, reason="export:assistant", text=text, tool=tool)
-    return Entry(place=place, said=(said,), noted=noted)
+    return DocumentEntry(place=place, said=(said,), noted=noted)

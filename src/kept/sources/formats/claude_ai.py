@@ -9,27 +9,27 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from kept.core.event import Author, Kind, Precision, Tool
+from kept.core.event import Author, EventKind, Precision, ToolUse
 from kept.core.times import EARLIEST, parse_instant
-from kept.sources.documents import Document, Entry, Place, Said, mapping_of, split_prompt, word_of
-from kept.sources.pieces import bounded_name, detail_of, target_of, words_of
+from kept.sources.documents import DocumentEntry, EventDraft, RecordPlace, SourceDocument, safe_word, split_prompt, to_mapping
+from kept.sources.pieces import call_detail, call_target, content_text, truncate_name
 
 
-def translate(value: Mapping[str, Any], place: Place) -> Document:
+def translate_claude_ai(value: Mapping[str, Any], place: RecordPlace) -> SourceDocument:
     """A conversation of the export, which stands at this place, with a record for each message."""
     listed = value.get("chat_messages")
-    messages = [mapping_of(message) for message in listed] if isinstance(listed, list) else []
+    messages = [to_mapping(message) for message in listed] if isinstance(listed, list) else []
     started = parse_instant(value.get("created_at"))
-    path = _active(messages)
+    path = _active_messages(messages)
     entries = [
-        _read_message(message, place, started) if number in path else Entry(place=place, dropped="off-path")
+        _read_message(message, place, started) if number in path else DocumentEntry(place=place, dropped="off-path")
         for number, message in enumerate(messages)
     ]
-    session = bounded_name(value.get("uuid"))
-    return Document(session=session, entries=tuple(entries or [Entry(place=place, dropped="empty-conversation")]))
+    session = truncate_name(value.get("uuid"))
+    return SourceDocument(session=session, entries=tuple(entries or [DocumentEntry(place=place, dropped="empty-conversation")]))
 
 
-def _active(messages: Sequence[Mapping[str, Any]]) -> frozenset[int]:
+def _active_messages(messages: Sequence[Mapping[str, Any]]) -> frozenset[int]:
     """The numbers of the messages from the root to the youngest one; all of them where none names its parent."""
     numbers = {message["uuid"]: number for number, message in enumerate(messages) if isinstance(message.get("uuid"), str)}
     if not any(isinstance(message.get("parent_message_uuid"), str) for message in messages):
@@ -47,63 +47,65 @@ def _active(messages: Sequence[Mapping[str, Any]]) -> frozenset[int]:
     return frozenset(path)
 
 
-def _read_message(message: Mapping[str, Any], place: Place, started: datetime | None) -> Entry:
+def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datetime | None) -> DocumentEntry:
     """A message: the sender decides, then its blocks. The text of an attached file is not the person's speech."""
     sender = message.get("sender")
     if sender not in ("human", "assistant"):
-        return Entry(place=place, dropped=f"role:{word_of(sender)}")
+        return DocumentEntry(place=place, dropped=f"role:{safe_word(sender)}")
     at = parse_instant(message.get("created_at"))
-    template = Said(
-        kind=Kind.PROMPT,
+    template = EventDraft(
+        kind=EventKind.PROMPT,
         author=Author.HUMAN,
         reason="export:human",
         text="",
         at=at or started,
         precision=Precision.MESSAGE if at else Precision.SESSION,
-        native=bounded_name(message.get("uuid")),
-        parent=bounded_name(message.get("parent_message_uuid")),
+        native=truncate_name(message.get("uuid")),
+        parent=truncate_name(message.get("parent_message_uuid")),
     )
     content = message.get("content")
-    blocks = [mapping_of(block) for block in content] if isinstance(content, list) else []
+    blocks = [to_mapping(block) for block in content] if isinstance(content, list) else []
     if not any(block.get("type") == "text" for block in blocks):
         blocks.append({"type": "text", "text": message.get("text")})
     noted: dict[str, int] = {}
-    said: list[Said] = []
+    said: list[EventDraft] = []
     for block in blocks:
-        text = words_of(block.get("text"))
+        text = content_text(block.get("text"))
         match block.get("type"):
             case "text" if sender == "human":
                 typed, removed = split_prompt(text, "export:human", template)
                 said += typed
                 noted |= removed
             case "text" if text:
-                said.append(replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason="export:assistant", text=text))
+                said.append(
+                    replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="export:assistant", text=text)
+                )
             case "text":
                 pass
             case "tool_use" if sender == "assistant":
-                said.append(_call(block, template))
+                said.append(_call_draft(block, template))
             case "tool_result" if sender == "assistant":
-                said.append(_result(block, template))
+                said.append(_result_draft(block, template))
             case kind:
-                noted[f"block:{word_of(kind)}"] = noted.get(f"block:{word_of(kind)}", 0) + 1
+                noted[f"block:{safe_word(kind)}"] = noted.get(f"block:{safe_word(kind)}", 0) + 1
     attachments = message.get("attachments")
     for attachment in attachments if isinstance(attachments, list) else ():
-        if text := words_of(mapping_of(attachment).get("extracted_content")):
+        if text := content_text(to_mapping(attachment).get("extracted_content")):
             said.append(replace(template, author=Author.INJECTED, reason="attachment", text=text))
-    return Entry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=noted)
+    return DocumentEntry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=noted)
 
 
-def _call(block: Mapping[str, Any], template: Said) -> Said:
-    given = mapping_of(block.get("input"))
-    name = bounded_name(block.get("name"))
-    tool = Tool(name=name, call=bounded_name(block.get("id")), target=target_of(given), detail=detail_of(given))
+def _call_draft(block: Mapping[str, Any], template: EventDraft) -> EventDraft:
+    given = to_mapping(block.get("input"))
+    name = truncate_name(block.get("name"))
+    tool = ToolUse(name=name, call=truncate_name(block.get("id")), target=call_target(given), detail=call_detail(given))
     text = tool.target or name
-    return replace(template, kind=Kind.TOOL_CALL, author=Author.ASSISTANT, reason="export:assistant", text=text, tool=tool)
+    return replace(template, kind=EventKind.TOOL_CALL, author=Author.ASSISTANT, reason="export:assistant", text=text, tool=tool)
 
 
-def _result(block: Mapping[str, Any], template: Said) -> Said:
+def _result_draft(block: Mapping[str, Any], template: EventDraft) -> EventDraft:
     failed = block.get("is_error")
     ok = not failed if isinstance(failed, bool) else None
-    tool = Tool(name=bounded_name(block.get("name")), call=bounded_name(block.get("tool_use_id")), ok=ok)
-    text = words_of(block.get("content"))
-    return replace(template, kind=Kind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=text, tool=tool)
+    tool = ToolUse(name=truncate_name(block.get("name")), call=truncate_name(block.get("tool_use_id")), ok=ok)
+    text = content_text(block.get("content"))
+    return replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=text, tool=tool)

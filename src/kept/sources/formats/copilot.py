@@ -14,28 +14,38 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from kept.core.digest import mark_of
+from kept.core.digest import hash_bytes
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, Kind, Precision, Slice, Tool
+from kept.core.event import Author, Cursor, EventKind, Precision, Slice, ToolUse
 from kept.core.times import parse_instant
 from kept.sources.base import settings_folders
 from kept.sources.documents import (
     REWRITTEN,
-    Document,
-    Entry,
-    Place,
-    Said,
-    cut,
-    mapping_of,
-    outcomes_of,
-    settle,
+    DocumentEntry,
+    EventDraft,
+    RecordPlace,
+    SourceDocument,
+    make_slice,
+    safe_word,
+    shorten_output,
     split_prompt,
-    unreadable,
-    word_of,
+    to_mapping,
+    to_outcomes,
+    unreadable_error,
 )
-from kept.sources.json_lines import Fetch, Outcome, Reader, read_slices
-from kept.sources.pieces import PATH_LIMIT, bounded, bounded_name, detail_of, object_of, target_of, words_of
-from kept.sources.records import Line, Record, Reject, Stop, open_regular, parse_line, read_records, refuse_wide_text, sample
+from kept.sources.json_lines import Fetch, Outcome, RecordReader, read_slices
+from kept.sources.pieces import PATH_LIMIT, call_detail, call_target, content_text, parse_object, truncate_name, truncate_text
+from kept.sources.records import (
+    ReadStop,
+    Record,
+    Reject,
+    SourceLine,
+    open_regular,
+    parse_line,
+    read_records,
+    refuse_wide_text,
+    sample_records,
+)
 
 _OPEN_CALLS = 64
 _SMALL_FILE = 64 * 1024
@@ -55,7 +65,7 @@ class CopilotCli:
     def claims(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 - the protocol's
         """Whether the log opens with a session's start."""
         starts = ("session.start", "session.resume")
-        return any(value.get("type") in starts and isinstance(value.get("data"), dict) for value in sample(head))
+        return any(value.get("type") in starts and isinstance(value.get("data"), dict) for value in sample_records(head))
 
     def owns(self, path: Path) -> bool:
         """True for event logs."""
@@ -63,7 +73,9 @@ class CopilotCli:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. Raises SourceError."""
-        return read_slices(path, cursor, Reader(start=partial(_load, path), step=partial(_read_event, path=path), save=_save))
+        return read_slices(
+            path, cursor, RecordReader(start=partial(_load_state, path), step=partial(_read_event, path=path), save=_dump_state)
+        )
 
 
 @dataclass(kw_only=True, slots=True)
@@ -76,32 +88,32 @@ class _State:
     calls: dict[str, tuple[tuple[int, int], str, str]] = field(default_factory=dict)
 
 
-def _load(path: Path, carry: str, fetch: Fetch) -> _State:
+def _load_state(path: Path, carry: str, fetch: Fetch) -> _State:
     held = json.loads(carry)
     state = _State(session=held.get("session", ""), cwd=held.get("cwd", ""), branch=held.get("branch", ""))
     if not held:
-        state.session = bounded_name(path.parent.name if path.stem == "events" else path.stem)
-        state.cwd = _workspace(path.parent / "workspace.yaml")
+        state.session = truncate_name(path.parent.name if path.stem == "events" else path.stem)
+        state.cwd = _read_workspace_cwd(path.parent / "workspace.yaml")
     for call, (start, end) in held.get("calls", {}).items():
-        for tool in _requested(mapping_of(fetch(start, end).get("data"))):
+        for tool in _requested_tools(to_mapping(fetch(start, end).get("data"))):
             if tool.call == call:
                 state.calls[call] = ((start, end), tool.name, tool.target)
     return state
 
 
-def _save(state: _State) -> str:
+def _dump_state(state: _State) -> str:
     calls = {call: place for call, (place, _, _) in state.calls.items()}
     return json.dumps({"session": state.session, "cwd": state.cwd, "branch": state.branch, "calls": calls}, ensure_ascii=False)
 
 
-def _workspace(path: Path) -> str:
+def _read_workspace_cwd(path: Path) -> str:
     """The working directory that a session's ``workspace.yaml`` names; empty where there is none."""
-    text = _small_text(path)
+    text = _read_small_text(path)
     found = next((line for line in text.split("\n") if line.startswith("cwd:")), "")
     return found.removeprefix("cwd:").strip().strip("\"'")
 
 
-def _small_text(path: Path) -> str:
+def _read_small_text(path: Path) -> str:
     try:
         with open_regular(path) as file:
             return file.read(_SMALL_FILE).decode("utf-8", "replace")
@@ -110,40 +122,40 @@ def _small_text(path: Path) -> str:
 
 
 def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
-    value, data = record.value, mapping_of(record.value.get("data"))
-    context = mapping_of(data.get("context")) or data
-    state.cwd = bounded_name(context.get("cwd"), PATH_LIMIT) or state.cwd
-    state.branch = bounded_name(context.get("branch"), PATH_LIMIT) or state.branch
-    state.session = bounded_name(data.get("sessionId")) or state.session
-    template = Said(
-        kind=Kind.PROMPT,
+    value, data = record.value, to_mapping(record.value.get("data"))
+    context = to_mapping(data.get("context")) or data
+    state.cwd = truncate_name(context.get("cwd"), PATH_LIMIT) or state.cwd
+    state.branch = truncate_name(context.get("branch"), PATH_LIMIT) or state.branch
+    state.session = truncate_name(data.get("sessionId")) or state.session
+    template = EventDraft(
+        kind=EventKind.PROMPT,
         author=Author.HUMAN,
         reason="user.message",
-        text=words_of(data.get("content")),
+        text=content_text(data.get("content")),
         at=parse_instant(value.get("timestamp")),
         precision=Precision.MESSAGE,
-        native=bounded_name(value.get("id")),
-        parent=bounded_name(value.get("parentId")),
+        native=truncate_name(value.get("id")),
+        parent=truncate_name(value.get("parentId")),
         stamp=str(record.start),
     )
-    said: list[Said] = []
+    said: list[EventDraft] = []
     dropped, noted = "no-text", dict[str, int]()
     match value.get("type"):
         case "user.message":
-            said, noted = _user(data, template)
+            said, noted = _read_user(data, template)
         case "assistant.message":
-            said = _assistant(state, data, template, (record.start, record.end))
+            said = _read_assistant(state, data, template, (record.start, record.end))
         case "tool.execution_complete":
-            said = [_completed(state, data, template)]
+            said = [_read_completion(state, data, template)]
         case kind:
-            dropped = word_of(kind)
-    place = Place(record.line, record.start, record.end)
-    entry = Entry(place=place, said=tuple(said), dropped="" if said else dropped, noted=noted)
-    document = Document(session=state.session, entries=(entry,), project=state.cwd, branch=state.branch)
-    return next(outcomes_of(document, str(path)))
+            dropped = safe_word(kind)
+    place = RecordPlace(record.line, record.start, record.end)
+    entry = DocumentEntry(place=place, said=tuple(said), dropped="" if said else dropped, noted=noted)
+    document = SourceDocument(session=state.session, entries=(entry,), project=state.cwd, branch=state.branch)
+    return next(to_outcomes(document, str(path)))
 
 
-def _user(data: Mapping[str, Any], template: Said) -> tuple[list[Said], dict[str, int]]:
+def _read_user(data: Mapping[str, Any], template: EventDraft) -> tuple[list[EventDraft], dict[str, int]]:
     """A prompt; one that a skill or the client itself sent names its source."""
     source = data.get("source")
     if isinstance(source, str) and source not in ("", "user"):
@@ -152,37 +164,39 @@ def _user(data: Mapping[str, Any], template: Said) -> tuple[list[Said], dict[str
     return said, dict(removed)
 
 
-def _assistant(state: _State, data: Mapping[str, Any], template: Said, place: tuple[int, int]) -> list[Said]:
+def _read_assistant(state: _State, data: Mapping[str, Any], template: EventDraft, place: tuple[int, int]) -> list[EventDraft]:
     author, reason = Author.ASSISTANT, "assistant.message"
     if data.get("parentToolCallId"):
         author, reason = Author.SUBAGENT, "parentToolCallId"
-    answer = replace(template, kind=Kind.RESPONSE, author=author, reason=reason, turn=bounded_name(data.get("messageId")))
+    answer = replace(template, kind=EventKind.RESPONSE, author=author, reason=reason, turn=truncate_name(data.get("messageId")))
     said = [answer] if answer.text else []
-    for tool in _requested(data):
-        said.append(replace(answer, kind=Kind.TOOL_CALL, text=tool.target or tool.name, tool=tool))
+    for tool in _requested_tools(data):
+        said.append(replace(answer, kind=EventKind.TOOL_CALL, text=tool.target or tool.name, tool=tool))
         state.calls[tool.call] = (place, tool.name, tool.target)
         if len(state.calls) > _OPEN_CALLS:
             del state.calls[next(iter(state.calls))]
     return said
 
 
-def _requested(data: Mapping[str, Any]) -> Iterator[Tool]:
+def _requested_tools(data: Mapping[str, Any]) -> Iterator[ToolUse]:
     requests = data.get("toolRequests")
     for each in requests if isinstance(requests, list) else ():
-        request = mapping_of(each)
+        request = to_mapping(each)
         raw = request.get("arguments")
-        given = object_of(raw) if isinstance(raw, str) else mapping_of(raw)
-        call, name = bounded_name(request.get("toolCallId")), bounded_name(request.get("name"))
-        yield Tool(name=name, call=call, target=target_of(given), detail=detail_of(given))
+        given = parse_object(raw) if isinstance(raw, str) else to_mapping(raw)
+        call, name = truncate_name(request.get("toolCallId")), truncate_name(request.get("name"))
+        yield ToolUse(name=name, call=call, target=call_target(given), detail=call_detail(given))
 
 
-def _completed(state: _State, data: Mapping[str, Any], template: Said) -> Said:
-    call = bounded_name(data.get("toolCallId"))
-    _, name, target = state.calls.pop(call, ((0, 0), bounded_name(data.get("toolName")), ""))
-    result, success = mapping_of(data.get("result")), data.get("success")
-    text = words_of(result.get("content")) or words_of(mapping_of(data.get("error")).get("message"))
-    tool = Tool(name=name, call=call, target=target, ok=success if isinstance(success, bool) else None)
-    return replace(template, kind=Kind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=cut(text), tool=tool)
+def _read_completion(state: _State, data: Mapping[str, Any], template: EventDraft) -> EventDraft:
+    call = truncate_name(data.get("toolCallId"))
+    _, name, target = state.calls.pop(call, ((0, 0), truncate_name(data.get("toolName")), ""))
+    result, success = to_mapping(data.get("result")), data.get("success")
+    text = content_text(result.get("content")) or content_text(to_mapping(data.get("error")).get("message"))
+    tool = ToolUse(name=name, call=call, target=target, ok=success if isinstance(success, bool) else None)
+    return replace(
+        template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=shorten_output(text), tool=tool
+    )
 
 
 # The whole state is built before any of it is read, so the file is bounded, not only its lines.
@@ -206,9 +220,9 @@ class CopilotChat:
 
     def claims(self, path: Path, head: bytes) -> bool:
         """Whether a file opens with a session's base state, or is a session in one object that no newer log replaces."""
-        if any(value.get("kind") == 0 and isinstance(value.get("v"), dict) for value in sample(head)):
+        if any(value.get("kind") == 0 and isinstance(value.get("v"), dict) for value in sample_records(head)):
             return True
-        whole = path.suffix == ".json" and b'"requests"' in head and b'"sessionId"' in head + _tail(path)
+        whole = path.suffix == ".json" and b'"requests"' in head and b'"sessionId"' in head + _read_tail(path)
         return whole and head.lstrip()[:1] == b"{" and not path.with_suffix(".jsonl").exists()
 
     def owns(self, path: Path) -> bool:
@@ -225,23 +239,23 @@ class CopilotChat:
                 if info.st_size > _SESSION_LIMIT:
                     raise SourceError(f"is larger than {_SESSION_LIMIT // 2**20} MB", where=str(path))
                 data = file.read(_SESSION_LIMIT)
-                mark = mark_of(data)
+                mark = hash_bytes(data)
                 if (cursor.offset, cursor.prefix) == (len(data), mark):
                     return
                 refuse_wide_text(path, data[:4])
                 file.seek(0)
-                whole = Line(number=1, start=0, end=len(data), data=data)
-                state, rejects, pending = _replay(
+                whole = SourceLine(number=1, start=0, end=len(data), data=data)
+                state, rejects, pending = _replay_patches(
                     read_records(file, offset=0, lines=0) if path.suffix == ".jsonl" else parse_line(whole)
                 )
         except OSError as error:
-            raise unreadable(path, error) from error
-        outcomes: list[Outcome | Reject] = [*outcomes_of(_read_session(state, path), str(path)), *rejects]
+            raise unreadable_error(path, error) from error
+        outcomes: list[Outcome | Reject] = [*to_outcomes(_read_session(state, path), str(path)), *rejects]
         reached = Cursor(inode=info.st_ino, offset=len(data), prefix=mark)
-        yield settle(path, outcomes, reached, noted={REWRITTEN: 1} if cursor.offset else {}, pending=pending)
+        yield make_slice(path, outcomes, reached, noted={REWRITTEN: 1} if cursor.offset else {}, pending=pending)
 
 
-def _tail(path: Path) -> bytes:
+def _read_tail(path: Path) -> bytes:
     try:
         with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
@@ -250,7 +264,7 @@ def _tail(path: Path) -> bytes:
         return b""
 
 
-def _replay(pieces: Iterable[Record | Reject | Stop | None]) -> tuple[Mapping[str, Any], list[Reject], int]:
+def _replay_patches(pieces: Iterable[Record | Reject | ReadStop | None]) -> tuple[Mapping[str, Any], list[Reject], int]:
     """The state that a log of patches adds up to, what of it is no patch, and the bytes of an unfinished last line."""
     state: dict[str, Any] = {}
     rejects: list[Reject] = []
@@ -258,17 +272,17 @@ def _replay(pieces: Iterable[Record | Reject | Stop | None]) -> tuple[Mapping[st
     for piece in pieces:
         match piece:
             case Record():
-                state = _patched(state, piece.value)
+                state = _apply_patch(state, piece.value)
             case Reject():
                 rejects.append(piece)
-            case Stop():
+            case ReadStop():
                 pending = piece.pending
             case None:
                 pass
     return state, rejects, pending
 
 
-def _patched(state: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+def _apply_patch(state: dict[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
     """The state after a patch: 0 the base, 1 sets a path, 2 appends to a list (from ``i`` on), 3 deletes a path."""
     kind, value, path = patch.get("kind"), patch.get("v"), patch.get("k")
     if "kind" not in patch and "requests" in patch:
@@ -307,91 +321,91 @@ def _item_at(holder: Any, key: Any) -> Any:
             return None
 
 
-def _read_session(state: Mapping[str, Any], path: Path) -> Document:
+def _read_session(state: Mapping[str, Any], path: Path) -> SourceDocument:
     listed = state.get("requests")
-    requests = [mapping_of(request) for request in listed] if isinstance(listed, list) else []
-    entries = [_request(request, number, last=number == len(requests)) for number, request in enumerate(requests, 1)]
+    requests = [to_mapping(request) for request in listed] if isinstance(listed, list) else []
+    entries = [_request_entry(request, number, last=number == len(requests)) for number, request in enumerate(requests, 1)]
     if not entries:
-        entries = [Entry(place=Place(1, 0, 0), dropped="empty-conversation")]
-    session = bounded_name(state.get("sessionId")) or bounded_name(path.stem)
-    return Document(session=session, entries=tuple(entries), project=_folder(path))
+        entries = [DocumentEntry(place=RecordPlace(1, 0, 0), dropped="empty-conversation")]
+    session = truncate_name(state.get("sessionId")) or truncate_name(path.stem)
+    return SourceDocument(session=session, entries=tuple(entries), project=_workspace_folder(path))
 
 
-def _folder(path: Path) -> str:
+def _workspace_folder(path: Path) -> str:
     """The folder of the workspace in whose storage a session lies."""
-    uri = object_of(_small_text(path.parent.parent / "workspace.json")).get("folder")
+    uri = parse_object(_read_small_text(path.parent.parent / "workspace.json")).get("folder")
     parts = urlsplit(uri) if isinstance(uri, str) else None
     return unquote(parts.path) if parts and parts.scheme == "file" else ""
 
 
-def _request(request: Mapping[str, Any], number: int, *, last: bool) -> Entry:
+def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> DocumentEntry:
     """A prompt and its answer; the answer has no time of its own."""
     at = parse_instant(request.get("timestamp"))
     message = request.get("message")
-    template = Said(
-        kind=Kind.PROMPT,
+    template = EventDraft(
+        kind=EventKind.PROMPT,
         author=Author.HUMAN,
         reason="request",
         text="",
         at=at,
         precision=Precision.MESSAGE,
-        native=bounded_name(request.get("requestId")),
+        native=truncate_name(request.get("requestId")),
     )
     said, noted = split_prompt(
-        words_of(message if isinstance(message, str) else mapping_of(message).get("text")), "request", template
+        content_text(message if isinstance(message, str) else to_mapping(message).get("text")), "request", template
     )
     noted = dict(noted)
-    state = mapping_of(request.get("modelState")).get("value")
+    state = to_mapping(request.get("modelState")).get("value")
     if last and state not in _FINISHED and request.get("result") is None and not request.get("isCanceled"):
         if request.get("response"):
             noted["unfinished-answer"] = 1
     else:
-        said += _response(request.get("response"), replace(template, precision=Precision.INFERRED), noted)
-    return Entry(place=Place(number, 0, 0), said=tuple(said), dropped="" if said else "no-text", noted=noted)
+        said += _response_drafts(request.get("response"), replace(template, precision=Precision.INFERRED), noted)
+    return DocumentEntry(place=RecordPlace(number, 0, 0), said=tuple(said), dropped="" if said else "no-text", noted=noted)
 
 
-def _response(parts: Any, template: Said, noted: dict[str, int]) -> list[Said]:
+def _response_drafts(parts: Any, template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
     """An answer's parts in order, neighbouring pieces of text as one."""
-    answer = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason="response")
-    said: list[Said] = []
+    answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="response")
+    said: list[EventDraft] = []
     words: list[str] = []
     for each in [*(parts if isinstance(parts, list) else []), {"kind": "end"}]:
-        part = mapping_of(each)
+        part = to_mapping(each)
         kind = part.get("kind")
         if kind in (None, "markdownContent", "inlineReference"):
-            words.append(_markdown(part))
+            words.append(_part_text(part))
             continue
         if kind in ("toolInvocationSerialized", "toolInvocation", "end"):
             if text := "".join(words).strip():
                 said.append(replace(answer, text=text))
             words = []
         if kind in ("toolInvocationSerialized", "toolInvocation"):
-            said.append(_invocation(part, answer))
+            said.append(_invocation_draft(part, answer))
         elif kind != "end":
-            noted[f"part:{word_of(kind)}"] = noted.get(f"part:{word_of(kind)}", 0) + 1
+            noted[f"part:{safe_word(kind)}"] = noted.get(f"part:{safe_word(kind)}", 0) + 1
     return said
 
 
-def _markdown(part: Mapping[str, Any]) -> str:
+def _part_text(part: Mapping[str, Any]) -> str:
     value = part.get("value", part.get("content"))
-    text = value if isinstance(value, str) else mapping_of(value).get("value")
+    text = value if isinstance(value, str) else to_mapping(value).get("value")
     return text if isinstance(text, str) else str(part.get("name") or "")
 
 
-def _invocation(part: Mapping[str, Any], answer: Said) -> Said:
-    specific = mapping_of(part.get("toolSpecificData"))
+def _invocation_draft(part: Mapping[str, Any], answer: EventDraft) -> EventDraft:
+    specific = to_mapping(part.get("toolSpecificData"))
     line = specific.get("commandLine")
-    command = line if isinstance(line, str) else mapping_of(line).get("original")
+    command = line if isinstance(line, str) else to_mapping(line).get("original")
     told = part.get("pastTenseMessage") or part.get("invocationMessage")
-    target = words_of(command) or words_of(told if isinstance(told, str) else mapping_of(told).get("value"))
-    code = mapping_of(specific.get("terminalCommandState")).get("exitCode")
+    target = content_text(command) or content_text(told if isinstance(told, str) else to_mapping(told).get("value"))
+    code = to_mapping(specific.get("terminalCommandState")).get("exitCode")
     exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
     ok = exit_code == 0 if exit_code is not None else None
-    tool = Tool(
-        name=bounded_name(part.get("toolId")),
-        call=bounded_name(part.get("toolCallId")),
-        target=bounded(target),
+    tool = ToolUse(
+        name=truncate_name(part.get("toolId")),
+        call=truncate_name(part.get("toolCallId")),
+        target=truncate_text(target),
         ok=ok,
         exit_code=exit_code,
     )
-    return replace(answer, kind=Kind.TOOL_CALL, text=tool.target or tool.name, tool=tool)
+    return replace(answer, kind=EventKind.TOOL_CALL, text=tool.target or tool.name, tool=tool)

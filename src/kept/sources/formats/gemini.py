@@ -19,33 +19,33 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kept.core.digest import mark_of
+from kept.core.digest import hash_bytes
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice, Tool
+from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice, ToolUse
 from kept.core.times import parse_instant
-from kept.sources.documents import DOCUMENT_LIMIT, REWRITTEN, settle, unreadable, word_of
-from kept.sources.formats.attended import as_programs, is_unattended
-from kept.sources.json_lines import Fetch, Outcome, Reader, read_slices
+from kept.sources.documents import DOCUMENT_LIMIT, REWRITTEN, make_slice, safe_word, unreadable_error
+from kept.sources.formats.attended import is_unattended, label_as_program
+from kept.sources.json_lines import Fetch, Outcome, RecordReader, read_slices
 from kept.sources.pieces import (
     PATH_LIMIT,
-    Piece,
-    bounded_name,
+    MessagePiece,
+    call_detail,
     call_piece,
-    detail_of,
-    event_of,
-    hash_of,
-    injected,
-    note,
+    call_target,
+    count_note,
+    hash_texts,
+    injected_piece,
+    list_parts,
+    list_texts,
     output_piece,
-    parts_of,
-    suffix_of,
-    target_of,
-    texts_of,
-    trim,
+    piece_suffix,
+    strip_leading_blocks,
+    to_event,
+    trim_oldest,
+    truncate_name,
     typed_pieces,
-    without_leading,
 )
-from kept.sources.records import Fault, Line, Record, Reject, open_regular, parse_line, refuse_wide_text, sample
+from kept.sources.records import Record, RecordFault, Reject, SourceLine, open_regular, parse_line, refuse_wide_text, sample_records
 
 _MESSAGES = 4096
 _SEEN = 8192
@@ -67,7 +67,7 @@ class Gemini:
         """Whether the file opens with a chat's identity; a backup of an unreadable one is not claimed."""
         if ".unreadable-" in path.name:
             return False
-        values = list(sample(head))
+        values = list(sample_records(head))
         if values:
             return any("sessionId" in value and "projectHash" in value and "type" not in value for value in values)
         opening = head[:4096].lstrip()
@@ -81,7 +81,7 @@ class Gemini:
         """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""
         if path.suffix == ".json":
             return _read_document(path, cursor)
-        reader = Reader(start=partial(_load, path=path), step=partial(_read_line, path=str(path)), save=_save)
+        reader = RecordReader(start=partial(_load_state, path=path), step=partial(_read_line, path=str(path)), save=_dump_state)
         return read_slices(path, cursor, reader)
 
 
@@ -105,28 +105,28 @@ class _State:
     seen: dict[str, None] = field(default_factory=dict)
 
 
-def _load(carry: str, _fetch: Fetch, *, path: Path) -> _State:
+def _load_state(carry: str, _fetch: Fetch, *, path: Path) -> _State:
     held = json.loads(carry)
     state = _State(**{**held, "seen": dict.fromkeys(held.get("seen", ()))})
-    state.session = state.session or bounded_name(path.stem)
+    state.session = state.session or truncate_name(path.stem)
     state.subagent = state.subagent or path.parent.parent.name == "chats"
-    state.project = state.project or _project_of(path)
+    state.project = state.project or _read_project_folder(path)
     return state
 
 
-def _save(state: _State) -> str:
+def _dump_state(state: _State) -> str:
     held = {name: getattr(state, name) for name in _State.__slots__}
     return json.dumps({**held, "seen": list(state.seen)}, ensure_ascii=False, separators=(",", ":"))
 
 
-def _project_of(path: Path) -> str:
+def _read_project_folder(path: Path) -> str:
     """The folder a project's chats belong to, where the client has noted it beside them."""
     chats = next((parent for parent in path.parents[:3] if parent.name == "chats"), None)
     if chats is None:
         return ""
     try:
         with open_regular(chats.parent / ".project_root") as file:
-            return bounded_name(file.read(PATH_LIMIT).decode("utf-8", "replace").strip(), PATH_LIMIT)
+            return truncate_name(file.read(PATH_LIMIT).decode("utf-8", "replace").strip(), PATH_LIMIT)
     except (OSError, SourceError):
         return ""
 
@@ -135,35 +135,35 @@ def _read_line(state: _State, record: Record, *, path: str) -> Outcome:
     value, noted = record.value, dict[str, int]()
     pointer = Pointer(path=path, line=record.line, start=record.start, end=record.end)
     if isinstance(value.get("$rewindTo"), str):
-        return _rewind(state, bounded_name(value["$rewindTo"]), pointer)
+        return _rewind(state, truncate_name(value["$rewindTo"]), pointer)
     if isinstance(value.get("id"), str):
-        found = _message(state, value, pointer, noted)
+        found = _read_message(state, value, pointer, noted)
         return Outcome(dropped=found, noted=noted) if isinstance(found, str) else Outcome(events=found, noted=noted)
     changes = value.get("$set")
     if isinstance(changes, dict):
-        _identify(state, changes)
+        _read_identity(state, changes)
         events = _replace_all(state, changes.get("messages"), pointer, noted)
         return Outcome(events=events, dropped="$set", noted=noted)
     if "sessionId" in value and "projectHash" in value:
-        _identify(state, value)
+        _read_identity(state, value)
         messages = value.get("messages")
         listed = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
-        each = [_message(state, message, pointer, noted) for message in listed]
+        each = [_read_message(state, message, pointer, noted) for message in listed]
         return Outcome(
             events=tuple(event for found in each if not isinstance(found, str) for event in found), dropped="session", noted=noted
         )
-    return Outcome(dropped=f"unknown-type:{word_of(value.get('type'))}")
+    return Outcome(dropped=f"unknown-type:{safe_word(value.get('type'))}")
 
 
-def _identify(state: _State, value: Mapping[str, Any]) -> None:
-    state.session = bounded_name(value.get("sessionId")) or state.session
+def _read_identity(state: _State, value: Mapping[str, Any]) -> None:
+    state.session = truncate_name(value.get("sessionId")) or state.session
     state.subagent = state.subagent or value.get("kind") == "subagent"
     folders = value.get("directories")
     if not state.project and isinstance(folders, list) and folders:
-        state.project = bounded_name(folders[0], PATH_LIMIT)
-    source = bounded_name(value.get("specstorySourceSessionId"))
+        state.project = truncate_name(folders[0], PATH_LIMIT)
+    source = truncate_name(value.get("specstorySourceSessionId"))
     if source and not state.order:
-        state.source, state.base, state.grid = source, bounded_name(value.get("startTime")), 0
+        state.source, state.base, state.grid = source, truncate_name(value.get("startTime")), 0
 
 
 def _rewind(state: _State, native: str, pointer: Pointer) -> Outcome:
@@ -173,9 +173,9 @@ def _rewind(state: _State, native: str, pointer: Pointer) -> Outcome:
     last = _last_message(state)
     while state.order and state.order.popitem()[0] != native:
         pass
-    key = hash_of(state.session, "$rewindTo", native, last)
-    piece = Piece(kind=Kind.PROMPT, author=Author.ABANDONED, reason="$rewindTo", text="", index=0)
-    event = event_of(
+    key = hash_texts(state.session, "$rewindTo", native, last)
+    piece = MessagePiece(kind=EventKind.PROMPT, author=Author.ABANDONED, reason="$rewindTo", text="", index=0)
+    event = to_event(
         piece,
         key=key,
         session=state.session,
@@ -196,44 +196,44 @@ def _replace_all(state: _State, messages: Any, pointer: Pointer, noted: dict[str
     known, events = state.order.keys(), list[Event]()
     state.order = {}
     for message in messages:
-        native = bounded_name(message.get("id")) if isinstance(message, dict) else ""
+        native = truncate_name(message.get("id")) if isinstance(message, dict) else ""
         if native and native not in known and not _is_seen(state, native, "text"):
-            found = _message(state, message, pointer, noted)
+            found = _read_message(state, message, pointer, noted)
             if not isinstance(found, str):
                 events += [replace(event, author=Author.COMPACTION, label_reason="$set.messages") for event in found]
         elif native:
-            _append(state, native)
+            _append_message(state, native)
     return tuple(events)
 
 
-def _message(state: _State, value: Mapping[str, Any], pointer: Pointer, noted: dict[str, int]) -> tuple[Event, ...] | str:
+def _read_message(state: _State, value: Mapping[str, Any], pointer: Pointer, noted: dict[str, int]) -> tuple[Event, ...] | str:
     """The pieces of a message that were not there before."""
-    native, stamp = bounded_name(value.get("id")), value.get("timestamp")
+    native, stamp = truncate_name(value.get("id")), value.get("timestamp")
     match value.get("type"):
         case "user":
-            pieces: list[tuple[str, Any, Piece]] = [("text", stamp, piece) for piece in _user_pieces(state, value, noted)]
+            pieces: list[tuple[str, Any, MessagePiece]] = [("text", stamp, piece) for piece in _user_pieces(state, value, noted)]
             reason = "command" if _is_command(_content_text(value.get("content"))) else "no-text"
         case "gemini":
-            pieces = list(_reply(state, value, noted))
+            pieces = list(_reply_pieces(state, value, noted))
             reason = "thinking-only" if value.get("thoughts") else "no-text"
         case "info" | "error" | "warning" as kind:
             pieces, reason = [], f"type:{kind}"
         case kind:
-            return f"unknown-type:{word_of(kind)}"
-    _append(state, native)
+            return f"unknown-type:{safe_word(kind)}"
+    _append_message(state, native)
     parent = state.order[native]
     fresh = [(code, at, piece) for code, at, piece in pieces if not _is_seen(state, native, code)]
     for code, _, _ in fresh:
-        _see(state, native, code)
+        _mark_seen(state, native, code)
     if not fresh:
         return "told-twice" if pieces else reason
-    copied = _on_grid(state, stamp)
+    copied = _is_converted_copy(state, stamp)
     events = []
     for code, moment, piece in fresh:
         at = None if copied else parse_instant(moment)
-        event = event_of(
+        event = to_event(
             replace(piece, author=Author.INJECTED, reason="converted-copy") if copied else piece,
-            key=hash_of(state.session, native, code) + suffix_of(piece),
+            key=hash_texts(state.session, native, code) + piece_suffix(piece),
             session=state.source if copied else state.session,
             at=at,
             precision=Precision.MESSAGE,
@@ -241,13 +241,13 @@ def _message(state: _State, value: Mapping[str, Any], pointer: Pointer, noted: d
             project=state.project,
             record=native,
             parent=parent,
-            turn=native if piece.kind is not Kind.PROMPT else "",
+            turn=native if piece.kind is not EventKind.PROMPT else "",
         )
         events.append(event)
     return tuple(events)
 
 
-def _on_grid(state: _State, stamp: Any) -> bool:
+def _is_converted_copy(state: _State, stamp: Any) -> bool:
     """Whether a message belongs to a converted beginning: its turns are stamped one second apart, from the start on."""
     if state.grid < 0:
         return False
@@ -263,20 +263,20 @@ _REFERENCED = "--- Content from referenced files ---"
 _OWN = ("<session_context>", "<hook_context>")
 
 
-def _user_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> list[Piece]:
+def _user_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> list[MessagePiece]:
     """What the user typed, and apart from it what the client made of it or put beside it."""
-    sent, hooks = without_leading(texts_of(value.get("content")), "hook_context")
-    shown, _ = without_leading(texts_of(value.get("displayContent")), "hook_context")
-    for part in parts_of(value.get("content")):
+    sent, hooks = strip_leading_blocks(list_texts(value.get("content")), "hook_context")
+    shown, _ = strip_leading_blocks(list_texts(value.get("displayContent")), "hook_context")
+    for part in list_parts(value.get("content")):
         if "inlineData" in part or "fileData" in part:
-            note(noted, "block:file")
+            count_note(noted, "block:file")
     if sent.startswith(_OWN) or (hooks and not sent):
-        return [injected(sent or hooks, "client-context")]
+        return [injected_piece(sent or hooks, "client-context")]
     typed, mark, files = sent.partition(_REFERENCED)
-    extra = [injected(mark + files, "referenced-files", 1)] if mark else []
+    extra = [injected_piece(mark + files, "referenced-files", 1)] if mark else []
     if shown and shown != sent:
-        typed, extra = shown, [injected(sent, "expansion", 1)]
-    extra += [injected(hooks, "client-context", 2)] if hooks else []
+        typed, extra = shown, [injected_piece(sent, "expansion", 1)]
+    extra += [injected_piece(hooks, "client-context", 2)] if hooks else []
     typed = typed.strip()
     if not typed or _is_command(typed):
         return extra
@@ -284,7 +284,7 @@ def _user_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int])
     if state.subagent:
         return [replace(piece, author=Author.SUBAGENT, reason="subagent-session") for piece in pieces]
     # The client notes no terminal, so its folder decides where it is known.
-    return as_programs(pieces, noted, "folder") if state.project and is_unattended(state.project) else pieces
+    return label_as_program(pieces, noted, "folder") if state.project and is_unattended(state.project) else pieces
 
 
 def _is_command(text: str) -> bool:
@@ -293,33 +293,35 @@ def _is_command(text: str) -> bool:
     return word[:1] in ("/", "?") and all(char.isalnum() or char in "-_:" for char in word[1:])
 
 
-def _reply(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> Iterator[tuple[str, Any, Piece]]:
+def _reply_pieces(state: _State, value: Mapping[str, Any], noted: dict[str, int]) -> Iterator[tuple[str, Any, MessagePiece]]:
     author = Author.SUBAGENT if state.subagent else Author.ASSISTANT
     stamp = value.get("timestamp")
     if isinstance(value.get("thoughts"), list) and value["thoughts"]:
-        note(noted, "thinking")
+        count_note(noted, "thinking")
     if text := _content_text(value.get("content")).strip():
-        yield "text", stamp, Piece(kind=Kind.RESPONSE, author=author, reason="gemini-message", text=text, index=0)
+        yield "text", stamp, MessagePiece(kind=EventKind.RESPONSE, author=author, reason="gemini-message", text=text, index=0)
     calls = value.get("toolCalls")
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
         if not isinstance(call, dict):
             continue
-        native = bounded_name(call.get("id")) or str(index)
+        native = truncate_name(call.get("id")) or str(index)
         given = call.get("args")
         arguments = given if isinstance(given, dict) else {}
-        tool = Tool(name=bounded_name(call.get("name")), call=native, target=target_of(arguments), detail=detail_of(arguments))
+        tool = ToolUse(
+            name=truncate_name(call.get("name")), call=native, target=call_target(arguments), detail=call_detail(arguments)
+        )
         at = call.get("timestamp") or stamp
         yield f"call:{native}", at, call_piece(tool, author=author, reason="toolCalls")
-        if (output := _output(call)) is not None:
+        if (output := _call_output(call)) is not None:
             ok = {"success": True, "error": False}.get(str(call.get("status")))
             done = replace(tool, detail="", ok=ok, exit_code=_shell_exit_code(output, tool.name))
             yield f"output:{native}", at, output_piece(output, done, noted)
 
 
-def _output(call: Mapping[str, Any]) -> str | None:
+def _call_output(call: Mapping[str, Any]) -> str | None:
     """What a call returned; None while it has not."""
     texts = []
-    for part in parts_of(call.get("result")):
+    for part in list_parts(call.get("result")):
         response = part.get("functionResponse")
         inner = response.get("response") if isinstance(response, dict) else None
         if isinstance(inner, dict):
@@ -340,15 +342,15 @@ def _shell_exit_code(output: str, name: str) -> int | None:
 
 
 def _content_text(content: Any) -> str:
-    return "\n".join(texts_of(content)).strip()
+    return "\n".join(list_texts(content)).strip()
 
 
-def _append(state: _State, native: str) -> None:
+def _append_message(state: _State, native: str) -> None:
     if native in state.order:
         return
     state.order[native] = _last_message(state)
     state.cut = state.cut or len(state.order) > _MESSAGES
-    trim(state.order, _MESSAGES)
+    trim_oldest(state.order, _MESSAGES)
 
 
 def _last_message(state: _State) -> str:
@@ -356,12 +358,12 @@ def _last_message(state: _State) -> str:
 
 
 def _is_seen(state: _State, native: str, code: str) -> bool:
-    return hash_of(native, code)[:_MARK] in state.seen
+    return hash_texts(native, code)[:_MARK] in state.seen
 
 
-def _see(state: _State, native: str, code: str) -> None:
-    state.seen[hash_of(native, code)[:_MARK]] = None
-    trim(state.seen, _SEEN)
+def _mark_seen(state: _State, native: str, code: str) -> None:
+    state.seen[hash_texts(native, code)[:_MARK]] = None
+    trim_oldest(state.seen, _SEEN)
 
 
 def _read_document(path: Path, cursor: Cursor) -> Iterator[Slice]:
@@ -373,26 +375,26 @@ def _read_document(path: Path, cursor: Cursor) -> Iterator[Slice]:
                 raise SourceError(f"is larger than {DOCUMENT_LIMIT // 2**20} MB", where=str(path))
             data = file.read(DOCUMENT_LIMIT)
     except OSError as error:
-        raise unreadable(path, error) from error
-    mark = mark_of(data)
+        raise unreadable_error(path, error) from error
+    mark = hash_bytes(data)
     if (cursor.offset, cursor.prefix) == (len(data), mark):
         return
     refuse_wide_text(path, data[:4])
-    found = list(parse_line(Line(number=1, start=0, end=len(data), data=data)))
+    found = list(parse_line(SourceLine(number=1, start=0, end=len(data), data=data)))
     if len(found) != 1 or not isinstance(found[0], Record):
         raise SourceError("is no whole JSON document", where=str(path), hint="it is read when its writer has finished it")
     value = found[0].value
-    state = _load("{}", lambda _start, _end: {}, path=path)
-    _identify(state, value)
+    state = _load_state("{}", lambda _start, _end: {}, path=path)
+    _read_identity(state, value)
     messages = value.get("messages")
     listed = enumerate(messages if isinstance(messages, list) else (), 1)
     outcomes = [_read_listed_message(state, message, number, len(data), path) for number, message in listed]
     reached = Cursor(inode=info.st_ino, offset=len(data), prefix=mark, line=len(outcomes))
-    yield settle(path, outcomes, reached, noted={REWRITTEN: 1} if cursor.offset else {})
+    yield make_slice(path, outcomes, reached, noted={REWRITTEN: 1} if cursor.offset else {})
 
 
 def _read_listed_message(state: _State, message: Any, number: int, end: int, path: Path) -> Outcome | Reject:
     if not isinstance(message, dict):
-        return Reject(fault=Fault.NOT_AN_OBJECT, line=number, start=0, end=end)
+        return Reject(fault=RecordFault.NOT_AN_OBJECT, line=number, start=0, end=end)
     native = {} if isinstance(message.get("id"), str) else {"id": str(number)}
     return _read_line(state, Record(value={**message, **native}, line=number, start=0, end=end), path=str(path))

@@ -21,32 +21,32 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from kept.core.event import Author, Cursor, Kind, Precision, Slice, Tool
+from kept.core.event import Author, Cursor, EventKind, Precision, Slice, ToolUse
 from kept.core.times import parse_instant
 from kept.sources import roles
 from kept.sources.documents import (
-    Document,
-    Entry,
-    Place,
+    DocumentEntry,
+    EventDraft,
+    RecordPlace,
     Row,
-    Said,
-    cut,
-    mapping_of,
-    outcomes_of,
-    place_of,
+    SourceDocument,
     read_document,
+    rows_place,
+    safe_word,
+    shorten_output,
     sniff_rows,
     split_prompt,
-    word_of,
+    to_mapping,
+    to_outcomes,
 )
-from kept.sources.formats.vault import SUFFIXES, UTC, project_of, session_of, stamp_of, unsigned
+from kept.sources.formats.vault import SUFFIXES, UTC, conversation_stamp, find_project, find_session_id, unsigned_entries
 from kept.sources.frontmatter import read_front_matter
-from kept.sources.json_lines import Outcome, Reader, read_slices
+from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.markdown import strip_edges
-from kept.sources.pieces import bounded_name, detail_of, object_of, target_of, words_of
-from kept.sources.records import Record, sample
-from kept.sources.roles import Role, When
-from kept.sources.stamps import instant_of, read_stamp
+from kept.sources.pieces import call_detail, call_target, content_text, parse_object, truncate_name
+from kept.sources.records import Record, sample_records
+from kept.sources.roles import ConversationTime, Role
+from kept.sources.stamps import parse_stamp, stamp_instant
 
 _LINES = (".jsonl", ".ndjson")
 _TEXTS = (*SUFFIXES, ".txt")
@@ -73,8 +73,8 @@ class Generic:
         """Whether the first record names a speaker and has words, or both sides speak in a text."""
         suffix = path.suffix.lower()
         if suffix in _LINES:
-            opening = (message for value in sample(head) for message in _messages(value)[:1])
-            return any(_role(message) and _what(message) is not None for message in opening)
+            opening = (message for value in sample_records(head) for message in _list_messages(value)[:1])
+            return any(_message_role(message) and _message_text(message) is not None for message in opening)
         if suffix not in _TEXTS:
             return False
         rows = sniff_rows(head, path)
@@ -89,30 +89,30 @@ class Generic:
         """The events after the cursor, or of a text that is new or has changed. Raises SourceError."""
         if path.suffix.lower() in _LINES:
             step = partial(_read_record, path=path, zone=self.zone)
-            return read_slices(path, cursor, Reader(start=lambda _carry, _fetch: None, step=step, save=lambda _state: "{}"))
+            return read_slices(path, cursor, RecordReader(start=lambda _carry, _fetch: None, step=step, save=lambda _state: "{}"))
         return read_document(path, cursor, partial(_parse_text, path=path, zone=self.zone))
 
 
-def _parse_text(rows: list[Row], *, path: Path, zone: ZoneInfo) -> Document:
+def _parse_text(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocument:
     front = read_front_matter(rows)
-    when = When(zone=zone, stamp=stamp_of(front, path))
+    when = ConversationTime(zone=zone, stamp=conversation_stamp(front, path))
     turns, hidden = roles.find_turns(rows, front.rows, plain=True)
-    entries = roles.entries_of(rows, turns, hidden, when) if turns else unsigned(rows, front.rows, when)
+    entries = roles.to_entries(rows, turns, hidden, when) if turns else unsigned_entries(rows, front.rows, when)
     if turns and strip_edges(rows, front.rows, turns[0].row):
-        entries.insert(0, Entry(place=place_of(rows, front.rows, turns[0].row), dropped="preamble"))
+        entries.insert(0, DocumentEntry(place=rows_place(rows, front.rows, turns[0].row), dropped="preamble"))
     if not entries:
-        entries = [Entry(place=Place(1, 0, rows[-1].end if rows else 0), dropped="no-messages")]
-    entries[0] = replace(entries[0], noted={**entries[0].noted, **front.noted()})
-    return Document(session=session_of(front, entries), entries=tuple(entries), project=project_of(path))
+        entries = [DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0), dropped="no-messages")]
+    entries[0] = replace(entries[0], noted={**entries[0].noted, **front.fault_counts()})
+    return SourceDocument(session=find_session_id(front, entries), entries=tuple(entries), project=find_project(path))
 
 
 def _read_record(_state: None, record: Record, *, path: Path, zone: ZoneInfo) -> Outcome:
     value = record.value
-    messages = _messages(value)
+    messages = _list_messages(value)
     several = any(isinstance(value.get(key), list) for key in _LISTS)
     own = _first_text(value, _SESSION) or (_first_text(value, ("id", "uuid")) if several else "")
     session = own or (f"{path.stem}:{record.line}" if several else path.stem)
-    said: list[Said] = []
+    said: list[EventDraft] = []
     noted: dict[str, int] = {}
     dropped = "no-message"
     for number, message in enumerate(messages):
@@ -121,13 +121,13 @@ def _read_record(_state: None, record: Record, *, path: Path, zone: ZoneInfo) ->
             dropped = found
         else:
             said += found
-    place = Place(record.line, record.start, record.end)
-    entry = Entry(place=place, said=tuple(said), dropped="" if said else dropped, noted=noted)
+    place = RecordPlace(record.line, record.start, record.end)
+    entry = DocumentEntry(place=place, said=tuple(said), dropped="" if said else dropped, noted=noted)
     project = _first_text(value, ("cwd", "project", "working_directory"))
-    return next(outcomes_of(Document(session=session, entries=(entry,), project=project), str(path)))
+    return next(to_outcomes(SourceDocument(session=session, entries=(entry,), project=project), str(path)))
 
 
-def _messages(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _list_messages(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The messages of a line: those it lists, the one it wraps, or itself."""
     listed = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
     if listed is not None:
@@ -142,36 +142,36 @@ def _first_text(value: Mapping[str, Any], names: tuple[str, ...]) -> str:
     return next((found for name in names if isinstance(found := value.get(name), str) and found), "")
 
 
-def _role(message: Mapping[str, Any]) -> Role | None:
+def _message_role(message: Mapping[str, Any]) -> Role | None:
     """The speaker; where a message names two, the less trusted one."""
-    named = [mapping_of(message.get(name)).get("role") or message.get(name) for name in _WHO]
-    found = {_role_named(name) for name in named if isinstance(name, str)} - {None}
+    named = [to_mapping(message.get(name)).get("role") or message.get(name) for name in _WHO]
+    found = {_parse_role(name) for name in named if isinstance(name, str)} - {None}
     return next((role for role in (Role.TOOL, Role.SYSTEM, Role.ASSISTANT, Role.HUMAN) if role in found), None)
 
 
-def _role_named(name: str) -> Role | None:
-    found = roles.role_of(name)
+def _parse_role(name: str) -> Role | None:
+    found = roles.parse_role(name)
     return _ROLES.get(name.casefold()) or (found[0] if found else None)
 
 
-def _what(message: Mapping[str, Any]) -> str | None:
+def _message_text(message: Mapping[str, Any]) -> str | None:
     found = next((message[name] for name in _WHAT if isinstance(message.get(name), str | list)), None)
-    return None if found is None else words_of(found)
+    return None if found is None else content_text(found)
 
 
-def _message_events(message: Mapping[str, Any], position: str, zone: ZoneInfo, noted: dict[str, int]) -> list[Said] | str:
+def _message_events(message: Mapping[str, Any], position: str, zone: ZoneInfo, noted: dict[str, int]) -> list[EventDraft] | str:
     """What a message says, or why it says nothing."""
-    role, text = _role(message), _what(message) or ""
+    role, text = _message_role(message), _message_text(message) or ""
     if role is None:
-        return f"role:{word_of(next((message[name] for name in _WHO if name in message), None))}"
+        return f"role:{safe_word(next((message[name] for name in _WHO if name in message), None))}"
     written = next((message[name] for name in _WHEN if message.get(name) is not None), None)
     at = parse_instant(written)
     precision = Precision.MESSAGE
-    if at is None and isinstance(written, str) and (stamp := read_stamp(written)):
-        at = instant_of(stamp, zone)
+    if at is None and isinstance(written, str) and (stamp := parse_stamp(written)):
+        at = stamp_instant(stamp, zone)
         precision = Precision.MESSAGE if stamp.clock else Precision.SESSION
-    template = Said(
-        kind=Kind.PROMPT,
+    template = EventDraft(
+        kind=EventKind.PROMPT,
         author=Author.HUMAN,
         reason=f"role:{role}",
         text=text,
@@ -186,24 +186,28 @@ def _message_events(message: Mapping[str, Any], position: str, zone: ZoneInfo, n
             said, removed = split_prompt(text, template.reason, template)
             noted |= removed
         case Role.ASSISTANT:
-            answer = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT)
-            said = [*([answer] if text else []), *_calls(message.get("tool_calls"), answer)]
+            answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT)
+            said = [*([answer] if text else []), *_call_drafts(message.get("tool_calls"), answer)]
         case Role.TOOL:
             failed = message.get("is_error")
             ok = not failed if isinstance(failed, bool) else None
-            tool = Tool(name=bounded_name(message.get("name")), call=bounded_name(message.get("tool_call_id")), ok=ok)
-            said = [replace(template, kind=Kind.TOOL_OUTPUT, author=Author.TOOL, text=cut(text), tool=tool)] if text else []
+            tool = ToolUse(name=truncate_name(message.get("name")), call=truncate_name(message.get("tool_call_id")), ok=ok)
+            said = (
+                [replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, text=shorten_output(text), tool=tool)]
+                if text
+                else []
+            )
         case Role.SYSTEM:
             said = [replace(template, author=Author.INJECTED)] if text else []
     return said or "no-text"
 
 
-def _calls(calls: Any, answer: Said) -> Iterator[Said]:
+def _call_drafts(calls: Any, answer: EventDraft) -> Iterator[EventDraft]:
     for each in calls if isinstance(calls, list) else ():
-        call = mapping_of(each)
-        function = mapping_of(call.get("function"))
+        call = to_mapping(each)
+        function = to_mapping(call.get("function"))
         raw = function.get("arguments")
-        given = object_of(raw) if isinstance(raw, str) else mapping_of(raw)
-        name = bounded_name(function.get("name"))
-        tool = Tool(name=name, call=bounded_name(call.get("id")), target=target_of(given), detail=detail_of(given))
-        yield replace(answer, kind=Kind.TOOL_CALL, text=tool.target or name, tool=tool)
+        given = parse_object(raw) if isinstance(raw, str) else to_mapping(raw)
+        name = truncate_name(function.get("name"))
+        tool = ToolUse(name=name, call=truncate_name(call.get("id")), target=call_target(given), detail=call_detail(given))
+        yield replace(answer, kind=EventKind.TOOL_CALL, text=tool.target or name, tool=tool)

@@ -13,14 +13,23 @@ from zoneinfo import ZoneInfo
 
 import re2
 
-from kept.core.event import Author, Cursor, Kind, Slice
-from kept.sources.documents import Document, Entry, Place, Row, Said, place_of, read_document, split_prompt
-from kept.sources.formats.vault import SUFFIXES, UTC, project_of, stamp_of
+from kept.core.event import Author, Cursor, EventKind, Slice
+from kept.sources.documents import (
+    DocumentEntry,
+    EventDraft,
+    RecordPlace,
+    Row,
+    SourceDocument,
+    read_document,
+    rows_place,
+    split_prompt,
+)
+from kept.sources.formats.vault import SUFFIXES, UTC, conversation_stamp, find_project
 from kept.sources.frontmatter import FrontMatter, read_front_matter
-from kept.sources.markdown import Heading, fenced, headings, strip_edges, visible
-from kept.sources.pieces import hash_of
-from kept.sources.roles import Role, When, role_of, template_of
-from kept.sources.stamps import Stamp, find_stamp, read_stamp
+from kept.sources.markdown import Heading, find_headings, mark_fenced_rows, strip_edges, strip_hidden
+from kept.sources.pieces import hash_texts
+from kept.sources.roles import ConversationTime, Role, draft_template, parse_role
+from kept.sources.stamps import Stamp, find_stamp, parse_stamp
 
 _DATED = re2.compile(r"^\d{4}[-_.]?\d\d[-_.]?\d\d(?:[ _.-].{0,80})?$")
 _DIARY = re2.compile(r"(?i)(?:^|[-_ .\d])(?:diary|journal|devlog|dev-log|worklog|work-log|logbook|tagebuch)(?:$|[-_ .\d])")
@@ -66,31 +75,31 @@ class Journal:
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of a journal that is new or has changed. Raises SourceError."""
         setting = "" if self.author is Author.ASSISTANT else self.author.value
-        return read_document(path, cursor, partial(parse, path=path, reader=self), setting=setting)
+        return read_document(path, cursor, partial(parse_journal, path=path, reader=self), setting=setting)
 
 
-def parse(rows: list[Row], *, path: Path, reader: Journal) -> Document:
+def parse_journal(rows: list[Row], *, path: Path, reader: Journal) -> SourceDocument:
     """The sections of a journal as a document."""
-    rows = _without_ours(rows)
+    rows = _drop_own_blocks(rows)
     front = read_front_matter(rows)
-    inside = fenced(rows)
-    found = headings(rows, inside, front.rows)
-    author, reason = _author(front, rows, path) or (reader.author, "unsigned")
-    base = When(zone=reader.zone, stamp=_day(front, path))
+    inside = mark_fenced_rows(rows)
+    found = find_headings(rows, inside, front.rows)
+    author, reason = _note_author(front, rows, path) or (reader.author, "unsigned")
+    base = ConversationTime(zone=reader.zone, stamp=_note_day(front, path))
     edges = [Heading(front.rows, 0, ""), *found]
     entries = []
-    for number, (heading, stamp) in enumerate(zip(edges, _stamps(edges, rows, base.stamp), strict=True)):
+    for number, (heading, stamp) in enumerate(zip(edges, _section_stamps(edges, rows, base.stamp), strict=True)):
         after = edges[number + 1].row if number + 1 < len(edges) else len(rows)
         if strip_edges(rows, heading.row, after):
-            template = replace(template_of(replace(base, stamp=stamp)), author=author, reason=reason)
-            entries.append(_section(rows, heading, after, template, inside))
+            template = replace(draft_template(replace(base, stamp=stamp)), author=author, reason=reason)
+            entries.append(_section_entry(rows, heading, after, template, inside))
     if not entries:
-        entries = [Entry(place=Place(1, 0, rows[-1].end if rows else 0), dropped="no-text")]
-    entries[0] = replace(entries[0], noted={**entries[0].noted, **front.noted()})
-    return Document(session=_note_identity(front, path), entries=tuple(entries), project=project_of(path))
+        entries = [DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0), dropped="no-text")]
+    entries[0] = replace(entries[0], noted={**entries[0].noted, **front.fault_counts()})
+    return SourceDocument(session=_note_identity(front, path), entries=tuple(entries), project=find_project(path))
 
 
-def _without_ours(rows: list[Row]) -> list[Row]:
+def _drop_own_blocks(rows: list[Row]) -> list[Row]:
     """The rows without what kept itself wrote among them: it is no news, and must not confirm itself."""
     inside = False
     found: list[Row] = []
@@ -107,18 +116,18 @@ def _without_ours(rows: list[Row]) -> list[Row]:
 def _note_identity(front: FrontMatter, path: Path) -> str:
     """A note's identity: of a dated one its name, wherever it was moved; of others the end of their path."""
     if _DATED.match(path.stem) and find_stamp(path.stem):
-        return hash_of("journal", path.stem)
-    return hash_of("journal", front.first("id", "uuid"), front.first("title"), *path.parts[-3:])
+        return hash_texts("journal", path.stem)
+    return hash_texts("journal", front.first("id", "uuid"), front.first("title"), *path.parts[-3:])
 
 
-def _day(front: FrontMatter, path: Path) -> Stamp | None:
+def _note_day(front: FrontMatter, path: Path) -> Stamp | None:
     """The day of a whole note; a day alone, for a note goes on."""
-    named = find_stamp(path.stem) or stamp_of(front, path) or find_stamp("-".join(_folders_of_day(path)))
-    stamp = named or next((found for name in _UPDATED_FIELDS if (found := read_stamp(front.first(name)))), None)
+    named = find_stamp(path.stem) or conversation_stamp(front, path) or find_stamp("-".join(_day_folders(path)))
+    stamp = named or next((found for name in _UPDATED_FIELDS if (found := parse_stamp(front.first(name)))), None)
     return Stamp(day=stamp.day) if stamp else None
 
 
-def _folders_of_day(path: Path) -> Sequence[str]:
+def _day_folders(path: Path) -> Sequence[str]:
     """The folders YYYY/MM/DD (or YYYY/MM and the file DD) that a path goes through."""
     parts = (*path.parts[:-1], path.stem)
     for year, month, day in zip(parts, parts[1:], parts[2:], strict=False):
@@ -127,7 +136,7 @@ def _folders_of_day(path: Path) -> Sequence[str]:
     return ()
 
 
-def _stamps(edges: Sequence[Heading], rows: Sequence[Row], base: Stamp | None) -> Iterator[Stamp | None]:
+def _section_stamps(edges: Sequence[Heading], rows: Sequence[Row], base: Stamp | None) -> Iterator[Stamp | None]:
     """The day of each section: its own heading's, else of the heading it stands under, else the whole note's."""
     open_days: list[tuple[int, Stamp]] = []
     for number, heading in enumerate(edges):
@@ -143,7 +152,7 @@ def _stamps(edges: Sequence[Heading], rows: Sequence[Row], base: Stamp | None) -
         yield open_days[-1][1] if open_days else base
 
 
-def _author(front: FrontMatter, rows: Sequence[Row], path: Path) -> tuple[Author, str] | None:
+def _note_author(front: FrontMatter, rows: Sequence[Row], path: Path) -> tuple[Author, str] | None:
     """Whose text a note is, and what says so, the least trusted reading first; None where nothing says it."""
     declared = " ".join(
         value if isinstance(value, str) else " ".join(value) for name in _AUTHOR_FIELDS if (value := front.values.get(name))
@@ -173,20 +182,24 @@ _QUOTED_SPEAKER = re2.compile(r"^>[ \t]?(?:\*\*|__)([^*_\n]{1,40}?)(?::(?:\*\*|_
 _ANY_LABEL = re2.compile(r"^\*\*[A-Z][^*\n]{1,60}(?::\*\*|\*\*:)")
 
 
-def _section(rows: Sequence[Row], heading: Heading, after: int, template: Said, inside: Sequence[bool]) -> Entry:
+def _section_entry(
+    rows: Sequence[Row], heading: Heading, after: int, template: EventDraft, inside: Sequence[bool]
+) -> DocumentEntry:
     """The record of a section; the prompts that an agent quotes in it word by word are the person's."""
-    place = place_of(rows, heading.row, after)
+    place = rows_place(rows, heading.row, after)
     if heading.level and not strip_edges(rows, heading.row + 1, after):
-        return Entry(place=place, dropped="heading-only")
-    quoted, taken = _quotes(rows, heading.row, after, inside) if template.author is Author.ASSISTANT else ([], frozenset[int]())
+        return DocumentEntry(place=place, dropped="heading-only")
+    quoted, taken = (
+        _quoted_prompts(rows, heading.row, after, inside) if template.author is Author.ASSISTANT else ([], frozenset[int]())
+    )
     noted: dict[str, int] = {}
-    said: list[Said] = []
+    said: list[EventDraft] = []
     for quote in quoted:
         pieces, removed = split_prompt(quote, "quoted-prompt", replace(template, author=Author.HUMAN))
         said += pieces
         noted |= removed
     kept = [row for number, row in enumerate(rows[heading.row : after], heading.row) if number not in taken]
-    text, hidden = visible(strip_edges(kept, 0, len(kept)))
+    text, hidden = strip_hidden(strip_edges(kept, 0, len(kept)))
     if hidden:
         noted["removed:hidden-text"] = hidden
     if template.author is Author.HUMAN:
@@ -194,16 +207,16 @@ def _section(rows: Sequence[Row], heading: Heading, after: int, template: Said, 
         said += pieces
         noted |= removed
     elif text:
-        said.append(replace(template, kind=Kind.RESPONSE, text=text))
-    return Entry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=noted)
+        said.append(replace(template, kind=EventKind.RESPONSE, text=text))
+    return DocumentEntry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=noted)
 
 
-def _quotes(rows: Sequence[Row], first: int, after: int, inside: Sequence[bool]) -> tuple[list[str], frozenset[int]]:
+def _quoted_prompts(rows: Sequence[Row], first: int, after: int, inside: Sequence[bool]) -> tuple[list[str], frozenset[int]]:
     """The prompts that a section quotes in quotation marks or code blocks of their own, and the rows they take."""
     quotes, taken = [], set[int]()
     number = first
     while number < after:
-        spoken, end = ("", number) if inside[number] else _spoken(rows, number, after)
+        spoken, end = ("", number) if inside[number] else _quoted_speech(rows, number, after)
         if spoken:
             quotes.append(spoken)
             taken |= set(range(number, end))
@@ -214,21 +227,21 @@ def _quotes(rows: Sequence[Row], first: int, after: int, inside: Sequence[bool])
         label, number = number, number + 1
         if not found:
             continue
-        end = next((row for row in range(number, after) if not inside[row] and _is_label(rows[row].text)), after)
-        quote, reached = _quote(rows, number, end, rows[label].text[found.start(1) :].strip())
+        end = next((row for row in range(number, after) if not inside[row] and _is_person_label(rows[row].text)), after)
+        quote, reached = _quoted_text(rows, number, end, rows[label].text[found.start(1) :].strip())
         while quote:
             quotes.append(quote)
             taken |= set(range(label, reached))
             label = reached
-            quote, reached = _quote(rows, reached, end, "")  # one block for each prompt
+            quote, reached = _quoted_text(rows, reached, end, "")  # one block for each prompt
         number = end
     return quotes, frozenset(taken)
 
 
-def _spoken(rows: Sequence[Row], first: int, after: int) -> tuple[str, int]:
+def _quoted_speech(rows: Sequence[Row], first: int, after: int) -> tuple[str, int]:
     """The person's words that a block quote gives under their name, and the row after them; another's words are passed over."""
     found = _QUOTED_SPEAKER.match(rows[first].text[:_LABEL_CHARACTERS])
-    role = role_of(found.group(1)) if found else None
+    role = parse_role(found.group(1)) if found else None
     if found is None or role is None:
         return "", first
     end = first + 1
@@ -239,11 +252,11 @@ def _spoken(rows: Sequence[Row], first: int, after: int) -> tuple[str, int]:
     return (words if role[0] is Role.HUMAN else ""), end
 
 
-def _is_label(text: str) -> bool:
+def _is_person_label(text: str) -> bool:
     return text.startswith("**") and bool(_ANY_LABEL.match(text[:_LABEL_CHARACTERS]))
 
 
-def _quote(rows: Sequence[Row], first: int, end: int, opening: str) -> tuple[str, int]:
+def _quoted_text(rows: Sequence[Row], first: int, end: int, opening: str) -> tuple[str, int]:
     """A text quoted from its opening, or from the first row with a text, on; and the row after it. Nothing if it is not quoted."""
     if not opening:
         first = next((row + 1 for row in range(first, end) if rows[row].text.strip()), end)

@@ -14,14 +14,23 @@ from sqlite3 import Connection
 from typing import Any
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, Kind, Precision, Slice, Tool
+from kept.core.event import Author, Cursor, EventKind, Precision, Slice, ToolUse
 from kept.core.times import parse_instant
 from kept.sources.conversations import Conversation, read_conversations
-from kept.sources.databases import MAGIC, add_index, table_names, tables_of
-from kept.sources.documents import Document, Entry, Place, Said, cut, mapping_of, split_prompt, word_of
-from kept.sources.formats.attended import as_programs, is_unattended
-from kept.sources.pieces import bounded_name, detail_of, target_of, words_of
-from kept.sources.records import Line, Record, Reject, parse_line
+from kept.sources.databases import MAGIC, add_index, ordinary_tables, table_names
+from kept.sources.documents import (
+    DocumentEntry,
+    EventDraft,
+    RecordPlace,
+    SourceDocument,
+    safe_word,
+    shorten_output,
+    split_prompt,
+    to_mapping,
+)
+from kept.sources.formats.attended import is_unattended, label_as_program
+from kept.sources.pieces import call_detail, call_target, content_text, truncate_name
+from kept.sources.records import Record, Reject, SourceLine, parse_line
 
 _TABLES = frozenset({"session", "message", "part"})
 
@@ -49,11 +58,11 @@ class OpenCode:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of the sessions that changed. Raises SourceError."""
-        return read_conversations(path, cursor, partial(_sessions, path))
+        return read_conversations(path, cursor, partial(_list_sessions, path))
 
 
-def _sessions(path: Path, connection: Connection) -> Iterator[Conversation]:
-    if not tables_of(connection) >= _TABLES:
+def _list_sessions(path: Path, connection: Connection) -> Iterator[Conversation]:
+    if not ordinary_tables(connection) >= _TABLES:
         raise SourceError("has no tables of sessions, messages and parts", where=str(path))
     add_index(connection, "message", "session_id")
     add_index(connection, "part", "message_id")
@@ -63,20 +72,20 @@ def _sessions(path: Path, connection: Connection) -> Iterator[Conversation]:
         f"SELECT id, parent_id, directory, time_updated, {rules} FROM session ORDER BY time_updated, id"  # noqa: S608 - two constants
     ).fetchall()
     for session, parent, directory, updated, permission in found:
-        who = _Opened(spawned=bool(parent), unattended=_asks_nobody(permission) and is_unattended(directory))
+        who = _SessionOpener(spawned=bool(parent), unattended=_is_question_denied(permission) and is_unattended(directory))
         read = partial(_read_session, connection, str(session), str(directory or ""), who)
         yield Conversation(changed=updated if isinstance(updated, int) else 0, read=read)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Opened:
+class _SessionOpener:
     """Who began a session: another one, or a program in a folder where no person works."""
 
     spawned: bool
     unattended: bool
 
 
-def _asks_nobody(permission: object) -> bool:
+def _is_question_denied(permission: object) -> bool:
     """Whether a session's rules forbid questions, as ``opencode run`` has them: nobody is there to answer."""
     try:
         rules = json.loads(permission) if isinstance(permission, str) else None
@@ -86,7 +95,7 @@ def _asks_nobody(permission: object) -> bool:
     return isinstance(rules, list) and any(isinstance(rule, dict) and denied.items() <= rule.items() for rule in rules)
 
 
-def _read_session(connection: Connection, session: str, directory: str, who: _Opened) -> tuple[Document, list[Reject]]:
+def _read_session(connection: Connection, session: str, directory: str, who: _SessionOpener) -> tuple[SourceDocument, list[Reject]]:
     rows = connection.execute(
         "SELECT m.rowid, m.id, m.time_created, m.data, p.rowid, p.id, p.data FROM message m"
         " LEFT JOIN part p ON p.message_id = m.id WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id",
@@ -102,34 +111,34 @@ def _read_session(connection: Connection, session: str, directory: str, who: _Op
             continue
         if message_id == last and _is_unfinished(message):
             continue  # it is read when it is whole
-        at = parse_instant(created) or parse_instant(mapping_of(message.get("time")).get("created"))
-        template = Said(
-            kind=Kind.PROMPT,
+        at = parse_instant(created) or parse_instant(to_mapping(message.get("time")).get("created"))
+        template = EventDraft(
+            kind=EventKind.PROMPT,
             author=Author.HUMAN,
             reason="user-message",
             text="",
             at=at,
             precision=Precision.MESSAGE,
-            native=bounded_name(part_id),
-            parent=bounded_name(message.get("parentID")),
-            turn=bounded_name(message_id) if message.get("role") == "assistant" else "",
+            native=truncate_name(part_id),
+            parent=truncate_name(message.get("parentID")),
+            turn=truncate_name(message_id) if message.get("role") == "assistant" else "",
         )
-        place = Place(int(part_row or message_row), 0, 0)
+        place = RecordPlace(int(part_row or message_row), 0, 0)
         entries.append(_read_part(message, part, template, place, who))
-    return Document(session=session, entries=tuple(entries), project=directory), [
+    return SourceDocument(session=session, entries=tuple(entries), project=directory), [
         each for each in rejects if isinstance(each, Reject)
     ]
 
 
 def _is_unfinished(message: Mapping[str, Any]) -> bool:
     """Whether an answer is still being written."""
-    ended = message.get("finish") or message.get("error") or mapping_of(message.get("time")).get("completed")
+    ended = message.get("finish") or message.get("error") or to_mapping(message.get("time")).get("completed")
     return message.get("role") == "assistant" and not ended
 
 
 def _parse_value(data: Any, row: int) -> Mapping[str, Any] | Reject:
     raw = data if isinstance(data, bytes) else str(data or "").encode("utf-8", "replace")
-    piece = next(parse_line(Line(number=row, start=0, end=len(raw), data=raw)), None)
+    piece = next(parse_line(SourceLine(number=row, start=0, end=len(raw), data=raw)), None)
     match piece:
         case Record():
             return piece.value
@@ -139,49 +148,53 @@ def _parse_value(data: Any, row: int) -> Mapping[str, Any] | Reject:
             return {}
 
 
-def _read_part(message: Mapping[str, Any], part: Mapping[str, Any], template: Said, place: Place, who: _Opened) -> Entry:
-    role, text = message.get("role"), words_of(part.get("text"))
+def _read_part(
+    message: Mapping[str, Any], part: Mapping[str, Any], template: EventDraft, place: RecordPlace, who: _SessionOpener
+) -> DocumentEntry:
+    role, text = message.get("role"), content_text(part.get("text"))
     if role not in ("user", "assistant"):
-        return Entry(place=place, dropped=f"role:{word_of(role)}")
-    answer = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason="assistant-message", text=text)
+        return DocumentEntry(place=place, dropped=f"role:{safe_word(role)}")
+    answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="assistant-message", text=text)
     if who.spawned:
         template = replace(template, author=Author.SUBAGENT, reason="spawned-session")
         answer = replace(answer, author=Author.SUBAGENT, reason="spawned-session")
     match part.get("type"):
         case "text" if not text:
-            return Entry(place=place, dropped="no-text")
+            return DocumentEntry(place=place, dropped="no-text")
         case "text" if role == "assistant":
-            return Entry(place=place, said=(answer,))
+            return DocumentEntry(place=place, said=(answer,))
         case "text" if who.spawned:
-            return Entry(place=place, said=(replace(template, text=text),))
+            return DocumentEntry(place=place, said=(replace(template, text=text),))
         case "text" if part.get("synthetic") or part.get("ignored"):
-            return Entry(place=place, said=(replace(template, author=Author.INJECTED, reason="synthetic", text=text),))
+            return DocumentEntry(place=place, said=(replace(template, author=Author.INJECTED, reason="synthetic", text=text),))
         case "text":
             said, removed = split_prompt(text, template.reason, template)
             noted = dict(removed)
-            said = as_programs(said, noted, "run") if who.unattended else said
-            return Entry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=noted)
+            said = label_as_program(said, noted, "run") if who.unattended else said
+            return DocumentEntry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=noted)
         case "tool" if role == "assistant":
-            return Entry(place=place, said=tuple(_tool(part, answer)))
+            return DocumentEntry(place=place, said=tuple(_tool_drafts(part, answer)))
         case "compaction":
-            return Entry(place=place, dropped="compaction")
+            return DocumentEntry(place=place, dropped="compaction")
         case None if not part:
-            return Entry(place=place, dropped="no-parts")
+            return DocumentEntry(place=place, dropped="no-parts")
         case kind:
-            return Entry(place=place, dropped=f"part:{word_of(kind)}")
+            return DocumentEntry(place=place, dropped=f"part:{safe_word(kind)}")
 
 
-def _tool(part: Mapping[str, Any], answer: Said) -> Iterator[Said]:
+def _tool_drafts(part: Mapping[str, Any], answer: EventDraft) -> Iterator[EventDraft]:
     """A call, and its output where it has ended."""
-    state = mapping_of(part.get("state"))
-    given, status = mapping_of(state.get("input")), state.get("status")
-    name, call = bounded_name(part.get("tool")), bounded_name(part.get("callID"))
-    tool = Tool(name=name, call=call, target=target_of(given), detail=detail_of(given))
-    yield replace(answer, kind=Kind.TOOL_CALL, text=tool.target or name, tool=tool)
+    state = to_mapping(part.get("state"))
+    given, status = to_mapping(state.get("input")), state.get("status")
+    name, call = truncate_name(part.get("tool")), truncate_name(part.get("callID"))
+    tool = ToolUse(name=name, call=call, target=call_target(given), detail=call_detail(given))
+    yield replace(answer, kind=EventKind.TOOL_CALL, text=tool.target or name, tool=tool)
     if status in ("completed", "error"):
-        text = words_of(state.get("output")) or words_of(state.get("error"))
-        code = mapping_of(state.get("metadata")).get("exit")
+        text = content_text(state.get("output")) or content_text(state.get("error"))
+        code = to_mapping(state.get("metadata")).get("exit")
         exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
         ok = status == "completed" and not exit_code
-        ended = Tool(name=name, call=call, target=tool.target, ok=ok, exit_code=exit_code)
-        yield replace(answer, kind=Kind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=cut(text), tool=ended)
+        ended = ToolUse(name=name, call=call, target=tool.target, ok=ok, exit_code=exit_code)
+        yield replace(
+            answer, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=shorten_output(text), tool=ended
+        )

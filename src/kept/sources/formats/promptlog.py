@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 import re2
 
-from kept.core.event import Author, Kind, Precision
-from kept.sources.documents import Entry, Row, Said, place_of, split_prompt
-from kept.sources.markdown import Heading, fenced, headings, strip_edges, visible
-from kept.sources.roles import Role, When, role_of, template_of
+from kept.core.event import Author, EventKind, Precision
+from kept.sources.documents import DocumentEntry, EventDraft, Row, rows_place, split_prompt
+from kept.sources.markdown import Heading, find_headings, mark_fenced_rows, strip_edges, strip_hidden
+from kept.sources.roles import ConversationTime, Role, draft_template, parse_role
 from kept.sources.stamps import Stamp, find_stamp
 
 _HEADER_ROWS = 12
 _WORD_CHARACTERS = 60
 
 
-class Part(StrEnum):
+class PromptLogPart(StrEnum):
     """What a section of a log holds."""
 
     PROMPT = "prompt"
@@ -34,7 +34,7 @@ class Part(StrEnum):
 class _Section(NamedTuple):
     """Rows [first, after) of one part; ``words`` is the row its own words begin at, ``opening`` what stands on the label's line."""
 
-    part: Part
+    part: PromptLogPart
     first: int
     words: int
     after: int
@@ -85,74 +85,76 @@ def is_prompt_log(rows: Sequence[Row], *, named: bool) -> bool:
     opening = [row.text for row in rows[:40] if row.text.strip()][:_HEADER_ROWS]
     dated = any(_is_meta(text) and find_stamp(text) for text in opening)
     model = any(_is_meta(text) and _MODEL_WORD.search(text) for text in opening)
-    prompted = any(_part_of_label(text) is Part.PROMPT for text in opening)
+    prompted = any(_label_part(text) is PromptLogPart.PROMPT for text in opening)
     if named:
-        told = any(_part_of_label(text) in (Part.PROMPT, Part.RETOLD) for text in opening)
+        told = any(_label_part(text) in (PromptLogPart.PROMPT, PromptLogPart.RETOLD) for text in opening)
         return told or dated or any(find_stamp(text[:_WORD_CHARACTERS]) for text in opening[:2])
     return dated and model and prompted
 
 
-def entries_of(rows: Sequence[Row], first: int, when: When) -> list[Entry]:
+def parse_entries(rows: Sequence[Row], first: int, when: ConversationTime) -> list[DocumentEntry]:
     """The records of a log: for each prompt its header, its words, and each section of the report."""
-    inside = fenced(rows)
-    found = headings(rows, inside, first)
-    marks = _marks(found)
+    inside = mark_fenced_rows(rows)
+    found = find_headings(rows, inside, first)
+    marks = _entry_rows(found)
     edges = [first, *marks, len(rows)] if len(marks) > 1 else [first, len(rows)]
     opening = frozenset(marks)
-    entries: list[Entry] = []
+    entries: list[DocumentEntry] = []
     position = 0
     for start, after in pairwise(edges):
         if start >= after:
             continue
         begin = _header_end(rows, start, after)
         until = bisect_left(found, after, lo=position, key=lambda heading: heading.row)
-        sections = _sections(rows, begin, after, inside, found[position:until])
-        entries += _entries(rows, start, begin, sections, replace(when, stamp=None) if start in opening else when)
+        sections = _split_sections(rows, begin, after, inside, found[position:until])
+        entries += _parse_entry(rows, start, begin, sections, replace(when, stamp=None) if start in opening else when)
         position = until
     return entries
 
 
-def _marks(found: Sequence[Heading]) -> list[int]:
+def _entry_rows(found: Sequence[Heading]) -> list[int]:
     """The rows of headings that begin with a date, where they follow one another on one level: each opens an entry of its own."""
     dated = [heading for heading in found if heading.title[:4].isdigit() and find_stamp(heading.title)]
     return [heading.row for heading in dated if heading.level == dated[0].level]
 
 
-def _entries(rows: Sequence[Row], start: int, begin: int, sections: Sequence[_Section], when: When) -> list[Entry]:
+def _parse_entry(
+    rows: Sequence[Row], start: int, begin: int, sections: Sequence[_Section], when: ConversationTime
+) -> list[DocumentEntry]:
     """The records of one entry: its header (the rows before ``begin``) and its sections."""
     stamps = [found for row in rows[start:begin] if (found := find_stamp(row.text))]
     own = next((stamp for stamp in stamps if stamp.clock), next(iter(stamps), None))
-    template = _template(own if own and (own.clock or when.stamp is None) else when.stamp, when)
+    template = _entry_template(own if own and (own.clock or when.stamp is None) else when.stamp, when)
     entries = []
     if any(row.text.strip() for row in rows[start:begin]):
-        entries.append(Entry(place=place_of(rows, start, begin), dropped="log-header"))
+        entries.append(DocumentEntry(place=rows_place(rows, start, begin), dropped="log-header"))
     for section in sections:
         text = "\n".join(part for part in (section.opening.strip(), strip_edges(rows, section.words, section.after)) if part)
         if text or section.words > section.first:
-            entries.append(_section_entry(_bare(text), section, template, rows))
+            entries.append(_section_entry(_unwrap_prompt(text), section, template, rows))
     return entries
 
 
-def _template(stamp: Stamp | None, when: When) -> Said:
+def _entry_template(stamp: Stamp | None, when: ConversationTime) -> EventDraft:
     return replace(
-        template_of(replace(when, stamp=stamp)), precision=Precision.MESSAGE if stamp and stamp.clock else Precision.SESSION
+        draft_template(replace(when, stamp=stamp)), precision=Precision.MESSAGE if stamp and stamp.clock else Precision.SESSION
     )
 
 
-def _section_entry(text: str, section: _Section, template: Said, rows: Sequence[Row]) -> Entry:
-    place, part = place_of(rows, section.first, section.after), section.part
-    if part is Part.REPORT:
+def _section_entry(text: str, section: _Section, template: EventDraft, rows: Sequence[Row]) -> DocumentEntry:
+    place, part = rows_place(rows, section.first, section.after), section.part
+    if part is PromptLogPart.REPORT:
         text = strip_edges(rows, section.first, section.after)  # what a section tells of stands in its heading
-    text, hidden = visible(text)
+    text, hidden = strip_hidden(text)
     noted: dict[str, int] = {"removed:hidden-text": hidden} if hidden else {}
     if not text:
-        return Entry(place=place, dropped="no-text", noted=noted)
-    if part is Part.PROMPT and not _RETELLING.search(text[:200]):
+        return DocumentEntry(place=place, dropped="no-text", noted=noted)
+    if part is PromptLogPart.PROMPT and not _RETELLING.search(text[:200]):
         said, removed = split_prompt(text, "prompt-log:prompt", template)
-        return Entry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=noted | dict(removed))
-    reason = f"prompt-log:{part if part is Part.REPORT else Part.RETOLD}"
-    told = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason=reason, text=text)
-    return Entry(place=place, said=(told,), noted=noted)
+        return DocumentEntry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=noted | dict(removed))
+    reason = f"prompt-log:{part if part is PromptLogPart.REPORT else PromptLogPart.RETOLD}"
+    told = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason=reason, text=text)
+    return DocumentEntry(place=place, said=(told,), noted=noted)
 
 
 def _header_end(rows: Sequence[Row], start: int, after: int) -> int:
@@ -167,7 +169,7 @@ def _header_end(rows: Sequence[Row], start: int, after: int) -> int:
             name = seen and _is_model(text) and not heading
             if not (name and number > start and rows[number - 1].text.strip()):
                 return number
-        if heading and _part(text) is Part.PROMPT:
+        if heading and _title_part(text) is PromptLogPart.PROMPT:
             return number
         seen = seen or find_stamp(text) is not None
     return min(after, number + 1)
@@ -189,30 +191,32 @@ def _is_meta(text: str) -> bool:
 
 def _is_model(text: str) -> bool:
     """Whether a short text is the name of a model or an agent."""
-    return len(text) <= _WORD_CHARACTERS and role_of(text) == (Role.ASSISTANT, False)
+    return len(text) <= _WORD_CHARACTERS and parse_role(text) == (Role.ASSISTANT, False)
 
 
-def _sections(rows: Sequence[Row], begin: int, after: int, inside: Sequence[bool], found: Sequence[Heading]) -> list[_Section]:
+def _split_sections(
+    rows: Sequence[Row], begin: int, after: int, inside: Sequence[bool], found: Sequence[Heading]
+) -> list[_Section]:
     """The parts of an entry's body. Text before any heading or label is the prompt; a deeper heading belongs to what it stands
     in.
     """
     levels = {heading.row: heading for heading in found}
-    marks: list[tuple[int, Part, int, str]] = [(begin, Part.PROMPT, begin, "")]
+    marks: list[tuple[int, PromptLogPart, int, str]] = [(begin, PromptLogPart.PROMPT, begin, "")]
     level = 0
     for number in range(begin, after):
         if number in levels:
             heading = levels[number]
-            part = _part(heading.title)
-            if level == 0 or heading.level <= level or part is not Part.REPORT:
+            part = _title_part(heading.title)
+            if level == 0 or heading.level <= level or part is not PromptLogPart.REPORT:
                 level = heading.level
                 marks.append((number, part, number + 1, ""))
         elif level == 0 and not inside[number]:
-            labelled = _part_of_label(rows[number].text)
+            labelled = _label_part(rows[number].text)
             if labelled is not None:
                 label = _LABEL.match(rows[number].text)
                 marks.append((number, labelled, number + 1, (label.group(2) or "") if label else ""))
-    if any(part is Part.PROMPT for _, part, _, _ in marks[1:]):
-        marks[0] = (begin, Part.REPORT, begin, "")  # the prompt has a heading of its own
+    if any(part is PromptLogPart.PROMPT for _, part, _, _ in marks[1:]):
+        marks[0] = (begin, PromptLogPart.REPORT, begin, "")  # the prompt has a heading of its own
     ends = [mark[0] for mark in marks[1:]] + [after]
     return [
         _Section(part, first, words, end, opening)
@@ -221,28 +225,28 @@ def _sections(rows: Sequence[Row], begin: int, after: int, inside: Sequence[bool
     ]
 
 
-def _part(title: str) -> Part:
+def _title_part(title: str) -> PromptLogPart:
     words = " ".join(title.partition("(")[0].strip(' #*_:`"').casefold().split())
     if _PROMPT.match(words):
-        return Part.PROMPT
-    return Part.RETOLD if _RETOLD.search(words) else Part.REPORT
+        return PromptLogPart.PROMPT
+    return PromptLogPart.RETOLD if _RETOLD.search(words) else PromptLogPart.REPORT
 
 
-def _part_of_label(text: str) -> Part | None:
+def _label_part(text: str) -> PromptLogPart | None:
     """What a label at the start of a line announces; None where it announces no part of a log."""
     found = _LABEL.match(text[:2000])
     if not found and text.startswith("#"):
-        part = _part(text)
-        return part if part is not Part.REPORT else None
+        part = _title_part(text)
+        return part if part is not PromptLogPart.REPORT else None
     words = found.group(1).strip().casefold() if found else ""
     if not words:
         return None
-    if _part(words) is not Part.REPORT:
-        return _part(words)
-    return Part.REPORT if _REPORT.match(words) and not (found and found.group(2)) else None
+    if _title_part(words) is not PromptLogPart.REPORT:
+        return _title_part(words)
+    return PromptLogPart.REPORT if _REPORT.match(words) and not (found and found.group(2)) else None
 
 
-def _bare(text: str) -> str:
+def _unwrap_prompt(text: str) -> str:
     """A prompt without what it is wrapped in: quotation marks, a quote's bars, a code fence around all of it."""
     lines = text.split("\n")
     if (

@@ -16,17 +16,26 @@ from zoneinfo import ZoneInfo
 import re2
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, Kind, Slice, Tool
+from kept.core.event import Author, Cursor, EventKind, Slice, ToolUse
 from kept.core.text import one_line
 from kept.sources import roles
-from kept.sources.documents import Document, Entry, Place, Row, Said, place_of, read_document, sniff_rows
+from kept.sources.documents import (
+    DocumentEntry,
+    EventDraft,
+    RecordPlace,
+    Row,
+    SourceDocument,
+    read_document,
+    rows_place,
+    sniff_rows,
+)
 from kept.sources.formats import promptlog
 from kept.sources.frontmatter import FrontMatter, read_front_matter
-from kept.sources.markdown import strip_edges, visible
-from kept.sources.pieces import bounded, hash_of
+from kept.sources.markdown import strip_edges, strip_hidden
+from kept.sources.pieces import hash_texts, truncate_text
 from kept.sources.records import open_regular
-from kept.sources.roles import Role, Turn, When
-from kept.sources.stamps import Stamp, find_stamp, read_stamp
+from kept.sources.roles import ConversationTime, Role, Turn
+from kept.sources.stamps import Stamp, find_stamp, parse_stamp
 
 UTC = ZoneInfo("UTC")
 SUFFIXES = (".md", ".markdown", ".mdx")
@@ -65,7 +74,7 @@ class Vault:
         rows = sniff_rows(head, path)
         front = read_front_matter(rows)
         turns, _ = roles.find_turns(rows, front.rows)
-        if any(_LOOP_TURN.match(row.text) for row in rows) or _speaks(turns, front) or front.first(*_CONVERSATION_FIELDS):
+        if any(_LOOP_TURN.match(row.text) for row in rows) or _is_conversation(turns, front) or front.first(*_CONVERSATION_FIELDS):
             return True
         return promptlog.is_prompt_log(rows[front.rows :], named=_is_log_name(path)) or (bool(front.rows) and _is_chat_file(path))
 
@@ -74,7 +83,7 @@ class Vault:
         return read_document(path, cursor, partial(_parse_note, path=path, zone=self.zone))
 
 
-def _speaks(turns: Sequence[Turn], front: FrontMatter) -> bool:
+def _is_conversation(turns: Sequence[Turn], front: FrontMatter) -> bool:
     """Whether turns are a conversation: two sides, or a user's words below front matter; "User" alone may be any page's heading."""
     named = any(turn.title.strip("*: ").casefold() in ("user", "human") for turn in turns)
     return len({turn.role for turn in turns}) > 1 or (named and front.rows > 0)
@@ -103,7 +112,7 @@ def chats_folder(vault: Path) -> Path:
     return vault.joinpath(*(() if ".." in parts else parts), "chats")
 
 
-def project_of(path: Path) -> str:
+def find_project(path: Path) -> str:
     """The vault or repository a file belongs to: the nearest folder that is marked as one, else what holds the folder of logs."""
     ancestors = list(path.absolute().parents)[:_ANCESTORS]
     marked = next((each for each in ancestors if any((each / marker).exists() for marker in _MARKERS)), None)
@@ -112,76 +121,85 @@ def project_of(path: Path) -> str:
     return next((str(each.parent) for each in ancestors if each.name.lower() in _LOG_FOLDERS), "")
 
 
-def _parse_note(rows: list[Row], *, path: Path, zone: ZoneInfo) -> Document:
+def _parse_note(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocument:
     front = read_front_matter(rows)
-    when = When(zone=zone, stamp=stamp_of(front, path))
-    loop = _loop_turns(rows, front.rows)
+    when = ConversationTime(zone=zone, stamp=conversation_stamp(front, path))
+    loop = _find_loop_turns(rows, front.rows)
     turns, hidden = (loop, []) if loop else roles.find_turns(rows, front.rows)
     if turns:
-        entries = roles.entries_of(rows, turns, hidden, when)
+        entries = roles.to_entries(rows, turns, hidden, when)
         if loop:
-            entries = [_with_tools(entry) for entry in entries]
-        entries = _preamble(rows, front, turns[0].row) + entries
+            entries = [_split_entry_tools(entry) for entry in entries]
+        entries = _preamble_entries(rows, front, turns[0].row) + entries
     elif promptlog.is_prompt_log(rows[front.rows :], named=_is_log_name(path)):
-        entries = promptlog.entries_of(rows, front.rows, when)
+        entries = promptlog.parse_entries(rows, front.rows, when)
     else:
-        entries = unsigned(rows, front.rows, when)
+        entries = unsigned_entries(rows, front.rows, when)
     if not entries:
-        entries = [Entry(place=Place(1, 0, rows[-1].end if rows else 0), dropped="no-messages")]
+        entries = [DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0), dropped="no-messages")]
     if front.fault:
-        entries[0] = replace(entries[0], noted={**entries[0].noted, **front.noted()})
-    return Document(session=session_of(front, entries), entries=tuple(entries), project=project_of(path))
+        entries[0] = replace(entries[0], noted={**entries[0].noted, **front.fault_counts()})
+    return SourceDocument(session=find_session_id(front, entries), entries=tuple(entries), project=find_project(path))
 
 
-def stamp_of(front: FrontMatter, path: Path) -> Stamp | None:
+def conversation_stamp(front: FrontMatter, path: Path) -> Stamp | None:
     """When a conversation was: as its front matter says, else its file's name."""
-    day = next((found for name in _DATE_FIELDS if (found := read_stamp(front.first(name)))), None)
+    day = next((found for name in _DATE_FIELDS if (found := parse_stamp(front.first(name)))), None)
     if day is not None and day.clock is None and (clock := front.first("time")):
         day = find_stamp(f"{day.day:%Y-%m-%d} {clock}") or day
     return day or find_stamp(path.stem)
 
 
-def session_of(front: FrontMatter, entries: Sequence[Entry]) -> str:
+def find_session_id(front: FrontMatter, entries: Sequence[DocumentEntry]) -> str:
     """A conversation's own id, else one made of its title, date and first words, which its copies share."""
     own = front.first(*_SESSION_FIELDS)
     if own:
         return own
     first = next((said for entry in entries for said in entry.said), None)
     words = one_line(first.text)[:1000] if first else ""
-    return hash_of("chat", front.first("title"), front.first(*_DATE_FIELDS), first.stamp if first else "", words)
+    return hash_texts("chat", front.first("title"), front.first(*_DATE_FIELDS), first.stamp if first else "", words)
 
 
-def unsigned(rows: Sequence[Row], first: int, when: When) -> list[Entry]:
+def unsigned_entries(rows: Sequence[Row], first: int, when: ConversationTime) -> list[DocumentEntry]:
     """Text in which nothing says who speaks, as one record: never the person's."""
-    text, hidden = visible(strip_edges(rows, first, len(rows)))
+    text, hidden = strip_hidden(strip_edges(rows, first, len(rows)))
     if not text:
         return []
-    template = roles.template_of(when)
-    said = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason="no-role-heading", text=text)
-    return [Entry(place=place_of(rows, first, len(rows)), said=(said,), noted={"removed:hidden-text": hidden} if hidden else {})]
+    template = roles.draft_template(when)
+    said = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="no-role-heading", text=text)
+    return [
+        DocumentEntry(
+            place=rows_place(rows, first, len(rows)), said=(said,), noted={"removed:hidden-text": hidden} if hidden else {}
+        )
+    ]
 
 
-def _preamble(rows: Sequence[Row], front: FrontMatter, until: int) -> list[Entry]:
+def _preamble_entries(rows: Sequence[Row], front: FrontMatter, until: int) -> list[DocumentEntry]:
     """What stands before the first turn: a title, or text that nobody signed."""
     if not strip_edges(rows, front.rows, until):
         return []
-    return [Entry(place=place_of(rows, front.rows, until), dropped="preamble")]
+    return [DocumentEntry(place=rows_place(rows, front.rows, until), dropped="preamble")]
 
 
-def _loop_turns(rows: Sequence[Row], first: int) -> list[Turn]:
+def _find_loop_turns(rows: Sequence[Row], first: int) -> list[Turn]:
     """Memory Loop's turns: its own heading and nothing else, for messages hold headings, rules and unfinished code blocks."""
     found: list[Turn] = []
     for number in range(first, len(rows)):
         match = _LOOP_TURN.match(rows[number].text.rstrip())
         if match:
             role = Role.HUMAN if match.group(2) == "User" else Role.ASSISTANT
-            if role is Role.HUMAN and found and found[-1].role is Role.ASSISTANT and _quotes(rows, found[-1].row, number):
+            if (
+                role is Role.HUMAN
+                and found
+                and found[-1].role is Role.ASSISTANT
+                and _is_quoted_heading(rows, found[-1].row, number)
+            ):
                 continue
-            found.append(Turn(number, role, roles.Style("#", 2, colon=False), rows[number].text, ""))
+            found.append(Turn(number, role, roles.TurnStyle("#", 2, colon=False), rows[number].text, ""))
     return found
 
 
-def _quotes(rows: Sequence[Row], start: int, heading: int) -> bool:
+def _is_quoted_heading(rows: Sequence[Row], start: int, heading: int) -> bool:
     """Whether an assistant's turn announces a heading as something that it quotes, or the heading stands in its code block."""
     turn = [text for row in rows[start + 1 : heading] if (text := row.text.strip())]
     behind = takewhile(lambda row: not _LOOP_TURN.match(row.text.rstrip()), rows[heading + 1 :])
@@ -194,20 +212,20 @@ _TARGET = re2.compile(r"^> [A-Z][A-Za-z ]{0,30}: `?(.*?)`?$")
 _RESULTS = {"✓": True, "✗": False, "✘": False, "❌": False, "…": None}
 
 
-def _with_tools(entry: Entry) -> Entry:
+def _split_entry_tools(entry: DocumentEntry) -> DocumentEntry:
     """An assistant's turn with its quoted tool calls as calls of their own, in the order of the text."""
     said = [piece for each in entry.said for piece in (_split_tools(each) if each.author is Author.ASSISTANT else [each])]
     return replace(entry, said=tuple(said))
 
 
-def _split_tools(said: Said) -> list[Said]:
-    pieces: list[Said] = []
+def _split_tools(said: EventDraft) -> list[EventDraft]:
+    pieces: list[EventDraft] = []
     words: list[str] = []
     quote: list[str] = []
 
     def end_block() -> None:
         if quote:
-            pieces.extend(_call(said, quote))
+            pieces.extend(_call_drafts(said, quote))
             quote.clear()
         text = "\n".join(words).strip()
         if text:
@@ -228,7 +246,7 @@ def _split_tools(said: Said) -> list[Said]:
     return pieces
 
 
-def _call(said: Said, quote: Sequence[str]) -> list[Said]:
+def _call_drafts(said: EventDraft, quote: Sequence[str]) -> list[EventDraft]:
     found = _TOOL.match(quote[0])
     name = found.group(1).strip() if found else ""
     target, ok, output = "", None, ""
@@ -237,9 +255,9 @@ def _call(said: Said, quote: Sequence[str]) -> list[Said]:
         if mark in _RESULTS:
             ok, output = _RESULTS[mark], rest.strip()
         elif not target and (found := _TARGET.match(line)):
-            target = bounded(found.group(1))
-    tool = Tool(name=name, target=target, ok=ok)
-    call = replace(said, kind=Kind.TOOL_CALL, reason="tool-quote", text=target or name, tool=tool)
+            target = truncate_text(found.group(1))
+    tool = ToolUse(name=name, target=target, ok=ok)
+    call = replace(said, kind=EventKind.TOOL_CALL, reason="tool-quote", text=target or name, tool=tool)
     if not output:
         return [call]
-    return [call, replace(said, kind=Kind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-quote", text=output, tool=tool)]
+    return [call, replace(said, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-quote", text=output, tool=tool)]

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from kept.core.erasure import Words
+from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError
-from kept.core.event import FORGOTTEN_MARK, Author, Event, Kind
-from kept.core.spans import passages_of
+from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind
+from kept.core.spans import event_passages
 from kept.core.text import index_words
-from kept.core.times import to_text
+from kept.core.times import format_instant
 from kept.store.database import Database
-from kept.store.records import block_hash, pack, unpack, unpacked_text
-from kept.store.threads import link
+from kept.store.records import block_hash, pack, unpack, unpack_text
+from kept.store.threads import hash_native_id
 
 # A block is unpacked whole for one of its events, and several are kept at hand: so many events a block bound both.
 BLOCK_EVENTS = 512
@@ -35,19 +35,19 @@ class Blocks:
 
         Raises DamagedError.
         """
-        seen = self._database.others()
+        seen = self._database.data_version()
         if seen != self._seen:
             self._unpacked.cache_clear()
             self._seen = seen
         return self._unpacked(number)
 
-    def may_hold(self, number: int, words: Words) -> bool:
+    def may_hold(self, number: int, words: ErasureWords) -> bool:
         """True if words may stand in a block. Raises DamagedError."""
-        row = self._database.one("block", id=number)
+        row = self._database.fetch_one("block", id=number)
         try:
-            return words.may_be_packed_in(row["body"], unpacked_text)
+            return words.may_be_in_packed(row["body"], unpack_text)
         except (TypeError, zlib.error) as error:
-            raise self._damaged(f"archive block {number} is damaged") from error
+            raise self._damage_error(f"archive block {number} is damaged") from error
 
     def event(self, row: Any) -> Event:
         """The event that lies where a row with ``block`` and ``place`` says. Raises DamagedError."""
@@ -62,39 +62,39 @@ class Blocks:
             if row["block"] != number:
                 number, events = row["block"], self.at(row["block"])
             if not 0 <= place < len(events):
-                raise self._damaged(f"archive block {number} has no place {place}")
+                raise self._damage_error(f"archive block {number} has no place {place}")
             yield events[int(place)]
 
     def add_block(self, events: Sequence[Event]) -> int:
         """Write a new block and return its number."""
         body, checksum = pack(events)
-        (number,) = self._database.one("add_block", body=body, hash=checksum)
-        self._database.prove(("block", number), lambda: self._is_there(number, checksum))
+        (number,) = self._database.fetch_one("add_block", body=body, hash=checksum)
+        self._database.verify_after_commit(("block", number), lambda: self._is_stored(number, checksum))
         return int(number)
 
-    def put(self, number: int, events: Sequence[Event]) -> None:
+    def replace_block(self, number: int, events: Sequence[Event]) -> None:
         """Write a block anew."""
         body, checksum = pack(events)
         self._database.run("put_block", body=body, hash=checksum, id=number)
         self._unpacked.cache_clear()
-        self._database.prove(("block", number), lambda: self._is_there(number, checksum))
+        self._database.verify_after_commit(("block", number), lambda: self._is_stored(number, checksum))
 
-    def _is_there(self, number: int, checksum: str) -> bool:
-        row = self._database.one("block", id=number)
+    def _is_stored(self, number: int, checksum: str) -> bool:
+        row = self._database.fetch_one("block", id=number)
         return row is not None and block_hash(row["body"]) == row["hash"] == checksum
 
     def _load_block(self, number: int) -> tuple[Event, ...]:
-        row = self._database.one("block", id=number)
+        row = self._database.fetch_one("block", id=number)
         if row is None:
-            raise self._damaged(f"archive block {number} is missing")
+            raise self._damage_error(f"archive block {number} is missing")
         if block_hash(row["body"]) != row["hash"]:
-            raise self._damaged(f"archive block {number} is damaged")
+            raise self._damage_error(f"archive block {number} is damaged")
         try:
             return unpack(row["body"])
         except (ValueError, zlib.error) as error:
-            raise self._damaged(f"archive block {number} is damaged") from error
+            raise self._damage_error(f"archive block {number} is damaged") from error
 
-    def _damaged(self, what: str) -> DamagedError:
+    def _damage_error(self, what: str) -> DamagedError:
         return DamagedError(what, where=str(self._database.path), hint="run `kept check`")
 
 
@@ -102,38 +102,38 @@ def columns(event: Event) -> dict[str, Any]:
     """What the row of an event says of it."""
     return {
         "twin": event.twin or None,
-        "at": to_text(event.at) if event.at else None,
+        "at": format_instant(event.at) if event.at else None,
         "kind": event.kind.value,
         "author": event.author.value,
-        "record": link(event.record),
-        "parent": link(event.parent),
-        "turn": link(event.turn),
+        "record": hash_native_id(event.record),
+        "parent": hash_native_id(event.parent),
+        "turn": hash_native_id(event.turn),
     }
 
 
-def differs(row: Any, told: list[Any]) -> bool:
+def has_different_columns(row: Any, told: list[Any]) -> bool:
     """Whether the columns of an event are not those of the event as its block tells it (in the form of :func:`pack`).
 
     Where words were forgotten, the block of an older program may tell no twin any more.
     """
     key, twin, _, record, parent, turn, kind, author, _, text, at, *_, tool, _ = told
     columns = (row["key"], row["at"], row["kind"], row["author"], row["record"], row["parent"], row["turn"])
-    if columns != (key, at, kind, author, link(record), link(parent), link(turn)):
+    if columns != (key, at, kind, author, hash_native_id(record), hash_native_id(parent), hash_native_id(turn)):
         return True
     return (row["twin"] or "") != twin and (bool(twin) or FORGOTTEN_MARK not in f"{text}{tool}")
 
 
 def is_indexed(event: Event) -> bool:
     """Whether a turn is found by its words."""
-    return event.author in _INDEXED and bool(event.text) and event.kind in (Kind.PROMPT, Kind.RESPONSE)
+    return event.author in _INDEXED and bool(event.text) and event.kind in (EventKind.PROMPT, EventKind.RESPONSE)
 
 
 def index(database: Database, number: int, event: Event) -> None:
     """Let a turn (its row number) be found by its words: what a person said by one index, what an assistant said by another; and
     note the long passages of what a person said.
     """
-    at = to_text(event.at) if event.at else None
-    for passage in passages_of(event):
+    at = format_instant(event.at) if event.at else None
+    for passage in event_passages(event):
         database.run("add_passage_hash", hash=passage.hash, event=number, session=event.session, at=at)
     if is_indexed(event):
         name = "index_reply" if event.author is Author.ASSISTANT else "index_turn"

@@ -9,15 +9,15 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from kept.core.codec import canonical, load
-from kept.core.erasure import Words
+from kept.core.codec import load, to_canonical_json
+from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError
-from kept.core.event import Account, Author, Cursor, Event
+from kept.core.event import Author, Cursor, Event, RecordAccount
 from kept.core.text import index_words
-from kept.store.archive.blocks import Blocks, differs, index, is_indexed
-from kept.store.archive.repeats import wrong_passages
-from kept.store.check import misquoted
-from kept.store.database import Database, all_of
+from kept.store.archive.blocks import Blocks, has_different_columns, index, is_indexed
+from kept.store.archive.repeats import check_passage_hashes
+from kept.store.check import check_quotes
+from kept.store.database import Database, match_all_words
 from kept.store.erasing import has_words
 from kept.store.records import block_hash
 from kept.store.values import EventRow, FileRow, Row, ThreadRow
@@ -25,7 +25,7 @@ from kept.store.values import EventRow, FileRow, Row, ThreadRow
 _SAMPLED = 500  # turns of which `check` looks up the index entry: the rest derives from the same code
 
 
-def archive_damage(database: Database, blocks: Blocks) -> Iterator[str]:
+def find_archive_damage(database: Database, blocks: Blocks) -> Iterator[str]:
     """Every block whose bytes are not what was written, every gap, and every sampled turn that is not found by its words."""
     for row in database.run("blocks"):
         if block_hash(row["body"]) != row["hash"]:
@@ -37,15 +37,15 @@ def archive_damage(database: Database, blocks: Blocks) -> Iterator[str]:
     for row in database.run("wrong_threads"):
         what = f"{row['events']} events noted, {row['found']} found" if row["events"] != row["found"] else "its events were changed"
         yield f"thread {row['id']}: {what}"
-    yield from _wrong_events(database)
-    yield from _lost_entries(database, blocks)
-    yield from wrong_passages(database, blocks)
+    yield from _check_event_rows(database)
+    yield from _check_event_index(database, blocks)
+    yield from check_passage_hashes(database, blocks)
 
 
-def _wrong_events(database: Database) -> Iterator[str]:
+def _check_event_rows(database: Database) -> Iterator[str]:
     """Every event whose row is not what its block says, and every place of a block that no row names."""
     for number, group in groupby(database.run("event_columns"), key=itemgetter("block")):
-        found = database.one("block", id=number)
+        found = database.fetch_one("block", id=number)
         try:
             told = json.loads(zlib.decompress(found["body"])) if found else None
         except (ValueError, zlib.error):
@@ -57,17 +57,17 @@ def _wrong_events(database: Database) -> Iterator[str]:
             yield f"archive block {number}: {len(told)} events in it, {len(rows)} known, or in other places"
             continue
         for row, each in zip(rows, told, strict=True):
-            if differs(row, each) and not _is_anothers(database, row, each):
+            if has_different_columns(row, each) and not _is_twin_taken(database, row, each):
                 yield f"event {row['key']}: its row is not what the archive says"
 
 
-def _is_anothers(database: Database, row: Any, told: list[Any]) -> bool:
+def _is_twin_taken(database: Database, row: Any, told: list[Any]) -> bool:
     """Whether an event is without the twin its block tells because another event has that one."""
-    other = database.one("event_by_twin", twin=told[1])
-    return other is not None and other["id"] != row["id"] and not differs(dict(row) | {"twin": told[1]}, told)
+    other = database.fetch_one("event_by_twin", twin=told[1])
+    return other is not None and other["id"] != row["id"] and not has_different_columns(dict(row) | {"twin": told[1]}, told)
 
 
-def _lost_entries(database: Database, blocks: Blocks) -> Iterator[str]:
+def _check_event_index(database: Database, blocks: Blocks) -> Iterator[str]:
     for row in database.run("sampled_events", most=_SAMPLED).fetchall():
         try:
             event = blocks.event(row)
@@ -78,25 +78,27 @@ def _lost_entries(database: Database, blocks: Blocks) -> Iterator[str]:
             continue
         longest = sorted(set(words), key=lambda word: (len(word), word))[-4:]
         found = "reply_found" if event.author is Author.ASSISTANT else "turn_found"
-        if database.one(found, id=row["id"], query=all_of(longest)) is None:
+        if database.fetch_one(found, id=row["id"], query=match_all_words(longest)) is None:
             yield f"event {row['key']}: not in the full-text index under its words"
 
 
-def misquotes(database: Database, blocks: Blocks, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
+def find_archive_misquotes(database: Database, blocks: Blocks, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
     """Every memory that cites an event for words it does not say."""
     known = set()
-    for row in database.run("places", keys=canonical(sorted(cited))).fetchall():  # in the order of blocks: each is read once
+    for row in database.run(
+        "places", keys=to_canonical_json(sorted(cited))
+    ).fetchall():  # in the order of blocks: each is read once
         known.add(row["key"])
         try:
             event = blocks.event(row)
         except DamagedError:
             continue  # told by damage()
-        yield from misquoted(row["key"], event, cited[row["key"]])
+        yield from check_quotes(row["key"], event, cited[row["key"]])
     for key in sorted(cited.keys() - known):
-        yield from misquoted(key, None, cited[key])
+        yield from check_quotes(key, None, cited[key])
 
 
-def with_words(database: Database, blocks: Blocks, words: Words) -> Iterator[tuple[Any, Event]]:
+def find_events_with_words(database: Database, blocks: Blocks, words: ErasureWords) -> Iterator[tuple[Any, Event]]:
     """Every event in which words stand, with its row. Events are made only of a block whose text as a whole may hold the words."""
     for block, rows in groupby(database.run("places_all").fetchall(), key=itemgetter("block")):
         places = list(rows)
@@ -105,12 +107,14 @@ def with_words(database: Database, blocks: Blocks, words: Words) -> Iterator[tup
             yield from ((row, event) for row, event in zip(places, blocks.events(places), strict=True) if has_words(event, words))
 
 
-def nearly_with(database: Database, blocks: Blocks, words: Words) -> Iterator[Event]:
+def find_similar_events(database: Database, blocks: Blocks, words: ErasureWords) -> Iterator[Event]:
     """Every prompt and reply that has, by the full-text index, as many of a sentence's words as a near copy of it must have."""
     found = {
         row["id"]: row
         for wanted, least in words.near_queries
-        for row in database.run("spoken_with", words=canonical([all_of([phrase]) for phrase in _phrases(wanted)]), least=least)
+        for row in database.run(
+            "spoken_with", words=to_canonical_json([match_all_words([phrase]) for phrase in _phrases(wanted)]), least=least
+        )
     }
     yield from blocks.events(sorted(found.values(), key=itemgetter("block", "place")))
 
@@ -135,7 +139,9 @@ def archive_rows(database: Database, blocks: Blocks) -> Iterator[Row]:
     """Files, events in order, threads."""
     for row in database.run("all_files"):
         cursor = Cursor(inode=row["inode"], offset=row["offset"], prefix=row["prefix"], line=row["line"], carry=row["carry"])
-        yield FileRow(source=row["source"], path=row["path"], cursor=cursor, account=load(Account, json.loads(row["account"])))
+        yield FileRow(
+            source=row["source"], path=row["path"], cursor=cursor, account=load(RecordAccount, json.loads(row["account"]))
+        )
     for row in database.run("all_events"):
         yield EventRow(event=blocks.event(row), twin=row["twin"] or "")
     for row in database.run("thread_rows").fetchall():

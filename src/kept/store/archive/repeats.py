@@ -4,23 +4,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kept.core.codec import canonical
+from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError
 from kept.core.event import Event
-from kept.core.spans import is_copy, passages_of
-from kept.core.times import from_text, to_text
+from kept.core.spans import event_passages, is_copy
+from kept.core.times import format_instant, parse_stored_instant
 from kept.store.archive.blocks import Blocks
 from kept.store.database import Database
 
 
-def with_repeats(database: Database, rows: Sequence[Any], events: Sequence[Event]) -> tuple[Event, ...]:
+def add_repeats(database: Database, rows: Sequence[Any], events: Sequence[Event]) -> tuple[Event, ...]:
     """The events of some rows, each with the hashes of its passages that came in other sessions too."""
-    wanted = [row["id"] for row, event in zip(rows, events, strict=True) if passages_of(event)]
+    wanted = [row["id"] for row, event in zip(rows, events, strict=True) if event_passages(event)]
     if not wanted:
         return tuple(events)
     came: dict[int, set[int]] = {}
-    for row in database.run("passages_elsewhere", events=canonical(wanted)):
-        if _elsewhere(row):
+    for row in database.run("passages_elsewhere", events=to_canonical_json(wanted)):
+        if _is_repeat_elsewhere(row):
             came.setdefault(row["event"], set()).add(row["hash"])
     return tuple(
         replace(event, repeated=tuple(sorted(came[row["id"]]))) if row["id"] in came else event
@@ -28,20 +28,20 @@ def with_repeats(database: Database, rows: Sequence[Any], events: Sequence[Event
     )
 
 
-def repeated_by(database: Database, events: Sequence[int]) -> list[int]:
+def find_events_repeated_by(database: Database, events: Sequence[int]) -> list[int]:
     """The events (row numbers) of other sessions of which these say a long passage again."""
     if not events:
         return []
-    rows = database.run("passages_elsewhere", events=canonical(list(events)))
-    return sorted({row["other"] for row in rows if _elsewhere(row)})
+    rows = database.run("passages_elsewhere", events=to_canonical_json(list(events)))
+    return sorted({row["other"] for row in rows if _is_repeat_elsewhere(row)})
 
 
-def all_repeated(database: Database) -> list[int]:
+def list_repeated_events(database: Database) -> list[int]:
     """All events (row numbers) that say a long passage of another session."""
-    return sorted({row["event"] for row in database.run("all_passages_elsewhere") if _elsewhere(row)})
+    return sorted({row["event"] for row in database.run("all_passages_elsewhere") if _is_repeat_elsewhere(row)})
 
 
-def wrong_passages(database: Database, blocks: Blocks) -> Iterator[str]:
+def check_passage_hashes(database: Database, blocks: Blocks) -> Iterator[str]:
     """Says that the hashes of passages are not those of the archive."""
     noted = {(row["hash"], row["event"], row["session"], row["at"]) for row in database.run("all_passage_hashes")}
     for row in database.run("prompt_places"):
@@ -49,8 +49,8 @@ def wrong_passages(database: Database, blocks: Blocks) -> Iterator[str]:
             event = blocks.event(row)
         except DamagedError:
             continue  # told of the block
-        at = to_text(event.at) if event.at else None
-        made = {(passage.hash, row["id"], event.session, at) for passage in passages_of(event)}
+        at = format_instant(event.at) if event.at else None
+        made = {(passage.hash, row["id"], event.session, at) for passage in event_passages(event)}
         if not made <= noted:
             yield f"event {row['key']}: its long passages are not noted"
         noted -= made
@@ -58,7 +58,7 @@ def wrong_passages(database: Database, blocks: Blocks) -> Iterator[str]:
         yield f"{len(noted)} long passages are noted that nobody said"
 
 
-def _elsewhere(row: Any) -> bool:
+def _is_repeat_elsewhere(row: Any) -> bool:
     """Whether the same passage came at another moment, which a copy of a session does not."""
     one, other = row["at"], row["other_at"]
-    return not is_copy(from_text(one) if one else None, from_text(other) if other else None)
+    return not is_copy(parse_stored_instant(one) if one else None, parse_stored_instant(other) if other else None)

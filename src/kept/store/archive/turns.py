@@ -6,23 +6,23 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from kept.core.codec import canonical, dump, load
-from kept.core.erasure import Words
+from kept.core.codec import dump, load, to_canonical_json
+from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError
-from kept.core.event import FORGOTTEN_MARK, Account, Author, Cursor, Event, Kind
+from kept.core.event import FORGOTTEN_MARK, Author, Cursor, Event, EventKind, RecordAccount
 from kept.core.project import Project
-from kept.core.spans import passages_of
+from kept.core.spans import event_passages
 from kept.core.text import index_words, phrase_words
-from kept.core.times import from_text, read_optional, to_text
+from kept.core.times import format_instant, parse_optional_instant, parse_stored_instant
 from kept.store.archive import care
 from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, columns, index, unindex
-from kept.store.archive.repeats import all_repeated, repeated_by, with_repeats
-from kept.store.database import ERASING, Database, all_of, checksum
-from kept.store.door import safe_cursor, safe_value
-from kept.store.erasing import event_without, json_without
-from kept.store.records import likeness_of, retold, withheld
+from kept.store.archive.repeats import add_repeats, find_events_repeated_by, list_repeated_events
+from kept.store.database import ERASING, Database, checksum, match_all_words
+from kept.store.door import redact_cursor, redact_value
+from kept.store.erasing import erase_from_event, erase_from_json
+from kept.store.records import likeness_of, merge_event_copy, strip_event
 from kept.store.threads import Tree
-from kept.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Row, Sitting, Thread, ThreadRow
+from kept.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Row, SessionActivity, Thread, ThreadRow
 
 
 class SqliteArchive:
@@ -34,7 +34,7 @@ class SqliteArchive:
 
     def cursor(self, source: str, path: str) -> Cursor | None:
         """How far a file was read; None where it never was."""
-        row = self._database.one("file", source=source, path=self._database.safe(path))
+        row = self._database.fetch_one("file", source=source, path=self._database.safe(path))
         if row is None:
             return None
         if row["wrong"]:
@@ -45,31 +45,31 @@ class SqliteArchive:
     def files(self) -> Iterator[FileState]:
         """Every file ever read, one at a time: write nothing before the last."""
         for row in self._database.run("files"):
-            account = load(Account, json.loads(row["account"]))
+            account = load(RecordAccount, json.loads(row["account"]))
             yield FileState(source=row["source"], path=row["path"], offset=row["offset"], line=row["line"], account=account)
 
-    def looked(self, path: str) -> tuple[str, str] | None:
+    def stat_cache_entry(self, path: str) -> tuple[str, str] | None:
         """The source of a file that was read to its end, and the stamp noted then; None where no stamp is noted."""
-        row = self._database.one("look", path=self._database.safe(path))
+        row = self._database.fetch_one("look", path=self._database.safe(path))
         return (row["source"], row["stamp"]) if row else None
 
-    def put_look(self, source: str, path: str, stamp: str) -> None:
+    def save_stat_cache_entry(self, source: str, path: str, stamp: str) -> None:
         """Note of a file that was read to its end what it looked like."""
         self._database.run("put_look", source=source, path=self._database.safe(path), stamp=stamp)
 
-    def add(self, source: str, path: str, events: Sequence[Event], account: Account, cursor: Cursor, *, anew: bool) -> int:
+    def add(self, source: str, path: str, events: Sequence[Event], account: RecordAccount, cursor: Cursor, *, anew: bool) -> int:
         """Archive a slice of a file and move its cursor, in one transaction. Returns how many of the events were new.
 
         ``account`` is that of the slice; ``anew`` says that it is the first of the file or of a file read again from its start.
         """
-        path, account, cursor = (safe := self._database.safe)(path), safe_value(account, safe), safe_cursor(cursor, safe)
+        path, account, cursor = (safe := self._database.safe)(path), redact_value(account, safe), redact_cursor(cursor, safe)
         with self._database.transaction():
-            row = self._database.one("file", source=source, path=path)
-            before = Account() if anew or row is None else load(Account, json.loads(row["account"]))
-            return self._store(self._put_file(source, path, cursor, before + account), events)
+            row = self._database.fetch_one("file", source=source, path=path)
+            before = RecordAccount() if anew or row is None else load(RecordAccount, json.loads(row["account"]))
+            return self._store_events(self._save_file(source, path, cursor, before + account), events)
 
-    def _put_file(self, source: str, path: str, cursor: Cursor, account: Account) -> int:
-        (file,) = self._database.one(
+    def _save_file(self, source: str, path: str, cursor: Cursor, account: RecordAccount) -> int:
+        (file,) = self._database.fetch_one(
             "put_file",
             source=source,
             path=path,
@@ -78,13 +78,13 @@ class SqliteArchive:
             prefix=cursor.prefix,
             line=cursor.line,
             carry=cursor.carry,
-            account=canonical(dump(account)),
+            account=to_canonical_json(dump(account)),
         )
         self._database.run("sum_file", id=file)
         self._database.run("drop_look", path=path)
         return int(file)
 
-    def _store(self, file: int, events: Sequence[Event]) -> int:
+    def _store_events(self, file: int, events: Sequence[Event]) -> int:
         known = [self._stored_row(each) for each in events]
         new: dict[str, Event] = {}
         for each, found in zip(events, known, strict=True):
@@ -98,40 +98,40 @@ class SqliteArchive:
                 self._add_event(each, block, place)
         told = [(each, found or self._stored_row(each)) for each, found in zip(events, known, strict=True)]
         self._join_threads(file, [(each, row["id"]) for each, row in told])
-        self._retell([(each, found) for each, found in zip(events, known, strict=True) if found is not None])
-        said = {each.key for each in fresh if passages_of(each)}
-        if again := repeated_by(self._database, [row["id"] for each, row in told if each.key in said]):
-            self._wait_again(again)  # what was taken for typed in an earlier session is told apart from now on
+        self._update_from_copies([(each, found) for each, found in zip(events, known, strict=True) if found is not None])
+        said = {each.key for each in fresh if event_passages(each)}
+        if again := find_events_repeated_by(self._database, [row["id"] for each, row in told if each.key in said]):
+            self._requeue_threads(again)  # what was taken for typed in an earlier session is told apart from now on
         return len(fresh)
 
     def _stored_row(self, event: Event) -> Any:
-        row = self._database.one("event_by_key", key=event.key)
+        row = self._database.fetch_one("event_by_key", key=event.key)
         if row is None and event.twin:
-            row = self._database.one("event_by_twin", twin=event.twin)
+            row = self._database.fetch_one("event_by_twin", twin=event.twin)
         if row is None and (mark := likeness_of(event)):
-            row = self._database.one("event_by_likeness", mark=mark, path=event.pointer.path)
+            row = self._database.fetch_one("event_by_likeness", mark=mark, path=event.pointer.path)
         return row
 
-    def _retell(self, told: Iterable[tuple[Event, Any]]) -> None:
+    def _update_from_copies(self, told: Iterable[tuple[Event, Any]]) -> None:
         """Let copies that know more of time or place in the conversation take the place of those that were read before them."""
         changed: list[tuple[Any, Event]] = []
         for event, row in told:
             if row["twin"] and (row["parent"] or not event.parent):
                 continue  # what is there has a time of its own and its place in the tree: nothing knows more
-            better = retold(self._blocks.event(row), event)
+            better = merge_event_copy(self._blocks.event(row), event)
             if better is not None:
                 changed.append((row, better))
-        self._rewrite(changed)
+        self._replace_events(changed)
         if changed:
-            self._wait_again([row["id"] for row, _ in changed])
+            self._requeue_threads([row["id"] for row, _ in changed])
 
-    def _wait_again(self, events: Sequence[int]) -> None:
+    def _requeue_threads(self, events: Sequence[int]) -> None:
         """Let the threads that tell events (row numbers) wait for extraction."""
-        threads = self._database.run("threads_retold", events=canonical(events)).fetchall()
-        self._database.run("sum_threads", ids=canonical([row["id"] for row in threads]))
-        self._database.run("hear_again", events=canonical(events))
+        threads = self._database.run("threads_retold", events=to_canonical_json(events)).fetchall()
+        self._database.run("sum_threads", ids=to_canonical_json([row["id"] for row in threads]))
+        self._database.run("hear_again", events=to_canonical_json(events))
 
-    def _rewrite(self, changed: Iterable[tuple[Any, Event]]) -> None:
+    def _replace_events(self, changed: Iterable[tuple[Any, Event]]) -> None:
         """Put events in the places of others, whose rows are given with them."""
         blocks: dict[int, list[tuple[Any, Event]]] = {}
         for row, event in changed:
@@ -144,12 +144,12 @@ class SqliteArchive:
                 unindex(self._database, number, before)
                 index(self._database, number, event)
                 self._database.run("queue_embedding", kind="turn", item=number)
-            self._blocks.put(block, events)
+            self._blocks.replace_block(block, events)
 
     def _add_event(self, event: Event, block: int, place: int) -> None:
-        (number,) = self._database.one("add_event", key=event.key, block=block, place=place, **columns(event))
+        (number,) = self._database.fetch_one("add_event", key=event.key, block=block, place=place, **columns(event))
         index(self._database, number, event)
-        if event.kind is Kind.PROMPT and event.author is Author.HUMAN:
+        if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
             self._database.run("queue_embedding", kind="turn", item=number)
         if mark := likeness_of(event):
             self._database.run("add_likeness", mark=mark, event=number, path=event.pointer.path)
@@ -158,126 +158,134 @@ class SqliteArchive:
         grown: dict[str, list[Any]] = {}
         for event, number in events:
             if event.session not in grown:
-                row = self._database.one("thread", file=file, session=event.session)
+                row = self._database.fetch_one("thread", file=file, session=event.session)
                 if row is None:
-                    (thread,) = self._database.one("add_thread", file=file, session=event.session, project=event.project)
+                    (thread,) = self._database.fetch_one("add_thread", file=file, session=event.session, project=event.project)
                     grown[event.session] = [thread, 0, None, None, 0]
                 else:
                     grown[event.session] = list(row)
                     if event.project and not row["project"]:
                         self._database.run("name_project", thread=row["id"], project=event.project)
             state = grown[event.session]
-            if self._database.one("in_thread", event=number, thread=state[0]):
+            if self._database.fetch_one("in_thread", event=number, thread=state[0]):
                 continue
             self._database.run("add_to_thread", thread=state[0], ordinal=state[1], event=number)
             state[4] += checksum(state[1], number, 0)
             state[1] += 1
             if event.at is not None:
-                at = to_text(event.at)
+                at = format_instant(event.at)
                 state[2], state[3] = min(state[2] or at, at), max(state[3] or at, at)
         for thread, count, first, last, members, *_ in grown.values():
             self._database.run("grow_thread", id=thread, events=count, first_at=first, last_at=last, members=members)
-        self._database.run("sum_threads", ids=canonical([thread for thread, *_ in grown.values()]))
+        self._database.run("sum_threads", ids=to_canonical_json([thread for thread, *_ in grown.values()]))
 
     def threads(self, *, pending: bool = False, path: str = "") -> Iterator[Thread]:
         """All threads in the order of their first event, or only those that grew since they were last extracted, or those of a
         file, one at a time.
         """
         if path:
-            return map(_thread, self._database.run("threads_of_file", path=self._database.safe(path)))
-        return map(_thread, self._database.run("pending_threads" if pending else "all_threads"))
+            return map(_thread_from_row, self._database.run("threads_of_file", path=self._database.safe(path)))
+        return map(_thread_from_row, self._database.run("pending_threads" if pending else "all_threads"))
 
-    def each(self, threads: Iterable[int]) -> Iterator[Thread]:
+    def threads_by_id(self, threads: Iterable[int]) -> Iterator[Thread]:
         """The threads of these numbers as they are when it is their turn, in this order."""
-        return (_thread(self._database.one("thread_by_id", id=each)) for each in threads)
+        return (_thread_from_row(self._database.fetch_one("thread_by_id", id=each)) for each in threads)
 
-    def ended(self, projects: Iterable[str], start: datetime, stop: datetime, limit: int) -> tuple[Thread, ...]:
+    def threads_ended_between(self, projects: Iterable[str], start: datetime, stop: datetime, limit: int) -> tuple[Thread, ...]:
         """The threads of these working directories whose last event lies in [start, stop), at most so many, the latest first."""
         rows = self._database.run(
-            "threads_ended", projects=canonical(sorted(projects)), start=to_text(start), stop=to_text(stop), limit=limit
+            "threads_ended",
+            projects=to_canonical_json(sorted(projects)),
+            start=format_instant(start),
+            stop=format_instant(stop),
+            limit=limit,
         )
-        return tuple(map(_thread, rows))
+        return tuple(map(_thread_from_row, rows))
 
-    def begun(self, projects: Iterable[str], start: datetime, stop: datetime) -> Iterator[Thread]:
+    def threads_started_between(self, projects: Iterable[str], start: datetime, stop: datetime) -> Iterator[Thread]:
         """The threads of these working directories whose first event lies in (start, stop], in its order."""
-        rows = self._database.run("threads_begun", projects=canonical(sorted(projects)), start=to_text(start), stop=to_text(stop))
-        return map(_thread, rows)
+        rows = self._database.run(
+            "threads_begun", projects=to_canonical_json(sorted(projects)), start=format_instant(start), stop=format_instant(stop)
+        )
+        return map(_thread_from_row, rows)
 
     def tree(self, thread: int) -> tuple[Tree, bytearray]:
         """The tree of a thread, and for each of its events whether it is marked as abandoned."""
         tree, marked = Tree(), bytearray()
         for row in self._database.run("thread_tree", thread=thread):
-            human = row["kind"] == Kind.PROMPT and row["author"] in (Author.HUMAN, Author.ABANDONED)
-            tree.append(row["record"], row["parent"], row["turn"], human=human, output=row["kind"] == Kind.TOOL_OUTPUT)
+            human = row["kind"] == EventKind.PROMPT and row["author"] in (Author.HUMAN, Author.ABANDONED)
+            tree.append(row["record"], row["parent"], row["turn"], human=human, output=row["kind"] == EventKind.TOOL_OUTPUT)
             marked.append(row["abandoned"])
         return tree, marked
 
-    def forks(self, thread: int) -> bool:
+    def has_rewinds(self, thread: int) -> bool:
         """Whether a thread whose records have links holds what may have been, or is marked as, replaced by a rewind."""
-        return bool(self._database.one("thread_forks", thread=thread)["forks"])
+        return bool(self._database.fetch_one("thread_forks", thread=thread)["forks"])
 
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
         """Set or clear the mark of events (by ordinal) that a later rewind of the conversation replaced."""
         rows = [{"thread": thread, "ordinal": ordinal, "abandoned": int(value)} for ordinal, value in changes]
         if rows:
             with self._database.transaction():
-                self._database.many("mark_abandoned", rows)
-                self._sum_members(thread)
+                self._database.execute_many("mark_abandoned", rows)
+                self._update_thread_sums(thread)
                 for row in rows:
                     self._database.run("hear_thread_again", thread=thread, ordinal=row["ordinal"])
 
-    def _sum_members(self, thread: int) -> None:
+    def _update_thread_sums(self, thread: int) -> None:
         self._database.run("sum_members", thread=thread)
-        self._database.run("sum_threads", ids=canonical([thread]))
+        self._database.run("sum_threads", ids=to_canonical_json([thread]))
 
     def events(self, thread: int, start: int, stop: int) -> tuple[Event, ...]:
         """The events of a thread with ordinals in [start, stop); abandoned ones are labelled so. Raises DamagedError."""
         rows = self._database.run("thread_slice", thread=thread, start=start, stop=stop).fetchall()
         return tuple(
             replace(event, author=Author.ABANDONED, label_reason="a later rewind replaced it") if row["abandoned"] else event
-            for row, event in zip(rows, with_repeats(self._database, rows, tuple(self._blocks.events(rows))), strict=True)
+            for row, event in zip(rows, add_repeats(self._database, rows, tuple(self._blocks.events(rows))), strict=True)
         )
 
     def event(self, key: str) -> Event | None:
         """The event of that key, or None."""
-        row = self._database.one("event_place", key=key)
-        return with_repeats(self._database, (row,), (self._blocks.event(row),))[0] if row else None
+        row = self._database.fetch_one("event_place", key=key)
+        return add_repeats(self._database, (row,), (self._blocks.event(row),))[0] if row else None
 
-    def around(self, key: str, before: int, after: int) -> tuple[Event, ...]:
+    def events_around(self, key: str, before: int, after: int) -> tuple[Event, ...]:
         """An event in its conversation, with so many events before and after it; empty where it is unknown."""
-        row = self._database.one("event_around", key=key)
+        row = self._database.fetch_one("event_around", key=key)
         return self.events(row["thread"], row["ordinal"] - before, row["ordinal"] + after + 1) if row else ()
 
-    def after_reply(self, keys: Iterable[str], near: int) -> frozenset[str]:
+    def events_after_reply(self, keys: Iterable[str], near: int) -> frozenset[str]:
         """Those events before which, at most so many events away, the assistant says something."""
-        rows = self._database.run("events_after_a_reply", keys=canonical(sorted(set(keys))), near=near)
+        rows = self._database.run("events_after_a_reply", keys=to_canonical_json(sorted(set(keys))), near=near)
         return frozenset(row["key"] for row in rows)
 
-    def progressed(self, thread: int, *, extracted: int, seen: int) -> None:
+    def save_extraction_progress(self, thread: int, *, extracted: int, seen: int) -> None:
         """Note that ``seen`` events of a thread were looked at and its episodes are closed before ordinal ``extracted``."""
         with self._database.transaction():
             self._database.run("extracted", thread=thread, extracted=extracted, seen=seen)
-            self._database.run("sum_threads", ids=canonical([thread]))
+            self._database.run("sum_threads", ids=to_canonical_json([thread]))
 
-    def unheard(self) -> tuple[tuple[Thread, int], ...]:
+    def list_threads_pending_llm(self) -> tuple[tuple[Thread, int], ...]:
         """The threads with events that no model has read, each with the ordinal from which its chunks are open."""
-        return tuple((_thread(row), row["closed"]) for row in self._database.run("unheard_threads"))
+        return tuple((_thread_from_row(row), row["closed"]) for row in self._database.run("unheard_threads"))
 
-    def heard(self, thread: int, *, closed: int, seen: int) -> None:
+    def save_llm_progress(self, thread: int, *, closed: int, seen: int) -> None:
         """Note that a model has read ``seen`` events of a thread, and its chunks are closed before the ordinal ``closed``."""
         self._database.run("heard", thread=thread, closed=closed, seen=seen)
 
-    def sittings(self, start: datetime, stop: datetime) -> tuple[Sitting, ...]:
+    def sittings(self, start: datetime, stop: datetime) -> tuple[SessionActivity, ...]:
         """Which sessions have events in [start, stop), by the events' own times."""
         return tuple(
-            Sitting(**dict(row) | {"first_at": from_text(row["first_at"]), "last_at": from_text(row["last_at"])})
-            for row in self._database.run("events_between", start=to_text(start), stop=to_text(stop))
+            SessionActivity(
+                **dict(row) | {"first_at": parse_stored_instant(row["first_at"]), "last_at": parse_stored_instant(row["last_at"])}
+            )
+            for row in self._database.run("events_between", start=format_instant(start), stop=format_instant(stop))
         )
 
-    def minutes(self) -> Iterator[datetime]:
+    def active_minutes(self) -> Iterator[datetime]:
         """Every minute in which something happened, in order; fine enough for zones whose days begin at a quarter of an hour."""
         for row in self._database.run("event_minutes"):
-            yield from_text(f"{row['minute']}:00.000Z")
+            yield parse_stored_instant(f"{row['minute']}:00.000Z")
 
     def directories(self) -> tuple[tuple[str, str], ...]:
         """The raw working directories of all threads, with an empty path; where a thread has none, an empty one with its file."""
@@ -285,18 +293,18 @@ class SqliteArchive:
 
     def project(self, directory: str) -> Project | None:
         """What a directory was found to be, or None."""
-        row = self._database.one("project", directory=self._database.safe(directory))
+        row = self._database.fetch_one("project", directory=self._database.safe(directory))
         return Project(**dict(row)) if row else None
 
-    def put_project(self, project: Project) -> None:
+    def save_project(self, project: Project) -> None:
         """Note what a directory is."""
-        self._database.run("put_project", **dump(safe_value(project, self._database.safe)))
+        self._database.run("put_project", **dump(redact_value(project, self._database.safe)))
 
     def projects(self) -> tuple[Project, ...]:
         """What every directory was found to be, by directory."""
         return tuple(Project(**dict(row)) for row in self._database.run("projects"))
 
-    def opted_out(self) -> tuple[OptedOut, ...]:
+    def opted_out_sessions(self) -> tuple[OptedOut, ...]:
         """The conversations that are not to be remembered."""
         return tuple(OptedOut(**dict(row)) for row in self._database.run("opted_out"))
 
@@ -306,71 +314,80 @@ class SqliteArchive:
         with self._database.transaction():
             self._database.run("opt_out", session=session, path=self._database.safe(path))
             rows = self._database.run("events_of_session_alone", session=session).fetchall()
-            changed = [(row, withheld(self._blocks.event(row), FORGOTTEN_MARK)) for row in rows]
-            self._database.many("drop_likeness", ({"event": row["id"]} for row in rows))
+            changed = [(row, strip_event(self._blocks.event(row), FORGOTTEN_MARK)) for row in rows]
+            self._database.execute_many("drop_likeness", ({"event": row["id"]} for row in rows))
             if rows:
                 self._database.run("put_setting", name=ERASING, value="")
-            self._rewrite(changed)
-            self._wait_again([row["id"] for row in rows])
+            self._replace_events(changed)
+            self._requeue_threads([row["id"] for row in rows])
             return len(rows)
 
-    def undated(self) -> int:
+    def count_undated_events(self) -> int:
         """How many events have no time."""
-        count: int = self._database.one("undated_events")["events"]
+        count: int = self._database.fetch_one("undated_events")["events"]
         return count
 
-    def mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
+    def find_mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
         """When a name was said last after a moment, by directory and file. Reads rows and the index, no archived text."""
-        rows = self._database.run("mentions", query=all_of([phrase_words(name)]), since=to_text(since)) if index_words(name) else ()
-        return tuple(Mention(project=row["project"], path=row["path"], at=from_text(row["at"])) for row in rows)
+        rows = (
+            self._database.run("mentions", query=match_all_words([phrase_words(name)]), since=format_instant(since))
+            if index_words(name)
+            else ()
+        )
+        return tuple(Mention(project=row["project"], path=row["path"], at=parse_stored_instant(row["at"])) for row in rows)
 
-    def holding(self, words: Words) -> Iterator[Event]:
+    def events_with_words(self, words: ErasureWords) -> Iterator[Event]:
         """Every archived event in which words stand. Raises DamagedError."""
-        return (event for _, event in care.with_words(self._database, self._blocks, words))
+        return (event for _, event in care.find_events_with_words(self._database, self._blocks, words))
 
-    def nearly_holding(self, words: Words) -> Iterator[Event]:
+    def events_with_similar_words(self, words: ErasureWords) -> Iterator[Event]:
         """The prompts and replies that may say nearly the same in other words. Raises DamagedError."""
-        return care.nearly_with(self._database, self._blocks, words)
+        return care.find_similar_events(self._database, self._blocks, words)
 
-    def erase_words(self, words: Words) -> frozenset[str]:
+    def erase_words(self, words: ErasureWords) -> frozenset[str]:
         """Take words out of every archived event and out of what readers carry along; returns the keys of the events."""
         with self._database.transaction():
-            changed = [(row, event_without(event, words)) for row, event in care.with_words(self._database, self._blocks, words)]
-            carried = [row for row in self._database.run("all_files").fetchall() if words.stand_in(row["carry"])]
+            changed = [
+                (row, erase_from_event(event, words))
+                for row, event in care.find_events_with_words(self._database, self._blocks, words)
+            ]
+            carried = [row for row in self._database.run("all_files").fetchall() if words.is_in_text(row["carry"])]
             if changed or carried:
                 self._database.run("put_setting", name=ERASING, value="")
-            self._rewrite(changed)
+            self._replace_events(changed)
             for row in carried:
-                self._database.run("put_carry", source=row["source"], path=row["path"], carry=json_without(row["carry"], words))
+                self._database.run("put_carry", source=row["source"], path=row["path"], carry=erase_from_json(row["carry"], words))
             return frozenset(event.key for _, event in changed)
 
-    def damage(self) -> Iterator[str]:
+    def find_damage(self) -> Iterator[str]:
         """Every way in which the archive contradicts itself, its hashes and its index."""
-        yield from care.archive_damage(self._database, self._blocks)
+        yield from care.find_archive_damage(self._database, self._blocks)
 
-    def misquotes(self, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
+    def find_misquotes(self, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
         """Every memory that cites an event for words it does not say; ``cited`` is of :func:`kept.store.check.citations`."""
-        yield from care.misquotes(self._database, self._blocks, cited)
+        yield from care.find_archive_misquotes(self._database, self._blocks, cited)
 
     def reindex(self) -> None:
         """Recreate what turns are found by from the archive alone."""
         care.reindex(self._database, self._blocks)
 
-    def wait_for_repeats(self) -> None:
+    def requeue_repeats(self) -> None:
         """Let the threads wait for extraction that say a long passage of another session: an older format did not tell them
         apart.
         """
-        if again := all_repeated(self._database):
-            self._wait_again(again)
+        if again := list_repeated_events(self._database):
+            self._requeue_threads(again)
 
-    def rows(self) -> Iterator[Row]:
+    def export_rows(self) -> Iterator[Row]:
         """The archive written out: files, events in order, threads, projects, conversations that opted out."""
         yield from care.archive_rows(self._database, self._blocks)
         yield from self.projects()
-        yield from self.opted_out()
+        yield from self.opted_out_sessions()
 
     def load_rows(self, rows: Sequence[Row]) -> None:
-        """Take up rows of :meth:`rows` of one kind, inside the transaction that loads them all. Raises ValueError, KeyError."""
+        """Take up rows of :meth:`export_rows` of one kind, inside the transaction that loads them all. Raises ValueError,
+        KeyError.
+        """
         events = [each for each in rows if isinstance(each, EventRow)]
         if events:
             block = self._blocks.add_block([each.event for each in events])
@@ -379,17 +396,17 @@ class SqliteArchive:
         for row in rows:
             match row:
                 case FileRow():
-                    self._put_file(row.source, row.path, row.cursor, row.account)
+                    self._save_file(row.source, row.path, row.cursor, row.account)
                 case ThreadRow():
-                    self._take_thread(row)
+                    self._load_thread(row)
                 case Project():
-                    self.put_project(row)
+                    self.save_project(row)
                 case OptedOut():
                     self._database.run("opt_out", session=row.session, path=row.path)
 
-    def _take_thread(self, row: ThreadRow) -> None:
-        file = self._database.one("file", source=row.source, path=row.path)
-        places = {each["key"]: each for each in self._database.run("places", keys=canonical(sorted(row.events)))}
+    def _load_thread(self, row: ThreadRow) -> None:
+        file = self._database.fetch_one("file", source=row.source, path=row.path)
+        places = {each["key"]: each for each in self._database.run("places", keys=to_canonical_json(sorted(row.events)))}
         times = [places[key]["at"] for key in row.events if places[key]["at"]]
         self._database.run(
             "put_thread",
@@ -403,16 +420,16 @@ class SqliteArchive:
             first_at=min(times, default=None),
             last_at=max(times, default=None),
         )
-        self._database.many(
+        self._database.execute_many(
             "add_to_thread", ({"thread": row.id, "ordinal": n, "event": places[key]["id"]} for n, key in enumerate(row.events))
         )
         self.mark_abandoned(row.id, ((ordinal, True) for ordinal in row.abandoned))
-        self._sum_members(row.id)
+        self._update_thread_sums(row.id)
         if row.heard:
-            self.heard(row.id, closed=row.closed, seen=row.heard)
+            self.save_llm_progress(row.id, closed=row.closed, seen=row.heard)
 
 
-def _thread(row: Any) -> Thread:
+def _thread_from_row(row: Any) -> Thread:
     return Thread(
         id=row["id"],
         session=row["session"],
@@ -421,6 +438,6 @@ def _thread(row: Any) -> Thread:
         project=row["project"],
         events=row["events"],
         extracted=row["extracted"],
-        first_at=read_optional(row["first_at"]),
-        last_at=read_optional(row["last_at"]),
+        first_at=parse_optional_instant(row["first_at"]),
+        last_at=parse_optional_instant(row["last_at"]),
     )

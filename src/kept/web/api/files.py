@@ -8,11 +8,11 @@ from fastapi import APIRouter, Header, Query, Request
 from pydantic import BaseModel, Field, StrictBool
 from starlette.responses import Response
 
-from kept.memories.history import last_run
+from kept.memories.history import last_undoable_run
 from kept.pipeline import edit_file
-from kept.pipeline.edit_file import Saved
-from kept.web.api.forms import Body, Id, revision_of
-from kept.web.room import at_desk, room_of
+from kept.pipeline.edit_file import SaveReport
+from kept.web.api.forms import Body, Id, parse_if_match
+from kept.web.room import request_workspace, web_context
 from kept.workspace import Workspace
 
 router = APIRouter(tags=["files"])
@@ -50,7 +50,7 @@ class FileOut(BaseModel):
     problem: str
 
 
-class Listed(BaseModel):
+class FileListItem(BaseModel):
     """A file in the list of all."""
 
     name: str
@@ -64,7 +64,7 @@ class Listed(BaseModel):
 class FilesOut(BaseModel):
     """Every file that kept writes or wrote."""
 
-    files: list[Listed]
+    files: list[FileListItem]
 
 
 class ChangeOut(BaseModel):
@@ -84,13 +84,13 @@ class PreviewOut(BaseModel):
     problems: list[str]
 
 
-class Text(Body):
+class TextBody(Body):
     """A text as it is to be."""
 
     text: Annotated[str, Field(max_length=MOST)]
 
 
-class Edit(Text):
+class EditBody(TextBody):
     """A text to save."""
 
     accept_loss: StrictBool = Field(default=False, description="Take it as an edit though it looks damaged.")
@@ -108,8 +108,8 @@ class SavedOut(BaseModel):
 @router.get("/files", response_model=FilesOut)
 def list_files(request: Request) -> dict[str, Any]:
     """Every file that kept writes."""
-    with at_desk(request) as workspace:
-        told = edit_file.catalogue(workspace)
+    with request_workspace(request) as workspace:
+        told = edit_file.list_output_files(workspace)
         return {
             "files": [
                 {
@@ -126,53 +126,55 @@ def list_files(request: Request) -> dict[str, Any]:
 
 
 @router.get("/files/file", response_model=FileOut)
-def one_file(request: Request, answer: Response, name: Which) -> dict[str, Any]:
+def get_file(request: Request, answer: Response, name: Which) -> dict[str, Any]:
     """One file as it stands; its revision is the ETag."""
-    with at_desk(request) as workspace:
-        found = edit_file.look(workspace, name)
+    with request_workspace(request) as workspace:
+        found = edit_file.load_output_file(workspace, name)
         answer.headers["etag"] = f'"{found.revision}"'
-        return body_of(found)
+        return file_body(found)
 
 
 @router.post("/files/preview", response_model=PreviewOut)
-def preview_file(request: Request, name: Which, body: Text) -> dict[str, Any]:
+def preview_file(request: Request, name: Which, body: TextBody) -> dict[str, Any]:
     """What saving a text would do, to memories and to every file. Changes nothing."""
-    with room_of(request).writing, at_desk(request) as workspace:
-        found = edit_file.preview(workspace, name, body.text)
+    with web_context(request).writing, request_workspace(request) as workspace:
+        found = edit_file.preview_write(workspace, name, body.text)
         return {"changes": [asdict(each) for each in found.changes], "files": found.files, "problems": found.problems}
 
 
 @router.put("/files/file", response_model=SavedOut)
-def save_file(request: Request, answer: Response, name: Which, body: Edit, if_match: Seen) -> dict[str, Any]:
+def save_file(request: Request, answer: Response, name: Which, body: EditBody, if_match: Seen) -> dict[str, Any]:
     """Save an edited text: it does what the same edit on the disk would do."""
-    seen = revision_of(if_match)
-    return _saved(
-        request, answer, lambda workspace: edit_file.save(workspace, name, body.text, if_match=seen, accept_loss=body.accept_loss)
+    seen = parse_if_match(if_match)
+    return _save_response(
+        request,
+        answer,
+        lambda workspace: edit_file.save_file_text(workspace, name, body.text, if_match=seen, accept_loss=body.accept_loss),
     )
 
 
 @router.delete("/files/entries/{number}", response_model=SavedOut)
 def delete_entry(request: Request, answer: Response, number: Id, name: Which, if_match: Seen) -> dict[str, Any]:
     """Take the lines of one memory out of a file, as a person would: it retires."""
-    seen = revision_of(if_match)
-    return _saved(request, answer, lambda workspace: edit_file.delete(workspace, name, number, if_match=seen))
+    seen = parse_if_match(if_match)
+    return _save_response(request, answer, lambda workspace: edit_file.delete_file_entry(workspace, name, number, if_match=seen))
 
 
-def _saved(request: Request, answer: Response, act: Callable[[Workspace], Saved]) -> dict[str, Any]:
-    with room_of(request).writing, at_desk(request) as workspace:
-        before = last_run(workspace)
+def _save_response(request: Request, answer: Response, act: Callable[[Workspace], SaveReport]) -> dict[str, Any]:
+    with web_context(request).writing, request_workspace(request) as workspace:
+        before = last_undoable_run(workspace)
         done = act(workspace)
-        now = last_run(workspace)
+        now = last_undoable_run(workspace)
         answer.headers["etag"] = f'"{done.file.revision}"'
         return {
-            "file": body_of(done.file),
+            "file": file_body(done.file),
             "operations": done.operations,
             "undo": now if now != before else "",
             "problems": done.problems,
         }
 
 
-def body_of(file: edit_file.File) -> dict[str, Any]:
+def file_body(file: edit_file.EditableFile) -> dict[str, Any]:
     """A file as JSON."""
     return {
         "name": file.name,

@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.responses import Response
 
 from kept.core.memory import Memory
-from kept.memories.browse import exported
-from kept.memories.person import MOST, revision
-from kept.web.room import at_desk, room_of, settled
+from kept.memories.browse import to_export
+from kept.memories.person import MOST, memory_revision
+from kept.web.room import make_change, request_workspace, web_context
 from kept.workspace import Workspace
 
 Id = Annotated[str, Path(pattern="^[0-9a-zA-Z]{4,64}$", description="The id of a memory, or an unambiguous beginning of it.")]
@@ -24,7 +24,7 @@ Sentence = Annotated[str, StringConstraints(min_length=1, max_length=2 * MOST)]
 Name = Annotated[str, StringConstraints(max_length=200)]
 
 
-def whole(value: object) -> object:
+def to_whole_number(value: object) -> object:
     """A number without a part, as JSON means one: 1.0 is 1, and neither "1" nor true is a number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
         raise ValueError("Input should be a whole number")
@@ -76,7 +76,7 @@ class MemoryOut(BaseModel):
     revision: str = Field(description="Changes when what a person sees of it does; give it back as If-Match.")
 
 
-class Changed(BaseModel):
+class ChangeResponse(BaseModel):
     """What a change came to."""
 
     memories: list[MemoryOut] = Field(description="The memories concerned, as they are now.")
@@ -84,7 +84,7 @@ class Changed(BaseModel):
     problems: list[str] = Field(default=[], description="What could not be written to files; the next run does it.")
 
 
-def revision_of(if_match: str | None) -> str:
+def parse_if_match(if_match: str | None) -> str:
     """The revision that a header ``If-Match`` asks for; empty where any will do."""
     given = (if_match or "").strip().removeprefix("W/").strip('"')
     return "" if given == "*" else given
@@ -92,12 +92,12 @@ def revision_of(if_match: str | None) -> str:
 
 def apply_change(request: Request, answer: Response, act: Callable[[Workspace], Sequence[Memory]]) -> dict[str, Any]:
     """Make a change and tell what came of it; one memory's revision goes into the ETag. Raises what it raises."""
-    with room_of(request).writing, at_desk(request) as workspace:
-        done = settled(request, workspace, lambda: act(workspace))
+    with web_context(request).writing, request_workspace(request) as workspace:
+        done = make_change(request, workspace, lambda: act(workspace))
         if len(done.result) == 1:
-            answer.headers["etag"] = f'"{revision(done.result[0])}"'
+            answer.headers["etag"] = f'"{memory_revision(done.result[0])}"'
         return {
-            "memories": [exported(workspace, each) for each in done.result],
+            "memories": [to_export(workspace, each) for each in done.result],
             "undo": done.undo,
             "problems": list(done.problems),
         }

@@ -9,16 +9,16 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from kept.core.codec import json_fields, to_json
 from kept.core.errors import MissingError
-from kept.core.fence import Piece, block
-from kept.core.summary import Bullet
-from kept.core.times import to_text
+from kept.core.fence import ContextPiece, render_block
+from kept.core.summary import SummaryBullet
+from kept.core.times import format_instant
 from kept.journal import calendar
-from kept.memories.browse import exported
-from kept.memories.day_view import day as look_at
-from kept.outputs.knowledge_graph import MOST, knowledge
-from kept.recall.preview import preview
-from kept.web.api.forms import Body, MemoryOut, whole
-from kept.web.room import at_desk
+from kept.memories.browse import to_export
+from kept.memories.day_view import load_day_view as look_at
+from kept.outputs.knowledge_graph import MOST, build_knowledge_graph
+from kept.recall.preview import preview_context
+from kept.web.api.forms import Body, MemoryOut, to_whole_number
+from kept.web.room import request_workspace
 from kept.workspace import Workspace
 
 router = APIRouter(tags=["looking"])
@@ -115,14 +115,16 @@ class DayOut(BaseModel):
     entry: str | None = Field(description="The journal entry of the day as Markdown.")
 
 
-class Said(Body):
+class MessageBody(Body):
     """What is about to be said, where, and to whom."""
 
     message: Annotated[str, Field(max_length=MESSAGE)] = ""
     directory: Annotated[
         str, Field(max_length=4_000, pattern=r"^(/[^\x00]*)?$", description="An absolute path; empty for none.")
     ] = ""
-    budget: Annotated[int, Field(ge=0, le=100_000, description="Tokens at most; 0 for the setting."), BeforeValidator(whole)] = 0
+    budget: Annotated[
+        int, Field(ge=0, le=100_000, description="Tokens at most; 0 for the setting."), BeforeValidator(to_whole_number)
+    ] = 0
     client: Literal["claude", "codex", "none"] = "claude"
 
 
@@ -150,15 +152,15 @@ class ContextOut(BaseModel):
 
 
 @router.get("/graph", response_model=GraphOut)
-def the_graph(
+def get_graph(
     request: Request,
     *,
     project: Annotated[str, Query(max_length=200, description="Only projects with this in their name.")] = "",
     most: Annotated[int, Query(ge=1, le=5_000, description="Nodes at most.")] = MOST,
 ) -> dict[str, Any]:
     """The knowledge graph of what is remembered."""
-    with at_desk(request) as workspace:
-        found = knowledge(workspace, project=project, most=most)
+    with request_workspace(request) as workspace:
+        found = build_knowledge_graph(workspace, project=project, most=most)
         left_out = {kind.value: count for kind, count in found.left_out.items()}
         return {
             "nodes": to_json(found.nodes),
@@ -168,22 +170,22 @@ def the_graph(
 
 
 @router.get("/months/{month}", response_model=MonthOut)
-def one_month(
+def get_month(
     request: Request, month: Annotated[str, Path(pattern=r"^[1-9]\d{3}-(0[1-9]|1[0-2])$", description="YYYY-MM.")]
 ) -> dict[str, Any]:
     """How much each day of a month held."""
-    with at_desk(request) as workspace:
-        found: dict[str, Any] = asdict(calendar.month(workspace, date.fromisoformat(f"{month}-01")))
+    with request_workspace(request) as workspace:
+        found: dict[str, Any] = asdict(calendar.load_month(workspace, date.fromisoformat(f"{month}-01")))
         return found
 
 
 @router.get("/days/{day}", response_model=DayOut)
-def one_day(request: Request, day: Annotated[str, Path(pattern=DAY, description="YYYY-MM-DD.")]) -> dict[str, Any]:
+def get_day(request: Request, day: Annotated[str, Path(pattern=DAY, description="YYYY-MM-DD.")]) -> dict[str, Any]:
     """What a day was."""
-    return _day(request, _date(day))
+    return _day_body(request, _parse_date(day))
 
 
-def _date(day: str) -> date:
+def _parse_date(day: str) -> date:
     """A day of the calendar. Raises MissingError for what has the form of one alone, as 30 February."""
     try:
         return date.fromisoformat(day)
@@ -191,28 +193,28 @@ def _date(day: str) -> date:
         raise MissingError(f"there is no day {day}", hint="days are YYYY-MM-DD") from error
 
 
-def _day(request: Request, day: date) -> dict[str, Any]:
-    with at_desk(request) as workspace:
+def _day_body(request: Request, day: date) -> dict[str, Any]:
+    with request_workspace(request) as workspace:
         found = look_at(workspace, day)
-        entry = calendar.diary(workspace, day)
+        entry = calendar.load_journal_entry(workspace, day)
         return {
             "day": day,
-            "condensed": [_bullet(each) for each in found.summary.condensed],
-            "detailed": [_bullet(each) for each in found.summary.detailed],
-            "sessions": [_session_body(each) for each in calendar.sessions(workspace, day)],
-            "learnt": _memories(workspace, found.learnt),
-            "confirmed": _memories(workspace, found.confirmed),
-            "open": _memories(workspace, calendar.still_open(workspace, day)),
+            "condensed": [_bullet_body(each) for each in found.summary.condensed],
+            "detailed": [_bullet_body(each) for each in found.summary.detailed],
+            "sessions": [_session_body(each) for each in calendar.load_day_sessions(workspace, day)],
+            "learnt": _memory_bodies(workspace, found.learnt),
+            "confirmed": _memory_bodies(workspace, found.confirmed),
+            "open": _memory_bodies(workspace, calendar.list_open_questions(workspace, day)),
             "entry": entry.text if entry else None,
         }
 
 
-def _memories(workspace: Workspace, memories: Any) -> list[dict[str, Any]]:
-    return [exported(workspace, each) for each in memories]
+def _memory_bodies(workspace: Workspace, memories: Any) -> list[dict[str, Any]]:
+    return [to_export(workspace, each) for each in memories]
 
 
-def _bullet(each: Bullet) -> dict[str, Any]:
-    at = to_text(each.at) if each.at else None
+def _bullet_body(each: SummaryBullet) -> dict[str, Any]:
+    at = format_instant(each.at) if each.at else None
     return {
         "part": each.part.value,
         "text": each.text,
@@ -224,24 +226,24 @@ def _bullet(each: Bullet) -> dict[str, Any]:
     }
 
 
-def _session_body(each: calendar.Session) -> dict[str, Any]:
+def _session_body(each: calendar.DaySession) -> dict[str, Any]:
     names = ("session", "source", "path", "prompts", "events", "first_at", "last_at")
-    return json_fields(each.sitting, *names) | {"scope": each.scope, "worked": [_bullet(bullet) for bullet in each.worked]}
+    return json_fields(each.sitting, *names) | {"scope": each.scope, "worked": [_bullet_body(bullet) for bullet in each.worked]}
 
 
 @router.post("/context", response_model=ContextOut)
-def the_context(request: Request, body: Said) -> dict[str, Any]:
+def get_context(request: Request, body: MessageBody) -> dict[str, Any]:
     """What would be put before a session now, line by line with its reason. Changes nothing."""
-    with at_desk(request) as workspace:
-        found = preview(workspace, body.message, directory=body.directory, budget=body.budget, client=body.client)
+    with request_workspace(request) as workspace:
+        found = preview_context(workspace, body.message, directory=body.directory, budget=body.budget, client=body.client)
         return {
             "tokens": found.tokens,
-            "block": block(found.pieces),
-            "lines": [_piece(each) for each in found.pieces],
-            "omitted": [_piece(each, why) for each, why in found.omitted],
+            "block": render_block(found.pieces),
+            "lines": [_piece_body(each) for each in found.pieces],
+            "omitted": [_piece_body(each, why) for each, why in found.omitted],
             "left_out": found.left_out,
         }
 
 
-def _piece(piece: Piece, omitted: str = "") -> dict[str, Any]:
+def _piece_body(piece: ContextPiece, omitted: str = "") -> dict[str, Any]:
     return piece._asdict() | {"omitted": omitted}

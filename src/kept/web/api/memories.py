@@ -9,9 +9,9 @@ from starlette.responses import Response
 from kept.core.event import Origin
 from kept.core.memory import Status
 from kept.memories import decisions, person
-from kept.memories.browse import Filter, chosen, exported
-from kept.web.api.forms import Body, Changed, Id, IfMatch, MemoryOut, Name, Sentence, apply_change, revision_of
-from kept.web.room import at_desk
+from kept.memories.browse import MemoryFilter, filter_memories, to_export
+from kept.web.api.forms import Body, ChangeResponse, Id, IfMatch, MemoryOut, Name, Sentence, apply_change, parse_if_match
+from kept.web.room import request_workspace
 
 router = APIRouter(tags=["memories"])
 
@@ -23,7 +23,7 @@ class MemoriesOut(BaseModel):
     memories: list[MemoryOut]
 
 
-class Added(Body):
+class AddBody(Body):
     """A sentence to remember."""
 
     text: Sentence
@@ -31,37 +31,37 @@ class Added(Body):
     scope: Name = Field(default="", description="A scope as memories tell it; for the user everywhere where it is empty.")
 
 
-class Edited(Body):
+class EditBody(Body):
     """New words, another category, or both."""
 
     content: Sentence | None = None
     category: Name | None = None
 
 
-class Pinned(Body):
+class PinBody(Body):
     """Whether it is pinned."""
 
     on: StrictBool = True
 
 
-class Reason(Body):
+class ReasonBody(Body):
     """Why; kept in its history."""
 
     reason: Annotated[str, Field(max_length=500)] = ""
 
 
-class Answered(Body):
+class AnswerBody(Body):
     """What answers an open question, and what that is. Without words the question's own are taken."""
 
     category: Name
     text: Annotated[str, Field(max_length=2 * person.MOST)] = ""
 
 
-class Nothing(Body):
+class EmptyBody(Body):
     """An empty object."""
 
 
-class Approved(Body):
+class ApproveBody(Body):
     """In which words and which category it is kept; as it is where they are empty."""
 
     content: Annotated[str, Field(max_length=2 * person.MOST)] = ""
@@ -82,8 +82,8 @@ def list_memories(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> dict[str, Any]:
     """The memories, by project and category, newest first."""
-    with at_desk(request) as workspace:
-        which = Filter(
+    with request_workspace(request) as workspace:
+        which = MemoryFilter(
             statuses=(Status(status),) if status != "any" else (),
             everything=status == "any",
             category=category,
@@ -93,29 +93,31 @@ def list_memories(
             pinned=pinned,
         )
         now = workspace.clock()
-        found = chosen(workspace, workspace.store.log.memories(), which, now)
-        return {"total": len(found), "memories": [exported(workspace, each, now) for each in found[offset : offset + limit]]}
+        found = filter_memories(workspace, workspace.store.log.memories(), which, now)
+        return {"total": len(found), "memories": [to_export(workspace, each, now) for each in found[offset : offset + limit]]}
 
 
-@router.post("/memories", status_code=201, response_model=Changed)
-def add_memory(request: Request, answer: Response, body: Added) -> dict[str, Any]:
+@router.post("/memories", status_code=201, response_model=ChangeResponse)
+def add_memory(request: Request, answer: Response, body: AddBody) -> dict[str, Any]:
     """Remember a sentence, at once."""
-    return apply_change(request, answer, lambda workspace: [person.add(workspace, body.text, body.category, scope=body.scope)])
+    return apply_change(
+        request, answer, lambda workspace: [person.create_memory(workspace, body.text, body.category, scope=body.scope)]
+    )
 
 
 @router.get("/memories/{number}", response_model=MemoryOut)
-def one_memory(request: Request, answer: Response, number: Id) -> dict[str, Any]:
+def get_memory(request: Request, answer: Response, number: Id) -> dict[str, Any]:
     """One memory; its revision is the ETag."""
-    with at_desk(request) as workspace:
-        found = exported(workspace, person.find(workspace, number))
+    with request_workspace(request) as workspace:
+        found = to_export(workspace, person.find_memory(workspace, number))
         answer.headers["etag"] = f'"{found["revision"]}"'
         return found
 
 
-@router.patch("/memories/{number}", response_model=Changed)
-def edit_memory(request: Request, answer: Response, number: Id, body: Edited, if_match: IfMatch = None) -> dict[str, Any]:
+@router.patch("/memories/{number}", response_model=ChangeResponse)
+def edit_memory(request: Request, answer: Response, number: Id, body: EditBody, if_match: IfMatch = None) -> dict[str, Any]:
     """Give it other words, or another category. What a person wrote, no machine changes."""
-    seen = revision_of(if_match)
+    seen = parse_if_match(if_match)
     return apply_change(
         request,
         answer,
@@ -123,7 +125,7 @@ def edit_memory(request: Request, answer: Response, number: Id, body: Edited, if
             person.edit(
                 workspace,
                 number,
-                body.content or person.find(workspace, number).content,
+                body.content or person.find_memory(workspace, number).content,
                 category=body.category or None,
                 if_match=seen,
             )
@@ -131,24 +133,24 @@ def edit_memory(request: Request, answer: Response, number: Id, body: Edited, if
     )
 
 
-@router.post("/memories/{number}/pin", response_model=Changed)
-def pin_memory(request: Request, answer: Response, number: Id, body: Pinned, if_match: IfMatch = None) -> dict[str, Any]:
+@router.post("/memories/{number}/pin", response_model=ChangeResponse)
+def pin_memory(request: Request, answer: Response, number: Id, body: PinBody, if_match: IfMatch = None) -> dict[str, Any]:
     """Always show it, and let no machine touch it; or take that back."""
-    seen = revision_of(if_match)
+    seen = parse_if_match(if_match)
     return apply_change(request, answer, lambda workspace: [person.pin(workspace, number, on=body.on, if_match=seen)])
 
 
-@router.post("/memories/{number}/retire", response_model=Changed)
-def retire_memory(request: Request, answer: Response, number: Id, body: Reason, if_match: IfMatch = None) -> dict[str, Any]:
+@router.post("/memories/{number}/retire", response_model=ChangeResponse)
+def retire_memory(request: Request, answer: Response, number: Id, body: ReasonBody, if_match: IfMatch = None) -> dict[str, Any]:
     """It no longer holds. It stays in the log, and the same proposal does not bring it back."""
-    seen = revision_of(if_match)
+    seen = parse_if_match(if_match)
     return apply_change(request, answer, lambda workspace: [person.retire(workspace, number, body.reason, if_match=seen)])
 
 
-@router.post("/memories/{number}/approve", response_model=Changed)
-def approve_memory(request: Request, answer: Response, number: Id, body: Approved, if_match: IfMatch = None) -> dict[str, Any]:
+@router.post("/memories/{number}/approve", response_model=ChangeResponse)
+def approve_memory(request: Request, answer: Response, number: Id, body: ApproveBody, if_match: IfMatch = None) -> dict[str, Any]:
     """Make a held, retired or rejected memory, or a wish that waits, active; in other words where some are given."""
-    seen = revision_of(if_match)
+    seen = parse_if_match(if_match)
     return apply_change(
         request,
         answer,
@@ -158,24 +160,24 @@ def approve_memory(request: Request, answer: Response, number: Id, body: Approve
     )
 
 
-@router.post("/memories/{number}/reject", response_model=Changed)
-def reject_memory(request: Request, answer: Response, number: Id, body: Nothing, if_match: IfMatch = None) -> dict[str, Any]:
+@router.post("/memories/{number}/reject", response_model=ChangeResponse)
+def reject_memory(request: Request, answer: Response, number: Id, body: EmptyBody, if_match: IfMatch = None) -> dict[str, Any]:
     """Turn down a held memory, or a wish that waits; the same proposal does not come back."""
-    seen = revision_of(if_match)
+    seen = parse_if_match(if_match)
     return apply_change(request, answer, lambda workspace: [decisions.reject(workspace, number, if_match=seen)])
 
 
-@router.post("/memories/{number}/keep", response_model=Changed)
-def keep_memory(request: Request, answer: Response, number: Id, body: Nothing, if_match: IfMatch = None) -> dict[str, Any]:
+@router.post("/memories/{number}/keep", response_model=ChangeResponse)
+def keep_memory(request: Request, answer: Response, number: Id, body: EmptyBody, if_match: IfMatch = None) -> dict[str, Any]:
     """Confirm that it still holds: it is the person's own from now on."""
-    seen = revision_of(if_match)
+    seen = parse_if_match(if_match)
     return apply_change(request, answer, lambda workspace: [person.keep(workspace, number, if_match=seen)])
 
 
-@router.post("/memories/{number}/resolve", response_model=Changed)
-def resolve_memory(request: Request, answer: Response, number: Id, body: Answered, if_match: IfMatch = None) -> dict[str, Any]:
+@router.post("/memories/{number}/resolve", response_model=ChangeResponse)
+def resolve_memory(request: Request, answer: Response, number: Id, body: AnswerBody, if_match: IfMatch = None) -> dict[str, Any]:
     """Answer an open question: it is closed, and the answer is remembered in its place."""
-    seen = revision_of(if_match)
+    seen = parse_if_match(if_match)
     return apply_change(
         request, answer, lambda workspace: person.resolve(workspace, number, body.category, body.text, if_match=seen)
     )

@@ -8,10 +8,10 @@ from starlette.responses import Response
 
 from kept.core.codec import json_fields
 from kept.extraction import prompt_override
-from kept.extraction.prompt_override import Draft
-from kept.extraction.questions import weigh
-from kept.web.api.forms import Body, revision_of
-from kept.web.room import home_of, room_of
+from kept.extraction.prompt_override import PromptState
+from kept.extraction.questions import estimate_tokens_high
+from kept.web.api.forms import Body, parse_if_match
+from kept.web.room import request_home, web_context
 
 router = APIRouter(tags=["prompts"])
 
@@ -26,7 +26,7 @@ Seen = Annotated[
 Line = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\r\n]*$")]
 
 
-class Declared(BaseModel):
+class CategoryOut(BaseModel):
     """A category that the prompt declares."""
 
     id: str
@@ -46,7 +46,7 @@ class PromptOut(BaseModel):
     system: str = Field(description="The whole text that a model gets; empty where the prompt cannot be followed.")
     version: str
     tokens: int = Field(description="About how many tokens that is.")
-    declared: list[Declared]
+    declared: list[CategoryOut]
     diff: list[str] = Field(description="Lines of a unified diff from the built-in prompt; none where it is that.")
     problem: str = Field(description="Why the prompt cannot be followed; empty where it can.")
     revision: str = Field(description="Give it back as If-Match.")
@@ -58,13 +58,13 @@ class PromptsOut(BaseModel):
     prompts: list[PromptOut]
 
 
-class Text(Body):
+class PromptBody(Body):
     """A text of the person's own."""
 
     text: Annotated[str, Field(min_length=1, max_length=200_000)]
 
 
-class Told(Body):
+class CategoryBody(Body):
     """What belongs to a category, in a sentence; what it is called (its id, where empty); whether it rests on the person's own
     words.
     """
@@ -74,71 +74,75 @@ class Told(Body):
     users_words: StrictBool = True
 
 
-class Nothing(Body):
+class EmptyBody(Body):
     """An empty object."""
 
 
 @router.get("/prompts", response_model=PromptsOut)
 def list_prompts(request: Request) -> dict[str, Any]:
     """The prompts of the profiles at work."""
-    home = home_of(request)
-    return {"prompts": [_draft_body(prompt_override.look(home, each)) for each in prompt_override.at_work(home)]}
+    home = request_home(request)
+    return {
+        "prompts": [_draft_body(prompt_override.load_prompt_state(home, each)) for each in prompt_override.active_profile_ids(home)]
+    }
 
 
 @router.get("/prompts/{profile}", response_model=PromptOut)
-def one_prompt(request: Request, answer: Response, profile: Which) -> dict[str, Any]:
+def get_prompt(request: Request, answer: Response, profile: Which) -> dict[str, Any]:
     """The prompt of a profile; its revision is the ETag."""
-    return _answered(answer, prompt_override.look(home_of(request), profile))
+    return _prompt_response(answer, prompt_override.load_prompt_state(request_home(request), profile))
 
 
 @router.put("/prompts/{profile}", response_model=PromptOut)
-def save_prompt(request: Request, answer: Response, profile: Which, body: Text, if_match: Seen) -> dict[str, Any]:
+def save_prompt(request: Request, answer: Response, profile: Which, body: PromptBody, if_match: Seen) -> dict[str, Any]:
     """Put a text of one's own in force. What cannot be followed is not saved; what was there is put aside."""
-    home = home_of(request)
-    with room_of(request).writing:
-        return _answered(answer, prompt_override.save(home, profile, body.text, if_match=revision_of(if_match)))
+    home = request_home(request)
+    with web_context(request).writing:
+        return _prompt_response(answer, prompt_override.save(home, profile, body.text, if_match=parse_if_match(if_match)))
 
 
 @router.post("/prompts/{profile}/reset", response_model=PromptOut)
-def reset_prompt(request: Request, answer: Response, profile: Which, body: Nothing, if_match: Seen) -> dict[str, Any]:
+def reset_prompt(request: Request, answer: Response, profile: Which, body: EmptyBody, if_match: Seen) -> dict[str, Any]:
     """Take the person's own text out of force; it is put aside."""
-    home = home_of(request)
-    with room_of(request).writing:
-        prompt_override.put_away(home, profile, if_match=revision_of(if_match))
-        return _answered(answer, prompt_override.look(home, profile))
+    home = request_home(request)
+    with web_context(request).writing:
+        prompt_override.remove_own_prompt(home, profile, if_match=parse_if_match(if_match))
+        return _prompt_response(answer, prompt_override.load_prompt_state(home, profile))
 
 
 @router.put("/prompts/{profile}/categories/{name}", response_model=PromptOut)
 def declare_category(
-    request: Request, answer: Response, profile: Which, name: Kind, *, body: Told, if_match: Seen
+    request: Request, answer: Response, profile: Which, name: Kind, *, body: CategoryBody, if_match: Seen
 ) -> dict[str, Any]:
     """Declare a category of one's own, or put another in its place."""
     told: dict[str, str | bool] = {"belongs": body.belongs, "users_words": body.users_words}
     told |= {"title": body.title} if body.title else {}
-    home = home_of(request)
-    with room_of(request).writing:
-        return _answered(answer, prompt_override.declare(home, profile, name, told, if_match=revision_of(if_match)))
+    home = request_home(request)
+    with web_context(request).writing:
+        return _prompt_response(
+            answer, prompt_override.declare_category(home, profile, name, told, if_match=parse_if_match(if_match))
+        )
 
 
 @router.delete("/prompts/{profile}/categories/{name}", response_model=PromptOut)
-def withdraw_category(request: Request, answer: Response, profile: Which, name: Kind, if_match: Seen) -> dict[str, Any]:
+def remove_category(request: Request, answer: Response, profile: Which, name: Kind, if_match: Seen) -> dict[str, Any]:
     """Take a category of one's own out of the prompt. Memories of it stay."""
-    home = home_of(request)
-    with room_of(request).writing:
-        return _answered(answer, prompt_override.withdraw(home, profile, name, if_match=revision_of(if_match)))
+    home = request_home(request)
+    with web_context(request).writing:
+        return _prompt_response(answer, prompt_override.remove_category(home, profile, name, if_match=parse_if_match(if_match)))
 
 
-def _answered(answer: Response, draft: Draft) -> dict[str, Any]:
+def _prompt_response(answer: Response, draft: PromptState) -> dict[str, Any]:
     answer.headers["etag"] = f'"{draft.revision}"'
     return _draft_body(draft)
 
 
-def _draft_body(draft: Draft) -> dict[str, Any]:
+def _draft_body(draft: PromptState) -> dict[str, Any]:
     found = draft.prompt
     return json_fields(draft, "overridden", "origin", "own", "text", "problem", "revision", profile="profile.id") | {
         "system": found.system if found else "",
         "version": found.version if found else "",
-        "tokens": weigh(found.system) if found else 0,
+        "tokens": estimate_tokens_high(found.system) if found else 0,
         "diff": prompt_override.difference(draft),
         "declared": [
             json_fields(category, "id", "title", "belongs", "users_words") for category in (found.declared if found else ())

@@ -9,25 +9,25 @@ from pydantic import BaseModel, BeforeValidator, Field, StrictBool
 
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
-from kept.pipeline.run import Options
-from kept.pipeline.status import Happened, runs, stops
+from kept.pipeline.run import RunOptions
+from kept.pipeline.status import RunSummary, list_stopped_groups, load_runs
 from kept.web.api.forms import Body
-from kept.web.room import at_desk, home_of, room_of
+from kept.web.room import request_home, request_workspace, web_context
 
 router = APIRouter(tags=["runs"])
 
 
-def _as_written(value: object) -> object:
+def _validate_day_text(value: object) -> object:
     """A day as people write it, or nothing: a number would be taken for seconds. Raises ValueError for anything else."""
     if value is None or (isinstance(value, str) and (not value or re2.fullmatch(r"\d{4}-\d\d-\d\d", value))):
         return value
     raise ValueError("must be a day as 2026-01-31")
 
 
-Day = Annotated[date | Literal[""] | None, BeforeValidator(_as_written)]
+Day = Annotated[date | Literal[""] | None, BeforeValidator(_validate_day_text)]
 
 
-class Begun(Body):
+class RunBody(Body):
     """What kind of run: all that is new, of every source that is on, where nothing is said."""
 
     dry: StrictBool = Field(default=False, description="Show what would change; change nothing.")
@@ -39,7 +39,7 @@ class Begun(Body):
     confirm: StrictBool = Field(default=False, description="With `allow`: the person has read what would be lost, and wants it.")
 
 
-class NowOut(BaseModel):
+class RunStateOut(BaseModel):
     """How the run stands that this page has under way, or had last."""
 
     number: int = Field(description="How many runs this page has begun.")
@@ -102,12 +102,12 @@ def list_runs(
     before: Annotated[int, Query(ge=0, le=10**15, description="Only runs before that of this number.")] = 0,
 ) -> dict[str, Any]:
     """The last runs that changed something, with their passes."""
-    with at_desk(request) as workspace:
-        waiting = [json_fields(stop, "profile", "scope", "at", "why") for stop in stops(workspace)]
-        return {"runs": [_run_body(each) for each in runs(workspace, limit, before=before)], "stops": waiting}
+    with request_workspace(request) as workspace:
+        waiting = [json_fields(stop, "profile", "scope", "at", "why") for stop in list_stopped_groups(workspace)]
+        return {"runs": [_run_body(each) for each in load_runs(workspace, limit, before=before)], "stops": waiting}
 
 
-def _run_body(happened: Happened) -> dict[str, Any]:
+def _run_body(happened: RunSummary) -> dict[str, Any]:
     body = json_fields(happened.run, "id", "command", "started_at", "ended_at") | json_fields(
         happened, "cost", "undone", questions="asked"
     )
@@ -116,8 +116,8 @@ def _run_body(happened: Happened) -> dict[str, Any]:
     }
 
 
-@router.post("/runs", status_code=202, response_model=NowOut)
-def begin_run(request: Request, body: Begun) -> dict[str, Any]:
+@router.post("/runs", status_code=202, response_model=RunStateOut)
+def begin_run(request: Request, body: RunBody) -> dict[str, Any]:
     """Begin a run and answer at once; one at a time. What a guard stopped is let through only with `allow` and `confirm`."""
     if body.allow and not body.confirm:
         raise UsageError(
@@ -125,10 +125,10 @@ def begin_run(request: Request, body: Begun) -> dict[str, Any]:
         )
     if body.since and body.until and body.since > body.until:
         raise UsageError(f"{body.since} is after {body.until}", hint="give the earlier day as since")
-    room = room_of(request)
+    room = web_context(request)
     if room.in_sample.is_set():
         raise UsageError("this is the bundled sample, which is run already", hint="leave the sample first")
-    options = Options(
+    options = RunOptions(
         dry=body.dry,
         force=body.force,
         model=body.model,
@@ -136,16 +136,16 @@ def begin_run(request: Request, body: Begun) -> dict[str, Any]:
         until=body.until or None,
         allow=body.allow and body.confirm,
     )
-    return json_fields(room.work.start(home_of(request), room.open_shown, options))
+    return json_fields(room.work.start(request_home(request), room.open_shown, options))
 
 
-@router.get("/runs/now", response_model=NowOut)
-def run_now(request: Request) -> dict[str, Any]:
+@router.get("/runs/now", response_model=RunStateOut)
+def get_current_run(request: Request) -> dict[str, Any]:
     """How the run stands that was begun here."""
-    return json_fields(room_of(request).work.now)
+    return json_fields(web_context(request).work.now)
 
 
-@router.delete("/runs/now", response_model=NowOut)
+@router.delete("/runs/now", response_model=RunStateOut)
 def stop_run(request: Request) -> dict[str, Any]:
     """Ask the run to end at its next step. What was done is done, and the next run goes on from there."""
-    return json_fields(room_of(request).work.stop())
+    return json_fields(web_context(request).work.stop())

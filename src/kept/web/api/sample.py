@@ -6,15 +6,15 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, StrictBool
 
 from kept.core.errors import MissingError
-from kept.pipeline.run import Options
+from kept.pipeline.run import RunOptions
 from kept.pipeline.sample_run import run_sample
 from kept.web.api.forms import Body
-from kept.web.room import room_of
+from kept.web.room import web_context
 
 router = APIRouter(tags=["sample"])
 
 
-class Shown(Body):
+class SampleBody(Body):
     """Whether the sample is shown in place of what is yours."""
 
     on: StrictBool
@@ -28,19 +28,19 @@ class SampleOut(BaseModel):
 
 
 @router.post("/sample", response_model=SampleOut)
-def show_sample(request: Request, body: Shown) -> dict[str, Any]:
+def show_sample(request: Request, body: SampleBody) -> dict[str, Any]:
     """Show the bundled sample in place of what is yours, or leave it. It has a home of its own: nothing of yours is read or
     changed.
     """
-    room = room_of(request)
+    room = web_context(request)
     if not body.on:
         room.in_sample.clear()
         return {"on": False, "memories": 0}
     if room.open_sample is None:
         raise MissingError("there is no sample here", hint="run `kept run PATH` on your own transcripts")
     with room.writing, room.open_sample() as workspace:
-        if not workspace.store.log.ids():
-            run_sample(workspace, Options(model=False))
-        count = len(workspace.store.log.ids())
+        if not workspace.store.log.memory_ids():
+            run_sample(workspace, RunOptions(model=False))
+        count = len(workspace.store.log.memory_ids())
     room.in_sample.set()
     return {"on": True, "memories": count}

@@ -7,22 +7,22 @@ from pydantic import BaseModel, Field, StringConstraints
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from kept.web.room import room_of
+from kept.web.room import web_context
 
 router = APIRouter(tags=["session"])
 
 
-class Key(BaseModel):
+class KeyBody(BaseModel):
     """The key of this start of ``kept web``, as the address in the terminal has it after ``#``."""
 
     key: Annotated[str, StringConstraints(max_length=200)] = Field(description="The part of the address after #.")
 
 
 @router.post("/session", status_code=204)
-def sign_in(request: Request, body: Key) -> Response:
+def sign_in(request: Request, body: KeyBody) -> Response:
     """Show the key, get a cookie."""
-    room = room_of(request)
-    if not room.opens(body.key):
+    room = web_context(request)
+    if not room.is_key(body.key):
         raise HTTPException(403, "this is not the key of this start of `kept web`")
     answer = Response(status_code=204)
     answer.set_cookie(room.cookie, room.session, httponly=True, samesite="strict", path="/")

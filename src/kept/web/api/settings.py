@@ -17,8 +17,8 @@ from kept.install import schedule as scheduling
 from kept.memories import configure
 from kept.memories.configure import Setting
 from kept.sources.registry import SOURCES
-from kept.web.api.forms import Body, IfMatch, revision_of
-from kept.web.room import home_of, room_of
+from kept.web.api.forms import Body, IfMatch, parse_if_match
+from kept.web.room import request_home, web_context
 
 router = APIRouter(tags=["settings"])
 
@@ -51,13 +51,13 @@ class SettingsOut(BaseModel):
     settings: list[SettingOut]
 
 
-class Value(Body):
+class ValueBody(Body):
     """A value of the setting's kind; null or an empty text is the default again. Lists may come as text, an item a line."""
 
     value: StrictBool | StrictInt | StrictFloat | Annotated[str, Field(max_length=20_000)] | list[Line] | None
 
 
-class Item(Body):
+class ItemBody(Body):
     """A rule (`use`): what is empty is left out. Lists may come as text, an item a line."""
 
     profile: Line = ""
@@ -73,19 +73,19 @@ class FileOut(BaseModel):
     revision: str
 
 
-class FileIn(Body):
+class FileBody(Body):
     """The settings file as it shall be."""
 
     text: Annotated[str, Field(max_length=1_000_000)]
 
 
-class Switch(Body):
+class SwitchBody(Body):
     """On or off."""
 
     on: StrictBool
 
 
-class StandingOut(BaseModel):
+class ScheduledJobOut(BaseModel):
     """An entry with the system's scheduler."""
 
     kind: str
@@ -97,27 +97,27 @@ class StandingOut(BaseModel):
 class ScheduleOut(BaseModel):
     """The entries of the night's job."""
 
-    entries: list[StandingOut]
+    entries: list[ScheduledJobOut]
 
 
 @router.get("/settings", response_model=SettingsOut)
 def list_settings(request: Request) -> dict[str, Any]:
     """Every setting with its meaning, kind, default and value."""
-    home = home_of(request)
-    return {"path": str(home.settings), "settings": [_setting_body(each) for each in configure.listed(home)]}
+    home = request_home(request)
+    return {"path": str(home.settings), "settings": [_setting_body(each) for each in configure.describe_settings(home)]}
 
 
 @router.get("/settings/{name}", response_model=SettingOut)
-def one_setting(request: Request, answer: Response, name: Named) -> dict[str, Any]:
+def get_setting(request: Request, answer: Response, name: Named) -> dict[str, Any]:
     """One setting; its revision is the ETag."""
     return _setting_response(request, answer, name)
 
 
 @router.put("/settings/{name}", response_model=SettingOut)
-def set_setting(request: Request, answer: Response, name: Named, body: Value, if_match: IfMatch = None) -> dict[str, Any]:
+def set_setting(request: Request, answer: Response, name: Named, body: ValueBody, if_match: IfMatch = None) -> dict[str, Any]:
     """Set it. The file's comments and order are kept. What is `terminal_only` is refused (403)."""
-    home, seen = home_of(request), revision_of(if_match)
-    with room_of(request).writing:
+    home, seen = request_home(request), parse_if_match(if_match)
+    with web_context(request).writing:
         configure.change_setting(
             home, name, _setting_text(body.value, as_list=_require_setting(name) == "list"), if_match=seen, remote=True
         )
@@ -125,70 +125,70 @@ def set_setting(request: Request, answer: Response, name: Named, body: Value, if
 
 
 @router.post("/settings/{name}/items", status_code=201, response_model=SettingOut)
-def add_item(request: Request, answer: Response, name: Named, body: Item, if_match: IfMatch = None) -> dict[str, Any]:
+def add_item(request: Request, answer: Response, name: Named, body: ItemBody, if_match: IfMatch = None) -> dict[str, Any]:
     """Add a rule after those that stand there. External sources (`feed`) are `terminal_only` (403)."""
     _require_setting(name)
     item = {"profile": body.profile, "sources": _split_lines(body.sources), "projects": _split_lines(body.projects)}
-    with room_of(request).writing:
-        configure.append(home_of(request), name, item, if_match=revision_of(if_match), remote=True)
+    with web_context(request).writing:
+        configure.save_table_item(request_home(request), name, item, if_match=parse_if_match(if_match), remote=True)
     return _setting_response(request, answer, name)
 
 
 @router.delete("/settings/{name}/items/{number}", response_model=SettingOut)
-def drop_item(request: Request, answer: Response, name: Named, number: Number, if_match: IfMatch = None) -> dict[str, Any]:
+def delete_item(request: Request, answer: Response, name: Named, number: Number, if_match: IfMatch = None) -> dict[str, Any]:
     """Take a rule out. External sources (`feed`) are `terminal_only` (403)."""
     _require_setting(name)
-    with room_of(request).writing:
-        configure.drop(home_of(request), name, number, if_match=revision_of(if_match), remote=True)
+    with web_context(request).writing:
+        configure.remove_table_item(request_home(request), name, number, if_match=parse_if_match(if_match), remote=True)
     return _setting_response(request, answer, name)
 
 
 @router.get("/settings-file", response_model=FileOut)
-def settings_file(request: Request, answer: Response) -> dict[str, Any]:
+def get_settings_file(request: Request, answer: Response) -> dict[str, Any]:
     """The file as text; its revision is the ETag. Also where it is broken."""
-    home = home_of(request)
-    text, revision = configure.text(home)
+    home = request_home(request)
+    text, revision = configure.load_settings_text(home)
     answer.headers["etag"] = f'"{revision}"'
     return {"path": str(home.settings), "text": text, "revision": revision}
 
 
 @router.put("/settings-file", response_model=FileOut)
-def write_settings_file(request: Request, answer: Response, body: FileIn, if_match: IfMatch = None) -> dict[str, Any]:
+def write_settings_file(request: Request, answer: Response, body: FileBody, if_match: IfMatch = None) -> dict[str, Any]:
     """Write the file anew, where what it says is settings. What is `terminal_only` must be in it as it is (403)."""
-    with room_of(request).writing:
-        configure.rewrite(home_of(request), body.text, if_match=revision_of(if_match), remote=True)
-    return settings_file(request, answer)
+    with web_context(request).writing:
+        configure.rewrite_settings(request_home(request), body.text, if_match=parse_if_match(if_match), remote=True)
+    return get_settings_file(request, answer)
 
 
 @router.put("/sources/{name}", response_model=SettingOut)
-def switch_source(request: Request, answer: Response, name: Named, body: Switch) -> dict[str, Any]:
+def switch_source(request: Request, answer: Response, name: Named, body: SwitchBody) -> dict[str, Any]:
     """Read a source, or read it no more; what was read of it stays."""
     if name not in {each.name for each in SOURCES}:
         raise MissingError(f"there is no source {name!r}", hint="see `kept sources`")
-    home = home_of(request)
-    with room_of(request).writing:
-        if body.on == (name in configure.setting(home, "sources_off")):
-            configure.include(home, "sources_off", name, there=not body.on, remote=True)
+    home = request_home(request)
+    with web_context(request).writing:
+        if body.on == (name in configure.load_setting(home, "sources_off")):
+            configure.include_item(home, "sources_off", name, there=not body.on, remote=True)
     return _setting_response(request, answer, "sources_off")
 
 
 @router.get("/schedule", response_model=ScheduleOut)
-def schedule(request: Request) -> dict[str, Any]:
+def get_schedule(request: Request) -> dict[str, Any]:
     """The entries of the night's job with the system's schedulers. They name a program: only the terminal changes them."""
-    return {"entries": [dump(each) for each in scheduling.installed_entries(home_of(request), os.environ)]}
+    return {"entries": [dump(each) for each in scheduling.list_installed_jobs(request_home(request), os.environ)]}
 
 
 def _require_setting(name: str) -> str:
     """The kind of a setting. Raises MissingError."""
     try:
-        return configure.kind(name)
+        return configure.setting_kind(name)
     except ConfigError as error:
         raise MissingError(f"there is no setting {name!r}", hint="see `kept config list`") from error
 
 
 def _setting_response(request: Request, answer: Response, name: str) -> dict[str, Any]:
     _require_setting(name)
-    found = configure.describe_setting(home_of(request), name)
+    found = configure.describe_setting(request_home(request), name)
     answer.headers["etag"] = f'"{found.revision}"'
     return _setting_body(found)
 

@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from kept.core.memory import Memory
 from kept.memories import person
-from kept.pipeline.erase.forget import Gone, forget, places, request_of
-from kept.web.api.forms import Body, Changed, Id, Name, apply_change
-from kept.web.room import at_desk, room_of
+from kept.pipeline.erase.forget import ErasureReport, find_erasure_places, forget, make_erasure_request
+from kept.web.api.forms import Body, ChangeResponse, Id, Name, apply_change
+from kept.web.room import request_workspace, web_context
 from kept.workspace import Workspace
 
 router = APIRouter(tags=["several"])
@@ -21,7 +21,7 @@ Number = Annotated[str, StringConstraints(pattern="^[0-9a-zA-Z]{4,64}$")]
 _MOST = 1_000
 
 
-class Act(StrEnum):
+class BulkAction(StrEnum):
     """What may be done to several at once."""
 
     PIN = "pin"
@@ -32,29 +32,29 @@ class Act(StrEnum):
     REJECT = "reject"
 
 
-class Seen(Body):
+class SeenMemory(Body):
     """A memory, and the revision that was seen of it (empty: any)."""
 
     id: Number
     revision: Annotated[str, StringConstraints(max_length=80)] = ""
 
 
-class Several(Body):
+class BulkBody(Body):
     """One act for several memories."""
 
-    act: Act
-    memories: Annotated[list[Seen], Field(min_length=1, max_length=_MOST)]
+    act: BulkAction
+    memories: Annotated[list[SeenMemory], Field(min_length=1, max_length=_MOST)]
 
 
-class Merged(Body):
+class MergeBody(Body):
     """Memories that are to be one: the first takes in the others."""
 
-    memories: Annotated[list[Seen], Field(min_length=2, max_length=50)]
+    memories: Annotated[list[SeenMemory], Field(min_length=2, max_length=50)]
     content: Annotated[str, Field(max_length=2 * person.MOST, description="What the one says; empty: what the first says.")] = ""
     category: Name = ""
 
 
-class Forgotten(Body):
+class ForgetBody(Body):
     """Memories to erase. ``sure`` must be true: there is no undo."""
 
     memories: Annotated[list[Number], Field(min_length=1, max_length=_MOST)]
@@ -72,7 +72,7 @@ class NearCopy(BaseModel):
     text: str
 
 
-class Erased(BaseModel):
+class ErasureOut(BaseModel):
     """What was erased; where ``sure`` was false, what would be."""
 
     forgotten: list[str]
@@ -83,35 +83,35 @@ class Erased(BaseModel):
     problems: list[str]
 
 
-@router.post("/several", response_model=Changed)
-def change_several(request: Request, answer: Response, body: Several) -> dict[str, Any]:
+@router.post("/several", response_model=ChangeResponse)
+def change_several(request: Request, answer: Response, body: BulkBody) -> dict[str, Any]:
     """Do the same to several memories: to all of them, or, where one of them cannot be changed so, to none."""
 
     def change_all(workspace: Workspace) -> list[Memory]:
         with workspace.store.transaction():
-            return [_done(workspace, body.act, each) for each in body.memories]
+            return [_apply_action(workspace, body.act, each) for each in body.memories]
 
     return apply_change(request, answer, change_all)
 
 
-def _done(workspace: Workspace, act: Act, seen: Seen) -> Memory:
+def _apply_action(workspace: Workspace, act: BulkAction, seen: SeenMemory) -> Memory:
     number, revision = seen.id, seen.revision
     match act:
-        case Act.PIN | Act.UNPIN:
-            return person.pin(workspace, number, on=act is Act.PIN, if_match=revision)
-        case Act.RETIRE:
+        case BulkAction.PIN | BulkAction.UNPIN:
+            return person.pin(workspace, number, on=act is BulkAction.PIN, if_match=revision)
+        case BulkAction.RETIRE:
             return person.retire(workspace, number, if_match=revision)
-        case Act.KEEP:
+        case BulkAction.KEEP:
             return person.keep(workspace, number, if_match=revision)
-        case Act.APPROVE:
+        case BulkAction.APPROVE:
             return person.approve(workspace, number, if_match=revision)
-        case Act.REJECT:
+        case BulkAction.REJECT:
             return person.reject(workspace, number, if_match=revision)
     assert_never(act)
 
 
-@router.post("/merge", response_model=Changed)
-def merge_memories(request: Request, answer: Response, body: Merged) -> dict[str, Any]:
+@router.post("/merge", response_model=ChangeResponse)
+def merge_memories(request: Request, answer: Response, body: MergeBody) -> dict[str, Any]:
     """Make several memories one. The first takes in the others, with all the words they rest on."""
     numbers, seen = [each.id for each in body.memories], [each.revision for each in body.memories]
     return apply_change(
@@ -121,23 +121,23 @@ def merge_memories(request: Request, answer: Response, body: Merged) -> dict[str
     )
 
 
-@router.post("/forget", response_model=Erased)
-def forget_memories(request: Request, body: Forgotten) -> dict[str, Any]:
+@router.post("/forget", response_model=ErasureOut)
+def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
     """Erase memories for good, and their words wherever kept has them, backups included. There is no undo.
 
     Where ``sure`` is false, nothing is erased and the answer tells what would be.
     """
-    with room_of(request).writing, at_desk(request) as workspace:
-        asked = request_of(workspace, [person.find(workspace, number) for number in dict.fromkeys(body.memories)])
+    with web_context(request).writing, request_workspace(request) as workspace:
+        asked = make_erasure_request(workspace, [person.find_memory(workspace, number) for number in dict.fromkeys(body.memories)])
         if body.sure:
-            return _erased(forget(workspace, asked, also=body.also))
-        found = places(workspace, asked)
+            return _erasure_body(forget(workspace, asked, also=body.also))
+        found = find_erasure_places(workspace, asked)
         counts = Counter(place.holder for place in found if not place.near)
         memories = tuple(memory.id for memory in asked.memories)
-        return _erased(Gone(memories=memories, places=counts, near=tuple(place for place in found if place.near)))
+        return _erasure_body(ErasureReport(memories=memories, places=counts, near=tuple(place for place in found if place.near)))
 
 
-def _erased(gone: Gone) -> dict[str, Any]:
+def _erasure_body(gone: ErasureReport) -> dict[str, Any]:
     return {
         "forgotten": list(gone.memories),
         "places": {name: count for name, count in gone.places.items() if count},
@@ -148,11 +148,11 @@ def _erased(gone: Gone) -> dict[str, Any]:
     }
 
 
-class Admitted(Body):
+class EmptyBody(Body):
     """An empty object."""
 
 
-@router.post("/refused/{number}/admit", status_code=201, response_model=Changed)
-def admit_refused(request: Request, answer: Response, number: Id, body: Admitted) -> dict[str, Any]:
+@router.post("/refused/{number}/admit", status_code=201, response_model=ChangeResponse)
+def accept_proposal(request: Request, answer: Response, number: Id, body: EmptyBody) -> dict[str, Any]:
     """Remember a proposal that was refused: it was right after all."""
-    return apply_change(request, answer, lambda workspace: [person.admit(workspace, number)])
+    return apply_change(request, answer, lambda workspace: [person.accept_refused(workspace, number)])

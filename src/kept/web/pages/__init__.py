@@ -1,9 +1,9 @@
 """The pages, in the order of the navigation. A page is a module with a router and a :class:`Page`; to add one, list it here."""
 
-from kept.web.navigation import Page
+from kept.web.navigation import NavigationPage
 from kept.web.pages import context, days, files, graph, memories, overview, prompt, review, runs, settings
 
-PAGES: tuple[Page, ...] = (
+PAGES: tuple[NavigationPage, ...] = (
     overview.PAGE,
     memories.PAGE,
     review.PAGE,
@@ -16,4 +16,4 @@ PAGES: tuple[Page, ...] = (
     settings.PAGE,
 )
 
-__all__ = ["PAGES", "Page"]
+__all__ = ["PAGES", "NavigationPage"]

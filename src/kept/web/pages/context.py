@@ -7,16 +7,16 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kept.core.fence import CORE, LAYERS, Context, Piece, block, line_of, tokens_of
+from kept.core.fence import CORE, LAYERS, Context, ContextPiece, estimate_token_count, render_block, render_piece
 from kept.journal import calendar
-from kept.recall.preview import directories, preview
-from kept.web.navigation import Page
-from kept.web.render import is_part, page, part
-from kept.web.room import at_desk
+from kept.recall.preview import preview_context, session_directories
+from kept.web.navigation import NavigationPage
+from kept.web.render import is_htmx_request, render_page, render_part
+from kept.web.room import request_workspace
 from kept.workspace import Workspace
 
 router = APIRouter()
-PAGE = Page(id="context", title="What sessions see", path="/context", key="i", router=router)
+PAGE = NavigationPage(id="context", title="What sessions see", path="/context", key="i", router=router)
 
 _MESSAGE = 8_000  # characters that an address carries
 _TITLES = {each.name: each.title for each in LAYERS}
@@ -35,47 +35,49 @@ def context(
 
     Where no project is named (the form names "none" as an empty one) it is the one that was worked on last.
     """
-    with at_desk(request) as workspace:
-        known = directories(workspace)
+    with request_workspace(request) as workspace:
+        known = session_directories(workspace)
         paths = [each for each, _ in known]
-        wanted = _last_worked_on(workspace, paths) if project is None else project
+        wanted = _last_work_directory(workspace, paths) if project is None else project
         directory = wanted if wanted in paths else ""
         most = min(int(budget), 100_000) if budget.isdecimal() else 0
-        found = preview(workspace, message, directory=directory, client=client, budget=most)
+        found = preview_context(workspace, message, directory=directory, client=client, budget=most)
         values: dict[str, Any] = {
             "message": message,
             "project": directory,
             "client": client,
             "budget": most or workspace.settings.context_tokens,
             "found": found,
-            "layers": _layers(found),
-            "omitted": _omitted(found),
-            "block": block(found.pieces),
+            "layers": _group_by_layer(found),
+            "omitted": _group_by_reason(found),
+            "block": render_block(found.pieces),
             "about": any(each.layer != CORE for each in found.pieces),
-            "stored": bool(workspace.store.log.ids()),
-            "is_memory": frozenset(workspace.store.log.ids()).__contains__,
+            "stored": bool(workspace.store.log.memory_ids()),
+            "is_memory": frozenset(workspace.store.log.memory_ids()).__contains__,
         }
-        if is_part(request):
-            return part(workspace, "context_shown.html", **values)
-        return page(request, workspace, "context.html", here=PAGE.id, known=known, **values)
+        if is_htmx_request(request):
+            return render_part(workspace, "context_shown.html", **values)
+        return render_page(request, workspace, "context.html", here=PAGE.id, known=known, **values)
 
 
-def _last_worked_on(workspace: Workspace, directories: Sequence[str]) -> str:
+def _last_work_directory(workspace: Workspace, directories: Sequence[str]) -> str:
     """The directory of the project that the last session of all worked in; empty where there is none."""
-    day = calendar.latest(workspace)
-    sittings = workspace.store.archive.sittings(*workspace.span(day)) if day else ()
+    day = calendar.latest_active_day(workspace)
+    sittings = workspace.store.archive.sittings(*workspace.day_bounds(day)) if day else ()
     scopes = {workspace.scope(each): each for each in directories}
     worked = sorted((each for each in sittings if each.project), key=lambda each: each.last_at)
     return scopes.get(workspace.scope(worked[-1].project), "") if worked else ""
 
 
-def _layers(found: Context) -> list[tuple[str, list[tuple[Piece, int]]]]:
+def _group_by_layer(found: Context) -> list[tuple[str, list[tuple[ContextPiece, int]]]]:
     """The lines by layer, each with about how many tokens it costs."""
     shown = groupby(found.pieces, key=lambda each: each.layer)
-    return [(_TITLES[layer], [(each, tokens_of(f"{line_of(each)}\n")) for each in inside]) for layer, inside in shown]
+    return [
+        (_TITLES[layer], [(each, estimate_token_count(f"{render_piece(each)}\n")) for each in inside]) for layer, inside in shown
+    ]
 
 
-def _omitted(found: Context) -> list[tuple[str, list[Piece]]]:
+def _group_by_reason(found: Context) -> list[tuple[str, list[ContextPiece]]]:
     """What was left out, by reason, the nearest first."""
     ordered = sorted(found.omitted, key=lambda each: (each[1], -each[0].near, -each[0].score, each[0].key))
     return [(reason, [each for each, _ in inside]) for reason, inside in groupby(ordered, key=lambda each: each[1])]

@@ -11,14 +11,14 @@ from starlette.responses import Response
 from kept.core.errors import BusyError, StoreError
 from kept.core.memory import Memory
 from kept.pipeline import edit_file
-from kept.pipeline.edit_file import Condition, Entry, File
-from kept.web.navigation import Page
-from kept.web.render import page, part
-from kept.web.room import at_desk
+from kept.pipeline.edit_file import EditableFile, FileCondition, FileEntry
+from kept.web.navigation import NavigationPage
+from kept.web.render import render_page, render_part
+from kept.web.room import request_workspace
 from kept.workspace import Workspace
 
 router = APIRouter()
-PAGE = Page(id="files", title="Files", path="/files", key="f", router=router)
+PAGE = NavigationPage(id="files", title="Files", path="/files", key="f", router=router)
 
 FORMS = {
     "memory": "Memory file",
@@ -35,27 +35,27 @@ Which = Annotated[str, Query(max_length=1_000)]
 @router.get("/files")
 def files(request: Request) -> Response:
     """Every file that kept writes, by what it is, and those that the next writing would change."""
-    with at_desk(request) as workspace:
+    with request_workspace(request) as workspace:
         order = list(FORMS)
-        told = sorted(edit_file.catalogue(workspace), key=lambda each: order.index(each.form))
+        told = sorted(edit_file.list_output_files(workspace), key=lambda each: order.index(each.form))
         groups = [(FORMS[form], *_group_files(form, list(inside))) for form, inside in groupby(told, key=lambda each: each.form)]
-        return page(
-            request, workspace, "files.html", here=PAGE.id, groups=groups, there=Condition.THERE, home=str(workspace.paths.root)
+        return render_page(
+            request, workspace, "files.html", here=PAGE.id, groups=groups, there=FileCondition.THERE, home=str(workspace.paths.root)
         )
 
 
 @router.get("/files/coming")
-def coming(request: Request) -> Response:
+def upcoming_changes(request: Request) -> Response:
     """What the next writing would change; asked for after the list is there, for it composes every file."""
-    with at_desk(request) as workspace:
+    with request_workspace(request) as workspace:
         try:
-            found = edit_file.preview(workspace)
+            found = edit_file.preview_write(workspace)
         except (BusyError, StoreError) as error:  # a run is writing them just now: what would change shows itself soon
-            found = edit_file.Preview(changes=(), files={}, problems=(str(error),))
-        return part(workspace, "files_coming.html", coming=found)
+            found = edit_file.WritePreview(changes=(), files={}, problems=(str(error),))
+        return render_part(workspace, "files_coming.html", coming=found)
 
 
-def _group_files(form: str, inside: list[File]) -> tuple[str, list[File]]:
+def _group_files(form: str, inside: list[EditableFile]) -> tuple[str, list[EditableFile]]:
     """The folder that all of them lie in (empty for a single one), and they by name; the latest day first."""
     folder = commonpath([each.name for each in inside]) if len(inside) > 1 else ""
     return f"{folder}/" if folder else "", sorted(inside, key=lambda each: each.name, reverse=form == "daily")
@@ -64,9 +64,9 @@ def _group_files(form: str, inside: list[File]) -> tuple[str, list[File]]:
 @router.get("/files/edit")
 def edit_file_page(request: Request, name: Which) -> Response:
     """One file as text."""
-    with at_desk(request) as workspace:
-        file = edit_file.look(workspace, name)
-        return page(
+    with request_workspace(request) as workspace:
+        file = edit_file.load_output_file(workspace, name)
+        return render_page(
             request,
             workspace,
             "file.html",
@@ -78,13 +78,13 @@ def edit_file_page(request: Request, name: Which) -> Response:
 
 
 @router.get("/files/entries")
-def entries(request: Request, name: Which) -> Response:
+def file_entries(request: Request, name: Which) -> Response:
     """What a file tells, entry by entry, for the list beside its text."""
-    with at_desk(request) as workspace:
-        return part(workspace, "file_entries.html", **_file_values(workspace, edit_file.look(workspace, name)))
+    with request_workspace(request) as workspace:
+        return render_part(workspace, "file_entries.html", **_file_values(workspace, edit_file.load_output_file(workspace, name)))
 
 
-def _file_values(workspace: Workspace, file: File) -> dict[str, Any]:
+def _file_values(workspace: Workspace, file: EditableFile) -> dict[str, Any]:
     known = ((each, workspace.store.log.memory(each.memory)) for each in file.entries)
-    told: list[tuple[Entry, Memory]] = [(each, memory) for each, memory in known if memory is not None and memory.content]
-    return {"file": file, "told": told, "there": Condition.THERE}
+    told: list[tuple[FileEntry, Memory]] = [(each, memory) for each, memory in known if memory is not None and memory.content]
+    return {"file": file, "told": told, "there": FileCondition.THERE}

@@ -7,13 +7,13 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.outputs.graph import EdgeKind, Graph, NodeKind
-from kept.outputs.knowledge_graph import knowledge
-from kept.web.navigation import Page
-from kept.web.render import page
-from kept.web.room import at_desk
+from kept.outputs.knowledge_graph import build_knowledge_graph
+from kept.web.navigation import NavigationPage
+from kept.web.render import render_page
+from kept.web.room import request_workspace
 
 router = APIRouter()
-PAGE = Page(id="graph", title="Knowledge", path="/graph", key="k", router=router)
+PAGE = NavigationPage(id="graph", title="Knowledge", path="/graph", key="k", router=router)
 
 KINDS = {
     NodeKind.PROJECT: "Projects",
@@ -28,20 +28,20 @@ _TIES = 8
 @router.get("/graph")
 def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "") -> Response:
     """Who and what memories are about, and what ties them together; of one project where its name is given."""
-    with at_desk(request) as workspace:
-        found = knowledge(workspace, project=project)
+    with request_workspace(request) as workspace:
+        found = build_knowledge_graph(workspace, project=project)
         values: dict[str, Any] = {
             "project": project,
-            "things": _things(found),
+            "things": _group_nodes(found),
             "kinds": {kind.value: title for kind, title in KINDS.items()},
             "counts": {kind.value: sum(each.kind is kind for each in found.nodes) for kind in NodeKind},
             "left_out": sum(found.left_out.values()),
-            "projects": sorted(set(workspace.names().values()), key=str.casefold),
+            "projects": sorted(set(workspace.scope_names().values()), key=str.casefold),
         }
-        return page(request, workspace, "graph.html", here=PAGE.id, **values)
+        return render_page(request, workspace, "graph.html", here=PAGE.id, **values)
 
 
-def _things(found: Graph) -> list[tuple[str, list[tuple[Any, list[Any]]]]]:
+def _group_nodes(found: Graph) -> list[tuple[str, list[tuple[Any, list[Any]]]]]:
     """What is not a memory, by kind, each with what it is together with, the strongest tie first."""
     nodes = {each.id: each for each in found.nodes}
     ties: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)

@@ -13,34 +13,34 @@ from kept.core.errors import MissingError
 from kept.core.event import Origin
 from kept.core.memory import Memory, Status
 from kept.intake.discovery import survey
-from kept.memories.browse import TRUST, Filter, chosen
-from kept.memories.person import MOST, find, revision
-from kept.pipeline.erase.forget import places, request_of
-from kept.profiles.profile import kind_of, title_of
-from kept.recall.index import Kind
+from kept.memories.browse import TRUST, MemoryFilter, filter_memories
+from kept.memories.person import MOST, find_memory, memory_revision
+from kept.pipeline.erase.forget import find_erasure_places, make_erasure_request
+from kept.profiles.profile import category_title, format_kind
+from kept.recall.index import UnitKind
 from kept.recall.ranking.question import telling_words
 from kept.recall.search import EVERYWHERE, NO_FILTERS, Filters, Hit, search
-from kept.recall.spelling import corrected, excerpt
-from kept.web.listing import Wish, choices, list_memories
-from kept.web.navigation import Page
-from kept.web.render import is_part, page, part
-from kept.web.room import at_desk
-from kept.web.turns import turn_of
+from kept.recall.spelling import correct_spelling, excerpt
+from kept.web.listing import ListQuery, field_choices, list_memories
+from kept.web.navigation import NavigationPage
+from kept.web.render import is_htmx_request, render_page, render_part
+from kept.web.room import request_workspace
+from kept.web.turns import to_turn_view
 from kept.workspace import Workspace
 
 router = APIRouter()
 _PLACES = 4  # places of one holder that are shown before something is forgotten
-PAGE = Page(id="memories", title="Memories", path="/", key="m", router=router)
+PAGE = NavigationPage(id="memories", title="Memories", path="/", key="m", router=router)
 
 _STRETCH = 60  # rows shown before "show more"
 
 Ids = Annotated[list[str], Query(alias="id", min_length=1, max_length=1_000)]
 
 
-LAYERS: Mapping[str, tuple[str, tuple[Kind, ...]]] = {  # label, what is looked in
-    "memories": ("memories", (Kind.MEMORY,)),
-    "days": ("days", (Kind.SUMMARY,)),
-    "turns": ("conversations", (Kind.TURN,)),
+LAYERS: Mapping[str, tuple[str, tuple[UnitKind, ...]]] = {  # label, what is looked in
+    "memories": ("memories", (UnitKind.MEMORY,)),
+    "days": ("days", (UnitKind.SUMMARY,)),
+    "turns": ("conversations", (UnitKind.TURN,)),
 }
 _SEARCHED = (Status.ACTIVE, Status.HELD)
 _MOST_FOUND, _EXCERPT, _ID = 300, 320, 4  # hits of a search; characters shown of one; characters that may be an id
@@ -48,7 +48,7 @@ _MOST_OF_ALL = 100_000  # hits that are looked through for what a filter wants
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class SearchResultRow:
     """One hit of a search: a memory, or a turn or a line of a day with the stretch of its text that has the words."""
 
     memory: Memory | None = None
@@ -73,7 +73,7 @@ def memories(
     shown: Annotated[int, Query(ge=1, le=100_000)] = _STRETCH,
 ) -> Response:
     """The page; or, for htmx, the list alone."""
-    wish = Wish(
+    wish = ListQuery(
         q=q.strip(),
         within=within,
         status=status,
@@ -84,120 +84,120 @@ def memories(
         group=group,
         sort=sort,
     )
-    with at_desk(request) as workspace:
+    with request_workspace(request) as workspace:
         if wish.q:
             values = _found_values(workspace, wish, shown, exact=exact)
-            if is_part(request):
-                return part(workspace, "search_list.html", **values)
+            if is_htmx_request(request):
+                return render_part(workspace, "search_list.html", **values)
         outlines = workspace.store.log.outlines(workspace.clock())
         if not wish.q:
             listing = list_memories(workspace, outlines, wish, shown)
-            values = {"wish": wish, "listing": listing, "shown": shown, "stretch": _STRETCH, **shown_with(workspace)}
-            if is_part(request):
-                return part(workspace, "memories_list.html", **values)
-        values["choices"] = choices(workspace, outlines, [(each, label) for each, (label, _) in LAYERS.items()])
-        return page(request, workspace, "memories.html", here=PAGE.id, stored=len(outlines), **values)
+            values = {"wish": wish, "listing": listing, "shown": shown, "stretch": _STRETCH, **row_values(workspace)}
+            if is_htmx_request(request):
+                return render_part(workspace, "memories_list.html", **values)
+        values["choices"] = field_choices(workspace, outlines, [(each, label) for each, (label, _) in LAYERS.items()])
+        return render_page(request, workspace, "memories.html", here=PAGE.id, stored=len(outlines), **values)
 
 
 @router.get("/turn")
-def turn(
+def turn_page(
     request: Request, event: Annotated[str, Query(max_length=1_000)], around: Annotated[int, Query(ge=0, le=200)] = 8
 ) -> Response:
     """One archived turn in its conversation."""
-    with at_desk(request) as workspace:
-        turns = [turn_of(each) for each in workspace.store.archive.around(event, around, around)]
+    with request_workspace(request) as workspace:
+        turns = [to_turn_view(each) for each in workspace.store.archive.events_around(event, around, around)]
         if not turns:
             raise MissingError("this turn is not in the archive", hint="search again")
         values: dict[str, Any] = {"turns": turns, "event": event, "around": around}
-        if is_part(request):
-            return part(workspace, "turn.html", **values)
-        return page(request, workspace, "turn_page.html", here=PAGE.id, **values)
+        if is_htmx_request(request):
+            return render_part(workspace, "turn.html", **values)
+        return render_page(request, workspace, "turn_page.html", here=PAGE.id, **values)
 
 
 @router.get("/found")
-def found(request: Request) -> Response:
+def count_transcripts(request: Request) -> Response:
     """How many transcripts there are, for a first visit; it may take a while to look."""
-    with at_desk(request) as workspace:
+    with request_workspace(request) as workspace:
         tools = [each for each in survey(workspace).tools if each.files]
-        return part(workspace, "memories_found.html", tools=tools)
+        return render_part(workspace, "memories_found.html", tools=tools)
 
 
 @router.get("/memories/new")
-def new(request: Request) -> Response:
+def new_memory_form(request: Request) -> Response:
     """The form for something to remember."""
-    with at_desk(request) as workspace:
+    with request_workspace(request) as workspace:
         kinds = [
-            (kind_of(each.id, one.id), title_of(workspace.profiles, each.id, one.id))
+            (format_kind(each.id, one.id), category_title(workspace.profiles, each.id, one.id))
             for each in workspace.profiles
             for one in each.categories
         ]
-        scopes = sorted(workspace.names().items(), key=lambda each: each[1])
-        return part(workspace, "memory_new.html", kinds=kinds, scopes=scopes, most=MOST)
+        scopes = sorted(workspace.scope_names().items(), key=lambda each: each[1])
+        return render_part(workspace, "memory_new.html", kinds=kinds, scopes=scopes, most=MOST)
 
 
 @router.get("/memories/merge")
-def merge(request: Request, number: Ids) -> Response:
+def merge_form(request: Request, number: Ids) -> Response:
     """The form that makes several one."""
-    with at_desk(request) as workspace:
-        memories = [find(workspace, each) for each in number]
-        body = json.dumps({"memories": [{"id": each.id, "revision": revision(each)} for each in memories]})
-        return part(workspace, "memories_merge.html", memories=memories, body=body, most=MOST)
+    with request_workspace(request) as workspace:
+        memories = [find_memory(workspace, each) for each in number]
+        body = json.dumps({"memories": [{"id": each.id, "revision": memory_revision(each)} for each in memories]})
+        return render_part(workspace, "memories_merge.html", memories=memories, body=body, most=MOST)
 
 
 @router.get("/memories/forget")
-def forget(request: Request, number: Ids) -> Response:
+def forget_form(request: Request, number: Ids) -> Response:
     """Where the words stand that forgetting would erase, and what says nearly the same, before it does."""
-    with at_desk(request) as workspace:
-        asked = request_of(workspace, [find(workspace, each) for each in dict.fromkeys(number)])
-        found = places(workspace, asked)
+    with request_workspace(request) as workspace:
+        asked = make_erasure_request(workspace, [find_memory(workspace, each) for each in dict.fromkeys(number)])
+        found = find_erasure_places(workspace, asked)
         exact = sorted((place for place in found if not place.near), key=lambda place: place.holder)
         held = [(holder, list(group)) for holder, group in groupby(exact, key=lambda place: place.holder)]
         near = [place for place in found if place.near]
-        return part(workspace, "memories_forget.html", memories=asked.memories, held=held, near=near, shown=_PLACES)
+        return render_part(workspace, "memories_forget.html", memories=asked.memories, held=held, near=near, shown=_PLACES)
 
 
 @router.get("/memories/{number}/row")
-def row(request: Request, number: str) -> Response:
+def memory_row(request: Request, number: str) -> Response:
     """One memory as the list shows it."""
-    with at_desk(request) as workspace:
-        return part(workspace, "memory_row.html", memory=find(workspace, number), **shown_with(workspace))
+    with request_workspace(request) as workspace:
+        return render_part(workspace, "memory_row.html", memory=find_memory(workspace, number), **row_values(workspace))
 
 
 @router.get("/memories/{number}/edit")
 def edit_form(request: Request, number: str) -> Response:
     """The form that changes it in its place."""
-    with at_desk(request) as workspace:
-        return form(workspace, find(workspace, number), "memory_edit.html")
+    with request_workspace(request) as workspace:
+        return render_form(workspace, find_memory(workspace, number), "memory_edit.html")
 
 
 @router.get("/memories/{number}/wrong")
-def wrong_form(request: Request, number: str) -> Response:
+def report_wrong_form(request: Request, number: str) -> Response:
     """The form that says what is wrong with it."""
-    with at_desk(request) as workspace:
-        return form(workspace, find(workspace, number), "memory_wrong.html")
+    with request_workspace(request) as workspace:
+        return render_form(workspace, find_memory(workspace, number), "memory_wrong.html")
 
 
 @router.get("/memories/{number}/answer")
-def answer(request: Request, number: str) -> Response:
+def answer_form(request: Request, number: str) -> Response:
     """The form that answers it in its place."""
-    with at_desk(request) as workspace:
-        return form(workspace, find(workspace, number), "memory_answer.html")
+    with request_workspace(request) as workspace:
+        return render_form(workspace, find_memory(workspace, number), "memory_answer.html")
 
 
-def form(workspace: Workspace, memory: Memory, template: str, row: str = "") -> Response:
+def render_form(workspace: Workspace, memory: Memory, template: str, row: str = "") -> Response:
     """A form about a memory, in the place of the row that ``row`` gives."""
     profile = workspace.profile_of(memory) or workspace.profile
     kinds = [(each.id, each.title) for each in profile.categories]
     where = row or f"/memories/{memory.id}/row"
-    return part(workspace, template, memory=memory, revision=revision, kinds=kinds, row=where, most=MOST)
+    return render_part(workspace, template, memory=memory, revision=memory_revision, kinds=kinds, row=where, most=MOST)
 
 
-def shown_with(workspace: Workspace, words: Sequence[str] = ()) -> dict[str, Any]:
+def row_values(workspace: Workspace, words: Sequence[str] = ()) -> dict[str, Any]:
     """What a row needs besides its memory; ``words`` are marked in it."""
     now = workspace.clock()
     filed = {(each.id, one.id) for each in workspace.profiles if (one := each.category_for("open_question"))}
     return {
-        "revision": revision,
+        "revision": memory_revision,
         "status_of": lambda each: each.status_at(now).value,
         "trust": TRUST,
         "words": words,
@@ -205,12 +205,12 @@ def shown_with(workspace: Workspace, words: Sequence[str] = ()) -> dict[str, Any
     }
 
 
-def _found_values(workspace: Workspace, wish: Wish, shown: int, *, exact: bool) -> dict[str, Any]:
+def _found_values(workspace: Workspace, wish: ListQuery, shown: int, *, exact: bool) -> dict[str, Any]:
     """What a search finds, best first: memories, days and turns in one list; ``exact`` takes the words as they are typed."""
-    asked = wish.q if exact else corrected(workspace, wish.q)
-    which = _filter(workspace, wish)
+    asked = wish.q if exact else correct_spelling(workspace, wish.q)
+    which = _make_filter(workspace, wish)
     only_memories = bool(wish.category or wish.origin or wish.status)
-    where = [Kind.MEMORY] if only_memories else LAYERS.get(wish.within, ("", EVERYWHERE))[1]
+    where = [UnitKind.MEMORY] if only_memories else LAYERS.get(wish.within, ("", EVERYWHERE))[1]
     filters = Filters(
         project=wish.project,
         category=wish.category.rpartition(".")[2],
@@ -221,27 +221,27 @@ def _found_values(workspace: Workspace, wish: Wish, shown: int, *, exact: bool) 
     chosen_after = bool(wish.origin or wish.status)  # what only a whole memory tells is asked of every hit
     most = _MOST_OF_ALL if chosen_after else min(shown, _MOST_FOUND)
     hits = search(workspace, asked, where=where, limit=most + 1, filters=filters)
-    named = [] if len(wish.q) < _ID else workspace.store.log.ids_like(wish.q) if wish.q.isalnum() else []
+    named = [] if len(wish.q) < _ID else workspace.store.log.memory_ids_with_prefix(wish.q) if wish.q.isalnum() else []
     memories = {
         number: memory
-        for number in (*named, *(each.id for each in hits if each.kind is Kind.MEMORY))
+        for number in (*named, *(each.id for each in hits if each.kind is UnitKind.MEMORY))
         if (memory := workspace.store.log.memory(number)) is not None
     }
     fits = {
         each.id
-        for each in chosen(
+        for each in filter_memories(
             workspace, tuple(memories.values()), replace(which, statuses=_SEARCHED) if not wish.status else which, workspace.clock()
         )
     }
-    by_id = [Found(memory=memories[each]) for each in named if each in fits]
+    by_id = [SearchResultRow(memory=memories[each]) for each in named if each in fits]
     is_id = any(char.isdigit() for char in wish.q)  # else it is a word first, such as "face"
     found = by_id if is_id else []
     words = telling_words(asked)
     for hit in hits:
-        if hit.kind is not Kind.MEMORY:
-            found.append(Found(hit=hit, text=excerpt(hit.text, words, _EXCERPT)))
+        if hit.kind is not UnitKind.MEMORY:
+            found.append(SearchResultRow(hit=hit, text=excerpt(hit.text, words, _EXCERPT)))
         elif hit.id in fits and hit.id not in named:
-            found.append(Found(memory=memories[hit.id], hit=hit))
+            found.append(SearchResultRow(memory=memories[hit.id], hit=hit))
     found += [] if is_id else by_id
     return {
         "wish": wish,
@@ -251,14 +251,14 @@ def _found_values(workspace: Workspace, wish: Wish, shown: int, *, exact: bool) 
         "more": len(found) > shown and (chosen_after or shown < _MOST_FOUND),
         "shown": shown,
         "stretch": _STRETCH,
-        **shown_with(workspace, words),
+        **row_values(workspace, words),
     }
 
 
-def _filter(workspace: Workspace, wish: Wish) -> Filter:
-    since, before = wish.span(workspace.clock())
+def _make_filter(workspace: Workspace, wish: ListQuery) -> MemoryFilter:
+    since, before = wish.last_seen_span(workspace.clock())
     known = {each.value: each for each in Status}
-    return Filter(
+    return MemoryFilter(
         everything=wish.status == "any",
         pinned=wish.status == "pinned",
         statuses=(known.get(wish.status, Status.ACTIVE),),

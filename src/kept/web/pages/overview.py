@@ -11,22 +11,22 @@ from starlette.responses import Response
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.memories import waiting
 from kept.memories.browse import WHOSE
-from kept.memories.day_view import day as look_at
-from kept.memories.differences import What, differences
-from kept.memories.history import history, run_changes
-from kept.pipeline.nightly import last_night
-from kept.pipeline.status import spending
-from kept.profiles.profile import title_of
-from kept.recall.preview import directories
-from kept.web.charts import Chart, Stack, chart, stacks, year
-from kept.web.navigation import Page
+from kept.memories.day_view import load_day_view as look_at
+from kept.memories.differences import DifferenceKind, list_differences
+from kept.memories.history import run_changes, run_history
+from kept.pipeline.nightly import load_last_night
+from kept.pipeline.status import daily_costs
+from kept.profiles.profile import category_title
+from kept.recall.preview import session_directories
+from kept.web.charts import Chart, StackedChart, build_chart, build_stacked_chart, year_squares
+from kept.web.navigation import NavigationPage
 from kept.web.pages.runs import MARKS
-from kept.web.render import page
-from kept.web.room import at_desk
+from kept.web.render import render_page
+from kept.web.room import request_workspace
 from kept.workspace import Workspace
 
 router = APIRouter()
-PAGE = Page(id="overview", title="Overview", path="/overview", key="o", router=router)
+PAGE = NavigationPage(id="overview", title="Overview", path="/overview", key="o", router=router)
 
 _NEW, _RUNS, _WAITING, _BULLETS, _PROJECTS = 8, 5, 3, 4, 12  # how much of each is shown
 _WEEKS, _DAYS, _CATEGORIES = 26, 30, 5
@@ -35,18 +35,18 @@ _WEEKS, _DAYS, _CATEGORIES = 26, 30, 5
 @router.get("/overview")
 def overview(request: Request) -> Response:
     """The page."""
-    with at_desk(request) as workspace:
+    with request_workspace(request) as workspace:
         today = workspace.clock().astimezone(workspace.zone).date()
         memories = [each for each in workspace.store.log.memories() if each.content]
-        queue = waiting.best(waiting.waiting(workspace))
-        return page(
+        queue = waiting.best_of_each_scope(waiting.list_pending_proposals(workspace))
+        return render_page(
             request,
             workspace,
             "overview.html",
             here=PAGE.id,
             stored=bool(memories or queue),
             active=sum(each.status is Status.ACTIVE for each in memories),
-            new=_new(workspace),
+            new=_recent_changes(workspace),
             most=_NEW,
             signs=MARKS,
             queue=queue[:_WAITING],
@@ -55,32 +55,32 @@ def overview(request: Request) -> Response:
                 (title, look_at(workspace, which)) for title, which in (("Today", today), ("Yesterday", today - timedelta(days=1)))
             ],
             bullets=_BULLETS,
-            projects=_projects(workspace, memories),
-            night=last_night(workspace.paths),
+            projects=_list_projects(workspace, memories),
+            night=load_last_night(workspace.paths),
             backup=_last_backup(workspace),
-            pictures=_pictures(workspace, memories, today),
-            year=year(_activity(workspace), today),
+            pictures=_build_charts(workspace, memories, today),
+            year=year_squares(_minutes_by_day(workspace), today),
         )
 
 
-def _new(workspace: Workspace) -> list[Any]:
+def _recent_changes(workspace: Workspace) -> list[Any]:
     """What the last runs that changed any memory did, the most important first."""
-    for entry in history(workspace, _RUNS):
+    for entry in run_history(workspace, _RUNS):
         found = [
             each
-            for each in differences(run_changes(workspace, [made for made, _ in entry.passes]))
-            if each.what is not What.CONFIRMED
+            for each in list_differences(run_changes(workspace, [made for made, _ in entry.passes]))
+            if each.what is not DifferenceKind.CONFIRMED
         ]
         if found:
             return [entry, found]
     return []
 
 
-def _projects(workspace: Workspace, memories: Iterable[Memory]) -> list[tuple[str, str, int]]:
+def _list_projects(workspace: Workspace, memories: Iterable[Memory]) -> list[tuple[str, str, int]]:
     """Each project: its name, a directory of it, and how many memories a session there starts from."""
     counts = Counter(each.scope for each in memories if each.status is Status.ACTIVE)
     found: dict[str, tuple[str, str, int]] = {}
-    for directory, name in directories(workspace):
+    for directory, name in session_directories(workspace):
         scope = workspace.scope(directory)
         found.setdefault(scope, (name, directory, counts[scope] + counts[USER_SCOPE]))
     return sorted(found.values(), key=lambda each: (-each[2], each[0]))[:_PROJECTS]
@@ -92,19 +92,19 @@ def _last_backup(workspace: Workspace) -> str:
     return copies[-1].name if copies else ""
 
 
-def _activity(workspace: Workspace) -> Counter[date]:
+def _minutes_by_day(workspace: Workspace) -> Counter[date]:
     """In how many minutes of each day something happened."""
-    return Counter(minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.minutes())
+    return Counter(minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.active_minutes())
 
 
-def _pictures(workspace: Workspace, memories: Sequence[Memory], today: date) -> list[Stack | Chart]:
+def _build_charts(workspace: Workspace, memories: Sequence[Memory], today: date) -> list[StackedChart | Chart]:
     monday = today - timedelta(days=today.weekday())
     weeks = [monday - timedelta(weeks=back) for back in range(_WEEKS - 1, -1, -1)]
     grown: dict[str, Counter[date]] = {}
     for each in memories:
         if each.status is Status.ACTIVE and each.first_seen is not None:
             seen = each.first_seen.astimezone(workspace.zone).date()
-            title = title_of(workspace.profiles, each.profile, each.category)
+            title = category_title(workspace.profiles, each.profile, each.category)
             grown.setdefault(title, Counter()).update(week for week in weeks if seen < week + timedelta(weeks=1))
     whose = Counter(
         WHOSE.get(each.evidence[0].author, each.evidence[0].author) if each.evidence else "told directly"
@@ -114,15 +114,15 @@ def _pictures(workspace: Workspace, memories: Sequence[Memory], today: date) -> 
     reasons: Counter[str] = Counter()
     for run in workspace.store.log.runs(1_000):
         reasons.update(run.report.get("refused") or {})
-    spent = chart("Spent on models", f"USD by day, the last {_DAYS}", spending(workspace, _DAYS), share=False)
+    spent = build_chart("Spent on models", f"USD by day, the last {_DAYS}", daily_costs(workspace, _DAYS), share=False)
     found = (
-        stacks(
+        build_stacked_chart(
             "Memories over time", "active ones by category, week by week", {each: str(each) for each in weeks}, grown, _CATEGORIES
         ),
-        stacks(
+        build_stacked_chart(
             "Where they come from", "whose words active memories rest on", {each: each for each in whose}, {"memories": whose}, 1
         ),
-        stacks("What was refused", "by reason, all runs", {each: each for each in reasons}, {"refused": reasons}, 1),
+        build_stacked_chart("What was refused", "by reason, all runs", {each: each for each in reasons}, {"refused": reasons}, 1),
         spent,
     )
     return [each for each in found if each is not None]

@@ -8,17 +8,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kept.core.memory import UNTRIED, Judged, Memory, Refused, Status
+from kept.core.memory import UNTRIED, CandidateVerdict, Memory, Refused, Status
 from kept.memories import waiting as ranking
-from kept.memories.browse import refused, trace
+from kept.memories.browse import refused_candidates, trace_memory
 from kept.memories.decisions import find_decidable
-from kept.memories.differences import Change, changed_words
-from kept.pipeline.sleep import lingering, why_lingering
-from kept.web.navigation import Page
-from kept.web.pages.memories import form, shown_with
-from kept.web.render import page, part
-from kept.web.room import at_desk
-from kept.web.turns import conversations
+from kept.memories.differences import Change, diff_words
+from kept.pipeline.sleep import list_lingering, why_lingering
+from kept.web.navigation import NavigationPage
+from kept.web.pages.memories import render_form, row_values
+from kept.web.render import render_page, render_part
+from kept.web.room import request_workspace
+from kept.web.turns import build_conversations
 from kept.workspace import Workspace
 
 router = APIRouter()
@@ -26,16 +26,16 @@ _STRETCH = 40
 _QUOTES = 3
 
 
-def waiting(workspace: Workspace) -> int:
+def count_pending(workspace: Workspace) -> int:
     """How many proposals wait for a decision, of those that are shown first."""
-    return ranking.count_shown(workspace)[1]
+    return ranking.count_pending_proposals(workspace)[1]
 
 
-def _how_many(workspace: Workspace, wanted: Status) -> int:
-    return sum(count for (status, _, _), count in workspace.store.log.census(workspace.clock()).items() if status is wanted)
+def _count_with_status(workspace: Workspace, wanted: Status) -> int:
+    return sum(count for (status, _, _), count in workspace.store.log.count_memories(workspace.clock()).items() if status is wanted)
 
 
-PAGE = Page(id="review", title="Review", path="/review", key="v", router=router, count=waiting)
+PAGE = NavigationPage(id="review", title="Review", path="/review", key="v", router=router, count=count_pending)
 
 WHY: Mapping[str, str] = {  # what stands behind the name of a refusal
     "chatter": "It is said in passing.",
@@ -71,9 +71,9 @@ def review(
     shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH,
 ) -> Response:
     """The queue, project by project, the best first: the ten best of each, or all."""
-    with at_desk(request) as workspace:
-        pool = ranking.waiting(workspace)
-        queue = pool if every else ranking.best(pool)
+    with request_workspace(request) as workspace:
+        pool = ranking.list_pending_proposals(workspace)
+        queue = pool if every else ranking.best_of_each_scope(pool)
         scopes = [(scope, list(items)) for scope, items in groupby(queue[:shown], key=lambda item: item.memory.scope)]
         values: dict[str, Any] = {
             "scopes": scopes,
@@ -84,17 +84,19 @@ def review(
             "stretch": _STRETCH,
         }
         memories = [item.memory for item in queue[:shown]]
-        return page(request, workspace, "review.html", here=PAGE.id, tab="held", **values, **_review_values(workspace, memories))
+        return render_page(
+            request, workspace, "review.html", here=PAGE.id, tab="held", **values, **_review_values(workspace, memories)
+        )
 
 
 @router.get("/review/lingering")
-def old(request: Request) -> Response:
+def lingering_page(request: Request) -> Response:
     """What lingers: old and never confirmed, or fading."""
-    with at_desk(request) as workspace:
-        found = lingering(workspace)
+    with request_workspace(request) as workspace:
+        found = list_lingering(workspace)
         why = {each.memory.id: each.reason for each in found}
         memories = [each.memory for each in found]
-        return page(
+        return render_page(
             request,
             workspace,
             "review_lingering.html",
@@ -106,12 +108,12 @@ def old(request: Request) -> Response:
 
 
 @router.get("/review/refused")
-def turned_down(request: Request, reason: str = "", shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH) -> Response:
+def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query(ge=1, le=10_000)] = _STRETCH) -> Response:
     """What kept refused, by the reason; a person may say that it was right after all."""
-    with at_desk(request) as workspace:
-        every = refused(workspace)
-        reasons = Counter(_reason(each) for each in every)
-        found = sorted((each for each in every if reason in ("", _reason(each))), key=_review_order)
+    with request_workspace(request) as workspace:
+        every = refused_candidates(workspace)
+        reasons = Counter(_refusal_reason(each) for each in every)
+        found = sorted((each for each in every if reason in ("", _refusal_reason(each))), key=_review_order)
         values: dict[str, Any] = {
             "reasons": sorted(reasons.items()),
             "reason": reason,
@@ -121,64 +123,64 @@ def turned_down(request: Request, reason: str = "", shown: Annotated[int, Query(
             "why": WHY,
         }
         taken = {one for each in workspace.store.log.memories() for one in each.candidates if each.content}
-        return page(
+        return render_page(
             request,
             workspace,
             "review_refused.html",
             here=PAGE.id,
             tab="refused",
             found=found[:shown],
-            reason_of=_reason,
+            reason_of=_refusal_reason,
             taken=taken,
-            declined=_how_many(workspace, Status.REJECTED),
+            declined=_count_with_status(workspace, Status.REJECTED),
             **values,
-            **shown_with(workspace),
+            **row_values(workspace),
         )
 
 
 @router.get("/review/{number}/card")
-def card(request: Request, number: str) -> Response:
+def review_card(request: Request, number: str) -> Response:
     """One memory as the queue shows it; once it is decided, in short."""
-    with at_desk(request) as workspace:
+    with request_workspace(request) as workspace:
         memory = find_decidable(workspace, number)
         why = "" if memory.owned else why_lingering(workspace, memory)
         shown = _review_values(workspace, [memory], {memory.id: why} if why else {})
-        return part(workspace, "review_card.html", memory=memory, row=number, **shown)
+        return render_part(workspace, "review_card.html", memory=memory, row=number, **shown)
 
 
 @router.get("/review/{number}/edit")
 def edit_form(request: Request, number: str) -> Response:
     """The form that changes its words; it is kept with them."""
-    with at_desk(request) as workspace:
-        return form(workspace, find_decidable(workspace, number), "review_edit.html", row=f"/review/{number}/card")
+    with request_workspace(request) as workspace:
+        return render_form(workspace, find_decidable(workspace, number), "review_edit.html", row=f"/review/{number}/card")
 
 
 @router.get("/review/{number}/conversation")
-def conversation(request: Request, number: str) -> Response:
+def card_with_conversation(request: Request, number: str) -> Response:
     """The card with the conversation around every quote."""
-    with at_desk(request) as workspace:
+    with request_workspace(request) as workspace:
         memory = find_decidable(workspace, number)
-        found = conversations(trace(workspace, memory, context=5).evidence[:_QUOTES], memory.evidence)
+        found = build_conversations(trace_memory(workspace, memory, context=5).evidence[:_QUOTES], memory.evidence)
         shown = _review_values(workspace, [memory]) | {"evidence": found}
-        return part(workspace, "review_card.html", memory=memory, row=number, **shown)
+        return render_part(workspace, "review_card.html", memory=memory, row=number, **shown)
 
 
 def _review_values(workspace: Workspace, memories: Sequence[Memory], lingers: Mapping[str, str] | None = None) -> dict[str, Any]:
-    proposed = {each.id: words for each in memories if (words := _revision(workspace, each))}
+    proposed = {each.id: words for each in memories if (words := _last_rewording(workspace, each))}
     return {
-        **shown_with(workspace),
+        **row_values(workspace),
         "quotes": _QUOTES,
         "lingers": lingers or {},
         "proposals": {each.id for each in memories if workspace.store.log.memory(each.id) is None},
         "proposed": proposed,
-        "later": {each.id: found for each in memories if (found := ranking.said_later(workspace, each)) is not None},
+        "later": {each.id: found for each in memories if (found := ranking.find_later_contradiction(workspace, each)) is not None},
         "evidence": [],
         "first": 0,
         "around": 5,
     }
 
 
-def _revision(workspace: Workspace, memory: Memory) -> tuple[Change, ...]:
+def _last_rewording(workspace: Workspace, memory: Memory) -> tuple[Change, ...]:
     """What the words were before, where the last thing that happened to a memory put it in others."""
     if memory.status is not Status.HELD:
         return ()
@@ -188,12 +190,12 @@ def _revision(workspace: Workspace, memory: Memory) -> tuple[Change, ...]:
         if each.memory == memory.id and (facts := getattr(each, "facts", None) or getattr(each, "value", None))
     ]
     before = next((each for each in reversed(said) if each != memory.content), "")
-    return changed_words(before, memory.content) if before else ()
+    return diff_words(before, memory.content) if before else ()
 
 
-def _reason(judged: Judged) -> str:
+def _refusal_reason(judged: CandidateVerdict) -> str:
     return judged.verdict.reason if isinstance(judged.verdict, Refused) else ""
 
 
-def _review_order(judged: Judged) -> tuple[str, str]:
-    return _reason(judged), judged.candidate.content
+def _review_order(judged: CandidateVerdict) -> tuple[str, str]:
+    return _refusal_reason(judged), judged.candidate.content

@@ -10,13 +10,13 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from kept.core.errors import MissingError
-from kept.memories.differences import Difference, What, differences
-from kept.memories.history import difference, find_run, run_changes
-from kept.pipeline.status import Happened, coverage, runs, self_reference, spending, stops
-from kept.web.charts import Chart, chart
-from kept.web.navigation import Page
-from kept.web.render import page, part
-from kept.web.room import at_desk, room_of
+from kept.memories.differences import DifferenceKind, MemoryDifference, list_differences
+from kept.memories.history import diff_moments, find_run, run_changes
+from kept.pipeline.status import RunSummary, coverage_points, daily_costs, list_stopped_groups, load_runs, self_reference_points
+from kept.web.charts import Chart, build_chart
+from kept.web.navigation import NavigationPage
+from kept.web.render import render_page, render_part
+from kept.web.room import request_workspace, web_context
 from kept.web.work import STAGES
 from kept.workspace import Workspace
 
@@ -24,24 +24,24 @@ router = APIRouter()
 _SHOWN, _DAYS, _TRACED = 20, 30, 60
 _SMALL, _SHOWN_CHANGES, _MOST_CHANGES = 40, 4, 500  # operations of a run told at once; changes shown of it; of what is opened
 MARKS = {
-    What.ENTERED: ("+", "new"),
-    What.CHANGED: ("~", "changed"),
-    What.MOVED: ("~", "moved"),
-    What.LEFT: ("−", "left"),
-    What.HELD: ("?", "waits for you"),
-    What.DECLINED: ("×", "turned down"),
-    What.MARKED: ("★", "marked"),
-    What.CONFIRMED: ("=", "seen again"),
+    DifferenceKind.ENTERED: ("+", "new"),
+    DifferenceKind.CHANGED: ("~", "changed"),
+    DifferenceKind.MOVED: ("~", "moved"),
+    DifferenceKind.LEFT: ("−", "left"),
+    DifferenceKind.HELD: ("?", "waits for you"),
+    DifferenceKind.DECLINED: ("×", "turned down"),
+    DifferenceKind.MARKED: ("★", "marked"),
+    DifferenceKind.CONFIRMED: ("=", "seen again"),
 }
 _GIVEN_BACK = {  # what an undo or redo made of a memory
-    What.ENTERED: "remembered again",
-    What.CHANGED: "in other words again",
-    What.MOVED: "moved back",
-    What.LEFT: "no longer remembered",
-    What.HELD: "waiting again",
-    What.DECLINED: "turned down again",
-    What.MARKED: "marked as before",
-    What.CONFIRMED: "dated as before",
+    DifferenceKind.ENTERED: "remembered again",
+    DifferenceKind.CHANGED: "in other words again",
+    DifferenceKind.MOVED: "moved back",
+    DifferenceKind.LEFT: "no longer remembered",
+    DifferenceKind.HELD: "waiting again",
+    DifferenceKind.DECLINED: "turned down again",
+    DifferenceKind.MARKED: "marked as before",
+    DifferenceKind.CONFIRMED: "dated as before",
 }
 KINDS = {
     "add": "added",
@@ -59,74 +59,74 @@ KINDS = {
 }
 
 
-def _waiting(workspace: Workspace) -> int:
-    return len(stops(workspace))
+def _count_stopped(workspace: Workspace) -> int:
+    return len(list_stopped_groups(workspace))
 
 
-PAGE = Page(id="runs", title="History", path="/history", key="h", router=router, count=_waiting)
+PAGE = NavigationPage(id="runs", title="History", path="/history", key="h", router=router, count=_count_stopped)
 
 
 @router.get("/history")
-def all_runs(request: Request) -> Response:
+def runs_page(request: Request) -> Response:
     """The page."""
-    with at_desk(request) as workspace:
-        return page(
+    with request_workspace(request) as workspace:
+        return render_page(
             request,
             workspace,
             "runs.html",
             here=PAGE.id,
-            charts=_charts(workspace),
+            charts=_build_charts(workspace),
             model=workspace.llm is not None,
-            projects=sorted(set(workspace.names().values())),
-            **(_runs_values(workspace) | _now(request)),
+            projects=sorted(set(workspace.scope_names().values())),
+            **(_runs_values(workspace) | _current_run_values(request)),
         )
 
 
 @router.get("/history/now")
-def now(request: Request, *, follow: bool = False) -> Response:
+def current_run(request: Request, *, follow: bool = False) -> Response:
     """How the run stands; asked for every second while one is under way."""
-    with at_desk(request) as workspace:
-        answer = part(workspace, "runs_now.html", **_now(request))
-    if follow and not room_of(request).work.now.running:
+    with request_workspace(request) as workspace:
+        answer = render_part(workspace, "runs_now.html", **_current_run_values(request))
+    if follow and not web_context(request).work.now.running:
         answer.headers["hx-trigger"] = "kept:changed"
     return answer
 
 
 @router.get("/history/list")
-def listing(request: Request, *, before: Annotated[int, Query(ge=0, le=10**15)] = 0) -> Response:
+def runs_list(request: Request, *, before: Annotated[int, Query(ge=0, le=10**15)] = 0) -> Response:
     """The runs alone; those before one of them."""
-    with at_desk(request) as workspace:
-        return part(workspace, "runs_more.html" if before else "runs_list.html", **_runs_values(workspace, before=before))
+    with request_workspace(request) as workspace:
+        return render_part(workspace, "runs_more.html" if before else "runs_list.html", **_runs_values(workspace, before=before))
 
 
 @router.get("/history/charts")
-def figures(request: Request) -> Response:
+def runs_charts(request: Request) -> Response:
     """The charts alone."""
-    with at_desk(request) as workspace:
-        return part(workspace, "runs_charts.html", charts=_charts(workspace))
+    with request_workspace(request) as workspace:
+        return render_part(workspace, "runs_charts.html", charts=_build_charts(workspace))
 
 
 @router.get("/history/{number}/row")
-def row(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> Response:
+def run_row(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> Response:
     """One run as the list shows it."""
-    with at_desk(request) as workspace:
-        found = next(iter(runs(workspace, 1, before=number + 1)), None)
+    with request_workspace(request) as workspace:
+        found = next(iter(load_runs(workspace, 1, before=number + 1)), None)
         if found is None or found.run.id != number:
             raise MissingError(f"there is no run {number} that changed anything", hint="see `kept log`")
-        return part(workspace, "runs_row.html", each=found, **_row_helpers(workspace, (found,)))
+        return render_part(workspace, "runs_row.html", each=found, **_row_helpers(workspace, (found,)))
 
 
 @router.get("/history/{number}/changes")
-def changes_of(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> Response:
+def run_changes_part(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> Response:
     """All that one run changed."""
-    with at_desk(request) as workspace:
+    with request_workspace(request) as workspace:
         entry = find_run(workspace, str(number))
-        found = differences(run_changes(workspace, [each for each, _ in entry.passes]))
-        return part(workspace, "history_changes.html", steps=found, most=_MOST_CHANGES, signs=MARKS)
+        found = list_differences(run_changes(workspace, [each for each, _ in entry.passes]))
+        return render_part(workspace, "history_changes.html", steps=found, most=_MOST_CHANGES, signs=MARKS)
 
 
 @router.get("/history/compare")
-def compare(
+def compare_dates(
     request: Request,
     *,
     earlier: Annotated[str, Query(alias="from", max_length=40)],
@@ -134,65 +134,67 @@ def compare(
     project: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
     """What changed between two dates, in all projects or one."""
-    with at_desk(request) as workspace:
-        first, last = sorted((workspace.moment(earlier), workspace.moment(later or "today")))
-        names = workspace.names()
+    with request_workspace(request) as workspace:
+        first, last = sorted((workspace.parse_moment(earlier), workspace.parse_moment(later or "today")))
+        names = workspace.scope_names()
         found = [
             each
-            for each in differences(difference(workspace, first, last).changed)
+            for each in list_differences(diff_moments(workspace, first, last).changed)
             if not project or project == names.get(next(one.scope for one in (each.after, each.before) if one is not None))
         ]
-        return part(workspace, "history_changes.html", steps=found, most=_MOST_CHANGES, signs=MARKS)
+        return render_part(workspace, "history_changes.html", steps=found, most=_MOST_CHANGES, signs=MARKS)
 
 
-def _now(request: Request) -> dict[str, Any]:
-    return {"now": room_of(request).work.now, "stages": STAGES, "cost": cost}
+def _current_run_values(request: Request) -> dict[str, Any]:
+    return {"now": web_context(request).work.now, "stages": STAGES, "cost": format_run_cost}
 
 
-def _row_helpers(workspace: Workspace, found: Sequence[Happened]) -> dict[str, Any]:
+def _row_helpers(workspace: Workspace, found: Sequence[RunSummary]) -> dict[str, Any]:
     """What rows need besides their runs; the changes of those that changed little: of others they are fetched when opened."""
     small = {
         each.run.id: [one.id for one in each.passes] for each in found if 0 < each.operations.total() <= _SMALL or each.switches
     }
     passes = {each.id: each for each in workspace.store.log.passes(only=[one for ids in small.values() for one in ids])}
-    steps = {run: differences(run_changes(workspace, [passes[one] for one in ids])) for run, ids in small.items()}
-    return {"changes": changes, "cost": cost, "steps_of": steps, "most": _SHOWN_CHANGES, "signs": MARKS}
+    steps = {run: list_differences(run_changes(workspace, [passes[one] for one in ids])) for run, ids in small.items()}
+    return {"changes": describe_changes, "cost": format_run_cost, "steps_of": steps, "most": _SHOWN_CHANGES, "signs": MARKS}
 
 
 def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
-    found = runs(workspace, _SHOWN + 1, before=before)
+    found = load_runs(workspace, _SHOWN + 1, before=before)
     return {
         "found": found[:_SHOWN],
         "more": found[_SHOWN - 1].run.id if len(found) > _SHOWN else 0,
-        "stops": stops(workspace),
+        "stops": list_stopped_groups(workspace),
         **_row_helpers(workspace, found[:_SHOWN]),
     }
 
 
-def changes(happened: Happened, steps: Sequence[Difference] = ()) -> str:
+def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = ()) -> str:
     """What a run came to, in a few words; where ``steps`` are known, also what an undo gave back and how many wait."""
     told = [f"{count:,} {KINDS.get(kind, kind)}" for kind, count in sorted(happened.operations.items(), key=lambda each: -each[1])]
     if not told and {each.stage for each in happened.passes} <= {"undo", "redo"} and happened.passes:
         came = ", ".join(f"{count:,} {_GIVEN_BACK[what]}" for what, count in Counter(each.what for each in steps).items())
         return ("took back" if happened.passes[0].stage == "undo" else "brought back") + (f" a change: {came}" if came else "")
-    waiting = sum(each.what is What.HELD for each in steps)
+    waiting = sum(each.what is DifferenceKind.HELD for each in steps)
     return (", ".join(told) or "no memory changed") + (f"; {waiting:,} for you to decide" if waiting else "")
 
 
-def cost(value: float | None) -> str:
+def format_run_cost(value: float | None) -> str:
     """USD as a person reads it."""
     return "price unknown" if value is None else f"{value:.2f} USD" if value >= 0.01 or not value else "under 0.01 USD"
 
 
-def _charts(workspace: Workspace) -> list[Chart]:
+def _build_charts(workspace: Workspace) -> list[Chart]:
     target = workspace.settings.journal.self_reference
     found = (
-        chart("Cost of the model", f"by day, the last {_DAYS}", spending(workspace, _DAYS), share=False),
-        chart("Coverage", "share of topics that something is remembered of, by run", coverage(workspace, _TRACED), share=True),
-        chart(
+        build_chart("Cost of the model", f"by day, the last {_DAYS}", daily_costs(workspace, _DAYS), share=False),
+        build_chart(
+            "Coverage", "share of topics that something is remembered of, by run", coverage_points(workspace, _TRACED), share=True
+        ),
+        build_chart(
             "Self-reference of the journal",
             f"share of sentences about memory itself, by entry; the line is {target:.0%}",
-            self_reference(workspace, _TRACED),
+            self_reference_points(workspace, _TRACED),
             share=True,
             target=target,
         ),

@@ -13,98 +13,102 @@ from kept.intake.discovery import survey
 from kept.memories import configure
 from kept.memories.configure import Setting
 from kept.paths import Paths
-from kept.pipeline.nightly import last_night
-from kept.web.navigation import Page
-from kept.web.render import page, page_without_desk, part
-from kept.web.room import at_desk, home_of
+from kept.pipeline.nightly import load_last_night
+from kept.web.navigation import NavigationPage
+from kept.web.render import render_bare_page, render_page, render_part
+from kept.web.room import request_home, request_workspace
 from kept.workspace import Workspace
 
 router = APIRouter()
-PAGE = Page(id="settings", title="Settings", path="/settings", key="s", router=router)
+PAGE = NavigationPage(id="settings", title="Settings", path="/settings", key="s", router=router)
 
 
 @router.get("/settings")
 def settings(request: Request) -> Response:
     """The page; where the file is broken, the file alone with what is wrong with it."""
-    home = home_of(request)
+    home = request_home(request)
     try:
-        found = configure.listed(home)
-        with at_desk(request) as workspace:
-            return page(
+        found = configure.describe_settings(home)
+        with request_workspace(request) as workspace:
+            return render_page(
                 request,
                 workspace,
                 "settings.html",
                 here=PAGE.id,
-                groups=_groups(found),
-                **_around(workspace),
-                **_file(home),
+                groups=_group_settings(found),
+                **_surrounding_values(workspace),
+                **_file_values(home),
                 **_row_values(home),
             )
     except ConfigError as error:
         problem = {"error": error.what, "where": error.where, "hint": error.hint}
-        return page_without_desk(request, "settings_broken.html", here=PAGE.id, problem=problem, **_file(home))
+        return render_bare_page(request, "settings_broken.html", here=PAGE.id, problem=problem, **_file_values(home))
 
 
 @router.get("/settings/row/{name}")
-def row(request: Request, name: Annotated[str, Path(max_length=100)]) -> Response:
+def setting_row(request: Request, name: Annotated[str, Path(max_length=100)]) -> Response:
     """One setting as the page shows it."""
-    home = home_of(request)
-    with at_desk(request) as workspace:
-        return part(workspace, "settings_row.html", each=configure.describe_setting(home, name), **_row_values(home))
+    home = request_home(request)
+    with request_workspace(request) as workspace:
+        return render_part(workspace, "settings_row.html", each=configure.describe_setting(home, name), **_row_values(home))
 
 
 @router.get("/settings/sources")
-def sources(request: Request) -> Response:
+def sources_part(request: Request) -> Response:
     """What is on this machine, tool by tool; it takes a look at every file, so the page asks for it when it is there."""
-    with at_desk(request) as workspace:
-        return part(
+    with request_workspace(request) as workspace:
+        return render_part(
             workspace, "settings_sources.html", tools=[each for each in survey(workspace).tools if each.known or not each.enabled]
         )
 
 
 @router.get("/settings/night")
-def night(request: Request) -> Response:
+def night_part(request: Request) -> Response:
     """How the night's job stands."""
-    with at_desk(request) as workspace:
-        return part(workspace, "settings_night.html", **_night(workspace.paths))
+    with request_workspace(request) as workspace:
+        return render_part(workspace, "settings_night.html", **_night_values(workspace.paths))
 
 
-def _groups(found: tuple[Setting, ...]) -> list[tuple[str, str, list[Setting]]]:
+def _group_settings(found: tuple[Setting, ...]) -> list[tuple[str, str, list[Setting]]]:
     """The settings by group: its id, its title, what is in it."""
     by_title: dict[str, list[Setting]] = {}
     for each in found:
         by_title.setdefault(each.group, []).append(each)
-    return [(number, title, by_title[title]) for number, title in configure.groups() if title in by_title]
+    return [(number, title, by_title[title]) for number, title in configure.setting_groups() if title in by_title]
 
 
 def _row_values(home: Paths) -> dict[str, Any]:
     """What a row needs besides its setting."""
-    known = sorted(profiles.names(home.config / "profiles"))
-    return {"known_profiles": known, "plain": _value_text}
+    known = sorted(profiles.list_profiles(home.config / "profiles"))
+    return {"known_profiles": known, "plain": _format_value}
 
 
-def _around(workspace: Workspace) -> dict[str, Any]:
+def _surrounding_values(workspace: Workspace) -> dict[str, Any]:
     """What stands beside the settings: whether a model is set, what is written where, and the night's job."""
-    return {"model": workspace.llm is not None, "outputs": tuple(workspace.store.outputs()), **_night(workspace.paths)}
+    return {"model": workspace.llm is not None, "outputs": tuple(workspace.store.outputs()), **_night_values(workspace.paths)}
 
 
-def _night(home: Paths) -> dict[str, Any]:
-    return {"entries": schedule.installed_entries(home, os.environ), "last": last_night(home), "trial_home": home.root != home.user}
+def _night_values(home: Paths) -> dict[str, Any]:
+    return {
+        "entries": schedule.list_installed_jobs(home, os.environ),
+        "last": load_last_night(home),
+        "trial_home": home.root != home.user,
+    }
 
 
-def _file(home: Paths) -> dict[str, Any]:
-    text, revision = configure.text(home)
+def _file_values(home: Paths) -> dict[str, Any]:
+    text, revision = configure.load_settings_text(home)
     return {"file": str(home.settings), "text": text, "file_revision": revision}
 
 
-def _value_text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """A value as words."""
     match value:
         case bool():
             return "on" if value else "off"
         case list():
-            return ", ".join(map(_value_text, value))
+            return ", ".join(map(_format_value, value))
         case dict():
-            return ", ".join(f"{left}: {_value_text(right)}" for left, right in value.items() if right)
+            return ", ".join(f"{left}: {_format_value(right)}" for left, right in value.items() if right)
         case _:
             return f"{value:g}" if isinstance(value, float) else str(value)

@@ -6,16 +6,16 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.core.memory import Actor, Memory
-from kept.memories.browse import trace
-from kept.memories.differences import changed_words
+from kept.memories.browse import trace_memory
+from kept.memories.differences import diff_words
 from kept.memories.history import undo
-from kept.memories.person import find
-from kept.memories.timeline import Story, story
-from kept.outputs.routing import routed
-from kept.web.pages.memories import PAGE, form, shown_with
-from kept.web.render import page, part
-from kept.web.room import at_desk
-from kept.web.turns import conversations
+from kept.memories.person import find_memory
+from kept.memories.timeline import Timeline, build_timeline
+from kept.outputs.routing import routes_by_memory
+from kept.web.pages.memories import PAGE, render_form, row_values
+from kept.web.render import render_page, render_part
+from kept.web.room import request_workspace
+from kept.web.turns import build_conversations
 from kept.workspace import Workspace
 
 router = APIRouter()
@@ -41,77 +41,77 @@ _FIRST = 5  # pieces of evidence that are shown at once
 
 
 @router.get("/memories/{number}")
-def whole(request: Request, number: str) -> Response:
+def story_page(request: Request, number: str) -> Response:
     """The page."""
-    with at_desk(request) as workspace:
-        memory = find(workspace, number)
-        return page(request, workspace, "story.html", here=PAGE.id, **_story_values(workspace, memory))
+    with request_workspace(request) as workspace:
+        memory = find_memory(workspace, number)
+        return render_page(request, workspace, "story.html", here=PAGE.id, **_story_values(workspace, memory))
 
 
 @router.get("/memories/{number}/head")
-def head(request: Request, number: str) -> Response:
+def story_head(request: Request, number: str) -> Response:
     """The sentence and what can be done to it."""
-    with at_desk(request) as workspace:
-        return part(workspace, "story_head.html", **_story_values(workspace, find(workspace, number)))
+    with request_workspace(request) as workspace:
+        return render_part(workspace, "story_head.html", **_story_values(workspace, find_memory(workspace, number)))
 
 
 @router.get("/memories/{number}/rest")
 # The address gives it as text.
-def rest(request: Request, number: str, every: Annotated[bool, Query(alias="all")] = False) -> Response:  # noqa: FBT002
+def story_rest(request: Request, number: str, every: Annotated[bool, Query(alias="all")] = False) -> Response:  # noqa: FBT002
     """Everything below the sentence."""
-    with at_desk(request) as workspace:
-        return part(
-            workspace, "story_rest.html", **_story_values(workspace, find(workspace, number), most=None if every else _FIRST)
+    with request_workspace(request) as workspace:
+        return render_part(
+            workspace, "story_rest.html", **_story_values(workspace, find_memory(workspace, number), most=None if every else _FIRST)
         )
 
 
 @router.get("/memories/{number}/routes")
 def show_routes(request: Request, number: str) -> Response:
     """Where it is shown, and why; every file is composed for that."""
-    with at_desk(request) as workspace:
-        memory = find(workspace, number)
-        return part(workspace, "story_routes.html", routes=routed(workspace, [memory]).get(memory.id, ()))
+    with request_workspace(request) as workspace:
+        memory = find_memory(workspace, number)
+        return render_part(workspace, "story_routes.html", routes=routes_by_memory(workspace, [memory]).get(memory.id, ()))
 
 
 @router.get("/memories/{number}/head/{what}")
 def change_form(request: Request, number: str, what: str) -> Response:
     """A form in the place of the sentence: ``edit`` or ``answer``."""
-    with at_desk(request) as workspace:
+    with request_workspace(request) as workspace:
         template = "memory_answer.html" if what == "answer" else "memory_edit.html"
-        memory = find(workspace, number)
-        return form(workspace, memory, template, row=f"/memories/{memory.id}/head")
+        memory = find_memory(workspace, number)
+        return render_form(workspace, memory, template, row=f"/memories/{memory.id}/head")
 
 
 @router.get("/memories/{number}/evidence/{place}")
-def evidence(request: Request, number: str, place: int, around: Annotated[int, Query(ge=0, le=200)] = 10) -> Response:
+def evidence_part(request: Request, number: str, place: int, around: Annotated[int, Query(ge=0, le=200)] = 10) -> Response:
     """One piece of evidence with more of its conversation."""
-    with at_desk(request) as workspace:
-        memory = find(workspace, number)
-        found = trace(workspace, memory, context=around).evidence[place : place + 1]
-        shown = conversations(found, memory.evidence, first=place)
-        return part(workspace, "story_turns.html", memory=memory, evidence=shown, around=around)
+    with request_workspace(request) as workspace:
+        memory = find_memory(workspace, number)
+        found = trace_memory(workspace, memory, context=around).evidence[place : place + 1]
+        shown = build_conversations(found, memory.evidence, first=place)
+        return render_part(workspace, "story_turns.html", memory=memory, evidence=shown, around=around)
 
 
 @router.get("/undo/{what}")
-def before_undo(request: Request, what: str) -> Response:
+def undo_preview(request: Request, what: str) -> Response:
     """What taking back a pass or run would change, found by trying it and leaving everything as it is."""
-    with at_desk(request) as workspace:
-        with workspace.store.trial():
+    with request_workspace(request) as workspace:
+        with workspace.store.trial_transaction():
             found = undo(workspace, what)
         changes = [
-            (before, after, changed_words(before.content, after.content) if before and after else ())
+            (before, after, diff_words(before.content, after.content) if before and after else ())
             for before, after in found.changed.values()
             if _visible_state(before) != _visible_state(after)
         ]
         unseen = len(found.changed) - len(changes)
-        return part(workspace, "before_undo.html", changes=changes, unseen=unseen, later=found.later, passes=found.passes)
+        return render_part(workspace, "before_undo.html", changes=changes, unseen=unseen, later=found.later, passes=found.passes)
 
 
 def _visible_state(memory: Memory | None) -> Any:
     return (memory.content, memory.category, memory.status, memory.pinned) if memory is not None else None
 
 
-def _teller(found: Story) -> str:
+def _direct_source(found: Timeline) -> str:
     """Who told it directly, ``person`` or ``agent``; empty for what comes out of conversations."""
     first = next(iter(found.chapters), None)
     direct = first is not None and first.made.actor is not Actor.MACHINE and not found.trace.evidence
@@ -119,8 +119,8 @@ def _teller(found: Story) -> str:
 
 
 def _story_values(workspace: Workspace, memory: Memory, most: int | None = _FIRST) -> dict[str, Any]:
-    found = story(workspace, memory, context=_AROUND)
-    chapters = [(each, changed_words(each.before, each.after) if each.changed else ()) for each in found.chapters]
+    found = build_timeline(workspace, memory, context=_AROUND)
+    chapters = [(each, diff_words(each.before, each.after) if each.changed else ()) for each in found.chapters]
     return {
         "memory": memory,
         "story": found,
@@ -128,8 +128,8 @@ def _story_values(workspace: Workspace, memory: Memory, most: int | None = _FIRS
         "who": WHO,
         "what": WHAT,
         "around": _AROUND,
-        "evidence": conversations(found.trace.evidence[:most], memory.evidence),
+        "evidence": build_conversations(found.trace.evidence[:most], memory.evidence),
         "rest": len(found.trace.evidence[most:]) if most else 0,
-        "origin": _teller(found),
-        **shown_with(workspace),
+        "origin": _direct_source(found),
+        **row_values(workspace),
     }

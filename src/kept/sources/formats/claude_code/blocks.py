@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from kept.core.event import CHOICE, Author, Kind, Tool
-from kept.sources.pieces import Piece, bounded, bounded_name, change_of, cut, words_of
+from kept.core.event import CHOICE, Author, EventKind, ToolUse
+from kept.sources.pieces import MessagePiece, content_text, format_change, shorten_text, truncate_name, truncate_text
 
 CALLS = ("tool_use", "server_tool_use")
 
@@ -17,18 +17,18 @@ CALLS = ("tool_use", "server_tool_use")
 _TARGETS = ("command", "file_path", "notebook_path", "pattern", "url", "query", "path", "description", "skill")
 
 
-def call_of(block: Mapping[str, Any], *, author: Author, reason: str, index: int) -> Piece:
+def to_call_piece(block: Mapping[str, Any], *, author: Author, reason: str, index: int) -> MessagePiece:
     """A tool_use block as a call; its text is its target."""
     given = block.get("input")
     inputs: Mapping[str, Any] = given if isinstance(given, dict) else {}
     named = next((inputs[key] for key in _TARGETS if isinstance(inputs.get(key), str) and inputs[key]), None)
-    target = bounded(named or (json.dumps(given, ensure_ascii=False) if given else ""))
-    name = bounded_name(block.get("name"))
-    tool = Tool(name=name, call=bounded_name(block.get("id")), target=target, detail=_detail(inputs))
-    return Piece(kind=Kind.TOOL_CALL, author=author, reason=reason, text=target or name, index=index, tool=tool)
+    target = truncate_text(named or (json.dumps(given, ensure_ascii=False) if given else ""))
+    name = truncate_name(block.get("name"))
+    tool = ToolUse(name=name, call=truncate_name(block.get("id")), target=target, detail=_call_detail(inputs))
+    return MessagePiece(kind=EventKind.TOOL_CALL, author=author, reason=reason, text=target or name, index=index, tool=tool)
 
 
-def _detail(inputs: Mapping[str, Any]) -> str:
+def _call_detail(inputs: Mapping[str, Any]) -> str:
     """What the call changes: old → new text of edits, the text of a new file, the prompt of a sub-agent; else nothing."""
     edits = inputs.get("edits")
     for edit in (inputs, *(edits if isinstance(edits, list) else ())):
@@ -36,9 +36,9 @@ def _detail(inputs: Mapping[str, Any]) -> str:
             continue
         old, new = edit.get("old_string"), edit.get("new_string")
         if isinstance(old, str) and isinstance(new, str):
-            return change_of(old, new)
+            return format_change(old, new)
     texts = (inputs.get(key) for key in ("content", "new_source", "prompt"))
-    return next((bounded(text) for text in texts if isinstance(text, str)), "")
+    return next((truncate_text(text) for text in texts if isinstance(text, str)), "")
 
 
 # A call that did not run neither succeeded nor failed.
@@ -53,7 +53,7 @@ _NOT_RUN = (
 )
 
 
-def result_of(
+def to_result_piece(
     block: Mapping[str, Any],
     result: Any,
     *,
@@ -62,10 +62,10 @@ def result_of(
     target: str,
     index: int,
     noted: dict[str, int],
-) -> Piece:
+) -> MessagePiece:
     """A tool_result block as an output, with the record's ``toolUseResult`` as its second witness."""
     content = block.get("content")
-    text = cut(words_of(content), noted)
+    text = shorten_text(content_text(content), noted)
     if isinstance(content, list):
         for item in content:
             kind = item.get("type") if isinstance(item, dict) else None
@@ -74,18 +74,18 @@ def result_of(
     if not name:
         noted["output-without-call"] = noted.get("output-without-call", 0) + 1
     ran = not text.startswith(_NOT_RUN)
-    tool = Tool(
+    tool = ToolUse(
         name=name,
         call=call,
         target=target,
-        ok=_ok(block.get("is_error"), result) if ran else None,
+        ok=_call_success(block.get("is_error"), result) if ran else None,
         exit_code=_stated_exit_code(text, result) if ran else None,
     )
     reason = "tool-result" if ran else "tool-result:not-run"
-    return Piece(kind=Kind.TOOL_OUTPUT, author=Author.TOOL, reason=reason, text=text, index=index, tool=tool)
+    return MessagePiece(kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason=reason, text=text, index=index, tool=tool)
 
 
-def _ok(is_error: Any, result: Any) -> bool | None:
+def _call_success(is_error: Any, result: Any) -> bool | None:
     if isinstance(is_error, bool):
         return not is_error
     match result:
@@ -117,23 +117,25 @@ _SAID = "the user said:\n"
 _NOTE = "\n\nNote: The user's next message may contain a correction or preference"
 
 
-def denial_words(block: Mapping[str, Any], value: Mapping[str, Any], index: int) -> list[Piece]:
+def denial_pieces(block: Mapping[str, Any], value: Mapping[str, Any], index: int) -> list[MessagePiece]:
     """What the user typed while refusing a tool call.
 
     The client words the refusal as the tool's result. Only fields that a tool cannot write say that it is one: an error that
     a tool printed is recorded with ``Error:`` before it.
     """
     refused = value.get("toolDenialKind") == "user-rejected" or value.get("toolUseResult") == "User rejected tool use"
-    text = words_of(block.get("content")) if refused and block.get("is_error") is True else ""
+    text = content_text(block.get("content")) if refused and block.get("is_error") is True else ""
     if not text.startswith(_NOT_RUN[0]) or _SAID not in text:
         return []
     said = text.partition(_SAID)[2].partition(_NOTE)[0].strip()
     if not said or said.startswith("The user wants to clarify these questions"):
         return []
-    return [Piece(kind=Kind.PROMPT, author=Author.HUMAN, reason="typed-while-refusing", text=said, index=index, order=1)]
+    return [
+        MessagePiece(kind=EventKind.PROMPT, author=Author.HUMAN, reason="typed-while-refusing", text=said, index=index, order=1)
+    ]
 
 
-def answers_of(name: str, result: Any, target: str, index: int) -> list[Piece]:
+def answer_pieces(name: str, result: Any, target: str, index: int) -> list[MessagePiece]:
     """What the user chose or typed when the client itself put the assistant's questions to them; nothing where the call came with
     its answers, as from a hook.
     """
@@ -142,13 +144,15 @@ def answers_of(name: str, result: Any, target: str, index: int) -> list[Piece]:
         return []
     texts = [answer.strip() for answer in answers.values() if isinstance(answer, str) and answer.strip()]
     text = "\n".join(texts)
-    labels = _labels(target)
+    labels = _option_labels(target)
     typed = labels and not any(label in answer for answer in map(str.casefold, texts) for label in labels)
     reason = "typed-answer" if typed else CHOICE
-    return [Piece(kind=Kind.PROMPT, author=Author.HUMAN, reason=reason, text=text, index=index, order=1)] if text else []
+    return (
+        [MessagePiece(kind=EventKind.PROMPT, author=Author.HUMAN, reason=reason, text=text, index=index, order=1)] if text else []
+    )
 
 
-def _labels(target: str) -> list[str]:
+def _option_labels(target: str) -> list[str]:
     """The wordings of the options that a call put before the user; none where the call is not whole."""
     try:
         asked = json.loads(target)["questions"]
@@ -157,7 +161,7 @@ def _labels(target: str) -> list[str]:
         return []
 
 
-def content_of(value: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
+def message_blocks(value: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
     """A message's content as blocks; a plain string is one block of text. None where there is no message."""
     message = value.get("message")
     content = message.get("content") if isinstance(message, dict) else None

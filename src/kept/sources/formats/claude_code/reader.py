@@ -11,16 +11,33 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kept.core.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice
+from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice
 from kept.core.text import one_line
-from kept.core.times import parse_instant, to_text
-from kept.sources.formats.claude_code.blocks import CALLS, answers_of, call_of, content_of, denial_words, result_of
+from kept.core.times import format_instant, parse_instant
+from kept.sources.formats.claude_code.blocks import (
+    CALLS,
+    answer_pieces,
+    denial_pieces,
+    message_blocks,
+    to_call_piece,
+    to_result_piece,
+)
 from kept.sources.formats.claude_code.labels import label_record
-from kept.sources.formats.claude_code.state import State, enqueue, first_time, link, load, open_call, save, sent_before, unqueue
-from kept.sources.json_lines import Outcome, Reader, read_slices
-from kept.sources.message_parts import opens_machine_session, split_text
-from kept.sources.pieces import Piece, bounded_name, cut, hash_of, note, words_of
-from kept.sources.records import Record, sample
+from kept.sources.formats.claude_code.state import (
+    State,
+    dump_state,
+    is_first_time,
+    link_record,
+    load_state,
+    open_call,
+    queue_prompt,
+    sent_before,
+    unqueue_prompt,
+)
+from kept.sources.json_lines import Outcome, RecordReader, read_slices
+from kept.sources.message_parts import is_machine_session_start, split_text
+from kept.sources.pieces import MessagePiece, content_text, count_note, hash_texts, shorten_text, truncate_name
+from kept.sources.records import Record, sample_records
 
 # Records that hold no speech; each is its own reason.
 _SILENT = frozenset(
@@ -63,9 +80,9 @@ class ClaudeCode:
 
     def claims(self, path: Path, head: bytes) -> bool:
         """Whether the first record that tells a format tells this one."""
-        values = list(sample(head))
+        values = list(sample_records(head))
         if values:
-            return next((verdict for verdict in (_recognise(value, path) for value in values) if verdict is not None), False)
+            return next((verdict for verdict in (_recognise_record(value, path) for value in values) if verdict is not None), False)
         # No record is whole and sound: the first may be longer than the head (a pasted image), or the only one damaged. The
         # fields around a message are then seen as text.
         cues = ((b'"parentUuid"', b'"sessionId"'), (b'"type"', b'"message"', b'"role"'))
@@ -77,11 +94,11 @@ class ClaudeCode:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""
-        step = partial(_read_record, place=_Place(path=str(path), stem=path.stem, subagent=_is_subagent(path)))
-        return read_slices(path, cursor, Reader(start=load, step=step, save=save))
+        step = partial(_read_record, place=_FileInfo(path=str(path), stem=path.stem, subagent=_is_subagent(path)))
+        return read_slices(path, cursor, RecordReader(start=load_state, step=step, save=dump_state))
 
 
-def _recognise(value: Mapping[str, Any], path: Path) -> bool | None:
+def _recognise_record(value: Mapping[str, Any], path: Path) -> bool | None:
     """True or False where a record tells the format; None where it could be anything's."""
     kind, message = value.get("type"), value.get("message")
     if kind in ("started", "result"):
@@ -100,7 +117,7 @@ def _is_subagent(path: Path) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Place:
+class _FileInfo:
     """What a file's name tells."""
 
     path: str
@@ -108,40 +125,40 @@ class _Place:
     subagent: bool
 
 
-def _read_record(state: State, record: Record, *, place: _Place) -> Outcome:
+def _read_record(state: State, record: Record, *, place: _FileInfo) -> Outcome:
     value = record.value
-    state.session = bounded_name(value.get("sessionId")) or state.session or bounded_name(place.stem)
-    state.cwd = bounded_name(value.get("cwd"), _PATH_CHARACTERS) or state.cwd
-    state.branch = bounded_name(value.get("gitBranch"), _PATH_CHARACTERS) or state.branch
+    state.session = truncate_name(value.get("sessionId")) or state.session or truncate_name(place.stem)
+    state.cwd = truncate_name(value.get("cwd"), _PATH_CHARACTERS) or state.cwd
+    state.branch = truncate_name(value.get("gitBranch"), _PATH_CHARACTERS) or state.branch
     noted: dict[str, int] = {}
     match value.get("type"):
         case "user":
-            found = _user(state, value, place, noted)
+            found = _read_user(state, value, place, noted)
         case "assistant":
-            found = _assistant(state, record, place, noted)
+            found = _read_assistant(state, record, place, noted)
         case "attachment":
-            found = _attachment(state, value, place, noted)
+            found = _read_attachment(state, value, place, noted)
         case "queue-operation":
-            found = _queue(state, record, place, noted)
+            found = _read_queue_operation(state, record, place, noted)
         case "system":
-            found = f"system:{_word(value.get('subtype'))}"
+            found = f"system:{_safe_word(value.get('subtype'))}"
         case str() as kind if kind in _SILENT:
             found = kind
         case kind:
-            found = f"unknown-type:{_word(kind)}"
-    parent = _parent(state, value)
+            found = f"unknown-type:{_safe_word(kind)}"
+    parent = _nearest_parent(state, value)
     if isinstance(found, str):
-        link(state, bounded_name(value.get("uuid")), parent)
+        link_record(state, truncate_name(value.get("uuid")), parent)
         return Outcome(dropped=found, noted=noted)
-    return Outcome(events=tuple(_events(state, record, found, parent, place)), noted=noted)
+    return Outcome(events=tuple(_to_events(state, record, found, parent, place)), noted=noted)
 
 
-_Found = list[Piece] | str
+_Found = list[MessagePiece] | str
 """The pieces of a record, or the reason why it has none."""
 
 
-def _user(state: State, value: Mapping[str, Any], place: _Place, noted: dict[str, int]) -> _Found:
-    content = content_of(value)
+def _read_user(state: State, value: Mapping[str, Any], place: _FileInfo, noted: dict[str, int]) -> _Found:
+    content = message_blocks(value)
     if content is None:
         return "no-message"
     label = label_record(value, subagent_file=place.subagent)
@@ -149,10 +166,10 @@ def _user(state: State, value: Mapping[str, Any], place: _Place, noted: dict[str
         label is None
         and len(content) == 1
         and content[0].get("type") == "text"
-        and sent_before(state, words_of(content[0].get("text")))
+        and sent_before(state, content_text(content[0].get("text")))
     ):
         return "queued-copy"
-    pieces: list[Piece] = []
+    pieces: list[MessagePiece] = []
     results = sum(1 for block in content if block.get("type") == "tool_result")
     result = value.get("toolUseResult") if results == 1 else None
     for index, block in enumerate(content):
@@ -160,14 +177,14 @@ def _user(state: State, value: Mapping[str, Any], place: _Place, noted: dict[str
             case "text":
                 pieces += _prompt_pieces(state, block.get("text"), label, index, noted)
             case "tool_result":
-                call = bounded_name(block.get("tool_use_id"))
+                call = truncate_name(block.get("tool_use_id"))
                 _, name, target = state.calls.pop(call, ((0, 0), "", ""))
-                pieces.append(result_of(block, result, name=name, call=call, target=target, index=index, noted=noted))
+                pieces.append(to_result_piece(block, result, name=name, call=call, target=target, index=index, noted=noted))
                 if label is None:
-                    pieces += denial_words(block, value, index)
-                    pieces += [] if block.get("is_error") is True else answers_of(name, result, target, index)
+                    pieces += denial_pieces(block, value, index)
+                    pieces += [] if block.get("is_error") is True else answer_pieces(name, result, target, index)
             case kind:
-                note(noted, f"block:{_word(kind)}")
+                count_note(noted, f"block:{_safe_word(kind)}")
     return pieces or "no-text"
 
 
@@ -175,34 +192,36 @@ def _user(state: State, value: Mapping[str, Any], place: _Place, noted: dict[str
 _PROGRAMS = frozenset({"entrypoint-sdk", "promptSource-machine"})
 
 
-def _prompt_pieces(state: State, text: Any, label: tuple[Author, str] | None, index: int, noted: dict[str, int]) -> list[Piece]:
+def _prompt_pieces(
+    state: State, text: Any, label: tuple[Author, str] | None, index: int, noted: dict[str, int]
+) -> list[MessagePiece]:
     """The pieces of a text that stands in the user's name."""
-    words = cut(words_of(text), noted)
+    words = shorten_text(content_text(text), noted)
     if not words:
         return []
     if label is not None:
         if label[1] in _PROGRAMS:
-            note(noted, f"program-prompt:{label[1]}")
-        return [Piece(kind=Kind.PROMPT, author=label[0], reason=label[1], text=words, index=index)]
+            count_note(noted, f"program-prompt:{label[1]}")
+        return [MessagePiece(kind=EventKind.PROMPT, author=label[0], reason=label[1], text=words, index=index)]
     split = split_text(words)
     for what, count in split.removed.items():
-        note(noted, what, count)
+        count_note(noted, what, count)
     pieces = []
     for order, part in enumerate(split.parts):
         author, reason = part.author, part.reason
         if author is Author.HUMAN:
             if state.opened != state.session:
                 state.opened = state.session
-                state.machine = state.session if opens_machine_session(part.text) else state.machine
+                state.machine = state.session if is_machine_session_start(part.text) else state.machine
             if state.machine == state.session:
                 author, reason = Author.INJECTED, "machine-session"
-        pieces.append(Piece(kind=Kind.PROMPT, author=author, reason=reason, text=part.text, index=index, order=order))
+        pieces.append(MessagePiece(kind=EventKind.PROMPT, author=author, reason=reason, text=part.text, index=index, order=order))
     return pieces
 
 
-def _assistant(state: State, record: Record, place: _Place, noted: dict[str, int]) -> _Found:
+def _read_assistant(state: State, record: Record, place: _FileInfo, noted: dict[str, int]) -> _Found:
     value = record.value
-    content = content_of(value)
+    content = message_blocks(value)
     if content is None:
         return "no-message"
     if value.get("isApiErrorMessage"):
@@ -210,30 +229,30 @@ def _assistant(state: State, record: Record, place: _Place, noted: dict[str, int
     if value["message"].get("model") == "<synthetic>":
         return "synthetic-reply"
     author, reason = _assistant_label(state, value, place)
-    pieces: list[Piece] = []
+    pieces: list[MessagePiece] = []
     kinds = set()
     for index, block in enumerate(content):
         kind = block.get("type")
         kinds.add(kind if isinstance(kind, str) else "")
         match kind:
-            case "text" if text := cut(words_of(block.get("text")), noted):
-                pieces.append(Piece(kind=Kind.RESPONSE, author=author, reason=reason, text=text, index=index))
+            case "text" if text := shorten_text(content_text(block.get("text")), noted):
+                pieces.append(MessagePiece(kind=EventKind.RESPONSE, author=author, reason=reason, text=text, index=index))
             case "text":
                 pass
             case str() if kind in CALLS:
-                piece = call_of(block, author=author, reason=reason, index=index)
+                piece = to_call_piece(block, author=author, reason=reason, index=index)
                 open_call(state, piece, (record.start, record.end))
                 pieces.append(piece)
             case "thinking" | "redacted_thinking":
-                note(noted, "thinking")
+                count_note(noted, "thinking")
             case _:
-                note(noted, f"block:{_word(kind)}")
+                count_note(noted, f"block:{_safe_word(kind)}")
     if pieces:
         return pieces
     return "thinking-only" if kinds and kinds <= {"thinking", "redacted_thinking"} else "no-text"
 
 
-def _assistant_label(state: State, value: Mapping[str, Any], place: _Place) -> tuple[Author, str]:
+def _assistant_label(state: State, value: Mapping[str, Any], place: _FileInfo) -> tuple[Author, str]:
     if place.subagent:
         return Author.SUBAGENT, "subagent-file"
     if value.get("isSidechain"):
@@ -243,34 +262,34 @@ def _assistant_label(state: State, value: Mapping[str, Any], place: _Place) -> t
     return Author.ASSISTANT, "assistant-record"
 
 
-def _attachment(state: State, value: Mapping[str, Any], place: _Place, noted: dict[str, int]) -> _Found:
+def _read_attachment(state: State, value: Mapping[str, Any], place: _FileInfo, noted: dict[str, int]) -> _Found:
     attachment = value.get("attachment")
     if not isinstance(attachment, dict):
         return "attachment"
     kind = attachment.get("type")
-    if kind == "hook_additional_context" and (text := words_of(attachment.get("content"))):
-        return [Piece(kind=Kind.PROMPT, author=Author.INJECTED, reason="hook-context", text=text, index=0)]
-    text = words_of(attachment.get("prompt")) if kind == "queued_command" else ""
+    if kind == "hook_additional_context" and (text := content_text(attachment.get("content"))):
+        return [MessagePiece(kind=EventKind.PROMPT, author=Author.INJECTED, reason="hook-context", text=text, index=0)]
+    text = content_text(attachment.get("prompt")) if kind == "queued_command" else ""
     if not text:
-        return f"attachment:{_word(kind)}"
+        return f"attachment:{_safe_word(kind)}"
     label = label_record(
         {**value, **{key: attachment[key] for key in ("origin", "isMeta") if key in attachment}}, subagent_file=place.subagent
     )
     if label is None and attachment.get("commandMode", "prompt") != "prompt":
         label = (Author.INJECTED, "commandMode")
-    if not first_time(state, text):
+    if not is_first_time(state, text):
         return "queued-copy"
     return _prompt_pieces(state, text, label, 0, noted) or "no-text"
 
 
-def _queue(state: State, record: Record, place: _Place, noted: dict[str, int]) -> _Found:
+def _read_queue_operation(state: State, record: Record, place: _FileInfo, noted: dict[str, int]) -> _Found:
     """A prompt typed while the assistant worked: sent later as a record of its own, unless it was absorbed into the turn."""
     value = record.value
     operation = value.get("operation")
-    text = words_of(value.get("content"))
+    text = content_text(value.get("content"))
     match operation:
         case "enqueue":
-            enqueue(state, (record.start, record.end), text)
+            queue_prompt(state, (record.start, record.end), text)
             return "queued-copy"
         case "popAll":
             state.queue = []
@@ -279,12 +298,12 @@ def _queue(state: State, record: Record, place: _Place, noted: dict[str, int]) -
             state.queue = state.queue[1:]
             return "queued-copy"
         case "remove":
-            text, typed = unqueue(state, text)
+            text, typed = unqueue_prompt(state, text)
         case _:
-            return f"queue-operation:{_word(operation)}"
+            return f"queue-operation:{_safe_word(operation)}"
     if not text:
         return "no-text"
-    if not first_time(state, text):
+    if not is_first_time(state, text):
         return "queued-copy"
     label = label_record(value, subagent_file=place.subagent)
     if label is None and not typed:
@@ -292,22 +311,22 @@ def _queue(state: State, record: Record, place: _Place, noted: dict[str, int]) -
     return _prompt_pieces(state, text, label, 0, noted) or "no-text"
 
 
-def _events(state: State, record: Record, pieces: list[Piece], parent: str, place: _Place) -> Iterator[Event]:
+def _to_events(state: State, record: Record, pieces: list[MessagePiece], parent: str, place: _FileInfo) -> Iterator[Event]:
     value = record.value
     at = parse_instant(value.get("timestamp"))
-    native = bounded_name(value.get("uuid"))
+    native = truncate_name(value.get("uuid"))
     message = value.get("message")
-    turn = bounded_name(message.get("id")) if isinstance(message, dict) and value.get("type") == "assistant" else ""
+    turn = truncate_name(message.get("id")) if isinstance(message, dict) and value.get("type") == "assistant" else ""
     for piece in pieces:
-        stamp = to_text(at) if at else ""
+        stamp = format_instant(at) if at else ""
         call = piece.tool.call if piece.tool else ""
         words = one_line(piece.text)
         position = stamp or str(record.start)
-        key = native or hash_of(state.session, piece.kind, position, words)
+        key = native or hash_texts(state.session, piece.kind, position, words)
         suffix = f"#{piece.index}" + (f".{piece.order}" if piece.order else "") if piece.index or piece.order else ""
         yield Event(
             key=key + suffix,
-            twin=hash_of(piece.kind, stamp, call, words) if at else "",
+            twin=hash_texts(piece.kind, stamp, call, words) if at else "",
             session=state.session,
             record=native,
             parent=parent,
@@ -325,13 +344,13 @@ def _events(state: State, record: Record, pieces: list[Piece], parent: str, plac
         )
 
 
-def _parent(state: State, value: Mapping[str, Any]) -> str:
+def _nearest_parent(state: State, value: Mapping[str, Any]) -> str:
     """The nearest ancestor that gave an event; through a compaction's boundary, which has no parent of its own."""
-    native = bounded_name(value.get("parentUuid")) or bounded_name(value.get("logicalParentUuid"))
+    native = truncate_name(value.get("parentUuid")) or truncate_name(value.get("logicalParentUuid"))
     return state.links.get(native, native)
 
 
-def _word(value: Any) -> str:
+def _safe_word(value: Any) -> str:
     """A word out of the file that may stand in a reason: short, and of letters alone, as no secret is."""
     if not isinstance(value, str) or not value:
         return "none"

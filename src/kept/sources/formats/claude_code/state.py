@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kept.core.event import Author
-from kept.sources.formats.claude_code.blocks import CALLS, call_of, content_of
+from kept.sources.formats.claude_code.blocks import CALLS, message_blocks, to_call_piece
 from kept.sources.json_lines import Fetch
-from kept.sources.pieces import Piece, hash_of, words_of
+from kept.sources.pieces import MessagePiece, content_text, hash_texts
 
 _OPEN_CALLS = 64
 _LINKS = 4096
@@ -43,21 +43,23 @@ class State:
 _CARRIED = ("session", "cwd", "branch", "opened", "machine", "links", "steered")
 
 
-def load(carry: str, fetch: Fetch) -> State:
+def load_state(carry: str, fetch: Fetch) -> State:
     """Read what :func:`save` wrote."""
     held = json.loads(carry)
     state = State(**{name: held[name] for name in _CARRIED if name in held})
     for call, (start, end) in held.get("calls", {}).items():
-        blocks = content_of(fetch(start, end)) or []
-        tools = (call_of(block, author=Author.ASSISTANT, reason="", index=0).tool for block in blocks if block.get("type") in CALLS)
+        blocks = message_blocks(fetch(start, end)) or []
+        tools = (
+            to_call_piece(block, author=Author.ASSISTANT, reason="", index=0).tool for block in blocks if block.get("type") in CALLS
+        )
         tool = next((tool for tool in tools if tool is not None and tool.call == call), None)
         if tool is not None:
             state.calls[call] = ((start, end), tool.name, tool.target)
-    state.queue = [((start, end), words_of(fetch(start, end).get("content"))) for start, end in held.get("queue", [])]
+    state.queue = [((start, end), content_text(fetch(start, end).get("content"))) for start, end in held.get("queue", [])]
     return state
 
 
-def save(state: State) -> str:
+def dump_state(state: State) -> str:
     """The stored form: JSON."""
     held: dict[str, Any] = {name: getattr(state, name) for name in _CARRIED}
     held["calls"] = {call: place for call, (place, _, _) in state.calls.items()}
@@ -65,12 +67,12 @@ def save(state: State) -> str:
     return json.dumps({name: value for name, value in held.items() if value}, ensure_ascii=False, separators=(",", ":"))
 
 
-def enqueue(state: State, place: Range, text: str) -> None:
+def queue_prompt(state: State, place: Range, text: str) -> None:
     """A prompt waits to be sent."""
     state.queue = [*state.queue, (place, text)][-_QUEUED:]
 
 
-def unqueue(state: State, text: str) -> tuple[str, bool]:
+def unqueue_prompt(state: State, text: str) -> tuple[str, bool]:
     """Take a prompt out of the queue: the one with this text, or the first where the record does not repeat it; and whether it was
     put there.
     """
@@ -85,14 +87,14 @@ def sent_before(state: State, text: str) -> bool:
     """Whether a prompt of its own says again what was taken from the queue; one that still waits there is noted as sent."""
     if len(text.split()) < _TELLING_WORDS:
         return False
-    if any(waiting == text for _, waiting in state.queue) or hash_of(text) in state.steered:
-        return not first_time(state, text)
+    if any(waiting == text for _, waiting in state.queue) or hash_texts(text) in state.steered:
+        return not is_first_time(state, text)
     return False
 
 
-def first_time(state: State, text: str) -> bool:
+def is_first_time(state: State, text: str) -> bool:
     """Whether this queued text is new; it may be told twice, as an attachment and as its removal from the queue."""
-    mark = hash_of(text)
+    mark = hash_texts(text)
     if mark in state.steered:
         state.steered = [other for other in state.steered if other != mark]
         return False
@@ -100,7 +102,7 @@ def first_time(state: State, text: str) -> bool:
     return True
 
 
-def link(state: State, native: str, parent: str) -> None:
+def link_record(state: State, native: str, parent: str) -> None:
     """Remember what a record without events hangs on."""
     if not native:
         return
@@ -109,7 +111,7 @@ def link(state: State, native: str, parent: str) -> None:
         del state.links[next(iter(state.links))]
 
 
-def open_call(state: State, piece: Piece, place: Range) -> None:
+def open_call(state: State, piece: MessagePiece, place: Range) -> None:
     """Remember a call until its output comes."""
     if piece.tool is None or not piece.tool.call:
         return

@@ -6,19 +6,19 @@ Knows no files and no order of records.
 from collections.abc import Mapping
 from typing import Any
 
-from kept.core.event import Tool
+from kept.core.event import ToolUse
 from kept.sources.pieces import (
-    Piece,
-    bounded,
-    bounded_name,
+    MessagePiece,
+    call_detail,
+    call_target,
     command_line,
-    detail_of,
-    injected,
-    note,
-    object_of,
-    target_of,
+    content_text,
+    count_note,
+    injected_piece,
+    parse_object,
+    truncate_name,
+    truncate_text,
     typed_pieces,
-    words_of,
 )
 
 CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
@@ -53,13 +53,13 @@ _HOOK, _HOOK_END = "<hook_prompt", "</hook_prompt>"
 _IDE, _IDE_END = "# Context from my IDE setup:", "\n## My request for Codex:"
 
 
-def own_reason(text: str) -> str:
+def client_text_reason(text: str) -> str:
     """Why a text of role user is the client's and not the user's; empty where it may be the user's."""
     text = text.lstrip()
     return next((reason for opening, reason in _OWN if text.startswith(opening)), "")
 
 
-def without_hooks(text: str) -> tuple[str, str]:
+def strip_hook_blocks(text: str) -> tuple[str, str]:
     """A text without the blocks that hooks put into it, and those blocks."""
     kept, hooks, position = [], [], 0
     while (start := text.find(_HOOK, position)) >= 0:
@@ -73,58 +73,60 @@ def without_hooks(text: str) -> tuple[str, str]:
     return "".join([*kept, text[position:]]).strip(), "\n".join(hooks)
 
 
-def prompt_pieces(text: str, noted: dict[str, int], *, reason: str) -> list[Piece]:
+def prompt_pieces(text: str, noted: dict[str, int], *, reason: str) -> list[MessagePiece]:
     """The pieces of a prompt: what an editor's extension put before it, and what the user typed."""
-    text, hooks = without_hooks(text)
-    pieces = [injected(hooks, "hook-prompt", 1)] if hooks else []
+    text, hooks = strip_hook_blocks(text)
+    pieces = [injected_piece(hooks, "hook-prompt", 1)] if hooks else []
     if text.startswith(_IDE) and _IDE_END in text:
         context, _, text = text.rpartition(_IDE_END)  # a selection may hold the heading, the request comes last
-        pieces.append(injected(context, "ide-context", 2))
+        pieces.append(injected_piece(context, "ide-context", 2))
     return typed_pieces(text, noted, reason=reason) + pieces
 
 
-def call_of(item: Mapping[str, Any]) -> Tool:
+def to_tool_call(item: Mapping[str, Any]) -> ToolUse:
     """The tool's side of a call item."""
-    call = bounded_name(item.get("call_id")) or bounded_name(item.get("id"))
+    call = truncate_name(item.get("call_id")) or truncate_name(item.get("id"))
     match item.get("type"):
         case "custom_tool_call":
             text = item.get("input")
             text = text if isinstance(text, str) else ""
-            files = _patched(text)
-            return Tool(
-                name=bounded_name(item.get("name")),
+            files = _patched_files(text)
+            return ToolUse(
+                name=truncate_name(item.get("name")),
                 call=call,
-                target=bounded(", ".join(files) or text),
-                detail=bounded(text) if files else "",
+                target=truncate_text(", ".join(files) or text),
+                detail=truncate_text(text) if files else "",
             )
         case "local_shell_call" | "web_search_call" | "tool_search_call" as kind:
             action = item.get("action") or item.get("arguments")
-            return Tool(name=str(kind)[: -len("_call")], call=call, target=target_of(action) if isinstance(action, dict) else "")
+            return ToolUse(
+                name=str(kind)[: -len("_call")], call=call, target=call_target(action) if isinstance(action, dict) else ""
+            )
         case _:
             given = item.get("arguments")
-            arguments = object_of(given) if isinstance(given, str) else given if isinstance(given, dict) else {}
+            arguments = parse_object(given) if isinstance(given, str) else given if isinstance(given, dict) else {}
             command = command_line(arguments.get("command") or arguments.get("cmd"))
-            files = _patched(command)
-            target = ", ".join(files) or target_of(arguments) or (given if isinstance(given, str) and given != "{}" else "")
-            return Tool(
-                name=bounded_name(item.get("name")),
+            files = _patched_files(command)
+            target = ", ".join(files) or call_target(arguments) or (given if isinstance(given, str) and given != "{}" else "")
+            return ToolUse(
+                name=truncate_name(item.get("name")),
                 call=call,
-                target=bounded(target),
-                detail=bounded(command) if files else detail_of(arguments),
+                target=truncate_text(target),
+                detail=truncate_text(command) if files else call_detail(arguments),
             )
 
 
 _PATCH_MARKS = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
 
 
-def _patched(text: str) -> list[str]:
+def _patched_files(text: str) -> list[str]:
     """The files that a patch changes, in order."""
     if "*** Begin Patch" not in text:
         return []
     return [line.partition(": ")[2].strip() for line in text.splitlines() if line.startswith(_PATCH_MARKS)]
 
 
-def result_of(output: Any, noted: dict[str, int]) -> tuple[str, bool | None, int | None]:
+def parse_output(output: Any, noted: dict[str, int]) -> tuple[str, bool | None, int | None]:
     """An output's text, whether the tool succeeded, and its exit status; the last two None where it is not said."""
     success = None
     if isinstance(output, dict):
@@ -134,11 +136,11 @@ def result_of(output: Any, noted: dict[str, int]) -> tuple[str, bool | None, int
         for block in output:
             kind = block.get("type") if isinstance(block, dict) else None
             if kind in ("input_image", "image"):
-                note(noted, "block:image")
-    text = words_of(output)
+                count_note(noted, "block:image")
+    text = content_text(output)
     code = None
     if text.startswith('{"output"'):
-        inner = object_of(text)
+        inner = parse_object(text)
         metadata = inner.get("metadata")
         if isinstance(inner.get("output"), str):
             text = inner["output"].strip()

@@ -21,46 +21,54 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from kept.core.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice, Tool
+from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice, ToolUse
 from kept.core.text import one_line
 from kept.core.times import parse_instant
-from kept.sources.compressed import MAGIC, fold_compressed
-from kept.sources.documents import word_of
-from kept.sources.formats.attended import as_programs, is_sdk, is_unattended
-from kept.sources.formats.codex.labels import CALLS, OUTPUTS, call_of, own_reason, prompt_pieces, result_of, without_hooks
+from kept.sources.compressed import MAGIC, read_compressed
+from kept.sources.documents import safe_word
+from kept.sources.formats.attended import is_sdk, is_unattended, label_as_program
+from kept.sources.formats.codex.labels import (
+    CALLS,
+    OUTPUTS,
+    client_text_reason,
+    parse_output,
+    prompt_pieces,
+    strip_hook_blocks,
+    to_tool_call,
+)
 from kept.sources.formats.codex.state import (
     WAITING,
-    Place,
-    Prompt,
+    RecordPlace,
     State,
-    advance,
-    item_of,
-    load,
+    WaitingPrompt,
+    dump_state,
+    load_state,
+    next_message_key,
     open_call,
     open_turn,
-    place_of,
+    prompt_text,
+    record_item,
+    record_place,
+    record_stamp,
     roll_back,
-    save,
-    stamp_of,
     take_prompt,
-    typed_of,
 )
-from kept.sources.json_lines import Outcome, Reader, read_slices
-from kept.sources.message_parts import opens_machine_session
+from kept.sources.json_lines import Outcome, RecordReader, read_slices
+from kept.sources.message_parts import is_machine_session_start
 from kept.sources.pieces import (
     PATH_LIMIT,
-    Piece,
-    bounded_name,
+    MessagePiece,
     call_piece,
-    event_of,
-    hash_of,
-    injected,
-    note,
+    content_text,
+    count_note,
+    hash_texts,
+    injected_piece,
     output_piece,
-    suffix_of,
-    words_of,
+    piece_suffix,
+    to_event,
+    truncate_name,
 )
-from kept.sources.records import Record, sample
+from kept.sources.records import Record, sample_records
 
 _ITEMS = (*CALLS, *OUTPUTS, "message", "reasoning", "image_generation_call", "compaction", "ghost_snapshot")
 _WRAPPED = ("response_item", "event_msg", "turn_context", "compacted")
@@ -83,7 +91,7 @@ class Codex:
         """Whether the first record is a rollout's; a compressed one is known by its name."""
         if head.startswith(MAGIC):
             return path.name.startswith("rollout-") and path.name.endswith(".jsonl.zst")
-        values = list(sample(head))
+        values = list(sample_records(head))
         if values:
             return any(
                 _opens_rollout(value) or (value.get("type") in _WRAPPED and isinstance(value.get("payload"), dict))
@@ -99,10 +107,10 @@ class Codex:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events after the cursor. A compressed file beside its plain one is not read. Raises SourceError."""
-        reader = Reader(start=load, step=partial(_read_record, path=str(path)), save=save)
+        reader = RecordReader(start=load_state, step=partial(_read_record, path=str(path)), save=dump_state)
         if path.suffix != ".zst":
             return read_slices(path, cursor, reader)
-        return iter(()) if path.with_suffix("").exists() else fold_compressed(path, cursor, reader)
+        return iter(()) if path.with_suffix("").exists() else read_compressed(path, cursor, reader)
 
 
 def _opens_rollout(value: Mapping[str, Any]) -> bool:
@@ -113,66 +121,66 @@ def _opens_rollout(value: Mapping[str, Any]) -> bool:
 
 def _read_record(state: State, record: Record, *, path: str) -> Outcome:
     value, noted = record.value, dict[str, int]()
-    item = item_of(value)
+    item = record_item(value)
     kind, inner = value.get("type"), item.get("type")
-    events = list(_settle(state, noted, path)) if _settles_prompts(value, item) else []
+    events = list(_release_held_prompts(state, noted, path)) if _is_past_prompts(value, item) else []
     if kind == "session_meta":
-        found: _Found = _begin(state, value, item)
+        found: _Found = _begin_session(state, value, item)
     elif _opens_rollout(value):
-        found = _begin(state, value, value, legacy=True)
+        found = _begin_session(state, value, value, legacy=True)
     elif state.machine:
         found = "machine-session"
     elif "record_type" in value:
-        found = f"record:{word_of(value['record_type'])}"
+        found = f"record:{safe_word(value['record_type'])}"
     elif kind == "turn_context":
         _enter_turn(state, item)
         found = "turn_context"
     elif kind == "compacted":
-        found = _compacted(item, noted)
+        found = _read_compaction(item, noted)
     elif kind == "event_msg":
         found = _read_client_event(state, record, item, noted)
     elif kind == "response_item" or (kind in _ITEMS and "payload" not in value):
         found = _read_response_item(state, record, item, noted)
     else:
-        found = f"unknown-type:{word_of(kind)}"
+        found = f"unknown-type:{safe_word(kind)}"
     if inner in ("task_started", "turn_started"):
         _enter_turn(state, item)
     if isinstance(found, list):
-        events += _events(state, place_of(record), stamp_of(value), found, path)
+        events += _to_events(state, record_place(record), record_stamp(value), found, path)
     return Outcome(events=tuple(events), dropped=found if isinstance(found, str) else "no-text", noted=noted)
 
 
-_Found = list[Piece] | str
+_Found = list[MessagePiece] | str
 """The pieces of a record, or the reason why it has none."""
 
 
-def _begin(state: State, value: Mapping[str, Any], meta: Mapping[str, Any], *, legacy: bool = False) -> str:
+def _begin_session(state: State, value: Mapping[str, Any], meta: Mapping[str, Any], *, legacy: bool = False) -> str:
     """A session's identity. The first one is the file's own; those right after it are its ancestors', copied with their turns."""
-    native = bounded_name(meta.get("id"))
+    native = truncate_name(meta.get("id"))
     written = value.get("timestamp")
     began = meta.get("timestamp") or written
     if not state.session:
         state.session, state.legacy = native, legacy
-        state.created, state.written = bounded_name(began), bounded_name(written)
-        state.source = bounded_name(meta.get("specstorySourceSessionId"))
+        state.created, state.written = truncate_name(began), truncate_name(written)
+        state.source = truncate_name(meta.get("specstorySourceSessionId"))
         state.grid = 0 if state.source else -1
-        _know_runner(state, meta.get("source"))
-        state.cwd = bounded_name(meta.get("cwd"), PATH_LIMIT)
+        _set_runner(state, meta.get("source"))
+        state.cwd = truncate_name(meta.get("cwd"), PATH_LIMIT)
         git = meta.get("git")
         state.unattended = is_sdk(meta.get("originator")) or (meta.get("source") == "exec" and is_unattended(state.cwd))
-        state.branch = bounded_name(git.get("branch"), PATH_LIMIT) if isinstance(git, dict) else ""
+        state.branch = truncate_name(git.get("branch"), PATH_LIMIT) if isinstance(git, dict) else ""
     if not state.chain:
-        state.root, state.began = native or state.root, bounded_name(began)
+        state.root, state.began = native or state.root, truncate_name(began)
     return "session_meta"
 
 
-def _know_runner(state: State, source: Any) -> None:
+def _set_runner(state: State, source: Any) -> None:
     """Who opened the session: a person, an agent (its words are a subagent's), or the client for its own purposes."""
     if isinstance(source, dict):
         inner = source.get("subagent", source.get("sub_agent", source.get("subAgent")))
         kind = inner if isinstance(inner, str) else next(iter(inner), "") if isinstance(inner, dict) else ""
         state.subagent = kind == "thread_spawn"
-        state.machine = "" if state.subagent else word_of(kind)
+        state.machine = "" if state.subagent else safe_word(kind)
     elif source in _MACHINES:
         state.machine = str(source)
     else:
@@ -180,15 +188,19 @@ def _know_runner(state: State, source: Any) -> None:
 
 
 def _enter_turn(state: State, item: Mapping[str, Any]) -> None:
-    state.turn = bounded_name(item.get("turn_id")) or state.turn
-    state.cwd = bounded_name(item.get("cwd"), PATH_LIMIT) or state.cwd
+    state.turn = truncate_name(item.get("turn_id")) or state.turn
+    state.cwd = truncate_name(item.get("cwd"), PATH_LIMIT) or state.cwd
 
 
-def _compacted(item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+def _read_compaction(item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
     if isinstance(item.get("replacement_history"), list):
-        note(noted, "replacement-history", len(item["replacement_history"]))
-    text = words_of(item.get("message"))
-    return [Piece(kind=Kind.PROMPT, author=Author.COMPACTION, reason="compacted", text=text, index=0)] if text else "compacted"
+        count_note(noted, "replacement-history", len(item["replacement_history"]))
+    text = content_text(item.get("message"))
+    return (
+        [MessagePiece(kind=EventKind.PROMPT, author=Author.COMPACTION, reason="compacted", text=text, index=0)]
+        if text
+        else "compacted"
+    )
 
 
 def _read_client_event(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
@@ -196,91 +208,95 @@ def _read_client_event(state: State, record: Record, item: Mapping[str, Any], no
     match item.get("type"):
         case "user_message":
             state.told = True
-            text = typed_of(item)
+            text = prompt_text(item)
             if isinstance(item.get("images"), list) and item["images"]:
-                note(noted, "block:image", len(item["images"]))
+                count_note(noted, "block:image", len(item["images"]))
             if not text:
                 return "no-text"
             if not take_prompt(state.held, text):
-                state.early = [*state.early, Prompt(place_of(record), stamp_of(record.value), text)][-WAITING:]
-            return _sent_prompt(state, text, "user_message-event", noted)
+                state.early = [*state.early, WaitingPrompt(record_place(record), record_stamp(record.value), text)][-WAITING:]
+            return _prompt_to_pieces(state, text, "user_message-event", noted)
         case "thread_rolled_back":
             turns = item.get("num_turns")
             if not isinstance(turns, int) or turns < 1 or not state.prompts:
                 return "event:thread_rolled_back"
             roll_back(state, turns)
-            return [Piece(kind=Kind.PROMPT, author=Author.ABANDONED, reason="thread_rolled_back", text="", index=0)]
+            return [MessagePiece(kind=EventKind.PROMPT, author=Author.ABANDONED, reason="thread_rolled_back", text="", index=0)]
         case "agent_message":
             return "told-twice"
         case kind:
-            return f"event:{word_of(kind)}"
+            return f"event:{safe_word(kind)}"
 
 
 def _read_response_item(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
     """An item of the model's transcript."""
     kind = item.get("type")
     if kind == "message":
-        return _message(state, record, item, noted)
+        return _read_message(state, record, item, noted)
     author = Author.SUBAGENT if state.subagent else Author.INJECTED if state.digest else Author.ASSISTANT
     if kind in CALLS:
-        tool = call_of(item)
-        open_call(state, tool, place_of(record))
+        tool = to_tool_call(item)
+        open_call(state, tool, record_place(record))
         return [call_piece(tool, author=author, reason=str(kind))]
     if kind in OUTPUTS:
-        text, ok, code = result_of(item.get("output", item.get("tools")), noted)
-        call = bounded_name(item.get("call_id"))
-        _, tool = state.calls.pop(call, (None, Tool(name="", call=call)))
+        text, ok, code = parse_output(item.get("output", item.get("tools")), noted)
+        call = truncate_name(item.get("call_id"))
+        _, tool = state.calls.pop(call, (None, ToolUse(name="", call=call)))
         if not tool.name:
-            note(noted, "output-without-call")
+            count_note(noted, "output-without-call")
         return [output_piece(text, replace(tool, detail="", ok=ok, exit_code=code), noted)]
-    return word_of(kind)
+    return safe_word(kind)
 
 
-def _message(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+def _read_message(state: State, record: Record, item: Mapping[str, Any], noted: dict[str, int]) -> _Found:
     content = item.get("content")
     blocks = content if isinstance(content, list) else [content]
-    texts = [words_of([block]) for block in blocks]
+    texts = [content_text([block]) for block in blocks]
     for block in blocks:
         if isinstance(block, dict) and block.get("type") == "input_image":
-            note(noted, "block:image")
+            count_note(noted, "block:image")
     match item.get("role"):
         case "assistant":
             text = "\n".join(text for text in texts if text)
             author = Author.SUBAGENT if state.subagent else Author.INJECTED if state.digest else Author.ASSISTANT
-            return [Piece(kind=Kind.RESPONSE, author=author, reason="assistant-message", text=text, index=0)] if text else "no-text"
+            return (
+                [MessagePiece(kind=EventKind.RESPONSE, author=author, reason="assistant-message", text=text, index=0)]
+                if text
+                else "no-text"
+            )
         case "user":
-            return _user(state, record, texts, noted)
+            return _read_user(state, record, texts, noted)
         case role:
             text = "\n".join(text for text in texts if text)
-            return [injected(text, f"role:{word_of(role)}")] if text else "no-text"
+            return [injected_piece(text, f"role:{safe_word(role)}")] if text else "no-text"
 
 
-def _user(state: State, record: Record, texts: list[str], noted: dict[str, int]) -> _Found:
-    pieces, typed = list[Piece](), list[str]()
+def _read_user(state: State, record: Record, texts: list[str], noted: dict[str, int]) -> _Found:
+    pieces, typed = list[MessagePiece](), list[str]()
     for index, text in enumerate(texts):
-        reason = own_reason(text)
-        rest, hooks = ("", "") if reason else without_hooks(text)
+        reason = client_text_reason(text)
+        rest, hooks = ("", "") if reason else strip_hook_blocks(text)
         if reason:
-            pieces.append(injected(text, reason, index))
-            state.cwd = _named_folder(text) or state.cwd if reason == "environment-context" else state.cwd
+            pieces.append(injected_piece(text, reason, index))
+            state.cwd = _parse_cwd(text) or state.cwd if reason == "environment-context" else state.cwd
         if hooks:
-            pieces.append(injected(hooks, "hook-prompt", index))
+            pieces.append(injected_piece(hooks, "hook-prompt", index))
         if rest:
             typed.append(rest)
     text = "\n".join(typed)
     if not text or take_prompt(state.early, text):
         return pieces or ("told-twice" if text else "no-text")
     if state.legacy:
-        return _sent_prompt(state, text, "user-message", noted) + pieces
-    state.held.append(Prompt(place_of(record), stamp_of(record.value), text))
+        return _prompt_to_pieces(state, text, "user-message", noted) + pieces
+    state.held.append(WaitingPrompt(record_place(record), record_stamp(record.value), text))
     return pieces or "told-twice"
 
 
-def _named_folder(text: str) -> str:
-    return bounded_name(text.partition("<cwd>")[2].partition("</cwd>")[0].strip(), PATH_LIMIT) if "</cwd>" in text else ""
+def _parse_cwd(text: str) -> str:
+    return truncate_name(text.partition("<cwd>")[2].partition("</cwd>")[0].strip(), PATH_LIMIT) if "</cwd>" in text else ""
 
 
-def _settles_prompts(value: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
+def _is_past_prompts(value: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
     """Whether this record shows that no event will follow for the prompts before it: the model went on, or the turn ended."""
     match value.get("type"):
         case "response_item":
@@ -293,19 +309,19 @@ def _settles_prompts(value: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
             return False
 
 
-def _settle(state: State, noted: dict[str, int], path: str) -> Iterator[Event]:
+def _release_held_prompts(state: State, noted: dict[str, int], path: str) -> Iterator[Event]:
     """The prompts that no event told: injected where the file has such events, else the user's."""
     held, state.held, state.early = state.held, [], []
     for place, stamp, text in held:
         if state.told:
             open_turn(state)
-            pieces = [injected(text, "no-user_message-event")]
+            pieces = [injected_piece(text, "no-user_message-event")]
         else:
-            pieces = _sent_prompt(state, text, "user-message", noted)
-        yield from _events(state, place, stamp, pieces, path)
+            pieces = _prompt_to_pieces(state, text, "user-message", noted)
+        yield from _to_events(state, place, stamp, pieces, path)
 
 
-def _sent_prompt(state: State, text: str, reason: str, noted: dict[str, int]) -> list[Piece]:
+def _prompt_to_pieces(state: State, text: str, reason: str, noted: dict[str, int]) -> list[MessagePiece]:
     """A prompt that somebody sent; in a subagent's session that is an agent, in a digester's a program."""
     open_turn(state)
     pieces = prompt_pieces(text, noted, reason=reason)
@@ -313,24 +329,24 @@ def _sent_prompt(state: State, text: str, reason: str, noted: dict[str, int]) ->
         return [replace(piece, author=Author.SUBAGENT, reason="subagent-session") for piece in pieces]
     if not state.opened:
         state.opened = True
-        state.digest = opens_machine_session(text) or state.unattended
+        state.digest = is_machine_session_start(text) or state.unattended
     if state.digest:
         if state.unattended:
-            return as_programs(pieces, noted, "exec")
+            return label_as_program(pieces, noted, "exec")
         return [replace(piece, author=Author.INJECTED, reason="machine-session") for piece in pieces]
     return pieces
 
 
-def _events(state: State, place: Place, stamp: str, pieces: list[Piece], path: str) -> Iterator[Event]:
-    copied = _on_grid(state, stamp)
-    at, precision = (None, Precision.NONE) if copied else _time_of(state, stamp)
+def _to_events(state: State, place: RecordPlace, stamp: str, pieces: list[MessagePiece], path: str) -> Iterator[Event]:
+    copied = _is_converted_copy(state, stamp)
+    at, precision = (None, Precision.NONE) if copied else _event_time(state, stamp)
     for piece in pieces:
         call = piece.tool.call if piece.tool else ""
         if call:
-            key = hash_of(state.root, piece.kind, piece.author, call)
+            key = hash_texts(state.root, piece.kind, piece.author, call)
         else:
-            key = advance(state, piece.kind, piece.author, suffix_of(piece), one_line(piece.text))
-        yield event_of(
+            key = next_message_key(state, piece.kind, piece.author, piece_suffix(piece), one_line(piece.text))
+        yield to_event(
             replace(piece, author=Author.INJECTED, reason="converted-copy") if copied else piece,
             key=key,
             session=state.source if copied else state.session,
@@ -346,7 +362,7 @@ def _events(state: State, place: Place, stamp: str, pieces: list[Piece], path: s
             state.tip = key
 
 
-def _on_grid(state: State, stamp: str) -> bool:
+def _is_converted_copy(state: State, stamp: str) -> bool:
     """Whether a record belongs to a converted beginning: its turns are stamped one second apart, from the first line on."""
     if state.grid < 0:
         return False
@@ -362,7 +378,7 @@ def _on_grid(state: State, stamp: str) -> bool:
 _BURST = timedelta(seconds=1)
 
 
-def _time_of(state: State, stamp: str) -> tuple[datetime | None, Precision]:
+def _event_time(state: State, stamp: str) -> tuple[datetime | None, Precision]:
     """When something was said. A fork's copied beginning is stamped with the time of the fork: its turns' ids know better."""
     if state.legacy:
         return parse_instant(state.created), Precision.SESSION
@@ -370,13 +386,13 @@ def _time_of(state: State, stamp: str) -> tuple[datetime | None, Precision]:
     written = parse_instant(state.written)
     if at is None or written is None or state.root == state.session or at < written:
         return at, Precision.MESSAGE
-    created, turned = parse_instant(state.created) or written, _instant_in(state.turn)
+    created, turned = parse_instant(state.created) or written, _parse_uuid_time(state.turn)
     if turned is not None:
         return (turned, Precision.INFERRED) if turned < created else (at, Precision.MESSAGE)
     return (parse_instant(state.began), Precision.SESSION) if at - written < _BURST else (at, Precision.MESSAGE)
 
 
-def _instant_in(native: str) -> datetime | None:
+def _parse_uuid_time(native: str) -> datetime | None:
     """The time in a UUID of version 7: its first 48 bits are milliseconds."""
     try:
         found = UUID(native)

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kept.core.event import Tool
+from kept.core.event import ToolUse
 from kept.core.text import one_line
-from kept.sources.formats.codex.labels import CALLS, call_of, own_reason, without_hooks
+from kept.sources.formats.codex.labels import CALLS, client_text_reason, strip_hook_blocks, to_tool_call
 from kept.sources.json_lines import Fetch
-from kept.sources.pieces import bounded_name, hash_of, words_of
+from kept.sources.pieces import content_text, hash_texts, truncate_name
 from kept.sources.records import Record
 
 _OPEN_CALLS = 64
@@ -20,7 +20,7 @@ _PROMPTS = 256
 WAITING = 16
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """Where a record stands: its line and its bytes [start, end)."""
 
     line: int
@@ -28,10 +28,10 @@ class Place(NamedTuple):
     end: int
 
 
-class Prompt(NamedTuple):
+class WaitingPrompt(NamedTuple):
     """A prompt that was told once and waits to be told again: its place, its time as written, its text."""
 
-    place: Place
+    place: RecordPlace
     stamp: str
     text: str
 
@@ -68,31 +68,31 @@ class State:
     chain: str = ""
     tip: str = ""
     prompts: list[str] = field(default_factory=list)
-    calls: dict[str, tuple[Place, Tool]] = field(default_factory=dict)
-    held: list[Prompt] = field(default_factory=list)
-    early: list[Prompt] = field(default_factory=list)
+    calls: dict[str, tuple[RecordPlace, ToolUse]] = field(default_factory=dict)
+    held: list[WaitingPrompt] = field(default_factory=list)
+    early: list[WaitingPrompt] = field(default_factory=list)
 
 
 _PLACES = ("calls", "held", "early")
 _CARRIED = tuple(name for name in State.__slots__ if name not in _PLACES)
 
 
-def load(carry: str, fetch: Fetch) -> State:
+def load_state(carry: str, fetch: Fetch) -> State:
     """Read what :func:`save` wrote."""
     stored = json.loads(carry)
     state = State(**{name: stored[name] for name in _CARRIED if name in stored})
     for call, place in stored.get("calls", {}).items():
-        item = item_of(fetch(place[1], place[2]))
+        item = record_item(fetch(place[1], place[2]))
         if item.get("type") in CALLS:
-            state.calls[call] = (Place(*place), call_of(item))
+            state.calls[call] = (RecordPlace(*place), to_tool_call(item))
     for name, waiting in (("held", state.held), ("early", state.early)):
         for place in stored.get(name, []):
             value = fetch(place[1], place[2])
-            waiting.append(Prompt(Place(*place), stamp_of(value), typed_of(item_of(value))))
+            waiting.append(WaitingPrompt(RecordPlace(*place), record_stamp(value), prompt_text(record_item(value))))
     return state
 
 
-def save(state: State) -> str:
+def dump_state(state: State) -> str:
     """The stored form: JSON."""
     stored: dict[str, Any] = {name: getattr(state, name) for name in _CARRIED}
     stored["calls"] = {call: place for call, (place, _) in state.calls.items()}
@@ -101,32 +101,32 @@ def save(state: State) -> str:
     return json.dumps({name: value for name, value in stored.items() if value}, ensure_ascii=False, separators=(",", ":"))
 
 
-def item_of(value: Mapping[str, Any]) -> Mapping[str, Any]:
+def record_item(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """The item in a record: its payload, or the record itself in the old format."""
     payload = value.get("payload")
     return payload if isinstance(payload, dict) else value
 
 
-def stamp_of(value: Mapping[str, Any]) -> str:
+def record_stamp(value: Mapping[str, Any]) -> str:
     """A record's time as written; empty where it has none."""
-    return bounded_name(value.get("timestamp"))
+    return truncate_name(value.get("timestamp"))
 
 
-def typed_of(item: Mapping[str, Any]) -> str:
+def prompt_text(item: Mapping[str, Any]) -> str:
     """What the user may have typed in a prompt: its event's message, or its item's text without the client's own."""
     if "message" in item:
-        return words_of(item["message"])
+        return content_text(item["message"])
     content = item.get("content")
-    texts = [words_of([block]) for block in (content if isinstance(content, list) else [content])]
-    return "\n".join(rest for text in texts if not own_reason(text) and (rest := without_hooks(text)[0]))
+    texts = [content_text([block]) for block in (content if isinstance(content, list) else [content])]
+    return "\n".join(rest for text in texts if not client_text_reason(text) and (rest := strip_hook_blocks(text)[0]))
 
 
-def place_of(record: Record) -> Place:
+def record_place(record: Record) -> RecordPlace:
     """Where a record stands."""
-    return Place(record.line, record.start, record.end)
+    return RecordPlace(record.line, record.start, record.end)
 
 
-def open_call(state: State, tool: Tool, place: Place) -> None:
+def open_call(state: State, tool: ToolUse, place: RecordPlace) -> None:
     """Remember a call until its output comes."""
     if not tool.call:
         return
@@ -135,7 +135,7 @@ def open_call(state: State, tool: Tool, place: Place) -> None:
         del state.calls[next(iter(state.calls))]
 
 
-def take_prompt(waiting: list[Prompt], text: str) -> bool:
+def take_prompt(waiting: list[WaitingPrompt], text: str) -> bool:
     """Take the waiting prompt that says the same; False where there is none."""
     words = one_line(text)
     for index, other in enumerate(waiting):
@@ -146,13 +146,13 @@ def take_prompt(waiting: list[Prompt], text: str) -> bool:
     return False
 
 
-def advance(state: State, *parts: str) -> str:
+def next_message_key(state: State, *parts: str) -> str:
     """The key of the next message: a hash of all that was said before it and of itself.
 
     A copy of the conversation's beginning in a fork has the same keys, whatever times were written on it; a text that is said
     twice has two.
     """
-    state.chain = hash_of(state.chain or state.root, *parts)
+    state.chain = hash_texts(state.chain or state.root, *parts)
     return state.chain
 
 

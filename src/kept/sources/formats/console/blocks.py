@@ -13,7 +13,7 @@ from enum import StrEnum
 from kept.sources.documents import Row
 
 
-class Form(StrEnum):
+class BlockForm(StrEnum):
     """What a block of rows is."""
 
     PROMPT = "prompt"
@@ -34,10 +34,12 @@ class Form(StrEnum):
     FENCE = "fence"
 
 
-SAID = frozenset({Form.PROMPT, Form.SHELL, Form.ANSWER, Form.CALL, Form.RESULT, Form.HEADING, Form.UNLABELLED})
+SAID = frozenset(
+    {BlockForm.PROMPT, BlockForm.SHELL, BlockForm.ANSWER, BlockForm.CALL, BlockForm.RESULT, BlockForm.HEADING, BlockForm.UNLABELLED}
+)
 
 
-class Client(StrEnum):
+class ScreenClient(StrEnum):
     """Whose screen it is."""
 
     CLAUDE_CODE = "claude-code"
@@ -45,14 +47,14 @@ class Client(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Block:
+class ScreenBlock:
     """The rows [first, after) of a screen. ``glyph`` is what told its form; ``doubtful`` a prompt that may be a quotation."""
 
-    form: Form
+    form: BlockForm
     first: int
     after: int
     glyph: str = ""
-    client: Client = Client.CLAUDE_CODE
+    client: ScreenClient = ScreenClient.CLAUDE_CODE
     doubtful: bool = False
 
 
@@ -89,12 +91,12 @@ _TITLE = 60
 _NEAR = 20
 
 
-def blocks_of(rows: Sequence[Row], client: Client | None = None, glyph: str = "") -> list[Block]:
+def split_blocks(rows: Sequence[Row], client: ScreenClient | None = None, glyph: str = "") -> list[ScreenBlock]:
     """The blocks of a screen's rows, which they cover without a gap.
 
     ``client`` and ``glyph`` are those of the rows before, where these rows continue a screen.
     """
-    blocks = list(_Scan(rows, client or _first_client(rows), glyph).blocks())
+    blocks = list(_BlockScanner(rows, client or _first_client(rows), glyph).scan_blocks())
     return [_mark_doubtful(block, blocks, number) for number, block in enumerate(blocks)]
 
 
@@ -103,35 +105,35 @@ def is_blank(text: str) -> bool:
     return not text.strip(" \u00a0\t")
 
 
-def opens_turn(text: str) -> bool:
+def is_turn_start(text: str) -> bool:
     """True for a row that certainly begins a block, so that a long screen may be cut before it."""
     return text[:1] in ("⏺", "❯", "›") and text[1:2] in _SPACES
 
 
-def _first_client(rows: Sequence[Row]) -> Client:
+def _first_client(rows: Sequence[Row]) -> ScreenClient:
     """The client whose glyph comes first."""
     for row in rows:
         head = row.text.lstrip()[:1]
         if head in ("⏺", "❯", "⎿") or "Claude Code" in row.text[:200]:
-            return Client.CLAUDE_CODE
+            return ScreenClient.CLAUDE_CODE
         if row.text[:1] in _CODEX_GLYPHS or "OpenAI Codex" in row.text[:200] or head == "└":
-            return Client.CODEX
-    return Client.CLAUDE_CODE
+            return ScreenClient.CODEX
+    return ScreenClient.CLAUDE_CODE
 
 
-def _mark_doubtful(block: Block, blocks: Sequence[Block], number: int) -> Block:
+def _mark_doubtful(block: ScreenBlock, blocks: Sequence[ScreenBlock], number: int) -> ScreenBlock:
     """The block, a prompt marked as doubtful where text follows that nobody signed: a quotation looks the same."""
-    if block.form is not Form.PROMPT or block.glyph != ">" or block.doubtful:
+    if block.form is not BlockForm.PROMPT or block.glyph != ">" or block.doubtful:
         return block
-    after = next((later for later in blocks[number + 1 : number + _NEAR] if later.form is not Form.RULE), None)
-    doubtful = after is not None and after.form is Form.UNLABELLED
+    after = next((later for later in blocks[number + 1 : number + _NEAR] if later.form is not BlockForm.RULE), None)
+    doubtful = after is not None and after.form is BlockForm.UNLABELLED
     return replace(block, doubtful=doubtful)
 
 
-class _Scan:
+class _BlockScanner:
     """One pass over the rows. ``client`` and ``glyph`` change where a banner or another glyph says so."""
 
-    def __init__(self, rows: Sequence[Row], client: Client, glyph: str) -> None:
+    def __init__(self, rows: Sequence[Row], client: ScreenClient, glyph: str) -> None:
         self.texts = [row.text.replace("\u00a0", " ") for row in rows]
         self.client = client
         self.glyph = glyph
@@ -140,7 +142,7 @@ class _Scan:
             inside = not self.boxed or self.boxed[-1]
             self.boxed.append(text.startswith("╭") or (inside and text.startswith(_SIDES)))
 
-    def blocks(self) -> Iterator[Block]:
+    def scan_blocks(self) -> Iterator[ScreenBlock]:
         end = len(self.texts)
         while end and is_blank(self.texts[end - 1]):
             end -= 1
@@ -149,60 +151,60 @@ class _Scan:
             first = number = after
             while is_blank(self.texts[number]):
                 number += 1
-            block = self._next(first, number)
+            block = self._next_block(first, number)
             after = block.after
             yield block if after < end else replace(block, after=len(self.texts))
 
-    def _block(self, form: Form, first: int, after: int, glyph: str = "", *, doubtful: bool = False) -> Block:
-        return Block(form=form, first=first, after=after, glyph=glyph, client=self.client, doubtful=doubtful)
+    def _make_block(self, form: BlockForm, first: int, after: int, glyph: str = "", *, doubtful: bool = False) -> ScreenBlock:
+        return ScreenBlock(form=form, first=first, after=after, glyph=glyph, client=self.client, doubtful=doubtful)
 
-    def _next(self, first: int, number: int) -> Block:
+    def _next_block(self, first: int, number: int) -> ScreenBlock:
         """The block whose first row with a text is ``number``."""
         text = self.texts[number]
-        form, glyph = self._form(number)
+        form, glyph = self._row_form(number)
         match form:
-            case Form.PROMPT:
-                return self._prompt(first, number, glyph)
-            case Form.BANNER | Form.BOX:
+            case BlockForm.PROMPT:
+                return self._prompt_block(first, number, glyph)
+            case BlockForm.BANNER | BlockForm.BOX:
                 after = number + 1
-                while after < len(self.texts) and self._form(after)[0] in (Form.BANNER, Form.BOX):
+                while after < len(self.texts) and self._row_form(after)[0] in (BlockForm.BANNER, BlockForm.BOX):
                     after += 1
                 joined = "\n".join(self.texts[number:after])
                 if _BANNER.search(joined):
                     self._open_session(joined)
-                    form = Form.BANNER
-                return self._block(form, first, after)
-            case Form.RULE | Form.COLLAPSED | Form.HEADING | Form.FENCE:
-                return self._block(form, first, number + 1)
-            case Form.STATUS:
-                return self._block(form, first, self._block_end(number, results=True, spaced=bool(_THINKING.match(text))))
-            case Form.RESULT:
-                return self._block(form, first, self._block_end(number, margin=3 if glyph == "⎿" else 2), glyph)
+                    form = BlockForm.BANNER
+                return self._make_block(form, first, after)
+            case BlockForm.RULE | BlockForm.COLLAPSED | BlockForm.HEADING | BlockForm.FENCE:
+                return self._make_block(form, first, number + 1)
+            case BlockForm.STATUS:
+                return self._make_block(form, first, self._block_end(number, results=True, spaced=bool(_THINKING.match(text))))
+            case BlockForm.RESULT:
+                return self._make_block(form, first, self._block_end(number, margin=3 if glyph == "⎿" else 2), glyph)
             case _:
-                return self._block(form, first, self._block_end(number), glyph)
+                return self._make_block(form, first, self._block_end(number), glyph)
 
     def _open_session(self, banner: str) -> None:
-        self.client = Client.CODEX if "OpenAI Codex" in banner else Client.CLAUDE_CODE
+        self.client = ScreenClient.CODEX if "OpenAI Codex" in banner else ScreenClient.CLAUDE_CODE
         self.glyph = ""
 
-    def _prompt(self, first: int, number: int, glyph: str) -> Block:
+    def _prompt_block(self, first: int, number: int, glyph: str) -> ScreenBlock:
         after = self._block_end(number, barred=glyph == "▌")
         above = self.texts[number - 1] if number else ""
         below = self.texts[after] if after < len(self.texts) else ""
         inside = [text for text in self.texts[number:after] if text.strip()]
         if (above and _RULE.match(above) and _RULE.match(below)) or not "".join(inside).strip(f"{glyph} "):
-            return self._block(Form.COMPOSER, first, after, glyph)
+            return self._make_block(BlockForm.COMPOSER, first, after, glyph)
         near = [text for text in self.texts[after : after + 4] if text.strip()][:1]
         if glyph in _CODEX_GLYPHS and any(_FOOTER.match(text) for text in (*inside[1:], *near)):
-            return self._block(Form.COMPOSER, first, after, glyph)
+            return self._make_block(BlockForm.COMPOSER, first, after, glyph)
         if _CHOICE.match(inside[0]) and any(_KEYS.search(text) for text in (*inside, *self.texts[after : after + 4])):
-            return self._block(Form.DIALOG, first, after, glyph)
+            return self._make_block(BlockForm.DIALOG, first, after, glyph)
         doubtful = glyph == ">" and self.glyph == "❯"
         if not doubtful:
             self.glyph = glyph
         if glyph in ("❯", *_CODEX_GLYPHS):
-            self.client = Client.CODEX if glyph in _CODEX_GLYPHS else Client.CLAUDE_CODE
-        return self._block(Form.PROMPT, first, after, glyph, doubtful=doubtful)
+            self.client = ScreenClient.CODEX if glyph in _CODEX_GLYPHS else ScreenClient.CLAUDE_CODE
+        return self._make_block(BlockForm.PROMPT, first, after, glyph, doubtful=doubtful)
 
     def _block_end(self, number: int, *, margin: int = 2, results: bool = False, spaced: bool = True, barred: bool = False) -> int:
         """The row after a block that begins at a row: rows that are indented, and rows that follow without a blank one.
@@ -223,75 +225,75 @@ class _Scan:
                     break  # a blank row of a prompt has its bar, so this is the next one
                 end = after + 1
             else:
-                form, _ = self._form(after)
+                form, _ = self._row_form(after)
                 indented = len(text) - len(text.lstrip(" ")) >= (margin if blank else 1)
-                if form is Form.UNLABELLED and (indented or not blank):
+                if form is BlockForm.UNLABELLED and (indented or not blank):
                     end = after + 1
-                elif not (results and form is Form.RESULT):
+                elif not (results and form is BlockForm.RESULT):
                     break
                 blank, end = False, after + 1
             after += 1
         return end
 
-    def _form(self, number: int) -> tuple[Form, str]:
+    def _row_form(self, number: int) -> tuple[BlockForm, str]:
         """What the row opens, and its glyph; ``UNLABELLED`` where no glyph says it."""
         text = self.texts[number]
         head, space = text[:1], text[1:2] in ("", " ")
         match head:
             case "" | " " | "\t":
-                return self._indented(text)
+                return self._indented_form(text)
             case "❯" | "›" | "▌" if space:
-                return Form.PROMPT, head
-            case ">" if space and self.client is Client.CLAUDE_CODE:
-                return Form.PROMPT, head
+                return BlockForm.PROMPT, head
+            case ">" if space and self.client is ScreenClient.CLAUDE_CODE:
+                return BlockForm.PROMPT, head
             case ">" if space and self.glyph == "▌":
-                return Form.ANSWER, head
-            case "!" if space and len(text) > 2 and self._result_follows(number):
-                return Form.SHELL, head
+                return BlockForm.ANSWER, head
+            case "!" if space and len(text) > 2 and self._is_before_result(number):
+                return BlockForm.SHELL, head
             case "⏺" | "●" if space:
-                return self._action(number), head
-            case "•" | "◦" if space and self.client is Client.CODEX:
-                return self._codex_action(number), head
-            case "⎿" if self.client is Client.CLAUDE_CODE:
-                return Form.RESULT, head
-            case "└" if self.client is Client.CODEX and space:
-                return Form.RESULT, head
+                return self._action_form(number), head
+            case "•" | "◦" if space and self.client is ScreenClient.CODEX:
+                return self._codex_action_form(number), head
+            case "⎿" if self.client is ScreenClient.CLAUDE_CODE:
+                return BlockForm.RESULT, head
+            case "└" if self.client is ScreenClient.CODEX and space:
+                return BlockForm.RESULT, head
             case "╭" | "│" | "╰" | "┃" if self.boxed[number]:
-                return Form.BOX, head
+                return BlockForm.BOX, head
             case "▐" | "▝" | "▘" if _LOGO.match(text):
-                return Form.BANNER, head
+                return BlockForm.BANNER, head
             case "─" | "━" | "═" | "╌" if _RULE.match(text):
-                return Form.RULE, head
+                return BlockForm.RULE, head
             case "#" if _HEADING.match(text):
-                return Form.HEADING, ""
+                return BlockForm.HEADING, ""
             case "`" | "~" if text.startswith(("```", "~~~")):
-                return Form.FENCE, ""
+                return BlockForm.FENCE, ""
         if _SPINNER.match(text) or _THINKING.match(text) or (head in _NOTICE and space):
-            return Form.STATUS, head
-        return (Form.BANNER if _BANNER.search(text[:200]) and head in "/✻*" else Form.UNLABELLED), ""
+            return BlockForm.STATUS, head
+        return (BlockForm.BANNER if _BANNER.search(text[:200]) and head in "/✻*" else BlockForm.UNLABELLED), ""
 
-    def _indented(self, text: str) -> tuple[Form, str]:
+    def _indented_form(self, text: str) -> tuple[BlockForm, str]:
         stripped = text.lstrip(" \t")
         if not stripped:
-            return Form.UNLABELLED, ""
+            return BlockForm.UNLABELLED, ""
         margin = len(text) - len(stripped)
         if stripped[0] == "⎿" and margin < _RESULT_MARGIN:
-            return Form.RESULT, "⎿"
-        if stripped[0] == "└" and margin < _RESULT_MARGIN and self.client is Client.CODEX and stripped[1:2] in ("", " "):
-            return Form.RESULT, "└"
+            return BlockForm.RESULT, "⎿"
+        if stripped[0] == "└" and margin < _RESULT_MARGIN and self.client is ScreenClient.CODEX and stripped[1:2] in ("", " "):
+            return BlockForm.RESULT, "└"
         if margin < _RESULT_MARGIN and _LOGO.match(text):
-            return Form.BANNER, stripped[0]
+            return BlockForm.BANNER, stripped[0]
         if _FOOTER.match(text):
-            return Form.STATUS, ""
+            return BlockForm.STATUS, ""
         if stripped[0] not in "…+" and _COLLAPSED.match(text):
-            return Form.COLLAPSED, ""
-        return Form.UNLABELLED, ""
+            return BlockForm.COLLAPSED, ""
+        return BlockForm.UNLABELLED, ""
 
-    def _result_follows(self, number: int) -> bool:
+    def _is_before_result(self, number: int) -> bool:
         after = next((text for text in self.texts[number + 1 : number + 3] if not is_blank(text)), "")
         return after.lstrip().startswith("⎿") or "  ⎿  " in self.texts[number]
 
-    def _action(self, number: int) -> Form:
+    def _action_form(self, number: int) -> BlockForm:
         """Whether an action of Claude Code's screen is a call or an answer."""
         text = self.texts[number][2:].rstrip()
         last, after = number, number + 1
@@ -300,25 +302,25 @@ class _Scan:
         follows = after < len(self.texts) and self.texts[after].lstrip().startswith("⎿")
         if _CALL.match(text):
             whole = "\n".join([text, *self.texts[number + 1 : last + 1]]).rstrip()
-            return Form.CALL if follows or (_CALL_END.search(whole) and _closes_at_end(whole)) else Form.ANSWER
-        return Form.CALL if follows and len(text) < _TITLE and not text.endswith((".", ":", "?")) else Form.ANSWER
+            return BlockForm.CALL if follows or (_CALL_END.search(whole) and _is_closed_at_end(whole)) else BlockForm.ANSWER
+        return BlockForm.CALL if follows and len(text) < _TITLE and not text.endswith((".", ":", "?")) else BlockForm.ANSWER
 
-    def _codex_action(self, number: int) -> Form:
+    def _codex_action_form(self, number: int) -> BlockForm:
         """Whether an action of Codex's screen is a call, a status line or an answer."""
         text = self.texts[number][2:].rstrip()
         if "esc to interrupt" in text:
-            return Form.STATUS
+            return BlockForm.STATUS
         if not _CODEX_CALL.match(text):
-            return Form.STATUS if _CODEX_STATUS.match(text) else Form.ANSWER
+            return BlockForm.STATUS if _CODEX_STATUS.match(text) else BlockForm.ANSWER
         following = (text for text in self.texts[number + 1 : number + 200])
         after = next((text for text in following if not text.lstrip().startswith("│")), "")
         done = text.startswith(_CODEX_DONE) and text[-1] not in ".!?:"
         if done or after.lstrip().startswith("└") or _CODEX_CHANGE.match(text):
-            return Form.CALL
-        return Form.STATUS if _CODEX_STATUS.match(text) and is_blank(after) else Form.ANSWER
+            return BlockForm.CALL
+        return BlockForm.STATUS if _CODEX_STATUS.match(text) and is_blank(after) else BlockForm.ANSWER
 
 
-def _closes_at_end(text: str) -> bool:
+def _is_closed_at_end(text: str) -> bool:
     """True where the first parenthesis of a call is closed by its last one, or not at all because the call was cut."""
     depth = 0
     for number, character in enumerate(text):

@@ -10,13 +10,13 @@ from itertools import takewhile
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from kept.core.event import Author, Kind, Tool
+from kept.core.event import Author, EventKind, ToolUse
 from kept.core.text import one_line
-from kept.sources.documents import Entry, Row, Said, cut, place_of, split_prompt
-from kept.sources.formats.console.blocks import SAID, Block, Client, Form, blocks_of, is_blank
-from kept.sources.formats.console.wraps import Edges, Line, find_edges, join_lines, line_of
-from kept.sources.pieces import bounded, bounded_name, hash_of
-from kept.sources.roles import When, template_of
+from kept.sources.documents import DocumentEntry, EventDraft, Row, rows_place, shorten_output, split_prompt
+from kept.sources.formats.console.blocks import SAID, BlockForm, ScreenBlock, ScreenClient, is_blank, split_blocks
+from kept.sources.formats.console.wraps import WrapEdges, WrappedLine, find_edges, join_lines, to_line
+from kept.sources.pieces import hash_texts, truncate_name, truncate_text
+from kept.sources.roles import ConversationTime, draft_template
 from kept.sources.stamps import Stamp, find_stamp
 
 _SEEN = 100_000
@@ -43,80 +43,80 @@ _ANSWERED = "User answered Claude's question"
 
 
 @dataclass(kw_only=True, slots=True)
-class Reading:
+class ScreenState:
     """What the reader knows at the place in a screen where it stands; ``folder`` is the project of the file itself."""
 
     zone: ZoneInfo
     stamp: Stamp | None
     folder: str
     project: str
-    client: Client | None = None
+    client: ScreenClient | None = None
     glyph: str = ""
     session: str = ""
-    tool: Tool | None = None
+    tool: ToolUse | None = None
     answered: bool = False
     repainting: bool = False
-    last: Form | None = None
-    edges: dict[Form, Edges] = field(default_factory=dict)
-    everywhere: Edges = field(default_factory=Edges)
+    last: BlockForm | None = None
+    edges: dict[BlockForm, WrapEdges] = field(default_factory=dict)
+    everywhere: WrapEdges = field(default_factory=WrapEdges)
     seen: set[int] = field(default_factory=set)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Said:
+class _BlockText:
     """A block with its text; empty for furniture."""
 
-    block: Block
+    block: ScreenBlock
     text: str
 
 
-def entries_of(rows: Sequence[Row], line: int, reading: Reading) -> Iterator[Entry]:
+def read_entries(rows: Sequence[Row], line: int, reading: ScreenState) -> Iterator[DocumentEntry]:
     """The records of a stretch of rows before which ``line`` rows stand. ``reading`` goes on with each of them."""
-    blocks = blocks_of(rows, reading.client, reading.glyph)
+    blocks = split_blocks(rows, reading.client, reading.glyph)
     if not blocks:
         return
     lines = {block.first: _strip_margins(rows, block) for block in blocks if block.form in SAID}
     _find_edges(blocks, lines, reading)
     texts = [
-        _Said(block=block, text=_block_text(lines[block.first], block.form, reading) if block.form in SAID else "")
+        _BlockText(block=block, text=_block_text(lines[block.first], block.form, reading) if block.form in SAID else "")
         for block in blocks
     ]
     unindented = _is_unindented(rows, blocks)
-    _begin(texts, 0, reading)
+    _name_session(texts, 0, reading)
     for number, said in enumerate(texts):
-        if said.block.form is Form.BANNER:
-            _open(rows, texts, number, reading)
-        elif (stamp := _day_of(rows, said.block)) is not None:
+        if said.block.form is BlockForm.BANNER:
+            _open_banner_session(rows, texts, number, reading)
+        elif (stamp := _block_day(rows, said.block)) is not None:
             reading.stamp, reading.session = stamp, ""
-            _begin(texts, number + 1, reading)
+            _name_session(texts, number + 1, reading)
         yield _block_entry(rows, texts, number, reading, line, unindented=unindented)
         if said.block.form in SAID:
             reading.last = said.block.form
     reading.client, reading.glyph = (
         blocks[-1].client,
-        next((block.glyph for block in reversed(blocks) if block.form is Form.PROMPT), reading.glyph),
+        next((block.glyph for block in reversed(blocks) if block.form is BlockForm.PROMPT), reading.glyph),
     )
 
 
-def _find_edges(blocks: Sequence[Block], lines: Mapping[int, Sequence[Line]], reading: Reading) -> None:
+def _find_edges(blocks: Sequence[ScreenBlock], lines: Mapping[int, Sequence[WrappedLine]], reading: ScreenState) -> None:
     """Find where rows were wrapped; what a short stretch does not show is as it was before."""
-    hyphenates = blocks[-1].client is Client.CODEX
-    for form in (Form.PROMPT, Form.ANSWER, Form.CALL, Form.RESULT):
+    hyphenates = blocks[-1].client is ScreenClient.CODEX
+    for form in (BlockForm.PROMPT, BlockForm.ANSWER, BlockForm.CALL, BlockForm.RESULT):
         found = find_edges((lines[block.first] for block in blocks if block.form is form), hyphenates=hyphenates)
         if found.columns or form not in reading.edges:
             reading.edges[form] = found
-    spoken = (Form.PROMPT, Form.ANSWER)
+    spoken = (BlockForm.PROMPT, BlockForm.ANSWER)
     found = find_edges((lines[block.first] for block in blocks if block.form in spoken), hyphenates=hyphenates)
     if found.columns or not reading.everywhere.columns:
         reading.everywhere = found
 
 
-def _block_text(lines: Sequence[Line], form: Form, reading: Reading) -> str:
-    own = reading.edges.get(form, Edges())
+def _block_text(lines: Sequence[WrappedLine], form: BlockForm, reading: ScreenState) -> str:
+    own = reading.edges.get(form, WrapEdges())
     return join_lines(lines, own, reading.everywhere).strip("\n").rstrip()
 
 
-def _strip_margins(rows: Sequence[Row], block: Block) -> list[Line]:
+def _strip_margins(rows: Sequence[Row], block: ScreenBlock) -> list[WrappedLine]:
     """The rows of a block without glyphs and margins, blank ones at its edges left out."""
     texts = [row.text.replace("\u00a0", " ") for row in rows[block.first : block.after]]
     while texts and is_blank(texts[-1]):
@@ -126,40 +126,42 @@ def _strip_margins(rows: Sequence[Row], block: Block) -> list[Line]:
     margin = 0
     if texts and block.glyph:
         opening = texts[0].index(block.glyph) + 1
-        margin = min(len(texts[0]) - len(texts[0][opening:].lstrip()), opening + 3) if block.form is Form.RESULT else opening + 1
+        margin = (
+            min(len(texts[0]) - len(texts[0][opening:].lstrip()), opening + 3) if block.form is BlockForm.RESULT else opening + 1
+        )
     found = []
     for number, text in enumerate(texts):
-        bar = number > 0 and text.lstrip().startswith(("▌", "│")) and block.form in (Form.PROMPT, Form.CALL)
+        bar = number > 0 and text.lstrip().startswith(("▌", "│")) and block.form in (BlockForm.PROMPT, BlockForm.CALL)
         indent = len(text) - len(text.lstrip("▌│ " if bar else " "))
-        most = 12 if block.form is Form.CALL else margin
+        most = 12 if block.form is BlockForm.CALL else margin
         start = min(indent, most) if number else min(margin, len(text))
-        found.append(line_of(text, start))
+        found.append(to_line(text, start))
     return found
 
 
-def _is_unindented(rows: Sequence[Row], blocks: Sequence[Block]) -> bool:
+def _is_unindented(rows: Sequence[Row], blocks: Sequence[ScreenBlock]) -> bool:
     """Whether the rows of answers lost their margin when they were copied."""
     following = [
         row.text
         for block in blocks
-        if block.form is Form.ANSWER
+        if block.form is BlockForm.ANSWER
         for row in rows[block.first + 1 : block.after]
         if not is_blank(row.text) and not row.text.startswith(block.glyph)
     ]
     return sum(not text.startswith(" ") for text in following) > len(following) * _UNINDENTED
 
 
-def _day_of(rows: Sequence[Row], block: Block) -> Stamp | None:
+def _block_day(rows: Sequence[Row], block: ScreenBlock) -> Stamp | None:
     """The day that a heading between blocks, or what ``script`` wrote, says."""
-    if block.form is Form.HEADING:
+    if block.form is BlockForm.HEADING:
         return find_stamp(rows[block.after - 1].text)
-    if block.form is Form.UNLABELLED:
+    if block.form is BlockForm.UNLABELLED:
         started = (_STARTED.match(row.text) for row in rows[block.first : block.first + 3])
         return next((find_stamp(match.group(1)) for match in started if match), None)
     return None
 
 
-def _open(rows: Sequence[Row], texts: Sequence[_Said], number: int, reading: Reading) -> None:
+def _open_banner_session(rows: Sequence[Row], texts: Sequence[_BlockText], number: int, reading: ScreenState) -> None:
     """Open the session that a banner announces; one whose first words came before is a screen that was drawn again."""
     block = texts[number].block
     banner = "\n".join(row.text for row in rows[block.first : block.after])
@@ -167,49 +169,49 @@ def _open(rows: Sequence[Row], texts: Sequence[_Said], number: int, reading: Rea
     before = reading.session
     reading.project = str(Path(found.group(1).strip()).expanduser()) if found else reading.folder
     reading.session, reading.tool, reading.last = "", None, None
-    _begin(texts, number + 1, reading)
+    _name_session(texts, number + 1, reading)
     reading.repainting = bool(before) and reading.session == before
 
 
-def _begin(texts: Sequence[_Said], number: int, reading: Reading) -> None:
+def _name_session(texts: Sequence[_BlockText], number: int, reading: ScreenState) -> None:
     """Name the session that begins at a block, if none is open, by its client, its day and its first words."""
     if reading.session:
         return
-    near = [said for said in texts[number : number + _NEAR] if said.text or said.block.form is Form.BANNER]
-    spoken = list(takewhile(lambda said: said.block.form is not Form.BANNER, near))
-    first = next((said for said in spoken if said.block.form is Form.PROMPT), spoken[0] if spoken else None)
+    near = [said for said in texts[number : number + _NEAR] if said.text or said.block.form is BlockForm.BANNER]
+    spoken = list(takewhile(lambda said: said.block.form is not BlockForm.BANNER, near))
+    first = next((said for said in spoken if said.block.form is BlockForm.PROMPT), spoken[0] if spoken else None)
     if first is not None:
-        reading.session = hash_of("console", first.block.client, str(reading.stamp or ""), one_line(first.text)[:_WORDS])
+        reading.session = hash_texts("console", first.block.client, str(reading.stamp or ""), one_line(first.text)[:_WORDS])
 
 
 def _block_entry(
-    rows: Sequence[Row], texts: Sequence[_Said], number: int, reading: Reading, line: int, *, unindented: bool
-) -> Entry:
+    rows: Sequence[Row], texts: Sequence[_BlockText], number: int, reading: ScreenState, line: int, *, unindented: bool
+) -> DocumentEntry:
     said = texts[number]
     block = said.block
-    place = place_of(rows, block.first, block.after)
+    place = rows_place(rows, block.first, block.after)
     place = place._replace(line=place.line + line)
     if block.form not in SAID:
-        return Entry(place=place, dropped=block.form.value, session=reading.session)
+        return DocumentEntry(place=place, dropped=block.form.value, session=reading.session)
     if _is_repaint(texts, number, reading):
-        return Entry(place=place, dropped="repainted", session=reading.session)
-    template = replace(template_of(When(zone=reading.zone, stamp=reading.stamp)), text=said.text)
+        return DocumentEntry(place=place, dropped="repainted", session=reading.session)
+    template = replace(draft_template(ConversationTime(zone=reading.zone, stamp=reading.stamp)), text=said.text)
     noted: dict[str, int] = {}
     found = _block_events(said, template, reading, noted, unindented=unindented)
-    return Entry(place=place, said=tuple(found), dropped="" if found else "no-text", noted=noted, session=reading.session)
+    return DocumentEntry(place=place, said=tuple(found), dropped="" if found else "no-text", noted=noted, session=reading.session)
 
 
-def _is_repaint(texts: Sequence[_Said], number: int, reading: Reading) -> bool:
+def _is_repaint(texts: Sequence[_BlockText], number: int, reading: ScreenState) -> bool:
     """Whether a block was drawn before: a prompt with what follows it begins such a stretch, new text ends it."""
     said = texts[number]
     mark = hash((said.block.form, said.text))
-    if said.block.form is Form.PROMPT:
+    if said.block.form is BlockForm.PROMPT:
         after = next((later for later in texts[number + 1 : number + _NEAR] if later.block.form in SAID), None)
         if after is None:
             reading.repainting = reading.repainting and mark in reading.seen
         else:
             again = {mark, hash((after.block.form, after.text))} <= reading.seen
-            answered = after.block.form is Form.ANSWER and len(after.text) >= _REPEATED
+            answered = after.block.form is BlockForm.ANSWER and len(after.text) >= _REPEATED
             reading.repainting = again and (reading.repainting or answered)
     elif mark not in reading.seen:
         reading.repainting = False
@@ -219,75 +221,85 @@ def _is_repaint(texts: Sequence[_Said], number: int, reading: Reading) -> bool:
     return reading.repainting
 
 
-def _block_events(said: _Said, template: Said, reading: Reading, noted: dict[str, int], *, unindented: bool) -> list[Said]:
+def _block_events(
+    said: _BlockText, template: EventDraft, reading: ScreenState, noted: dict[str, int], *, unindented: bool
+) -> list[EventDraft]:
     """The events of a block."""
     text, block = said.text, said.block
     answered, reading.answered = reading.answered, False
     match block.form:
         case _ if not text.strip():
             return []
-        case Form.PROMPT if block.doubtful:
+        case BlockForm.PROMPT if block.doubtful:
             noted["doubt:prompt-or-quotation"] = 1
             return [replace(template, author=Author.INJECTED, reason="console:prompt-or-quotation")]
-        case Form.PROMPT:
+        case BlockForm.PROMPT:
             pieces, removed = split_prompt(text.strip(), "slash-command" if _SLASH.match(text) else "typed", template)
             noted |= removed
             return pieces
-        case Form.SHELL:
-            reading.tool = Tool(name="Bash", target=bounded(text))
-            return [replace(template, kind=Kind.TOOL_CALL, author=Author.INJECTED, reason="console:shell-mode", tool=reading.tool)]
-        case Form.CALL:
-            reading.tool = _codex_tool(text) if block.client is Client.CODEX else _tool(text)
-            call = replace(template, kind=Kind.TOOL_CALL, author=Author.ASSISTANT, reason="console:call", tool=reading.tool)
+        case BlockForm.SHELL:
+            reading.tool = ToolUse(name="Bash", target=truncate_text(text))
+            return [
+                replace(template, kind=EventKind.TOOL_CALL, author=Author.INJECTED, reason="console:shell-mode", tool=reading.tool)
+            ]
+        case BlockForm.CALL:
+            reading.tool = _codex_tool(text) if block.client is ScreenClient.CODEX else _claude_tool(text)
+            call = replace(template, kind=EventKind.TOOL_CALL, author=Author.ASSISTANT, reason="console:call", tool=reading.tool)
             reading.answered = text.startswith(_ANSWERED)
             return [replace(call, text=reading.tool.target or reading.tool.name)]
-        case Form.RESULT if answered and (answers := _answers(text)):
+        case BlockForm.RESULT if answered and (answers := _chosen_answers(text)):
             return [replace(template, text=answers, reason="answer")]
-        case Form.RESULT:
-            return [_output(text, template, reading)]
-        case Form.ANSWER:
+        case BlockForm.RESULT:
+            return [_output_draft(text, template, reading)]
+        case BlockForm.ANSWER:
             reading.tool = None
             reading.answered = text.startswith(_ANSWERED)
-            return [replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason="console:answer")]
+            return [replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="console:answer")]
         case _:
-            return [_unlabelled(text, template, reading, noted, unindented=unindented)]
+            return [_unlabelled_draft(text, template, reading, noted, unindented=unindented)]
 
 
-def _unlabelled(text: str, template: Said, reading: Reading, noted: dict[str, int], *, unindented: bool) -> Said:
+def _unlabelled_draft(
+    text: str, template: EventDraft, reading: ScreenState, noted: dict[str, int], *, unindented: bool
+) -> EventDraft:
     """Text that no glyph signs: an answer's where answers lost their margin or the screen begins within one, else nobody's."""
     begun = reading.last is None and all(line.startswith("  ") for line in text.split("\n") if line)
-    if begun or (unindented and reading.last in (Form.ANSWER, Form.UNLABELLED)):
+    if begun or (unindented and reading.last in (BlockForm.ANSWER, BlockForm.UNLABELLED)):
         noted["doubt:answer-without-glyph"] = 1
-        answer = replace(template, kind=Kind.RESPONSE, author=Author.ASSISTANT, reason="console:answer-without-glyph")
+        answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="console:answer-without-glyph")
         return replace(answer, text="\n".join(line.removeprefix("  ") for line in text.split("\n")))
     noted["doubt:nobody-signed"] = 1
     return replace(template, author=Author.INJECTED, reason="console:nobody-signed")
 
 
-def _output(text: str, template: Said, reading: Reading) -> Said:
+def _output_draft(text: str, template: EventDraft, reading: ScreenState) -> EventDraft:
     code = _EXIT.match(text)
     failed = bool(_FAILED.match(text)) or (code is not None and int(code.group(1)) != 0)
-    tool = replace(reading.tool or Tool(name=""), ok=False if failed else None, exit_code=int(code.group(1)) if code else None)
-    return replace(template, kind=Kind.TOOL_OUTPUT, author=Author.TOOL, reason="console:result", text=cut(text), tool=tool)
+    tool = replace(reading.tool or ToolUse(name=""), ok=False if failed else None, exit_code=int(code.group(1)) if code else None)
+    return replace(
+        template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="console:result", text=shorten_output(text), tool=tool
+    )
 
 
-def _answers(text: str) -> str:
+def _chosen_answers(text: str) -> str:
     """What the person chose: the words after the arrow of each question."""
     return "\n".join(answer.strip() for line in text.split("\n") if (answer := line.rpartition(" → ")[2]) != line)
 
 
-def _tool(text: str) -> Tool:
+def _claude_tool(text: str) -> ToolUse:
     call = _CALL.match(text)
     name, target = call.groups() if call else (text.partition("\n")[0], "")
-    return Tool(name=bounded_name(_TOOLS.get(name, name)), target=bounded(target))
+    return ToolUse(name=truncate_name(_TOOLS.get(name, name)), target=truncate_text(target))
 
 
-def _codex_tool(text: str) -> Tool:
+def _codex_tool(text: str) -> ToolUse:
     heading, _, rest = text.partition("\n")
     verb = next((verb for verb in _CODEX_TOOLS if text.startswith(verb)), "")
     if not verb:
-        return Tool(name=bounded_name(heading))
+        return ToolUse(name=truncate_name(heading))
     name = _CODEX_TOOLS[verb]
     if name == "apply_patch":
-        return Tool(name=name, target=bounded(_CHANGED.sub("", heading.removeprefix(verb).strip())), detail=bounded(rest))
-    return Tool(name=name, target=bounded(text.removeprefix(verb).strip()))
+        return ToolUse(
+            name=name, target=truncate_text(_CHANGED.sub("", heading.removeprefix(verb).strip())), detail=truncate_text(rest)
+        )
+    return ToolUse(name=name, target=truncate_text(text.removeprefix(verb).strip()))

@@ -12,11 +12,20 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.core.event import Cursor, Slice
-from kept.sources.documents import Document, Entry, Repetitions, Row, outcomes_of, place_of, slices_of, unreadable
-from kept.sources.formats.console.blocks import SAID, Block, Form, blocks_of, is_blank, opens_turn
-from kept.sources.formats.console.events import Reading, entries_of
+from kept.sources.documents import (
+    DocumentEntry,
+    Repetitions,
+    Row,
+    SourceDocument,
+    rows_place,
+    split_slices,
+    to_outcomes,
+    unreadable_error,
+)
+from kept.sources.formats.console.blocks import SAID, BlockForm, ScreenBlock, is_blank, is_turn_start, split_blocks
+from kept.sources.formats.console.events import ScreenState, read_entries
 from kept.sources.formats.console.screen import head_rows, screen_rows, snapshot_of
-from kept.sources.formats.vault import UTC, project_of, stamp_of
+from kept.sources.formats.vault import UTC, conversation_stamp, find_project
 from kept.sources.frontmatter import FrontMatter, read_front_matter
 from kept.sources.json_lines import Outcome
 from kept.sources.records import open_regular
@@ -69,77 +78,77 @@ class Console:
                 if (cursor.offset, cursor.prefix) == (snapshot.size, snapshot.mark):
                     return
                 rows = screen_rows(file, recorded=recorded)
-                yield from slices_of(path, cursor, snapshot, _outcomes(rows, path, self.zone))
+                yield from split_slices(path, cursor, snapshot, _read_outcomes(rows, path, self.zone))
         except OSError as error:
-            raise unreadable(path, error) from error
+            raise unreadable_error(path, error) from error
 
 
 def _is_screen(rows: Sequence[Row]) -> bool:
-    blocks = blocks_of(rows)
+    blocks = split_blocks(rows)
     if not _has_glyphs(blocks, rows):
         return False
-    others = (Form.UNLABELLED, Form.HEADING, Form.FENCE, Form.RULE)
+    others = (BlockForm.UNLABELLED, BlockForm.HEADING, BlockForm.FENCE, BlockForm.RULE)
     anchor = next(block.first for block in blocks if block.form not in others)
     texts = sum(not is_blank(row.text) for row in rows)
     owned = sum(not is_blank(row.text) for block in blocks if block.form not in others for row in rows[block.first : block.after])
     return owned >= texts * _OWNED and not find_turns(rows[:anchor])[0]
 
 
-def _has_glyphs(blocks: Sequence[Block], rows: Sequence[Row]) -> bool:
+def _has_glyphs(blocks: Sequence[ScreenBlock], rows: Sequence[Row]) -> bool:
     """Whether there are glyphs together that only one of the clients draws together."""
     said = [block for block in blocks if block.form in SAID and block.glyph]
     glyphs = {block.glyph for block in said}
-    prompted = any(block.form is Form.PROMPT for block in said)
-    actions = sum(block.form in (Form.ANSWER, Form.CALL) for block in said)
-    furniture = any(block.form in (Form.BANNER, Form.COLLAPSED) or _is_spinner(block, rows) for block in blocks)
+    prompted = any(block.form is BlockForm.PROMPT for block in said)
+    actions = sum(block.form in (BlockForm.ANSWER, BlockForm.CALL) for block in said)
+    furniture = any(block.form in (BlockForm.BANNER, BlockForm.COLLAPSED) or _is_spinner(block, rows) for block in blocks)
     if glyphs & {"⏺", "⎿"}:
         return len(said) > 1 and (prompted or actions > 0)
     if glyphs & {"❯", "●"}:
         return prompted and actions > 0 and (furniture or "❯" in glyphs)
     if glyphs & {"›", "▌"}:
         return actions > 0 and (furniture or actions > 1 or bool(glyphs & {"▌", "└"}))
-    return "└" in glyphs and any(block.form is Form.CALL for block in said)
+    return "└" in glyphs and any(block.form is BlockForm.CALL for block in said)
 
 
-def _is_spinner(block: Block, rows: Sequence[Row]) -> bool:
-    return block.form is Form.STATUS and any(row.text[:1] in tuple("✻✽✶✳✢") for row in rows[block.first : block.after])
+def _is_spinner(block: ScreenBlock, rows: Sequence[Row]) -> bool:
+    return block.form is BlockForm.STATUS and any(row.text[:1] in tuple("✻✽✶✳✢") for row in rows[block.first : block.after])
 
 
-def _outcomes(rows: Iterator[Row], path: Path, zone: ZoneInfo) -> Iterator[Outcome]:
+def _read_outcomes(rows: Iterator[Row], path: Path, zone: ZoneInfo) -> Iterator[Outcome]:
     opening = list(islice(rows, _STRETCH_ROWS))
     front = read_front_matter(opening)
-    project = project_of(path)
-    reading = Reading(zone=zone, stamp=_stamp(front, path), folder=project, project=project)
+    project = find_project(path)
+    reading = ScreenState(zone=zone, stamp=_file_stamp(front, path), folder=project, project=project)
     repeated = Repetitions()
     line = front.rows
-    waiting: Iterable[Entry] = _front_entry(opening, front)
-    for stretch in _stretches(chain(opening[front.rows :], rows)):
-        for entry in chain(waiting, entries_of(stretch, line, reading)):
-            document = Document(session=reading.session, entries=(entry,), project=reading.project)
-            yield from outcomes_of(document, str(path), repeated)
+    waiting: Iterable[DocumentEntry] = _front_entry(opening, front)
+    for stretch in _split_stretches(chain(opening[front.rows :], rows)):
+        for entry in chain(waiting, read_entries(stretch, line, reading)):
+            document = SourceDocument(session=reading.session, entries=(entry,), project=reading.project)
+            yield from to_outcomes(document, str(path), repeated)
         waiting = ()
         line += len(stretch)
-    yield from outcomes_of(Document(session="", entries=tuple(waiting)), str(path), repeated)
+    yield from to_outcomes(SourceDocument(session="", entries=tuple(waiting)), str(path), repeated)
 
 
-def _stamp(front: FrontMatter, path: Path) -> Stamp | None:
+def _file_stamp(front: FrontMatter, path: Path) -> Stamp | None:
     """The day of a whole file: its front matter's, its name's or its folder's."""
-    return stamp_of(front, path) or find_stamp(path.parent.name)
+    return conversation_stamp(front, path) or find_stamp(path.parent.name)
 
 
-def _front_entry(rows: Sequence[Row], front: FrontMatter) -> tuple[Entry, ...]:
+def _front_entry(rows: Sequence[Row], front: FrontMatter) -> tuple[DocumentEntry, ...]:
     if not (front.rows or front.fault):
         return ()
-    return (Entry(place=place_of(rows, 0, max(1, front.rows)), dropped="front-matter", noted=front.noted()),)
+    return (DocumentEntry(place=rows_place(rows, 0, max(1, front.rows)), dropped="front-matter", noted=front.fault_counts()),)
 
 
-def _stretches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+def _split_stretches(rows: Iterable[Row]) -> Iterator[list[Row]]:
     """The rows in pieces of bounded length, each cut before a row that begins a turn where there is one in time."""
     stretch: list[Row] = []
     size = 0
     for row in rows:
         full = max(len(stretch) / _STRETCH_ROWS, size / _STRETCH_CHARACTERS)
-        if full >= _LONGEST_STRETCH or (full >= 1 and opens_turn(row.text)):
+        if full >= _LONGEST_STRETCH or (full >= 1 and is_turn_start(row.text)):
             yield stretch
             stretch, size = [], 0
         stretch.append(row)

@@ -54,14 +54,14 @@ def screen_rows(file: BinaryIO, *, recorded: bool) -> Iterator[Row]:
     lines = _split_bytes(file)
     if not recorded:
         return (row for data, position in lines for row in _parse_rows(data, position))
-    return _played(lines)
+    return _play_terminal(lines)
 
 
-def _played(lines: Iterator[tuple[bytes, int]]) -> Iterator[Row]:
+def _play_terminal(lines: Iterator[tuple[bytes, int]]) -> Iterator[Row]:
     terminal = Terminal()
     for data, position in lines:
         yield from terminal.feed(data.decode("utf-8", "replace"), position, position + len(data))
-    yield from terminal.rest()
+    yield from terminal.remaining_rows()
 
 
 def _split_bytes(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
@@ -88,7 +88,9 @@ def head_rows(head: bytes) -> list[Row]:
     if not any(glyph in head for glyph in _GLYPHS):
         return []
     lines = ((line, number) for number, line in enumerate(head.splitlines(keepends=True)))
-    return list(_played(lines) if moves_cursor(head) else (row for data, number in lines for row in _parse_rows(data, number)))
+    return list(
+        _play_terminal(lines) if moves_cursor(head) else (row for data, number in lines for row in _parse_rows(data, number))
+    )
 
 
 _GLYPHS = tuple(glyph.encode() for glyph in "⏺⎿❯●›▌└")

@@ -52,23 +52,23 @@ class Terminal:
             if words:
                 self._print_text(words)
             elif final:
-                self._control(final, arguments)
+                self._apply_control(final, arguments)
             elif control:
                 self._x = {"\r": 0, "\b": max(0, self._x - 1)}.get(control, self._x)
             elif escape:
-                self._escape(escape)
+                self._apply_escape(escape)
         if ended:
             self._feed_line()
         if self._top > _HELD:
-            yield from self._give(self._top)
+            yield from self._emit_rows(self._top)
 
-    def rest(self) -> Iterator[Row]:
+    def remaining_rows(self) -> Iterator[Row]:
         """The rows that are left when nothing more is written."""
         while len(self._rows) > 1 and not self._rows[-1].text:
             self._rows.pop()
-        return self._give(len(self._rows))
+        return self._emit_rows(len(self._rows))
 
-    def _give(self, count: int) -> Iterator[Row]:
+    def _emit_rows(self, count: int) -> Iterator[Row]:
         """The first rows, their places put in order: a row that was drawn again stands later in the file than those below it."""
         rows, self._rows = self._rows[:count], self._rows[count:]
         self._top, self._y = self._top - count, self._y - count
@@ -78,7 +78,7 @@ class Terminal:
             yield Row(row.text.expandtabs(), start, self._given)
 
     def _print_text(self, words: str) -> None:
-        self._fill(self._y)
+        self._fill_rows(self._y)
         text = self._rows[self._y].text
         self._put_row(text[: self._x].ljust(self._x) + words + text[self._x + len(words) :])
         self._x += len(words)
@@ -89,7 +89,7 @@ class Terminal:
             text.rstrip() if text.isspace() else text, row.start if row.text else self._place[0], self._place[1]
         )
 
-    def _fill(self, number: int) -> None:
+    def _fill_rows(self, number: int) -> None:
         while len(self._rows) <= number:
             self._rows.append(Row("", *self._place))
         self._top = max(self._top, len(self._rows) - self._height)
@@ -100,7 +100,7 @@ class Terminal:
         bottom = self._top + self._region[1] if self._region else -1
         if self._y != bottom:
             self._y += 1
-            self._fill(self._y)
+            self._fill_rows(self._y)
             return
         assert self._region
         if self._region[0] == 0:
@@ -111,12 +111,12 @@ class Terminal:
             self._rows.insert(self._y + 1, Row("", *self._place))
             del self._rows[self._top + self._region[0]]
 
-    def _escape(self, escape: str) -> None:
+    def _apply_escape(self, escape: str) -> None:
         match escape:
             case "7":
                 self._saved = (self._y, self._x)
             case "8":
-                self._move(self._saved[0], self._saved[1])
+                self._move_cursor(self._saved[0], self._saved[1])
             case "D" | "E":
                 self._feed_line()
             case "M":
@@ -124,55 +124,55 @@ class Terminal:
                 if self._y > self._top + first:
                     self._y -= 1
                     return
-                self._fill(self._top + last)
+                self._fill_rows(self._top + last)
                 self._rows.insert(self._top + first, Row("", *self._place))
                 del self._rows[self._top + last + 1]
 
-    def _move(self, y: int, x: int) -> None:
+    def _move_cursor(self, y: int, x: int) -> None:
         self._y = max(self._top, min(y, self._top + self._height - 1))
         self._x = max(0, min(x, max(self._x, _COLUMNS)))
-        self._fill(self._y)
+        self._fill_rows(self._y)
 
-    def _control(self, final: str, arguments: str) -> None:
+    def _apply_control(self, final: str, arguments: str) -> None:
         if arguments[:1] in ("?", ">", "=", "<"):
             return
         numbers = [int(each[:5]) if each.isascii() and each.isdecimal() else 0 for each in arguments.split(";")]
         count = min(max(1, numbers[0]), _COLUMNS)
         match final:
             case "A" | "F":
-                self._move(self._y - count, 0 if final == "F" else self._x)
+                self._move_cursor(self._y - count, 0 if final == "F" else self._x)
             case "B" | "E":
-                self._move(self._y + count, 0 if final == "E" else self._x)
+                self._move_cursor(self._y + count, 0 if final == "E" else self._x)
             case "C":
-                self._move(self._y, self._x + count)
+                self._move_cursor(self._y, self._x + count)
             case "D":
-                self._move(self._y, self._x - count)
+                self._move_cursor(self._y, self._x - count)
             case "G" | "`":
-                self._move(self._y, count - 1)
+                self._move_cursor(self._y, count - 1)
             case "d":
-                self._move(self._top + self._reach(count) - 1, self._x)
+                self._move_cursor(self._top + self._reach_row(count) - 1, self._x)
             case "H" | "f":
-                self._move(self._top + self._reach(count) - 1, max(1, numbers[1] if len(numbers) > 1 else 1) - 1)
+                self._move_cursor(self._top + self._reach_row(count) - 1, max(1, numbers[1] if len(numbers) > 1 else 1) - 1)
             case "J" | "K":
                 self._erase(final, numbers[0])
             case "r":
                 first, last = count, numbers[1] if len(numbers) > 1 else 0
                 whole = first == 1 and (last == 0 or last >= self._height)
-                self._region = None if whole or not first < self._reach(last) else (first - 1, last - 1)
+                self._region = None if whole or not first < self._reach_row(last) else (first - 1, last - 1)
                 if self._region:
-                    self._fill(self._top + self._region[1])
-                self._move(self._top, 0)
+                    self._fill_rows(self._top + self._region[1])
+                self._move_cursor(self._top, 0)
             case _:
                 pass
 
-    def _reach(self, row: int) -> int:
+    def _reach_row(self, row: int) -> int:
         """The row, the screen taken to be as high where nothing said how high it is."""
         if not self._known and row > self._height:
             self._height = min(row, _HIGHEST)
         return min(row, self._height)
 
     def _erase(self, what: str, how: int) -> None:
-        self._fill(self._y)
+        self._fill_rows(self._y)
         text = self._rows[self._y].text
         self._put_row({0: text[: self._x], 1: " " * self._x + text[self._x :]}.get(how, ""))
         if what == "J":

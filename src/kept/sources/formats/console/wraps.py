@@ -29,7 +29,7 @@ _CLOSING = ",;:!?)]}\"'"
 _ENDS_IN_BREAK = re.compile(r"[^\s/-][/-]$")
 
 
-class Line(NamedTuple):
+class WrappedLine(NamedTuple):
     """A row of a block: its text without margin, the column at which it begins, the one after its end, and the one after its
     padding.
     """
@@ -40,14 +40,14 @@ class Line(NamedTuple):
     padded: int
 
 
-def line_of(row: str, start: int) -> Line:
+def to_line(row: str, start: int) -> WrappedLine:
     """The line of a row whose text begins at a position after margin and glyphs, which take a column each."""
     text = row[start:].rstrip()
-    end = start + width(text)
-    return Line(text, start, end, end + len(row) - start - len(text))
+    end = start + text_width(text)
+    return WrappedLine(text, start, end, end + len(row) - start - len(text))
 
 
-class Edges(NamedTuple):
+class WrapEdges(NamedTuple):
     """Where the rows of a stretch were wrapped.
 
     ``columns`` are the edges that enough pairs of rows agree on, in ascending order; ``widest`` is the end of the longest row;
@@ -59,26 +59,28 @@ class Edges(NamedTuple):
     breaks: str = ""
 
 
-def width(text: str) -> int:
+def text_width(text: str) -> int:
     """The columns that a text takes on a screen."""
     if text.isascii():
         return len(text)
     return len(text) + len(_TWO_COLUMNS.findall(text)) - len(_NO_COLUMN.findall(text))
 
 
-def find_edges(blocks: Iterable[Sequence[Line]], *, hyphenates: bool) -> Edges:
+def find_edges(blocks: Iterable[Sequence[WrappedLine]], *, hyphenates: bool) -> WrapEdges:
     """The right edges of blocks of wrapped text; ``hyphenates`` says whether the client is known to break words at hyphens."""
-    pairs: list[tuple[Line, Line]] = []
+    pairs: list[tuple[WrappedLine, WrappedLine]] = []
     widest = 0
     for lines in blocks:
         widest = max((widest, *(line.end for line in lines)))
         pairs += [(line, after) for line, after in pairwise(lines) if line.text and after.text.strip()]
-    votes = Counter((line.end, line.end + width(_first_word(after.text))) for line, after in pairs if line.end < COLUMNS)
-    columns = tuple(sorted(_peaks(votes)))
-    return Edges(columns, widest, "".join(mark for mark in "-/" if _breaks_after(mark, pairs, columns, hyphenates=hyphenates)))
+    votes = Counter((line.end, line.end + text_width(_first_word(after.text))) for line, after in pairs if line.end < COLUMNS)
+    columns = tuple(sorted(_find_peaks(votes)))
+    return WrapEdges(
+        columns, widest, "".join(mark for mark in "-/" if _has_breaks_after(mark, pairs, columns, hyphenates=hyphenates))
+    )
 
 
-def _peaks(votes: Counter[tuple[int, int]]) -> list[int]:
+def _find_peaks(votes: Counter[tuple[int, int]]) -> list[int]:
     """The columns on which most intervals agree, each found after the intervals of the one before were taken away."""
     found: list[int] = []
     remaining = Counter(votes)
@@ -100,25 +102,27 @@ def _peaks(votes: Counter[tuple[int, int]]) -> list[int]:
     return found
 
 
-def _breaks_after(mark: str, pairs: Sequence[tuple[Line, Line]], columns: Sequence[int], *, hyphenates: bool) -> bool:
+def _has_breaks_after(
+    mark: str, pairs: Sequence[tuple[WrappedLine, WrappedLine]], columns: Sequence[int], *, hyphenates: bool
+) -> bool:
     """Whether rows end after a hyphen (or a slash) within a word more often than they leave out a place to do so."""
     broken = kept = 0
     for line, after in pairs:
         edge = next((column for column in columns if column >= line.end), 0)
         word = _first_word(after.text)
-        if not edge or line.end + 1 + width(word) <= edge:
+        if not edge or line.end + 1 + text_width(word) <= edge:
             continue
         broken += line.text[-1] == mark and bool(_ENDS_IN_BREAK.search(line.text[-2:]))
-        kept += any(line.end + 1 + width(word[:end]) <= edge for end in _places(word, mark)[:1])
+        kept += any(line.end + 1 + text_width(word[:end]) <= edge for end in _break_places(word, mark)[:1])
     return broken > kept or (broken == kept and hyphenates)
 
 
-def _places(word: str, marks: str) -> list[int]:
+def _break_places(word: str, marks: str) -> list[int]:
     """Where a word may be broken after one of these marks."""
     return [found.end() for found in _BREAK.finditer(word) if found.group()[-1] in marks]
 
 
-def join_lines(lines: Sequence[Line], own: Edges, all_edges: Edges) -> str:
+def join_lines(lines: Sequence[WrappedLine], own: WrapEdges, all_edges: WrapEdges) -> str:
     """The text of a block's rows with its wraps undone.
 
     Args:
@@ -128,7 +132,7 @@ def join_lines(lines: Sequence[Line], own: Edges, all_edges: Edges) -> str:
     """
     if len(lines) < 2:
         return lines[0].text.rstrip() if lines else ""
-    edge, tolerance = _edge_of(lines, own, all_edges)
+    edge, tolerance = _find_edge(lines, own, all_edges)
     breaks = own.breaks if own.columns else all_edges.breaks
     pieces = [lines[0].text.rstrip()]
     for line, after in pairwise(lines):
@@ -137,7 +141,7 @@ def join_lines(lines: Sequence[Line], own: Edges, all_edges: Edges) -> str:
     return "".join(pieces)
 
 
-def _edge_of(lines: Sequence[Line], own: Edges, all_edges: Edges) -> tuple[int, int]:
+def _find_edge(lines: Sequence[WrappedLine], own: WrapEdges, all_edges: WrapEdges) -> tuple[int, int]:
     """The edge at which these rows were wrapped, and how far before it a row may have ended."""
     widest = max(line.end for line in lines)
     edge = next((column for column in own.columns if column >= widest), 0)
@@ -152,12 +156,12 @@ def _edge_of(lines: Sequence[Line], own: Edges, all_edges: Edges) -> tuple[int, 
     return max(all_edges.widest, widest, _FALLBACK), 0
 
 
-def _separator(line: Line, after: Line, edge: int, tolerance: int, breaks: str) -> str:
+def _separator(line: WrappedLine, after: WrappedLine, edge: int, tolerance: int, breaks: str) -> str:
     """What stood between two rows: nothing or a space where the screen broke them, else a line break."""
     text, word = line.text.rstrip(), _first_word(after.text)
     if not text or not word or _ITEM.match(after.text):
         return "\n"
-    needed = width(word[: next(iter(_places(word, breaks)), len(word))])
+    needed = text_width(word[: next(iter(_break_places(word, breaks)), len(word))])
     if _is_wide(text[-1]) and _is_wide(word[0]):
         needed = 1
     if line.end + 1 + needed <= edge - tolerance:
@@ -170,7 +174,7 @@ def _separator(line: Line, after: Line, edge: int, tolerance: int, breaks: str) 
         return ""
     # Only a word that is longer than a row is broken elsewhere; the row before it is then full.
     last = text.rpartition(" ")[2]
-    too_long = width(last) + width(word) > edge - tolerance - line.column
+    too_long = text_width(last) + text_width(word) > edge - tolerance - line.column
     broken = too_long and line.end >= edge - tolerance and (last == text or last[-1] not in _CLOSING)
     return "" if broken else " "
 

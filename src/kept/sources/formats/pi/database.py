@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, Slice
-from kept.sources.databases import MAGIC, database_mark, open_copy, table_names, tables_of
-from kept.sources.documents import settle
-from kept.sources.json_lines import Outcome, Reader
-from kept.sources.pieces import hash_of
-from kept.sources.records import LINE_LIMIT, SLICE_BYTES, SLICE_EVENTS, Fault, Line, Reject, parse_line
+from kept.sources.databases import MAGIC, database_mark, open_copy, ordinary_tables, table_names
+from kept.sources.documents import make_slice
+from kept.sources.json_lines import Outcome, RecordReader
+from kept.sources.pieces import hash_texts
+from kept.sources.records import LINE_LIMIT, SLICE_BYTES, SLICE_EVENTS, RecordFault, Reject, SourceLine, parse_line
 
 DATABASES = (".sqlite", ".sqlite3", ".db")
 DATABASE = "openclaw-agent.sqlite"  # an agent's own
 _TABLE = "transcript_events"
 _MARK = 16
-ReaderOf = Callable[[Path, str, str], Reader[Any]]
+ReaderOf = Callable[[Path, str, str], RecordReader[Any]]
 """The reader of one session, given the database's path, the session's id and its key."""
 
 
@@ -49,26 +49,28 @@ def read_database(path: Path, cursor: Cursor, reader_of: ReaderOf) -> Iterator[S
         return
     try:
         with open_copy(path) as database:
-            yield from _slices(path, database, cursor, mark, reader_of)
+            yield from _read_database_slices(path, database, cursor, mark, reader_of)
     except UnicodeDecodeError as error:  # a damaged schema in the words of an error
         raise SourceError("is no database that can be read", where=str(path)) from error
 
 
-def _slices(path: Path, database: sqlite3.Connection, cursor: Cursor, mark: str, reader_of: ReaderOf) -> Iterator[Slice]:
-    tables = tables_of(database)
+def _read_database_slices(
+    path: Path, database: sqlite3.Connection, cursor: Cursor, mark: str, reader_of: ReaderOf
+) -> Iterator[Slice]:
+    tables = ordinary_tables(database)
     if _TABLE not in tables:
         raise SourceError(f"holds no table {_TABLE}", where=str(path))
     read: dict[str, list[Any]] = json.loads(cursor.carry).get("sessions", {})
-    keys, count = _keys(database, tables), cursor.line
+    keys, count = _session_keys(database, tables), cursor.line
     outcomes: list[Outcome | Reject] = []
     noted: dict[str, int] = {}
     size = 0
 
     def cut(prefix: str) -> Slice:
         carry = json.dumps({"sessions": read}, separators=(",", ":"))
-        return settle(path, outcomes, Cursor(offset=count, prefix=prefix, line=count, carry=carry), noted=noted)
+        return make_slice(path, outcomes, Cursor(offset=count, prefix=prefix, line=count, carry=carry), noted=noted)
 
-    for session, last in _sessions(database):
+    for session, last in _list_sessions(database):
         known, hashed = read.get(session, (-1, ""))
         if known >= 0 and _row_digest(database, session, known) != hashed:
             noted["rewritten-session"] = noted.get("rewritten-session", 0) + 1
@@ -78,11 +80,11 @@ def _slices(path: Path, database: sqlite3.Connection, cursor: Cursor, mark: str,
         reader = reader_of(path, session, keys.get(session, ""))
         state = reader.start("{}", lambda _start, _end: {})
         for row in _session_rows(database, session):
-            found = list(_outcomes(reader, state, row))
+            found = list(_row_outcomes(reader, state, row))
             if row.seq <= known:
                 continue
             outcomes += found
-            read[session] = [row.seq, hash_of(session, row.text or "")[:_MARK]]
+            read[session] = [row.seq, hash_texts(session, row.text or "")[:_MARK]]
             count, size = count + 1, size + row.length
             if size >= SLICE_BYTES or len(outcomes) >= SLICE_EVENTS:
                 yield cut("")
@@ -91,7 +93,7 @@ def _slices(path: Path, database: sqlite3.Connection, cursor: Cursor, mark: str,
         yield cut(mark)
 
 
-def _sessions(database: sqlite3.Connection) -> list[tuple[str, int]]:
+def _list_sessions(database: sqlite3.Connection) -> list[tuple[str, int]]:
     return database.execute(
         "SELECT session_id, max(seq) FROM transcript_events"
         " WHERE typeof(session_id) = 'text' AND typeof(seq) = 'integer' GROUP BY session_id ORDER BY session_id"
@@ -113,10 +115,10 @@ def _session_rows(database: sqlite3.Connection, session: str) -> Iterator[_Row]:
 def _row_digest(database: sqlite3.Connection, session: str, seq: int) -> str:
     """The hash of the row that was the last one read; empty where it is gone."""
     found = database.execute(_BY_ROW, (session, seq)).fetchone()
-    return hash_of(session, found[2] or "")[:_MARK] if found else ""
+    return hash_texts(session, found[2] or "")[:_MARK] if found else ""
 
 
-def _keys(database: sqlite3.Connection, tables: frozenset[str]) -> Mapping[str, str]:
+def _session_keys(database: sqlite3.Connection, tables: frozenset[str]) -> Mapping[str, str]:
     """Session id → session key, from whichever of the tables that tell it is there."""
     keys: dict[str, str] = {}
     for table, query in (
@@ -128,15 +130,15 @@ def _keys(database: sqlite3.Connection, tables: frozenset[str]) -> Mapping[str, 
     return keys
 
 
-def _outcomes(reader: Reader[Any], state: Any, row: _Row) -> Iterator[Outcome | Reject]:
+def _row_outcomes(reader: RecordReader[Any], state: Any, row: _Row) -> Iterator[Outcome | Reject]:
     line, start, end = row.seq + 1, row.seq, row.seq + 1
     if row.text is None:
         if row.length > LINE_LIMIT:
-            yield Reject(fault=Fault.LINE_TOO_LONG, line=line, start=start, end=end)
+            yield Reject(fault=RecordFault.LINE_TOO_LONG, line=line, start=start, end=end)
         else:
             yield Outcome(dropped="no-event_json")
         return
-    for piece in parse_line(Line(number=line, start=start, end=end, data=row.text.encode("utf-8", "replace"))):
+    for piece in parse_line(SourceLine(number=line, start=start, end=end, data=row.text.encode("utf-8", "replace"))):
         match piece:
             case Reject():
                 yield piece

@@ -10,8 +10,8 @@ from typing import Any
 
 import re2
 
-from kept.core.event import Author, Kind
-from kept.sources.pieces import Piece, note, typed_pieces
+from kept.core.event import Author, EventKind
+from kept.sources.pieces import MessagePiece, count_note, typed_pieces
 
 
 class Runner(StrEnum):
@@ -28,7 +28,7 @@ class Runner(StrEnum):
 EXCLUDED = (Runner.CRON, Runner.HOOK, Runner.HEARTBEAT)
 
 
-def runner_of(key: str, entry: Mapping[str, Any]) -> Runner:
+def session_runner(key: str, entry: Mapping[str, Any]) -> Runner:
     """The runner of a session by its key (``agent:main:cron:nightly``) and its entry in the session index."""
     parts = key.split(":")
     for runner in EXCLUDED:
@@ -74,7 +74,7 @@ _REPLY = re2.compile(r"^\s*\[\[\s*reply_to(?:_current|:[^\]\n]{1,200})\s*\]\]\s*
 _SILENT = ("NO_REPLY", "HEARTBEAT_OK")
 
 
-def sender_of(text: str, owner: str) -> tuple[str, Runner]:
+def parse_sender(text: str, owner: str) -> tuple[str, Runner]:
     """The owner of a chat, who is its first sender (number and name), and as whose a message counts by what the gateway says of its
     sender: that of a group, of a bot or of somebody else than the owner is not the person's.
 
@@ -91,16 +91,16 @@ def sender_of(text: str, owner: str) -> tuple[str, Runner]:
     return known if known != _APART else "", Runner.PERSON
 
 
-def prompt_pieces(text: str, runner: Runner, provenance: Any, noted: dict[str, int], *, index: int) -> list[Piece]:
+def prompt_pieces(text: str, runner: Runner, provenance: Any, noted: dict[str, int], *, index: int) -> list[MessagePiece]:
     """A user's message: what they typed, and apart from it what the gateway, files and hooks put around it."""
-    text, around = _unwrapped(text.strip(), noted)
-    extra = [_injected("\n".join(around), "gateway-metadata", index, 1)] if around else []
+    text, around = _unwrap_message(text.strip(), noted)
+    extra = [_injected_piece("\n".join(around), "gateway-metadata", index, 1)] if around else []
     if not text:
         return extra
     own = next((reason for opening, reason in _OWN if text.startswith(opening)), "")
     kind = provenance.get("kind") if isinstance(provenance, dict) else None
     if own or (isinstance(kind, str) and kind != "external_user"):
-        return [_injected(text, own or "provenance", index, 0), *extra]
+        return [_injected_piece(text, own or "provenance", index, 0), *extra]
     pieces = typed_pieces(text, noted, reason="user-message", index=index)
     match runner:
         case Runner.PERSON:
@@ -112,11 +112,11 @@ def prompt_pieces(text: str, runner: Runner, provenance: Any, noted: dict[str, i
     return pieces + [replace(piece, order=len(pieces)) for piece in extra]
 
 
-def _injected(text: str, reason: str, index: int, order: int) -> Piece:
-    return Piece(kind=Kind.PROMPT, author=Author.INJECTED, reason=reason, text=text, index=index, order=order)
+def _injected_piece(text: str, reason: str, index: int, order: int) -> MessagePiece:
+    return MessagePiece(kind=EventKind.PROMPT, author=Author.INJECTED, reason=reason, text=text, index=index, order=order)
 
 
-def _unwrapped(text: str, noted: dict[str, int]) -> tuple[str, list[str]]:
+def _unwrap_message(text: str, noted: dict[str, int]) -> tuple[str, list[str]]:
     """A message without what stands around it, and that."""
     around = []
     if "(untrusted" in text or "[message_id: " in text:
@@ -127,11 +127,11 @@ def _unwrapped(text: str, noted: dict[str, int]) -> tuple[str, list[str]]:
             around.append(found.group(0).strip())
             text = text[found.end() :].strip()
     if around:
-        note(noted, "removed:gateway-metadata", len(around))
+        count_note(noted, "removed:gateway-metadata", len(around))
     return text, around
 
 
-def spoken(text: str) -> str:
+def strip_gateway_marks(text: str) -> str:
     """An assistant's text without its marks for the gateway; empty where it says that it has nothing to say."""
     found = _REPLY.match(text) if text.lstrip().startswith("[[") else None
     text = (text[found.end() :] if found else text).strip()

@@ -16,33 +16,33 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, Event, Kind, Pointer, Precision, Slice, Tool
+from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice, ToolUse
 from kept.core.text import one_line
-from kept.core.times import parse_instant, to_text
-from kept.sources.compressed import MAGIC, fold_compressed
-from kept.sources.documents import word_of
+from kept.core.times import format_instant, parse_instant
+from kept.sources.compressed import MAGIC, read_compressed
+from kept.sources.documents import safe_word
 from kept.sources.formats.pi.database import DATABASE, DATABASES, claims_database, read_database
-from kept.sources.formats.pi.labels import EXCLUDED, Runner, prompt_pieces, runner_of, sender_of, spoken
-from kept.sources.json_lines import Fetch, Outcome, Reader, read_slices
-from kept.sources.message_parts import opens_machine_session
+from kept.sources.formats.pi.labels import EXCLUDED, Runner, parse_sender, prompt_pieces, session_runner, strip_gateway_marks
+from kept.sources.json_lines import Fetch, Outcome, RecordReader, read_slices
+from kept.sources.message_parts import is_machine_session_start
 from kept.sources.pieces import (
     PATH_LIMIT,
-    Piece,
-    bounded,
-    bounded_name,
+    MessagePiece,
+    call_detail,
     call_piece,
-    detail_of,
-    event_of,
-    hash_of,
-    note,
-    object_of,
+    call_target,
+    content_text,
+    count_note,
+    hash_texts,
     output_piece,
-    suffix_of,
-    target_of,
-    trim,
-    words_of,
+    parse_object,
+    piece_suffix,
+    to_event,
+    trim_oldest,
+    truncate_name,
+    truncate_text,
 )
-from kept.sources.records import Record, open_regular, sample
+from kept.sources.records import Record, open_regular, sample_records
 
 _LINKS = 4096
 _OPEN_CALLS = 64
@@ -71,7 +71,7 @@ class Pi:
             return False
         if head.startswith(MAGIC):
             return ".jsonl.reset." in path.name
-        return any(map(_opens_session, sample(head))) or claims_database(path, head)
+        return any(map(_opens_session, sample_records(head))) or claims_database(path, head)
 
     def owns(self, path: Path) -> bool:
         """True for sessions, for those that a reset put aside, and for an agent's database; not for discarded sessions."""
@@ -82,8 +82,8 @@ class Pi:
         """The events after the cursor. Raises SourceError where the file cannot be read as a whole."""
         if path.suffix in DATABASES:
             return read_database(path, cursor, _database_reader)
-        reader = Reader(start=partial(_load, path=path), step=partial(_read_entry, path=str(path)), save=_save)
-        return fold_compressed(path, cursor, reader) if path.suffix == ".zst" else read_slices(path, cursor, reader)
+        reader = RecordReader(start=partial(_load_state, path=path), step=partial(_read_entry, path=str(path)), save=_dump_state)
+        return read_compressed(path, cursor, reader) if path.suffix == ".zst" else read_slices(path, cursor, reader)
 
 
 def _opens_session(value: Mapping[str, Any]) -> bool:
@@ -110,29 +110,29 @@ class _State:
     digest: bool = False
     cwd: str = ""
     owner: str = ""
-    calls: dict[str, tuple[tuple[int, int], Tool]] = field(default_factory=dict)
+    calls: dict[str, tuple[tuple[int, int], ToolUse]] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
 
 
 _CARRIED = ("session", "runner", "opened", "digest", "cwd", "owner", "links")
 
 
-def _load(carry: str, fetch: Fetch, *, path: Path) -> _State:
+def _load_state(carry: str, fetch: Fetch, *, path: Path) -> _State:
     held = json.loads(carry)
     state = _State(**{name: held[name] for name in _CARRIED if name in held})
-    state.session = state.session or bounded_name(path.name.partition(".jsonl")[0].rpartition("_")[2])
+    state.session = state.session or truncate_name(path.name.partition(".jsonl")[0].rpartition("_")[2])
     state.runner = Runner(state.runner) or _runner_beside(path)
     for call, (start, end) in held.get("calls", {}).items():
         message = fetch(start, end).get("message")
         blocks = message.get("content") if isinstance(message, dict) else ()
-        tools = (_tool(block) for block in blocks or () if isinstance(block, dict) and block.get("type") == "toolCall")
+        tools = (_to_tool(block) for block in blocks or () if isinstance(block, dict) and block.get("type") == "toolCall")
         tool = next((tool for tool in tools if tool.call == call), None)
         if tool is not None:
             state.calls[call] = ((start, end), tool)
     return state
 
 
-def _save(state: _State) -> str:
+def _dump_state(state: _State) -> str:
     held: dict[str, Any] = {name: getattr(state, name) for name in _CARRIED}
     held["calls"] = {call: place for call, (place, _) in state.calls.items()}
     return json.dumps({name: value for name, value in held.items() if value}, ensure_ascii=False, separators=(",", ":"))
@@ -143,7 +143,7 @@ def _runner_beside(path: Path) -> Runner:
     stem = path.name.partition(".jsonl")[0]
     try:
         with open_regular(path.parent / "sessions.json") as file:
-            index = object_of(file.read(_INDEX_BYTES).decode("utf-8", "replace"))
+            index = parse_object(file.read(_INDEX_BYTES).decode("utf-8", "replace"))
     except (OSError, SourceError):
         return Runner.PERSON
     for key, entry in index.items():
@@ -153,17 +153,17 @@ def _runner_beside(path: Path) -> Runner:
         native = entry.get("sessionId")
         same = isinstance(native, str) and native and (stem == native or stem.startswith(f"{native}-topic-"))
         if same or (isinstance(named, str) and named.replace("\\", "/").rpartition("/")[2] == path.name):
-            return runner_of(key, entry)
+            return session_runner(key, entry)
     return Runner.PERSON
 
 
-def _database_reader(path: Path, session: str, key: str) -> Reader[_State]:
+def _database_reader(path: Path, session: str, key: str) -> RecordReader[_State]:
     """The reader of one session in a database."""
-    state = _State(session=bounded_name(session), runner=runner_of(key, {}))
-    return Reader(start=lambda _carry, _fetch: state, step=partial(_read_entry, path=str(path)), save=lambda _state: "{}")
+    state = _State(session=truncate_name(session), runner=session_runner(key, {}))
+    return RecordReader(start=lambda _carry, _fetch: state, step=partial(_read_entry, path=str(path)), save=lambda _state: "{}")
 
 
-_Found = list[Piece] | str
+_Found = list[MessagePiece] | str
 """The pieces of an entry, or the reason why it has none."""
 
 
@@ -171,111 +171,113 @@ def _read_entry(state: _State, record: Record, *, path: str) -> Outcome:
     value, noted = record.value, dict[str, int]()
     kind = value.get("type")
     if kind == "session":
-        state.session = bounded_name(value.get("id")) or state.session
-        state.cwd = bounded_name(value.get("cwd"), PATH_LIMIT) or state.cwd
+        state.session = truncate_name(value.get("id")) or state.session
+        state.cwd = truncate_name(value.get("cwd"), PATH_LIMIT) or state.cwd
         return Outcome(dropped="session")
     if state.runner in EXCLUDED:
         return Outcome(dropped=f"excluded-session:{state.runner}")
     found: _Found
     if kind == "message":
-        found = _message(state, record, noted)
+        found = _read_message(state, record, noted)
     elif kind in ("compaction", "branch_summary"):
-        found = _text_piece(words_of(value.get("summary")), Author.COMPACTION, str(kind))
+        found = _text_piece(content_text(value.get("summary")), Author.COMPACTION, str(kind))
     elif kind == "custom_message":
-        found = _text_piece(words_of(value.get("content")), Author.INJECTED, "custom_message")
+        found = _text_piece(content_text(value.get("content")), Author.INJECTED, "custom_message")
     else:
-        found = str(kind) if kind in _SILENT else f"unknown-type:{word_of(kind)}"
-    native, parent = bounded_name(value.get("id")), bounded_name(value.get("parentId"))
+        found = str(kind) if kind in _SILENT else f"unknown-type:{safe_word(kind)}"
+    native, parent = truncate_name(value.get("id")), truncate_name(value.get("parentId"))
     parent = state.links.get(parent, parent)
     if isinstance(found, str):
-        _link(state, native, parent)
+        _link_record(state, native, parent)
         return Outcome(dropped=found, noted=noted)
-    return Outcome(events=tuple(_events(state, record, found, parent, path)), noted=noted)
+    return Outcome(events=tuple(_to_events(state, record, found, parent, path)), noted=noted)
 
 
 def _text_piece(text: str, author: Author, reason: str) -> _Found:
-    return [Piece(kind=Kind.PROMPT, author=author, reason=reason, text=text, index=0)] if text else "no-text"
+    return [MessagePiece(kind=EventKind.PROMPT, author=author, reason=reason, text=text, index=0)] if text else "no-text"
 
 
-def _message(state: _State, record: Record, noted: dict[str, int]) -> _Found:
+def _read_message(state: _State, record: Record, noted: dict[str, int]) -> _Found:
     message = record.value.get("message")
     if not isinstance(message, dict):
         return "no-message"
     match message.get("role"):
         case "user":
-            return _user(state, message, noted)
+            return _read_user(state, message, noted)
         case "assistant":
-            return _assistant(state, message, record, noted)
+            return _read_assistant(state, message, record, noted)
         case "toolResult":
-            return _result(state, message, noted)
+            return _read_result(state, message, noted)
         case "bashExecution":
-            return _execution(message, noted)
+            return _read_execution(message, noted)
         case role:
-            return _text_piece(words_of(message.get("content")), Author.INJECTED, f"role:{word_of(role)}")
+            return _text_piece(content_text(message.get("content")), Author.INJECTED, f"role:{safe_word(role)}")
 
 
-def _user(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
-    pieces: list[Piece] = []
-    for index, block in enumerate(_blocks(message)):
+def _read_user(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+    pieces: list[MessagePiece] = []
+    for index, block in enumerate(_message_blocks(message)):
         text = block.get("text")
         if block.get("type") != "text" or not isinstance(text, str):
-            note(noted, f"block:{word_of(block.get('type'))}")
+            count_note(noted, f"block:{safe_word(block.get('type'))}")
         elif text.strip():
-            state.owner, sender = sender_of(text, state.owner)
+            state.owner, sender = parse_sender(text, state.owner)
             pieces += prompt_pieces(text, state.runner or sender, message.get("provenance"), noted, index=index)
     if not state.opened and (first := next((piece for piece in pieces if piece.author is Author.HUMAN), None)):
-        state.opened, state.digest = True, opens_machine_session(first.text)
+        state.opened, state.digest = True, is_machine_session_start(first.text)
     if state.digest:
         pieces = [replace(piece, author=Author.INJECTED, reason="machine-session") for piece in pieces]
     return pieces or "no-text"
 
 
-def _assistant(state: _State, message: Mapping[str, Any], record: Record, noted: dict[str, int]) -> _Found:
+def _read_assistant(state: _State, message: Mapping[str, Any], record: Record, noted: dict[str, int]) -> _Found:
     author = Author.ASSISTANT
     if state.runner is Runner.SUBAGENT or state.digest:
         author = Author.SUBAGENT if state.runner is Runner.SUBAGENT else Author.INJECTED
-    pieces: list[Piece] = []
+    pieces: list[MessagePiece] = []
     silent, kinds = False, set[str]()
-    for index, block in enumerate(_blocks(message)):
-        kind = word_of(block.get("type"))
+    for index, block in enumerate(_message_blocks(message)):
+        kind = safe_word(block.get("type"))
         kinds.add(kind)
         if kind == "text":
-            text = spoken(words_of([block]))
+            text = strip_gateway_marks(content_text([block]))
             silent = silent or not text
             if text:
-                pieces.append(Piece(kind=Kind.RESPONSE, author=author, reason="assistant-message", text=text, index=index))
+                pieces.append(
+                    MessagePiece(kind=EventKind.RESPONSE, author=author, reason="assistant-message", text=text, index=index)
+                )
         elif kind == "toolCall":
-            tool = _tool(block)
+            tool = _to_tool(block)
             _open_call(state, tool, record)
             pieces.append(call_piece(tool, author=author, reason="toolCall", index=index))
         else:
-            note(noted, "thinking" if kind == "thinking" else f"block:{kind}")
+            count_note(noted, "thinking" if kind == "thinking" else f"block:{kind}")
     if pieces:
         return pieces
     reason = message.get("stopReason")
     if silent:
         return "no-reply"
-    return "thinking-only" if kinds == {"thinking"} else word_of(reason) if reason in ("error", "aborted") else "no-text"
+    return "thinking-only" if kinds == {"thinking"} else safe_word(reason) if reason in ("error", "aborted") else "no-text"
 
 
-def _tool(block: Mapping[str, Any]) -> Tool:
+def _to_tool(block: Mapping[str, Any]) -> ToolUse:
     given = block.get("arguments")
     arguments = given if isinstance(given, dict) else {}
-    return Tool(
-        name=bounded_name(block.get("name")),
-        call=bounded_name(block.get("id")),
-        target=target_of(arguments),
-        detail=detail_of(arguments),
+    return ToolUse(
+        name=truncate_name(block.get("name")),
+        call=truncate_name(block.get("id")),
+        target=call_target(arguments),
+        detail=call_detail(arguments),
     )
 
 
-def _result(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
-    call = bounded_name(message.get("toolCallId"))
-    _, tool = state.calls.pop(call, (None, Tool(name=bounded_name(message.get("toolName")), call=call)))
-    for block in _blocks(message):
+def _read_result(state: _State, message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+    call = truncate_name(message.get("toolCallId"))
+    _, tool = state.calls.pop(call, (None, ToolUse(name=truncate_name(message.get("toolName")), call=call)))
+    for block in _message_blocks(message):
         if block.get("type") != "text":
-            note(noted, f"block:{word_of(block.get('type'))}")
-    text, failed, details = words_of(message.get("content")), message.get("isError"), message.get("details")
+            count_note(noted, f"block:{safe_word(block.get('type'))}")
+    text, failed, details = content_text(message.get("content")), message.get("isError"), message.get("details")
     code = details.get("exitCode") if isinstance(details, dict) else None
     code = code if isinstance(code, int) and not isinstance(code, bool) else _trailing_exit_code(text)
     done = replace(tool, detail="", ok=not failed if isinstance(failed, bool) else None, exit_code=code)
@@ -290,11 +292,11 @@ def _trailing_exit_code(text: str) -> int | None:
     return int(stated) if stated.isdecimal() and len(stated) < 12 else None
 
 
-def _execution(message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
+def _read_execution(message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
     """A command that the user ran themselves (``!ls``): what it is and what it printed are a tool's."""
     code, command = message.get("exitCode"), message.get("command")
-    target = bounded(command) if isinstance(command, str) else ""
-    tool = Tool(name="bash", target=target)
+    target = truncate_text(command) if isinstance(command, str) else ""
+    tool = ToolUse(name="bash", target=target)
     known = code if isinstance(code, int) and not isinstance(code, bool) else None
     done = replace(tool, exit_code=known, ok=None if known is None or message.get("cancelled") else known == 0)
     text = message.get("output")
@@ -304,7 +306,7 @@ def _execution(message: Mapping[str, Any], noted: dict[str, int]) -> _Found:
     ]
 
 
-def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _message_blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """A message's content as blocks; a plain string is one block of text."""
     content = message.get("content")
     listed = content if isinstance(content, list) else [content] if isinstance(content, str) else []
@@ -312,18 +314,18 @@ def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [block for block in blocks if isinstance(block, dict)]
 
 
-def _events(state: _State, record: Record, pieces: list[Piece], parent: str, path: str) -> Iterator[Event]:
+def _to_events(state: _State, record: Record, pieces: list[MessagePiece], parent: str, path: str) -> Iterator[Event]:
     value = record.value
     message = value.get("message")
     at = parse_instant(value.get("timestamp")) or (parse_instant(message.get("timestamp")) if isinstance(message, dict) else None)
-    native = bounded_name(value.get("id"))
-    stamp = to_text(at) if at else ""
+    native = truncate_name(value.get("id"))
+    stamp = format_instant(at) if at else ""
     for piece in pieces:
         call = piece.tool.call if piece.tool else ""
         same = (native, stamp) if native and stamp else (native or stamp or state.session, piece.kind, call, one_line(piece.text))
-        yield event_of(
+        yield to_event(
             piece,
-            key=hash_of(*same) + suffix_of(piece),
+            key=hash_texts(*same) + piece_suffix(piece),
             session=state.session,
             at=at,
             precision=Precision.MESSAGE,
@@ -334,13 +336,13 @@ def _events(state: _State, record: Record, pieces: list[Piece], parent: str, pat
         )
 
 
-def _link(state: _State, native: str, parent: str) -> None:
+def _link_record(state: _State, native: str, parent: str) -> None:
     if native:
         state.links[native] = parent
-        trim(state.links, _LINKS)
+        trim_oldest(state.links, _LINKS)
 
 
-def _open_call(state: _State, tool: Tool, record: Record) -> None:
+def _open_call(state: _State, tool: ToolUse, record: Record) -> None:
     if not tool.call:
         return
     state.calls[tool.call] = ((record.start, record.end), tool)

@@ -27,7 +27,7 @@ _RULE = "---"
 _DISORDER = timedelta(hours=1)
 
 
-class Zone(NamedTuple):
+class RowZone(NamedTuple):
     """What a row belongs to: a tool's block, a fence."""
 
     tool: bool
@@ -41,7 +41,7 @@ class Fence(NamedTuple):
     language: str
 
 
-def _fence(text: str) -> Fence | None:
+def _parse_fence(text: str) -> Fence | None:
     if "```" not in text and "~~~" not in text:
         return None
     line = text.lstrip(" ")
@@ -52,7 +52,7 @@ def _fence(text: str) -> Fence | None:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Header:
+class TurnHeader:
     """A turn's first line: its row, the role it names, the model, the time as written and as an instant."""
 
     row: int
@@ -67,7 +67,7 @@ class Header:
 class Turn:
     """A turn: its header, the row after its last one, and the first row that quotes another transcript (else ``after``)."""
 
-    header: Header
+    header: TurnHeader
     after: int
     quoted: int
 
@@ -84,34 +84,34 @@ class ToolBlock:
     answer: str
 
 
-class _Fences:
+class _FenceLines:
     """The lines of a document that open or close a fence, and where each turn could begin."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self.lines = {number: found for number, row in enumerate(rows) if (found := _fence(row.text))}
+        self.lines = {number: found for number, row in enumerate(rows) if (found := _parse_fence(row.text))}
         self._bare = [number for number, found in self.lines.items() if not found.language]
         self._numbers = list(self.lines)
         self._headers = [number for number, row in enumerate(rows) if _HEADER.match(row.text)]
         self._kept: dict[tuple[int, int], bool] = {}
 
-    def closer(self, number: int, mark: str) -> int | None:
+    def find_closer(self, number: int, mark: str) -> int | None:
         """The first line after ``number`` that can close a fence opened with ``mark``."""
         following = self._bare[bisect_right(self._bare, number) :]
         return next((each for each in following if self.lines[each].mark.startswith(mark)), None)
 
-    def ends_before(self, number: int, mark: str) -> bool:
+    def is_unclosed_at(self, number: int, mark: str) -> bool:
         """Whether a fence open at a line had no end: what would close it belongs to a fence that opens after that line."""
-        closer = self.closer(number, mark)
+        closer = self.find_closer(number, mark)
         if closer is None:
             return len(mark) == len("```")
         place = bisect_right(self._headers, closer)
         first = max(number, self._headers[place - 1]) if place else number
         if (first, closer) not in self._kept:
             after = self._headers[place] if place < len(self._headers) else None
-            self._kept[first, closer] = self._pairs(first, closer, after)
+            self._kept[first, closer] = self._is_paired(first, closer, after)
         return self._kept[first, closer]
 
-    def _pairs(self, first: int, closer: int, after: int | None) -> bool:
+    def _is_paired(self, first: int, closer: int, after: int | None) -> bool:
         """Whether, read from ``first`` on, the fence line ``closer`` closes a fence or opens one that ends in the same turn."""
         mark = ""
         for number in self._numbers[bisect_left(self._numbers, first) :]:
@@ -126,7 +126,7 @@ class _Fences:
 
 
 @dataclass(kw_only=True, slots=True)
-class _Inside:
+class _LineState:
     """What the line being read stands in: a tool's block, a fence and the line that opened it, blocks that the fence quotes."""
 
     tool: bool = False
@@ -134,59 +134,61 @@ class _Inside:
     opened: int = -1
     depth: int = 0
 
-    def follow(self, number: int, text: str, fences: _Fences) -> Zone:
+    def read_line(self, number: int, text: str, fences: _FenceLines) -> RowZone:
         """Read a line: what it stands in, and from here on the next one."""
         if not self.mark and text.startswith(_OPEN):
             self.tool = True
-        zone = Zone(self.tool, bool(self.mark))
+        zone = RowZone(self.tool, bool(self.mark))
         found = fences.lines.get(number)
         if self.mark and text.startswith(_OPEN):
             self.depth += 1
-        if self.tool and _CLOSE in text and self._closes(number, fences):
-            self.leave()
+        if self.tool and _CLOSE in text and self._is_block_end(number, fences):
+            self.reset()
         elif self.mark:
             if found and found.mark.startswith(self.mark) and not found.language:
                 self.mark, self.depth = "", 0
-        elif found and (self.tool or fences.closer(number, found.mark) is not None):
+        elif found and (self.tool or fences.find_closer(number, found.mark) is not None):
             self.mark, self.opened = found.mark, -1 if found.language else number
         return zone
 
-    def _closes(self, number: int, fences: _Fences) -> bool:
+    def _is_block_end(self, number: int, fences: _FenceLines) -> bool:
         """Whether the end of a tool's block is that of the one being read."""
         if self.depth:
             self.depth -= 1
             return False
         # A bare fence right before the end of the block closes it, even where the one before seemed to have done so.
-        return not self.mark or self.opened == number - 1 or fences.ends_before(number, self.mark)
+        return not self.mark or self.opened == number - 1 or fences.is_unclosed_at(number, self.mark)
 
-    def leave(self) -> None:
+    def reset(self) -> None:
         """Step out of everything."""
         self.tool, self.mark, self.opened, self.depth = False, "", -1, 0
 
 
-def parse_turns(rows: Sequence[Row], begun: datetime | None) -> tuple[list[Turn], list[Zone]]:
+def parse_turns(rows: Sequence[Row], begun: datetime | None) -> tuple[list[Turn], list[RowZone]]:
     """The turns of a document that began at ``begun``, and of each row whether it stands in a tool's block and in a fence.
 
     A fence that is never closed ends with its tool's block or at the next turn.
     """
     headers = {
-        number: header for number, row in enumerate(rows) if row.text.startswith("_**") and (header := _header(number, row.text))
+        number: header
+        for number, row in enumerate(rows)
+        if row.text.startswith("_**") and (header := _parse_header(number, row.text))
     }
-    ruled = any(_after_rule(rows, number) for number in headers)
+    ruled = any(_is_after_rule(rows, number) for number in headers)
     dated = {header.human for header in headers.values() if header.at is not None}
-    fences, inside, zones = _Fences(rows), _Inside(), list[Zone]()
+    fences, inside, zones = _FenceLines(rows), _LineState(), list[RowZone]()
     turns: list[Turn] = []
     last, latest, quoted = None, begun, len(rows)
     for number, row in enumerate(rows):
         header = headers.get(number)
         if header is not None:
             changes = last is not None and last.human != header.human
-            fits = (number == 0 or not rows[number - 1].text.strip()) and (not changes or not ruled or _after_rule(rows, number))
+            fits = (number == 0 or not rows[number - 1].text.strip()) and (not changes or not ruled or _is_after_rule(rows, number))
             later = header.at is not None and latest is not None and header.at >= latest
             if inside.tool:
-                fits = fits and later and (not inside.mark or _reopens(fences, inside, number))
+                fits = fits and later and (not inside.mark or _is_fence_reopened(fences, inside, number))
             elif inside.mark:
-                fits = fits and (later or (header.at is None and fences.ends_before(number, inside.mark)))
+                fits = fits and (later or (header.at is None and fences.is_unclosed_at(number, inside.mark)))
             elif header.at is not None and latest is not None:
                 fits = fits and header.at >= latest - _DISORDER
             if header.at is None:
@@ -198,25 +200,25 @@ def parse_turns(rows: Sequence[Row], begun: datetime | None) -> tuple[list[Turn]
                     turns.append(Turn(header=last, after=number, quoted=min(quoted, number)))
                 last, quoted = header, len(rows)
                 latest = max(header.at, latest) if header.at and latest else header.at or latest
-                inside.leave()
-        zones.append(inside.follow(number, row.text, fences))
+                inside.reset()
+        zones.append(inside.read_line(number, row.text, fences))
     if last is not None:
         turns.append(Turn(header=last, after=len(rows), quoted=quoted))
     return turns, zones
 
 
-def _reopens(fences: _Fences, inside: _Inside, number: int) -> bool:
+def _is_fence_reopened(fences: _FenceLines, inside: _LineState, number: int) -> bool:
     """Whether a tool's block that has no end left its fence open at a turn."""
-    return not inside.depth and fences.closer(number, inside.mark) is not None and fences.ends_before(number, inside.mark)
+    return not inside.depth and fences.find_closer(number, inside.mark) is not None and fences.is_unclosed_at(number, inside.mark)
 
 
-def _header(number: int, text: str) -> Header | None:
+def _parse_header(number: int, text: str) -> TurnHeader | None:
     found = _HEADER.match(text)
     if not found:
         return None
     inner = (found.group(3) or "").strip()
     stamp = _STAMP.search(inner)
-    return Header(
+    return TurnHeader(
         row=number,
         human=found.group(1) == "User",
         sidechain=bool(found.group(2)),
@@ -226,14 +228,14 @@ def _header(number: int, text: str) -> Header | None:
     )
 
 
-def _after_rule(rows: Sequence[Row], number: int) -> bool:
+def _is_after_rule(rows: Sequence[Row], number: int) -> bool:
     number -= 1
     while number >= 0 and not rows[number].text.strip():
         number -= 1
     return number >= 0 and rows[number].text.strip() == _RULE
 
 
-def blocks_of(rows: Sequence[Row], zones: Sequence[Zone], first: int, after: int) -> Iterator[str | ToolBlock]:
+def split_turn_blocks(rows: Sequence[Row], zones: Sequence[RowZone], first: int, after: int) -> Iterator[str | ToolBlock]:
     """The pieces of a turn's rows [first, after) in order: text as it stands, tools' blocks; thinking is left out."""
     text: list[str] = []
     number = first
@@ -243,8 +245,8 @@ def blocks_of(rows: Sequence[Row], zones: Sequence[Zone], first: int, after: int
             end = number + 1
             while end < after and zones[end].tool and not (rows[end].text.startswith(_OPEN) and not zones[end].fenced):
                 end += 1
-            yield _joined(text)
-            yield _tool_block([each.text for each in rows[number:end]])
+            yield _join_lines(text)
+            yield _parse_tool_block([each.text for each in rows[number:end]])
             text, number = [], end
             continue
         if row.startswith(_THINK):
@@ -253,10 +255,10 @@ def blocks_of(rows: Sequence[Row], zones: Sequence[Zone], first: int, after: int
         else:
             text.append(row)
         number += 1
-    yield _joined(text)
+    yield _join_lines(text)
 
 
-def _joined(lines: list[str]) -> str:
+def _join_lines(lines: list[str]) -> str:
     while lines and lines[-1].strip() in ("", _RULE):
         lines.pop()
     return "\n".join(lines).strip()
@@ -271,7 +273,7 @@ _ANSWER, _PREVIEW = "\n**Answer:** ", '" selected preview:'
 _ANSWERED = "User has answered your question"
 
 
-def _tool_block(lines: list[str]) -> ToolBlock:
+def _parse_tool_block(lines: list[str]) -> ToolBlock:
     named = _NAME.search(lines[0])
     kind, name = named.groups() if named else ("", "")
     text = "\n".join(lines)
@@ -280,7 +282,7 @@ def _tool_block(lines: list[str]) -> ToolBlock:
     body = (
         rest.replace("</details></tool-use>", "").rstrip().removesuffix("</tool-use>").rstrip().removesuffix("</details>").rstrip()
     )
-    prose, given, output = _fences(body.split("\n"))
+    prose, given, output = _split_fences(body.split("\n"))
     spans = [*_CODE.findall(summary.group(1) if summary else ""), *_CODE.findall(prose)]
     title = summary.group(1).partition("•")[2].rpartition(": ")[2] if summary else ""
     opening = next((line for line in prose.split("\n") if line.strip()), "")
@@ -289,26 +291,26 @@ def _tool_block(lines: list[str]) -> ToolBlock:
     answer = ""
     if name == "AskUserQuestion":
         before, mark, said = body.rpartition(_ANSWER)
-        answer = said.partition(_PREVIEW)[0].strip() if mark and before else _answers(output or "")
+        answer = said.partition(_PREVIEW)[0].strip() if mark and before else _parse_answers(output or "")
     return ToolBlock(
         name=name, kind=kind, target=target.strip(), detail=given if kind == "write" else "", output=output, answer=answer
     )
 
 
-def _answers(output: str) -> str:
+def _parse_answers(output: str) -> str:
     if not output.startswith(_ANSWERED):
         return ""
     return "\n".join(part.partition('"')[0] for part in output.split('"="')[1:]).strip()
 
 
-def _fences(lines: list[str]) -> tuple[str, str, str | None]:
+def _split_fences(lines: list[str]) -> tuple[str, str, str | None]:
     """A block's prose, what stands in a fence of a language (a command, a file's text), and what was printed.
 
     What was printed reaches to the last bare fence: it may hold fences of its own.
     """
     prose: list[str] = []
     given = ""
-    fences = [_fence(line) for line in lines]
+    fences = [_parse_fence(line) for line in lines]
     bare = [number for number, found in enumerate(fences) if found and not found.language]
     number = 0
     while number < len(lines):
