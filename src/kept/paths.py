@@ -28,15 +28,17 @@ class Paths:
 
     def boundary(self, path: Path) -> Path:
         """The folder that writing a path must not leave: the home, or an agent's folder that the environment puts elsewhere."""
-        folders = (self.of(each) for each in (*CLIENTS, GEMINI))
-        return next((each for each in folders if not each.is_relative_to(self.root) and path.is_relative_to(each)), self.root)
+        folders = (self.of(screen_client) for screen_client in (*CLIENTS, GEMINI))
+        return next(
+            (folder for folder in folders if not folder.is_relative_to(self.root) and path.is_relative_to(folder)), self.root
+        )
 
     def output_path(self, path: str) -> Path:
         """A file that kept writes, given below the home; one below an agent's folder lies where the environment says that folder
         is.
         """
         parts = Path(path).parts
-        client = next((each for each in (*CLIENTS, GEMINI) if parts[:1] == (each.folder,)), None)
+        client = next((screen_client for screen_client in (*CLIENTS, GEMINI) if parts[:1] == (screen_client.folder,)), None)
         return self.of(client).joinpath(*parts[1:]) if client else self.root / path
 
     @property
@@ -112,7 +114,11 @@ def find_paths(option: str | None, env: Mapping[str, str]) -> Paths:
         raise ConfigError("the home directory's name holds control characters or is no UTF-8", hint="give --home DIR")
     if root.exists() and not root.is_dir():
         raise ConfigError("the home is not a directory", where=str(root), hint="give --home DIR")
-    variables = tuple((each.variable, env[each.variable]) for each in (*CLIENTS, GEMINI) if env.get(each.variable))
+    variables = tuple(
+        (screen_client.variable, env[screen_client.variable])
+        for screen_client in (*CLIENTS, GEMINI)
+        if env.get(screen_client.variable)
+    )
     paths = Paths(root=root, user=Path(user) if user else root, variables=variables)
     refuse_state_elsewhere(paths)
     return paths

@@ -93,13 +93,14 @@ class Workspace:
         usual = VAULT if vault or (source == VAULT and (Path(project_root(place)) / VAULT_MARKER).is_file()) else ""
         usual = JOURNAL if source == ENTRY else usual
         uses = [
-            replace(each, projects=tuple(_expand_home(one, self.paths.user) for one in each.projects)) for each in self.settings.use
+            replace(profile_rule, projects=tuple(_expand_home(project, self.paths.user) for project in profile_rule.projects))
+            for profile_rule in self.settings.use
         ]
         return choose_profile(uses, self.profiles, source, place, usual=usual)
 
     def profile_of(self, memory: Memory) -> Profile | None:
         """The profile a memory is of; None where it is not at work."""
-        return next((each for each in self.profiles if each.id == memory.profile), None)
+        return next((item for item in self.profiles if item.id == memory.profile), None)
 
     def extraction_prompt(self, profile: Profile) -> Prompt:
         """The extraction prompt in force for a profile. Raises ConfigError."""
@@ -107,13 +108,15 @@ class Workspace:
 
     def category(self, memory: Memory) -> Category | None:
         """The category of a memory; None where its profile is not at work, or has it no more."""
-        found = self.profile_of(memory)
-        return found.category(memory.category) if found else None
+        profile = self.profile_of(memory)
+        return profile.category(memory.category) if profile else None
 
     @property
     def linked_folders(self) -> tuple[Path, ...]:
         """The folders that a link in the place of an output may lead into."""
-        return tuple(self.paths.root / _expand_home(each, self.paths.root) for each in self.settings.linked_folders)
+        return tuple(
+            self.paths.root / _expand_home(linked_folder, self.paths.root) for linked_folder in self.settings.linked_folders
+        )
 
     def refuse_links(self, output: Path) -> None:
         """Raise RefusedPathError where an output leads over a link that may not be followed: neither read nor written, then."""
@@ -125,14 +128,14 @@ class Workspace:
         Raises UsageError for one that no profile at work has.
         """
         wanted, category = parse_kind(name)
-        for each in self.profiles:
-            found = each.category(category) if wanted in ("", each.id) else None
+        for item in self.profiles:
+            found = item.category(category) if wanted in ("", item.id) else None
             if found is not None:
-                return each, found
-        known = [one.id for one in self.profile.categories]
-        known += [f"{each.id}.{one.id}" for each in self.profiles[1:] for one in each.categories]
+                return item, found
+        known = [category.id for category in self.profile.categories]
+        known += [f"{profile.id}.{category.id}" for profile in self.profiles[1:] for category in profile.categories]
         raise UsageError(
-            f"no category {name!r} in profile {', '.join(each.id for each in self.profiles)}",
+            f"no category {name!r} in profile {', '.join(profile.id for profile in self.profiles)}",
             hint=f"categories: {', '.join(known)}",
         )
 
@@ -167,16 +170,16 @@ class Workspace:
     def find_checkout(self, place: str) -> Checkout | None:
         """The repository a directory lies in; a home under version control is no project of all below it."""
         above = (self.paths.user, *self.paths.user.parents)
-        found = (find_checkout(each) for each in (place, project_root(place)))
-        return next((each for each in found if each is not None and each.root not in above), None)
+        found = (find_checkout(item) for item in (place, project_root(place)))
+        return next((checkout for checkout in found if checkout is not None and checkout.root not in above), None)
 
     def scope_names(self) -> dict[str, str]:
         """What each project scope is called, for people; those of the same name get as much of a parent as tells them apart."""
         known = self.store.archive.projects()
-        identities = [each.identity for each in known]
-        moved = [self.project_identity(each.directory) for each in known] if self.settings.projects else []
-        used = {each.scope for each in known} | {project_scope(each) for each in moved or identities}
-        return short_names({scope: each for each in (*identities, *moved) if (scope := project_scope(each)) in used})
+        identities = [project.identity for project in known]
+        moved = [self.project_identity(project.directory) for project in known] if self.settings.projects else []
+        used = {project.scope for project in known} | {project_scope(item) for item in moved or identities}
+        return short_names({scope: item for item in (*identities, *moved) if (scope := project_scope(item)) in used})
 
     def name(self, scope: str) -> str:
         """What one scope is called."""
@@ -258,13 +261,15 @@ def open_workspace(
     chosen = settings_file.load_settings(home.settings)
     if profile:  # for this call one profile remembers everything, whatever the rules say
         chosen = replace(chosen, use=(ProfileRule(profile=profile),))
-    named = dict.fromkeys((profile or chosen.profile, chosen.profile, *chosen.profiles, *(each.profile for each in chosen.use)))
+    named = dict.fromkeys(
+        (profile or chosen.profile, chosen.profile, *chosen.profiles, *(profile_rule.profile for profile_rule in chosen.use))
+    )
     entered = (JOURNAL,) if next(find_entries(home.root / chosen.journal.folder), None) else ()
     vaults = (VAULT,) if any(is_vault(root, home.user) for root in chosen.root) else ()
     wanted = dict.fromkeys((*named, *also, *vaults, *entered))
     made = tuple(
-        each if each.id in named else _without_memory_file(each)
-        for each in (_load_profile(home, one, chosen.profile) for one in wanted)
+        entry if entry.id in named else _without_memory_file(entry)
+        for entry in (_load_profile(home, item, chosen.profile) for item in wanted)
     )
     name = zone or chosen.timezone
     local = settings_file.load_zone(name) if name else _local_zone()
@@ -276,7 +281,7 @@ def open_workspace(
         _refuse_lost_store(home)
     with _open_store(home, dry=dry) as store:
         if not dry:
-            move_outputs(store, home.root, [each.outputs.memory_file for each in made])
+            move_outputs(store, home.root, [profile.outputs.memory_file for profile in made])
         asking = _create_client(home, chosen, store, env=given, clock=clock, zone=local)
         try:
             yield Workspace(
@@ -317,19 +322,21 @@ def _profiles_in_files(
 ) -> tuple[Profile, ...]:
     """The profiles at work and those whose lines stand in a memory file of theirs: one call's profile takes nobody's lines out."""
     try:
-        lines = [line for path in _memory_files(home, made) for found in store.output_states(path) for line in found.lines]
+        lines = [line for path in _memory_files(home, made) for output in store.output_states(path) for line in output.lines]
     except DamagedError:  # told by whoever reads the file
         lines = []
     wrote = dict.fromkeys(parse_kind(line.key.rpartition(":")[2])[0] for line in lines if line.key.startswith("ids:"))
     others = []
-    for name in (each for each in wrote if each and each not in named):
+    for name in (item for item in wrote if item and item not in named):
         with suppress(ConfigError):  # one that is there no more
             others.append(_load_profile(home, name, default))
-    return (*(each for each in made if each.id not in {one.id for one in others}), *others)
+    return (*(item for item in made if item.id not in {profile.id for profile in others}), *others)
 
 
 def _memory_files(home: Paths, made: Sequence[Profile]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(str(home.output_path(each.outputs.memory_file)) for each in made if each.outputs.memory_file))
+    return tuple(
+        dict.fromkeys(str(home.output_path(profile.outputs.memory_file)) for profile in made if profile.outputs.memory_file)
+    )
 
 
 def _refuse_lost_store(home: Paths) -> None:
@@ -362,8 +369,8 @@ def _create_counting_redactor(store: Store) -> Callable[[str], tuple[str, int]]:
     more = cache(load_scanner)
 
     def without_secrets(text: str) -> tuple[str, int]:
-        found = redact(text, key=store.key("redaction"), more=more())
-        return found.text, len(found.found)
+        redaction_result = redact(text, key=store.key("redaction"), more=more())
+        return redaction_result.text, len(redaction_result.found)
 
     return without_secrets
 

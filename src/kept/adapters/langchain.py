@@ -23,7 +23,7 @@ def recall(
             if isinstance(given, PromptValue)
             else convert_to_messages([given] if isinstance(given, str) else given)
         )
-        asked = next((str(each.content) for each in reversed(messages) if each.type == "human"), "")
+        asked = next((str(message.content) for message in reversed(messages) if message.type == "human"), "")
         context = memory.context(asked, budget=budget)
         return [SystemMessage(content=context.text), *messages] if context else messages
 

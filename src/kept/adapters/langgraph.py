@@ -36,7 +36,7 @@ class KeptStore(BaseStore):
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Do operations in their order."""
-        return [self._do(each) for each in ops]
+        return [self._do(item) for item in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Do operations in their order, in a thread."""
@@ -119,11 +119,11 @@ class KeptStore(BaseStore):
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         found = {body["namespace"] for _, body in self._stored()}
-        for each in op.match_conditions or ():
+        for item in op.match_conditions or ():
             found = {
                 namespace
                 for namespace in found
-                if len(namespace) >= len(each.path) and _MATCHES[each.match_type](namespace, each.path)
+                if len(namespace) >= len(item.path) and _MATCHES[item.match_type](namespace, item.path)
             }
         short = {namespace[: op.max_depth] for namespace in found}
         return sorted(short)[op.offset : op.offset + op.limit]
@@ -139,7 +139,7 @@ def _text_of(namespace: tuple[str, ...], key: str, value: dict[str, Any]) -> str
     """
     mark = int(sha256(json.dumps([namespace, key]).encode()).hexdigest()[:8], 16)
     text = json.dumps({"namespace": list(namespace), "key": key, "value": value, "mark": mark}, ensure_ascii=False)
-    shown = (each if each.isprintable() and not unicodedata.combining(each) else json.dumps(each)[1:-1] for each in text)
+    shown = (item if item.isprintable() and not unicodedata.combining(item) else json.dumps(item)[1:-1] for item in text)
     return "".join(shown).replace("  ", "\\u0020\\u0020")
 
 

@@ -30,10 +30,10 @@ class KeptMemoryBlock(BaseMemoryBlock[str]):
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **_: Any) -> str:
         """What is worth knowing before the last message of the user."""
-        asked = next((each.content or "" for each in reversed(messages or []) if each.role == MessageRole.USER), "")
+        asked = next((item.content or "" for item in reversed(messages or []) if item.role == MessageRole.USER), "")
         return (await self.memory.context(asked, budget=self.budget)).text
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Observe messages."""
-        said = [{"role": _ROLES.get(each.role, "system"), "content": each.content or ""} for each in messages]
+        said = [{"role": _ROLES.get(message.role, "system"), "content": message.content or ""} for message in messages]
         await self.memory.observe(said)

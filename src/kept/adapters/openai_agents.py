@@ -14,9 +14,9 @@ def recall(memory: AsyncMemory, *, budget: int | None = None) -> CallModelInputF
 
     async def with_memory(data: CallModelData[object]) -> ModelInputData:
         given = data.model_data
-        asked = next((str(each.get("content")) for each in reversed(given.input) if each.get("role") == "user"), "")
+        asked = next((str(item.get("content")) for item in reversed(given.input) if item.get("role") == "user"), "")
         context = await memory.context(asked, budget=budget)
-        told = "\n\n".join(each for each in (given.instructions, context.text) if each)
+        told = "\n\n".join(item for item in (given.instructions, context.text) if item)
         return ModelInputData(input=given.input, instructions=told or None)
 
     return with_memory
@@ -39,7 +39,7 @@ class KeptSession:
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add items, and observe them."""
         await self._inner.add_items(items)
-        await self._memory.observe([dict(each) for each in items])
+        await self._memory.observe([dict(item) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Take the latest item out of the session; that it was said stays observed."""

@@ -31,7 +31,7 @@ def _records(message: ModelMessage) -> Iterator[dict[str, object]]:
     for part in message.parts:
         match part:
             case UserPromptPart(content=content):
-                texts = [content] if isinstance(content, str) else [each for each in content if isinstance(each, str)]
+                texts = [content] if isinstance(content, str) else [item for item in content if isinstance(item, str)]
                 yield {"role": "user", "content": "\n".join(texts)}
             case TextPart(content=content):
                 yield {"role": "assistant", "content": content}

@@ -178,8 +178,8 @@ class Memory:
         with self._locked_workspace() as workspace:
             now = workspace.clock()
             which = MemoryFilter(statuses=(Status(status or "active"),), category=category, everything=status is None)
-            own = [each for each in workspace.store.log.memories() if each.scope in self._scopes and each.content]
-            return tuple(item_of(each, now) for each in filter_memories(workspace, own, which, now))
+            own = [memory for memory in workspace.store.log.memories() if memory.scope in self._scopes and memory.content]
+            return tuple(item_of(memory, now) for memory in filter_memories(workspace, own, which, now))
 
     def get(self, number: str) -> Item:
         """The memory of an id, or of its first four characters or more. Raises MissingError where none is here."""
@@ -257,7 +257,7 @@ class Memory:
             report = _wait_while_busy(lambda: run_pipeline(workspace, [path], RunOptions(occasion=Occasion.SESSION_END)))
             now = workspace.clock()
             skipped = (f"{where}: {reason}" for where, reason in report.skipped)
-            new = tuple(item_of(each, now) for each in report.new if each.scope in self._scopes)
+            new = tuple(item_of(memory, now) for memory in report.new if memory.scope in self._scopes)
             return Learnt(new=new, problems=(*report.written.problems, *report.curated.stopped, *skipped))
 
     @property
@@ -276,10 +276,10 @@ class Memory:
         """A memory of this user and project that was not forgotten. Raises MissingError, which names nothing of another project."""
         log = self._workspace.store.log
         ids = (number, *(log.memory_ids_with_prefix(number) if len(number) >= 4 and number.isalnum() else ()))
-        found = [each for each in map(log.memory, dict.fromkeys(ids)) if each and each.scope in self._scopes and each.content]
-        exact = [each for each in found if each.id == number] or found
+        memories = [item for item in map(log.memory, dict.fromkeys(ids)) if item and item.scope in self._scopes and item.content]
+        exact = [memory for memory in memories if memory.id == number] or memories
         if len(exact) != 1:
-            hint = f"it could be {', '.join(each.id for each in exact)}" if exact else "list() shows their ids"
+            hint = f"it could be {', '.join(memory.id for memory in exact)}" if exact else "list() shows their ids"
             raise MissingError(f"no memory {number!r} here", hint=hint)
         return exact[0]
 

@@ -100,7 +100,7 @@ def _roll_window(workspace: Workspace, window: Window, event: Event, *, most: in
 
 
 def _make_notes(workspace: Workspace, events: Sequence[Event], base: int) -> Iterator[WorkNote]:
-    runs = [(each.start, each.stop) for each in topics(events, lexicon=choose_lexicon(events, workspace.languages))]
+    runs = [(topic.start, topic.stop) for topic in topics(events, lexicon=choose_lexicon(events, workspace.languages))]
     return build_notes(events, runs, lambda at: at.astimezone(workspace.zone).date(), base=base)
 
 

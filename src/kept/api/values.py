@@ -146,7 +146,7 @@ class Forgotten:
 
 def quotes_of(memory: Memory) -> tuple[Quote, ...]:
     """The words a memory rests on."""
-    return tuple(Quote(text=each.quote, author=each.author, session=each.session, at=each.at) for each in memory.evidence)
+    return tuple(Quote(text=item.quote, author=item.author, session=item.session, at=item.at) for item in memory.evidence)
 
 
 def item_of(memory: Memory, moment: datetime) -> Item:
@@ -168,7 +168,7 @@ def item_of(memory: Memory, moment: datetime) -> Item:
 
 def recalled_of(hit: Hit, memory: Memory | None) -> Recalled:
     """A hit; with the evidence of its memory, or as its own where it was only said."""
-    said = Quote(text=hit.text, author=hit.author, session=hit.session, at=hit.last_at)
+    quote = Quote(text=hit.text, author=hit.author, session=hit.session, at=hit.last_at)
     return Recalled(
         id=hit.id,
         text=hit.text,
@@ -177,7 +177,7 @@ def recalled_of(hit: Hit, memory: Memory | None) -> Recalled:
         score=hit.score,
         parts=Score(words=hit.words, meaning=hit.similarity, rest=hit.score - hit.own),
         reasons=hit.reasons,
-        evidence=quotes_of(memory) if memory else (said,),
+        evidence=quotes_of(memory) if memory else (quote,),
         first_seen=hit.first_at,
         last_seen=hit.last_at,
     )

@@ -74,7 +74,7 @@ def unanswered_lines(tally: Tally, *, verbose: bool) -> Iterator[Line]:
         more = f" (and {format_count(len(reasons) - 1, 'more reason')} → --verbose)" if len(reasons) > 1 and not verbose else ""
         yield line((title, "yellow"), format_count(count, "question"), f" ({told})" if told else "", first, (more, "dim"))
         if verbose:
-            yield from (line(f"  {each}") for each in reasons)
+            yield from (line(f"  {reason}") for reason in reasons)
         hint = _AGAIN if what != "unaffordable" else "they wait for a later run; a larger budget: kept config set NAME NUMBER"
         yield line((f"  {hint}", "dim"))
 

@@ -33,7 +33,7 @@ def refuse_agents(name: str, arguments: Sequence[str], variables: Mapping[str, s
     if words is None or list(arguments) in (["--help"], ["-h"]):
         return
     sign = agent_variable(variables)
-    if sign and (not words or words & {each.partition("=")[0] for each in arguments}):
+    if sign and (not words or words & {argument.partition("=")[0] for argument in arguments}):
         raise UsageError(
             f"an agent runs this ({sign} is set), and `kept {name}` is for the person to decide",
             hint="nothing was changed; run it in a terminal of your own",

@@ -54,7 +54,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from kept.cli.commands.completion import complete_words  # noqa: PLC0415 - only a shell that completes needs it
 
         sys.stdout.writelines(
-            f"{name}\t{meaning}\n" for name, meaning in complete_words([each.strip('"') for each in arguments[1:]])
+            f"{name}\t{meaning}\n" for name, meaning in complete_words([argument.strip('"') for argument in arguments[1:]])
         )
         return 0
     call, rest = split_global_options(arguments)

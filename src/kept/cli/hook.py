@@ -208,8 +208,8 @@ def _tool_failure(root: str, payload: Mapping[str, Any], _: str) -> str:
     if not found.pieces:
         return ""
     if session:
-        queue.save_shown(state, session, [_AFTER + each.key for each in found.pieces])
-    queue.log_used_memories(state, [each.key for each in found.pieces])
+        queue.save_shown(state, session, [_AFTER + piece.key for piece in found.pieces])
+    queue.log_used_memories(state, [piece.key for piece in found.pieces])
     return _format_output(_payload_text(payload, "hook_event_name"), render_block(found.pieces))
 
 
@@ -217,8 +217,8 @@ def _tool_output(payload: Mapping[str, Any]) -> str:
     """What a command printed: Claude Code's ``error``, Codex's response, or the parts of Gemini's."""
     response = payload.get("tool_response")
     parts = [response, *(response.get(name) for name in ("llmContent", "error"))] if isinstance(response, dict) else [response]
-    parts += [each.get("message") for each in parts if isinstance(each, dict)]
-    return "\n".join(each for each in (payload.get("error"), *parts) if isinstance(each, str))
+    parts += [part.get("message") for part in parts if isinstance(part, dict)]
+    return "\n".join(item for item in (payload.get("error"), *parts) if isinstance(item, str))
 
 
 def _handover_notice(root: str, tell: Callable[[], str]) -> str:
@@ -320,8 +320,8 @@ def _find_by_meaning(state: str, settings: "_Settings", message: str, session: s
 
 def _record_shown(state: str, session: str, found: Context, *, begun: bool) -> None:
     """What was shown is not shown again, and what was near to the message counts as used; what is always shown does not."""
-    queue.save_shown(state, session, [*([_BEGUN] if begun else []), *(each.key for each in found.pieces)])
-    queue.log_used_memories(state, [each.key for each in found.pieces if each.layer in (FACTS, FIXES)])
+    queue.save_shown(state, session, [*([_BEGUN] if begun else []), *(piece.key for piece in found.pieces)])
+    queue.log_used_memories(state, [piece.key for piece in found.pieces if piece.layer in (FACTS, FIXES)])
 
 
 def _format_output(event: str, text: str) -> str:
@@ -331,7 +331,7 @@ def _format_output(event: str, text: str) -> str:
 def _fingerprint_message(message: str) -> tuple[str, ...]:
     """The fingerprints of the failures that a message tells of."""
     ends = (message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n{message[-_ENDS:]}").lower()
-    if not any(each in ends for each in _FAILING):
+    if not any(item in ends for item in _FAILING):
         return ()
     from kept.recall.failures import message_fingerprints  # noqa: PLC0415 - its patterns take longer to compile than a search takes
 
@@ -342,7 +342,7 @@ class _Settings:
     """The few settings a hook follows."""
 
     def __init__(self, body: Mapping[str, Any]) -> None:
-        uses = [each.get("profile") for each in body.get("use", ())]
+        uses = [item.get("profile") for item in body.get("use", ())]
         self.profiles = tuple(dict.fromkeys(map(str, (body.get("profile", "coding"), *body.get("profiles", ()), *uses))))
         tokens = body.get("context_tokens", _TOKENS)
         self.tokens = tokens if isinstance(tokens, int) else _TOKENS

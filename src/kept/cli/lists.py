@@ -27,7 +27,7 @@ def grouped_lines(
 
     With ``moment``, each that is not active then says what it is.
     """
-    kinds = [(each.id, one.id) for each in profiles for one in each.categories]
+    kinds = [(profile.id, category.id) for profile in profiles for category in profile.categories]
     order = {kind: number for number, kind in enumerate(kinds)}
 
     def sort_key(memory: Memory) -> tuple[bool, str, int, str, str]:

@@ -36,7 +36,7 @@ def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | N
     unheard = len(workspace.store.archive.list_threads_pending_llm())
     if _is_decided(workspace) or not unheard:
         return None
-    found = ", ".join(each.title for each in programs(workspace.env))
+    found = ", ".join(program.title for program in programs(workspace.env))
     told = f"What you only implied in {format_count(unheard, 'session')} is not tried without a language model"
     foreseen = estimate_any_model(workspace) if first else None
     told += f"; one would read {_format_amount(foreseen)}" if foreseen and foreseen.questions else ""
@@ -47,24 +47,26 @@ def offer_model(workspace: Workspace) -> bool:
     """Ask, where a person sits at the terminal, a model is here and the question is open; whether one may be asked from now on."""
     if _is_decided(workspace) or not is_interactive():
         return False
-    found = (*programs(workspace.env), *servers())
-    if not found:
+    available_models = (*programs(workspace.env), *servers())
+    if not available_models:
         return False
     foreseen = estimate_any_model(workspace)
     if not foreseen.questions:
         return False
-    show.write_lines(_offer_lines(found, foreseen))
+    show.write_lines(_offer_lines(available_models, foreseen))
     sys.stdout.flush()
-    digits = "".join(str(number) for number in range(1, len(found) + 1))
+    digits = "".join(str(number) for number in range(1, len(available_models) + 1))
     answer = read_key(f"{digits}n")
     if answer == "n":
         change_setting(workspace.paths, _DECIDED, "none")
         show.write_lines([line("None is asked.", (" → kept config set llm.adapter, should you want one later", "dim"))])
         return False
-    for name, value in found[int(answer) - 1].settings.items():
+    for name, value in available_models[int(answer) - 1].settings.items():
         if value:
             change_setting(workspace.paths, name, value)
-    show.write_lines([line(f"{found[int(answer) - 1].title} is asked from now on.", (" → kept run --no-llm asks none", "dim"))])
+    show.write_lines(
+        [line(f"{available_models[int(answer) - 1].title} is asked from now on.", (" → kept run --no-llm asks none", "dim"))]
+    )
     return True
 
 
@@ -83,15 +85,17 @@ def _offer_lines(found: tuple[AvailableModel, ...], foreseen: Estimate) -> Itera
         "A language model can also read what you only implied: corrections, decisions, reasons. It would get the archived turns, "
         f"without secrets: {_format_amount(foreseen)}."
     )
-    for number, each in enumerate(found, 1):
-        cost = estimate_cost(each, foreseen)
+    for number, available_model in enumerate(found, 1):
+        cost = estimate_cost(available_model, foreseen)
         price = (
             f"about {cost:.2f} USD at the prices of {price_table_date()}, or part of your plan"
             if cost is not None
             else "on your plan"
         )
         yield line(
-            (f"  {number}  ", "bold green"), each.title, (f"  {'nothing leaves this machine' if each.local else price}", "dim")
+            (f"  {number}  ", "bold green"),
+            available_model.title,
+            (f"  {'nothing leaves this machine' if available_model.local else price}", "dim"),
         )
     yield line(
         "Which one may read them, now and after later sessions? ", ("n", "bold red"), " none; nothing is sent without your yes"

@@ -34,8 +34,8 @@ def _command_row(command: Command) -> str:
 
 def command_epilog(command: Command) -> str:
     """The end of a command's help: its examples, lines kept as they are, and the commands it belongs with."""
-    lines = ["\b", "Example:" if len(command.examples) == 1 else "Examples:", *(f"  {each}" for each in command.examples)]
-    others = dict.fromkeys(name for each in TOGETHER if command.name in each for name in each if name != command.name)
+    lines = ["\b", "Example:" if len(command.examples) == 1 else "Examples:", *(f"  {example}" for example in command.examples)]
+    others = dict.fromkeys(name for item in TOGETHER if command.name in item for name in item if name != command.name)
     if others:
         lines += ["", "\b", "See also:", *(f"  kept {name:<11}{COMMANDS[name].summary}" for name in others)]
     return "\n".join(lines)

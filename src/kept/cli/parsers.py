@@ -30,11 +30,11 @@ def create_help_parser(command: Command) -> Any:
     """
     module, _, function = _split_place(command)
     try:
-        with _load_for_help(module) as found:
-            made = _build_parser(command, getattr(found, function))
+        with _load_for_help(module) as module_type:
+            made = _build_parser(command, getattr(module_type, function))
     except _UnknownValueError:
         return create_parser(command)
-    return create_parser(command) if any(each.default is _Placeholder for each in made.params) else made
+    return create_parser(command) if any(param.default is _Placeholder for param in made.params) else made
 
 
 def _split_place(command: Command) -> tuple[str, str, str]:

@@ -217,7 +217,7 @@ def _new_memory_lines(
 
 
 def _select_best_new(new: tuple[Memory, ...], profiles: Sequence[Profile]) -> tuple[Memory, ...]:
-    weights = {(each.id, one.id): one.weight for each in profiles for one in each.categories}
+    weights = {(profile.id, category.id): category.weight for profile in profiles for category in profile.categories}
     return tuple(
         sorted(new, key=lambda each: (-weights.get((each.profile, each.category), 0) * each.confidence, each.id))[:_NEW_SHOWN]
     )
@@ -237,8 +237,12 @@ def missed_lines(covered: CoverageReport, zone: ZoneInfo, *, whole: bool, hint: 
     elif missed:
         what = f"{format_count(missed, 'topic')} of {covered.topics:,} left nothing although the words look worth it"
         yield line((what, "yellow"), (f" → {hint}", "dim"))
-    for each in covered.missed if whole else ():
-        yield line((f"  {format_minute(each.at, zone)}  ", "dim"), each.told, (f"  ({', '.join(each.words)})", "dim"))
+    for missed_topic in covered.missed if whole else ():
+        yield line(
+            (f"  {format_minute(missed_topic.at, zone)}  ", "dim"),
+            missed_topic.told,
+            (f"  ({', '.join(missed_topic.words)})", "dim"),
+        )
 
 
 def _hand_edit_lines(operations: Mapping[str, int]) -> Iterator[Line]:

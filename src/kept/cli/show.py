@@ -36,7 +36,7 @@ def to_safe_line(text: str) -> str:
 
 def line(*spans: Span | str) -> Line:
     """A line of spans; a bare text is unstyled."""
-    return Line(body=tuple((each, "") if isinstance(each, str) else each for each in spans))
+    return Line(body=tuple((span, "") if isinstance(span, str) else span for span in spans))
 
 
 def hanging_line(head: Iterable[Span], *body: Span | str) -> Line:
@@ -50,7 +50,10 @@ def write_lines(lines: Iterable[Line], stream: TextIO | None = None) -> None:
     if target.isatty():
         _print_styled(lines, _create_console(target))
     else:
-        target.writelines(f"{''.join(to_safe_line(words) for words, _ in (*each.head, *each.body)).rstrip()}\n" for each in lines)
+        target.writelines(
+            f"{''.join(to_safe_line(words) for words, _ in (*source_line.head, *source_line.body)).rstrip()}\n"
+            for source_line in lines
+        )
         target.flush()
 
 
@@ -74,9 +77,9 @@ def _create_console(target: TextIO) -> "Console":
 def _print_styled(lines: Iterable[Line], console: "Console") -> None:
     from rich.text import Text  # noqa: PLC0415 - as above
 
-    for each in lines:
-        head = Text.assemble(*((to_safe_line(words), style) for words, style in each.head))
-        body = Text.assemble(*((to_safe_line(words), style) for words, style in each.body))
+    for source_line in lines:
+        head = Text.assemble(*((to_safe_line(words), style) for words, style in source_line.head))
+        body = Text.assemble(*((to_safe_line(words), style) for words, style in source_line.body))
         room = max(20, console.width - head.cell_len)
         for number, part in enumerate(body.wrap(console, room) or [Text()]):
             part.rstrip()

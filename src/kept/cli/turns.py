@@ -32,7 +32,7 @@ def turns_around(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     for evidence, events in trace_memory(workspace, memory, context=_AROUND).evidence:
         yield line()
         yield line((f"session {evidence.session}", "cyan"), (f"  {show.format_path(evidence.path)}", "dim"))
-        yield from (turn_line(workspace, each, _WHOLE) for each in events)
+        yield from (turn_line(workspace, event, _WHOLE) for event in events)
         if not events:
             yield line(("    these turns are not in the archive", "dim"))
 
@@ -56,4 +56,4 @@ def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
         return
     for thread, events in found:
         show.write_lines([line((thread.session, "bold"), (f"  {thread.source}  {show.format_path(thread.path)}", "dim"))])
-        show.write_lines(turn_line(workspace, each, _WHOLE) for each in events)
+        show.write_lines(turn_line(workspace, event, _WHOLE) for event in events)

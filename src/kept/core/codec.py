@@ -65,7 +65,7 @@ def _require_finite(value: float) -> float:
 
 
 def _dump_items(values: Iterable[Any]) -> list[Any]:
-    return [dump(each) for each in values]
+    return [dump(value) for value in values]
 
 
 def _dump_mapping(values: Mapping[Any, Any]) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def _get_decoder(kind: Any) -> Callable[[Any], Any]:
         return _make_union_decoder(get_args(kind))
     if origin is tuple:
         item = _get_decoder(get_args(kind)[0])
-        return lambda body: tuple([item(each) for each in body])
+        return lambda body: tuple([item(entry) for entry in body])
     if origin is not None and issubclass(origin, Mapping):
         value = _get_decoder(get_args(kind)[1])
         return lambda body: {key: value(each) for key, each in body.items()}
@@ -161,8 +161,8 @@ def _check_type(kind: type, body: Any) -> Any:
 
 def _make_union_decoder(members: tuple[Any, ...]) -> Callable[[Any], Any]:
     optional = type(None) in members
-    by_name = {each.__name__.lower(): each for each in members}
-    others = [each for each in members if each is not type(None)]
+    by_name = {member.__name__.lower(): member for member in members}
+    others = [member for member in members if member is not type(None)]
 
     def read_union(body: Any) -> Any:
         if body is None and optional:

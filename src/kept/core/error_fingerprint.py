@@ -234,8 +234,8 @@ def linter_rule(line: str) -> str:
     columns = _COLUMNS.match(line)
     if columns:
         return columns[1]
-    found = _RULED.search(error_message(line)) if _PLACED.match(line) else None
-    return (found[1] or found[2] or "") if found else ""
+    search_match = _RULED.search(error_message(line)) if _PLACED.match(line) else None
+    return (search_match[1] or search_match[2] or "") if search_match else ""
 
 
 def error_location(line: str) -> str:

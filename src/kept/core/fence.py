@@ -64,7 +64,7 @@ LAYERS = (
     Layer(SAID, "Said here in earlier sessions (conversation, not a rule):", 0.3, 2, 0.4),
 )
 _OURS = re.compile(TAG, re.IGNORECASE)
-TITLES = {each.name: each.title for each in LAYERS}
+TITLES = {layer.name: layer.title for layer in LAYERS}
 
 
 def estimate_token_count(text: str) -> int:

@@ -22,13 +22,13 @@ def fingerprint_statement(text: str, key: bytes) -> str:
     if not words:
         return ""
     hashes = [blake2b(word.encode(), key=key, digest_size=2 * _WIDTH).digest() for word in words]
-    return "".join(min(each[2 * i : 2 * i + 2] for each in hashes).hex() for i in range(_WIDTH))
+    return "".join(min(item[2 * i : 2 * i + 2] for item in hashes).hex() for i in range(_WIDTH))
 
 
 def is_known_statement(text: str, known: Iterable[str], key: bytes) -> bool:
     """Whether a statement is, but for case, punctuation or small rewording, one whose fingerprint is known."""
     mine = fingerprint_statement(text, key)
-    return bool(mine) and any(_minhash_similarity(mine, each) >= _SAME for each in known)
+    return bool(mine) and any(_minhash_similarity(mine, item) >= _SAME for item in known)
 
 
 def has_known_statement(text: str, known: Iterable[str], key: bytes) -> bool:

@@ -35,9 +35,9 @@ FORGOTTEN = "forgotten"
 def find_undone_passes(passes: Iterable[Pass]) -> frozenset[int]:
     """The ids of passes that undo passes switched off, in order: a later redo switches them on again."""
     off: set[int] = set()
-    for each in passes:
-        off |= set(each.undoes)
-        off -= set(each.redoes)
+    for pass_ in passes:
+        off |= set(pass_.undoes)
+        off -= set(pass_.redoes)
     return frozenset(off)
 
 
@@ -46,10 +46,10 @@ def fold(passes: Iterable[Pass]) -> dict[str, Memory]:
     history = tuple(passes)
     off = find_undone_passes(history)
     memories: dict[str, Memory] = {}
-    for each in history:
-        if each.id not in off:
-            for operation in each.operations:
-                memories.update(apply_operation(memories, operation, each.actor))
+    for pass_ in history:
+        if pass_.id not in off:
+            for operation in pass_.operations:
+                memories.update(apply_operation(memories, operation, pass_.actor))
     return memories
 
 
@@ -59,13 +59,13 @@ def find_idle_operations(passes: Iterable[Pass]) -> tuple[tuple[int, Operation],
     off = find_undone_passes(history)
     memories: dict[str, Memory] = {}
     found: list[tuple[int, Operation]] = []
-    for each in history:
-        if each.id not in off:
-            for operation in each.operations:
-                changed = apply_operation(memories, operation, each.actor)
+    for pass_ in history:
+        if pass_.id not in off:
+            for operation in pass_.operations:
+                changed = apply_operation(memories, operation, pass_.actor)
                 memories.update(changed)
                 if not changed and not isinstance(operation, Reword):
-                    found.append((each.id, operation))
+                    found.append((pass_.id, operation))
     return tuple(found)
 
 
@@ -82,7 +82,7 @@ def apply_operation(memories: Mapping[str, Memory], operation: Operation, actor:
         case Revise(facts=facts) | Reaffirm(facts=facts):
             return {memory.id: with_facts(changed, facts)}
         case Merge(facts=facts, losers=losers):
-            taken = {each: memories[each] for each in losers if each in memories and each != memory.id}
+            taken = {loser: memories[loser] for loser in losers if loser in memories and loser != memory.id}
             winner = replace(with_facts(changed, facts), supersedes=_merge_unique(memory.supersedes, tuple(taken)))
             return {memory.id: winner} | {
                 each: replace(
@@ -118,7 +118,7 @@ def apply_operation(memories: Mapping[str, Memory], operation: Operation, actor:
 
 def with_facts(memory: Memory, facts: Facts) -> Memory:
     """The memory with what evidence now says of it."""
-    keep = tuple(each for each in memory.evidence if each.event not in facts.dropped)
+    keep = tuple(item for item in memory.evidence if item.event not in facts.dropped)
     return replace(
         memory,
         content=facts.content,
@@ -158,7 +158,7 @@ def erase_content(memory: Memory) -> Memory:
 
 
 def _sort_evidence(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
-    unique = {(each.event, each.quote): each for each in evidence}
+    unique = {(item.event, item.quote): item for item in evidence}
     return tuple(sorted(unique.values(), key=lambda each: (each.at is None, each.at, each.event, each.quote)))
 
 

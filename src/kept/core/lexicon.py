@@ -81,4 +81,4 @@ class Lexicon:
     @property
     def spoken(self) -> tuple[TellingPatterns, ...]:
         """How the languages of the lexicon tell what to remember."""
-        return tuple(each for each in self.tellings if each.language in self.languages)
+        return tuple(telling for telling in self.tellings if telling.language in self.languages)

@@ -203,13 +203,17 @@ def _unescape_images(piece: str) -> str:
 
 def _escape_at(pattern: re.Pattern[str], text: str) -> str:
     """The text with the backslashes of the pattern's second group doubled and one more, so that what follows them is no mark."""
-    found = pattern.match(text)
-    return f"{found[1]}{_SLASH * (2 * len(found[2]) + 1)}{text[found.end(2) :]}" if found else text
+    search_match = pattern.match(text)
+    return f"{search_match[1]}{_SLASH * (2 * len(search_match[2]) + 1)}{text[search_match.end(2) :]}" if search_match else text
 
 
 def _unescape_at(pattern: re.Pattern[str], text: str) -> str:
-    found = pattern.match(text)
-    return f"{found[1]}{_SLASH * (len(found[2]) // 2)}{text[found.end(2) :]}" if found and len(found[2]) % 2 else text
+    search_match = pattern.match(text)
+    return (
+        f"{search_match[1]}{_SLASH * (len(search_match[2]) // 2)}{text[search_match.end(2) :]}"
+        if search_match and len(search_match[2]) % 2
+        else text
+    )
 
 
 def _toggle_tag_escapes(piece: str, *, code: bool, back: bool) -> str:
@@ -284,7 +288,7 @@ def ids_line(scope: str, category: str, ids: Sequence[str]) -> str:
 
     Of a scope it holds a hash: the scope is made of the name of a folder, and whoever makes a folder chooses that.
     """
-    return f"{_COMMENT}{' '.join(quote(each, safe=':') for each in (scope_mark(scope), category, *ids))}{_COMMENT_END}"
+    return f"{_COMMENT}{' '.join(quote(item, safe=':') for item in (scope_mark(scope), category, *ids))}{_COMMENT_END}"
 
 
 def scope_mark(scope: str) -> str:
@@ -303,7 +307,7 @@ def parse_ids_line(line: str) -> tuple[str, str, tuple[str, ...]] | None:
     words = line.strip()
     if not (words.startswith(_COMMENT) and words.endswith(_COMMENT_END)):
         return None
-    scope, category, *ids = [unquote(each) for each in words[len(_COMMENT) : -len(_COMMENT_END)].split()] or [""]
+    scope, category, *ids = [unquote(part) for part in words[len(_COMMENT) : -len(_COMMENT_END)].split()] or [""]
     return scope, category, tuple(ids)
 
 

@@ -222,7 +222,7 @@ Operation = (
 def affected_memory_ids(operation: Operation) -> tuple[str, ...]:
     """The ids of the memories an operation concerns, its own first, each once."""
     others = (*getattr(operation, "losers", ()), getattr(operation, "by", ""))
-    return tuple(dict.fromkeys(each for each in (operation.memory, *others) if each))
+    return tuple(dict.fromkeys(item for item in (operation.memory, *others) if item))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -55,16 +55,16 @@ def project_root(directory: str) -> str:
         return directory.rstrip("/\\") or directory
     if by_task := _BY_TASK.match(place):
         return f"{by_task['root']}/{by_task['repository']}"
-    found = _BY_REPOSITORY.match(place) or _WORKTREE.match(place)
-    return (found["root"] if found else directory).rstrip("/\\") or directory
+    search_match = _BY_REPOSITORY.match(place) or _WORKTREE.match(place)
+    return (search_match["root"] if search_match else directory).rstrip("/\\") or directory
 
 
 def managed_repository(directory: str) -> str:
     """The name of the repository of which a workspace manager made a directory, by how the manager names its folders; empty for
     others.
     """
-    found = _BY_REPOSITORY.match(directory[:4096]) or _BY_TASK.match(directory[:4096])
-    return found["repository"] if found else ""
+    search_match = _BY_REPOSITORY.match(directory[:4096]) or _BY_TASK.match(directory[:4096])
+    return search_match["repository"] if search_match else ""
 
 
 # Folders that only hold a tool's own files: they say nothing of what was worked on.
@@ -128,7 +128,7 @@ def correct_directory(directory: str, corrections: Mapping[str, str]) -> str | N
     place, found = project_root(directory), None
     while place not in seen:
         seen.add(place)
-        other = next((named[each] for each in (place, *map(str, _to_pure_path(place).parents)) if each in named), None)
+        other = next((named[item] for item in (place, *map(str, _to_pure_path(place).parents)) if item in named), None)
         if other is None:
             break
         place = found = project_root(other)

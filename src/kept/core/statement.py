@@ -75,8 +75,8 @@ _JOINTS = re.compile(r"[|&;]+")
 _ACTION = re.compile(r"\b(?:use|run|write|set|add) `([^`]{1,200})`", re.IGNORECASE)
 # Openings that say who says it and where it holds, but nothing of the matter: it is the same with and without them.
 _OPENINGS = tuple(
-    tuple(each.split())
-    for each in (
+    tuple(item.split())
+    for item in (
         "as you know",
         "as i said",
         "like i said",
@@ -96,7 +96,7 @@ _OPENINGS = tuple(
         "wir haben entschieden",
     )
 )
-_OPENING = frozenset(each[0] for each in _OPENINGS)
+_OPENING = frozenset(item[0] for item in _OPENINGS)
 _REASONS = word_set("because since otherwise weil denn sonst porque parce puisque pois senão")
 _COPULAS = frozenset(("is", "are", "ist", "est", "es"))
 _WORDS_READ = 60
@@ -133,9 +133,9 @@ def parse_statement(text: str, artifacts: Iterable[str] = (), fingerprint: str =
         form=form,
         words=words,
         content=frozenset(stem_word(word) for word in words if word not in _EMPTY and not is_denial_word(word)),
-        artifacts=frozenset(each.casefold() for each in artifacts),
+        artifacts=frozenset(artifact.casefold() for artifact in artifacts),
         numbers=frozenset(word for word in words if not word.isalpha() and number_tokens(frozenset((word,)))),
-        denials=sum(is_denial_word(word) for word in words) + sum(form.count(each) for each in _UNSPACED if each in form),
+        denials=sum(is_denial_word(word) for word in words) + sum(form.count(item) for item in _UNSPACED if item in form),
         chosen=chosen,
         refused=refused,
         fingerprint=fingerprint,
@@ -156,7 +156,7 @@ def strip_opening(said: list[str]) -> list[str]:
     for _ in range(2):
         if not said or said[0] not in _OPENING:
             break
-        said = said[len(next((each for each in _OPENINGS if tuple(said[: len(each)]) == each), ())) :]
+        said = said[len(next((item for item in _OPENINGS if tuple(said[: len(item)]) == item), ())) :]
     return said
 
 
@@ -253,8 +253,8 @@ def _is_denial(later: Statement, earlier: Statement) -> bool:
 def _is_reversed_choice(later: Statement, earlier: Statement) -> bool:
     """What one chose the other refuses: for the same matter, or where the later one refuses it, for more."""
     names = later.chosen | later.refused | earlier.chosen | earlier.refused
-    left = {stem_word(each) for each in names | _LEAVING}
-    others = {each for each in later.artifacts if not any(name in each for name in names)}
+    left = {stem_word(item) for item in names | _LEAVING}
+    others = {artifact for artifact in later.artifacts if not any(name in artifact for name in names)}
     new, old = later.content - left, earlier.content - left
     if not others <= earlier.artifacts:
         return False
@@ -273,8 +273,8 @@ def _is_new_value(later: Statement, earlier: Statement) -> bool:
         return (
             len(later.content) > _LEAST
             and not later.content & VERSIONED
-            and {each for each in later.artifacts if value not in each}
-            == {each for each in earlier.artifacts if before not in each}
+            and {artifact for artifact in later.artifacts if value not in artifact}
+            == {artifact for artifact in earlier.artifacts if before not in artifact}
             and _is_measured_value(later.form, value)
             and _is_measured_value(earlier.form, before)
         )
@@ -327,7 +327,7 @@ def _parse_choices(words: list[str]) -> tuple[frozenset[str], frozenset[str]]:
             refused.update(_find_object(words, place + 1))
         elif (leaving and word == "to") or (
             word in _CHOOSING
-            and not any(is_denial_word(each) or each in ("longer", "stop") for each in words[max(0, place - 2) : place])
+            and not any(is_denial_word(item) or item in ("longer", "stop") for item in words[max(0, place - 2) : place])
         ):
             chosen.update(_find_object(words, place + 1))
     return frozenset(chosen), frozenset(refused)

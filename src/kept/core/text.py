@@ -148,7 +148,7 @@ def mixed_scripts(text: str) -> tuple[str, ...]:
     for word in "".join(char if char.isalpha() else " " for char in text).split():
         found = {unicodedata.name(char, "").partition(" ")[0] for char in word} & _LOOKALIKE
         if len(found) > 1:
-            return tuple(sorted(each.capitalize() for each in found))
+            return tuple(sorted(item.capitalize() for item in found))
     return ()
 
 

@@ -43,10 +43,10 @@ def _from_epoch(value: float) -> datetime | None:
 
 
 def _from_text(text: str) -> datetime | None:
-    found = _ISO.fullmatch(text.strip())
-    if not found:
+    search_match = _ISO.fullmatch(text.strip())
+    if not search_match:
         return None
-    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    year, month, day, hour, minute, second, fraction, zone = search_match.groups()
     if not zone:
         return None
     try:

@@ -101,15 +101,15 @@ def build_tables(category: Category, memories: Sequence[Memory], fresh: frozense
     take its place.
     What is related to nothing is not asked about: whether it belongs was judged when it was learnt.
     """
-    own = [each for each in memories if each.category == category.id]
-    others = [each for each in memories if each.category != category.id]
+    own = [memory for memory in memories if memory.category == category.id]
+    others = [memory for memory in memories if memory.category != category.id]
     near = _MemoryLikeness((*own, *others))
-    answers = [each for each in others if each.id in fresh]
-    new = [each for each in own if each.id in fresh and near.highest_likeness(each, (*own, *others)) >= ALIKE]
-    new += [each for each in own if each.id not in fresh and near.highest_likeness(each, answers) >= _RELATED]
+    answers = [memory for memory in others if memory.id in fresh]
+    new = [memory for memory in own if memory.id in fresh and near.highest_likeness(memory, (*own, *others)) >= ALIKE]
+    new += [memory for memory in own if memory.id not in fresh and near.highest_likeness(memory, answers) >= _RELATED]
     for start in range(0, len(new), _FRESH):
         some = new[start : start + _FRESH]
-        beside = near.select_similar(some, [each for each in own if each not in some], MOST - len(some))
+        beside = near.select_similar(some, [memory for memory in own if memory not in some], MOST - len(some))
         named = near.select_similar(some, others, MOST - len(some) - len(beside))
         entries = sorted((*some, *beside), key=_first_seen_order)
         yield MemoryTable(category=category, entries=tuple(entries), named=tuple(sorted(named, key=_first_seen_order)), fresh=fresh)
@@ -123,17 +123,17 @@ class _MemoryLikeness:
     """How near memories are to each other, their words counted once."""
 
     def __init__(self, memories: Sequence[Memory]) -> None:
-        self._words = {each.id: tokenize(each.content) for each in memories}
-        self._named = {each.id: frozenset(one.casefold() for one in each.artifacts) for each in memories}
+        self._words = {memory.id: tokenize(memory.content) for memory in memories}
+        self._named = {memory.id: frozenset(artifact.casefold() for artifact in memory.artifacts) for memory in memories}
 
     def highest_likeness(self, memory: Memory, others: Iterable[Memory]) -> float:
         """How near the nearest of others is."""
-        return max((self._likeness_of(memory, each) for each in others if each is not memory), default=0.0)
+        return max((self._likeness_of(memory, other) for other in others if other is not memory), default=0.0)
 
     def select_similar(self, some: Sequence[Memory], others: Sequence[Memory], most: int) -> list[Memory]:
         """Those of others that are near to any, the nearest first."""
-        near = [(score, each) for each in others if (score := self.highest_likeness(each, some)) >= ALIKE]
-        return [each for _, each in sorted(near, key=lambda pair: (-pair[0], pair[1].id))[: max(0, most)]]
+        near = [(score, memory) for memory in others if (score := self.highest_likeness(memory, some)) >= ALIKE]
+        return [memory for _, memory in sorted(near, key=lambda pair: (-pair[0], pair[1].id))[: max(0, most)]]
 
     def _likeness_of(self, left: Memory, right: Memory) -> float:
         if left.subject and left.subject.casefold() == right.subject.casefold():
@@ -163,8 +163,8 @@ def fill_curation_prompt(text: str, category: Category) -> str:
 
 def build_curation_ask(table: MemoryTable, *, system: str, version: str) -> Ask:
     """The question about a table; ``system`` is the text of :func:`fill_curation_prompt`."""
-    lines = [_format_memory_line(number, each, table) for number, each in enumerate((*table.entries, *table.named), 1)]
-    about = {one.session for each in (*table.entries, *table.named) for one in each.evidence if one.session}
+    lines = [_format_memory_line(number, memory, table) for number, memory in enumerate((*table.entries, *table.named), 1)]
+    about = {item.session for memory in (*table.entries, *table.named) for item in memory.evidence if item.session}
     return Ask(
         purpose=PURPOSE,
         version=version,
@@ -181,7 +181,7 @@ def _format_memory_line(number: int, memory: Memory, table: MemoryTable) -> str:
     marks = [memory.last_seen.date().isoformat()] if memory.last_seen else []
     marks += ["new"] * (memory.id in table.fresh) + ["theirs"] * (memory.owned or memory.pinned)
     marks += ["only to be named"] * (memory in table.named)
-    others = {each.id: place for place, each in enumerate((*table.entries, *table.named), 1)}
+    others = {memory.id: place for place, memory in enumerate((*table.entries, *table.named), 1)}
     marks += [f"may contradict {others[memory.superseded_by]}"] if memory.superseded_by in others else []
     return f"{number} ({', '.join(marks)}): {one_line(memory.content)}"
 
@@ -190,16 +190,16 @@ def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurat
     """What may be done of what a reply says. Raises ValueError where it is not of the form that was asked for."""
     listed = body.get("operations")
     renamed = [
-        {"into" if name == "with" else name: value for name, value in each.items()} if isinstance(each, Mapping) else each
-        for each in (listed if isinstance(listed, list) else [])
+        {"into" if name == "with" else name: value for name, value in item.items()} if isinstance(item, Mapping) else item
+        for item in (listed if isinstance(listed, list) else [])
     ]
     changes = parse_as(ChangesReply, {**body, "operations": renamed} if isinstance(listed, list) else body).operations
-    counts = Counter(each.id for each in changes)
+    counts = Counter(change.id for change in changes)
     known = dict(enumerate((*table.entries, *table.named), 1))
     refused: Counter[str] = Counter()
     merges: dict[str, tuple[Memory, list[tuple[Memory, ProposedChange]]]] = {}
     found: list[Operation] = []
-    ending = {each.id for each in changes if each.op != "both"}
+    ending = {change.id for change in changes if change.op != "both"}
     for change in changes:
         memory, other = known.get(change.id), known.get(change.into)
         fault = "more than one change to a memory" if counts[change.id] > 1 else _find_change_fault(change, memory, other, table)
@@ -210,7 +210,7 @@ def read_curation_reply(body: Mapping[str, Any], table: MemoryTable) -> LlmCurat
             merges.setdefault(other.id, (other, []))[1].append((memory, change))
         else:
             found.append(_to_operation(change, memory, other))
-    found = [each for each in found if each.memory not in merges]
+    found = [item for item in found if item.memory not in merges]
     found += [_build_merge(winner, several) for winner, several in merges.values()]
     return LlmCurationResult(operations=tuple(found), refused=dict(+refused))
 
@@ -262,24 +262,24 @@ def _to_operation(change: ProposedChange, memory: Memory, other: Memory | None) 
 
 def _build_merge(winner: Memory, several: Sequence[tuple[Memory, ProposedChange]]) -> Merge:
     """The memories that become one with ``winner``: its sentence stays, the others become its evidence."""
-    parts = [winner, *(each for each, _ in several)]
-    evidence = {(one.event, one.quote): one for each in parts for one in each.evidence}
-    have = {(one.event, one.quote) for one in winner.evidence}
-    times = [each.first_seen for each in parts if each.first_seen is not None]
-    last = [each.last_seen for each in parts if each.last_seen is not None]
+    parts = [winner, *(memory for memory, _ in several)]
+    evidence = {(item.event, item.quote): item for memory in parts for item in memory.evidence}
+    have = {(item.event, item.quote) for item in winner.evidence}
+    times = [memory.first_seen for memory in parts if memory.first_seen is not None]
+    last = [memory.last_seen for memory in parts if memory.last_seen is not None]
     facts = replace(
         to_facts(winner),
         advised=True,
-        confidence=max(each.confidence for each in parts),
-        origin=least_trusted(tuple(each.origin for each in parts)),
+        confidence=max(memory.confidence for memory in parts),
+        origin=least_trusted(tuple(memory.origin for memory in parts)),
         first_seen=min(times, default=None),
         last_seen=max(last, default=None),
-        observations=max(each.observations for each in parts),
-        candidates=tuple(sorted({number for each in parts for number in each.candidates})),
+        observations=max(memory.observations for memory in parts),
+        candidates=tuple(sorted({number for memory in parts for number in memory.candidates})),
         added=tuple(one for key, one in evidence.items() if key not in have),
     )
     reason = _format_reason(next((change.reason for _, change in several if change.reason), "they say the same"))
-    return Merge(memory=winner.id, at=facts.last_seen, reason=reason, losers=tuple(each.id for each, _ in several), facts=facts)
+    return Merge(memory=winner.id, at=facts.last_seen, reason=reason, losers=tuple(memory.id for memory, _ in several), facts=facts)
 
 
 def _format_reason(said: str) -> str:
@@ -288,25 +288,27 @@ def _format_reason(said: str) -> str:
 
 def _is_restatement(memory: Memory, winner: Memory) -> bool:
     """Whether one sentence may stand for another: they share a matter, and it has the other's numbers, names and denial."""
-    said, says, text = parse_statement(memory.content), parse_statement(winner.content), winner.content.casefold()
+    statement, says, text = parse_statement(memory.content), parse_statement(winner.content), winner.content.casefold()
     named = all(one_line(name).casefold() in text for name in memory.artifacts[:_NAMES])
-    reversed_ = bool(said.denials) != bool(says.denials) or has_opposites(said.words - says.words, says.words - said.words)
-    return _is_related(memory, winner) and said.numbers <= says.numbers and named and not reversed_
+    reversed_ = bool(statement.denials) != bool(says.denials) or has_opposites(
+        statement.words - says.words, says.words - statement.words
+    )
+    return _is_related(memory, winner) and statement.numbers <= says.numbers and named and not reversed_
 
 
 def select_applicable(operations: Iterable[Operation], memories: Sequence[Memory]) -> tuple[Operation, ...]:
     """The operations of several replies that go together: the first on each memory, where nothing it points at ends by another."""
-    active = {each.id for each in memories if should_ask_about(each)}
+    active = {memory.id for memory in memories if should_ask_about(memory)}
     changed: set[str] = set()
     ended: set[str] = set()
     found: list[Operation] = []
-    for each in operations:
-        losers, other = set(getattr(each, "losers", ())), getattr(each, "by", "")
-        ends = losers or {each.memory}
-        mine = {each.memory, *losers}
+    for operation in operations:
+        losers, other = set(getattr(operation, "losers", ())), getattr(operation, "by", "")
+        ends = losers or {operation.memory}
+        mine = {operation.memory, *losers}
         if mine <= active - changed and (not other or other in active - ended):
             changed |= mine
             ended |= ends
-            found.append(each)
-    pointed = {getattr(each, "by", "") for each in found} & ended
-    return tuple(each for each in found if getattr(each, "by", "") not in pointed or not getattr(each, "by", ""))
+            found.append(operation)
+    pointed = {getattr(item, "by", "") for item in found} & ended
+    return tuple(item for item in found if getattr(item, "by", "") not in pointed or not getattr(item, "by", ""))

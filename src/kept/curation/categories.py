@@ -37,11 +37,11 @@ def rules_of(profile: Profile) -> CurationRules:
     """The rules that a profile's categories state."""
     kinds = profile.categories
     return CurationRules(
-        promotions={each.id: each.promotes_to for each in kinds if each.promotes_to},
-        lasting=frozenset(each.id for each in kinds if each.lasting),
-        gathered=frozenset(each.id for each in kinds if each.shape in (Shape.DOSSIER, Shape.COLLECTION)),
-        themes=frozenset(each.id for each in kinds if each.shape is Shape.THEME),
-        questions=frozenset(each.id for each in (profile.category_for("open_question"),) if each is not None),
+        promotions={category.id: category.promotes_to for category in kinds if category.promotes_to},
+        lasting=frozenset(category.id for category in kinds if category.lasting),
+        gathered=frozenset(category.id for category in kinds if category.shape in (Shape.DOSSIER, Shape.COLLECTION)),
+        themes=frozenset(category.id for category in kinds if category.shape is Shape.THEME),
+        questions=frozenset(category.id for category in (profile.category_for("open_question"),) if category is not None),
     )
 
 

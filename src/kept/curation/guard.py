@@ -50,17 +50,17 @@ def find_overreach(
     loss, and what faded has a budget of its own. What is ``corrected`` is no loss: it should never have stood. A pass with any stop
     must not be applied at all.
     """
-    before = {each.id: each for each in memories}
+    before = {memory.id: memory for memory in memories}
     after = _apply_operations(before, operations, actor)
     stood, stand = _active_ids(before.values()) - corrected, _active_ids(after.values())
-    active = Counter(before[each].category for each in stood)
+    active = Counter(before[item].category for item in stood)
     ended = stood - stand
-    lost = Counter(before[each].category for each in ended)
+    lost = Counter(before[item].category for item in ended)
     counted = Counter(
-        _loss_budget(before[each].category, after[each]) for each in ended if not _has_active_successor(after[each], after)
+        _loss_budget(before[item].category, after[item]) for item in ended if not _has_active_successor(after[item], after)
     )
     spent = _count_recent_losses(
-        before, stood | corrected, max((each.at for each in operations if each.at is not None), default=None)
+        before, stood | corrected, max((operation.at for operation in operations if operation.at is not None), default=None)
     )
     return tuple(
         GuardStop(category=category, active=active[category], lost=count, spent=before_it)
@@ -75,7 +75,8 @@ def _is_eroding(category: str, active: Counter[str], counted: Counter[_Budget], 
     """Whether a category loses more than half over the 30 days, by what faded or by what ended otherwise."""
     budgets = ((category, False), (category, True))
     return any(
-        counted[each] and spent[each] and counted[each] + spent[each] > SHARE * (active[category] + spent[each]) for each in budgets
+        counted[budget] and spent[budget] and counted[budget] + spent[budget] > SHARE * (active[category] + spent[budget])
+        for budget in budgets
     )
 
 
@@ -98,7 +99,7 @@ def _has_active_successor(memory: Memory, memories: Mapping[str, Memory]) -> boo
 
 def _active_ids(memories: Iterable[Memory]) -> frozenset[str]:
     """The active memories that say something."""
-    return frozenset(each.id for each in memories if each.status is Status.ACTIVE and each.content.strip())
+    return frozenset(memory.id for memory in memories if memory.status is Status.ACTIVE and memory.content.strip())
 
 
 def find_protected_changes(memories: Iterable[Memory], operations: Sequence[Operation]) -> tuple[str, ...]:
@@ -107,15 +108,15 @@ def find_protected_changes(memories: Iterable[Memory], operations: Sequence[Oper
 
     A pass with any must not be applied at all, whoever allows it.
     """
-    theirs = {each.id: each for each in memories}
+    theirs = {memory.id: memory for memory in memories}
     after = _apply_operations(theirs, operations, Actor.MACHINE)
     return tuple(
-        each.id
-        for each in theirs.values()
-        if (each.owned or each.pinned)
-        and not _is_change_by_person(each, after)
-        and (each.content, each.category, each.status, each.pinned)
-        != (after[each.id].content, after[each.id].category, after[each.id].status, after[each.id].pinned)
+        memory.id
+        for memory in theirs.values()
+        if (memory.owned or memory.pinned)
+        and not _is_change_by_person(memory, after)
+        and (memory.content, memory.category, memory.status, memory.pinned)
+        != (after[memory.id].content, after[memory.id].category, after[memory.id].status, after[memory.id].pinned)
     )
 
 
@@ -127,7 +128,7 @@ def _is_change_by_person(memory: Memory, after: Mapping[str, Memory]) -> bool:
     if memory.status is Status.SUPERSEDED and memory.reason.startswith(GAVE_WAY):
         return now.status is Status.ACTIVE
     by = after.get(now.superseded_by)
-    typed = by is not None and any(each.origin is Origin.USER for each in by.evidence)
+    typed = by is not None and any(item.origin is Origin.USER for item in by.evidence)
     return now.status is Status.SUPERSEDED and now.reason.startswith(GAVE_WAY) and typed
 
 
@@ -140,9 +141,9 @@ def _apply_operations(before: Mapping[str, Memory], operations: Sequence[Operati
 
 def _is_same_matter(old: Memory, new: Memory) -> bool:
     """Whether what took a memory's place speaks of the same: their subject, or words of it, at most one number changed."""
-    said, says = parse_statement(old.content), parse_statement(new.content)
-    words = len(said.content & says.content) >= _SAME * len(said.content)
-    return bool(old.subject and old.subject == new.subject) or (words and len(said.numbers - says.numbers) <= 1)
+    statement, says = parse_statement(old.content), parse_statement(new.content)
+    words = len(statement.content & says.content) >= _SAME * len(statement.content)
+    return bool(old.subject and old.subject == new.subject) or (words and len(statement.numbers - says.numbers) <= 1)
 
 
 def _count_recent_losses(before: Mapping[str, Memory], counted: frozenset[str], until: datetime | None) -> Counter[_Budget]:
@@ -150,12 +151,12 @@ def _count_recent_losses(before: Mapping[str, Memory], counted: frozenset[str], 
     time counts, and none that is ``counted`` already.
     """
     return Counter(
-        _loss_budget(each.category, each)
-        for each in before.values()
-        if (each.status in _ENDED or (each.status is Status.ACTIVE and not each.content.strip()))
-        and each.id not in counted
-        and not each.owned
-        and each.reason not in (WITHDRAWN, CONDENSED)
-        and (until is None or each.ended_at is None or until - WINDOW < each.ended_at <= until)
-        and not _has_active_successor(each, before)
+        _loss_budget(memory.category, memory)
+        for memory in before.values()
+        if (memory.status in _ENDED or (memory.status is Status.ACTIVE and not memory.content.strip()))
+        and memory.id not in counted
+        and not memory.owned
+        and memory.reason not in (WITHDRAWN, CONDENSED)
+        and (until is None or memory.ended_at is None or until - WINDOW < memory.ended_at <= until)
+        and not _has_active_successor(memory, before)
     )

@@ -35,7 +35,7 @@ def fading_share(memory: Memory, category: Category | None, presence: NameActivi
     untouchable = memory.owned or memory.pinned or memory.status is not Status.ACTIVE
     if category is None or not category.fades or untouchable or not memory.artifacts or presence.sessions < SESSIONS:
         return 0.0
-    last = max((each for each in (memory.last_seen, presence.named) if each is not None), default=None)
+    last = max((moment for moment in (memory.last_seen, presence.named) if moment is not None), default=None)
     if last is None or presence.newest is None:
         return 0.0
     return max(0.0, min(1.0, (presence.newest - last) / timedelta(days=category.fades)))
@@ -55,7 +55,7 @@ def retire_faded(memories: Sequence[tuple[Memory, Category | None, NameActivity]
 
 
 def _due_time(memory: Memory, category: Category, presence: NameActivity) -> datetime | None:
-    last = max((each for each in (memory.last_seen, presence.named) if each is not None), default=None)
+    last = max((moment for moment in (memory.last_seen, presence.named) if moment is not None), default=None)
     return last + timedelta(days=category.fades) if last is not None else None
 
 

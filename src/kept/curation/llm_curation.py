@@ -60,12 +60,15 @@ def curate_with_llm(
     result, curated = LlmCurationReport(), CurationReport()
     text, version = question_text("curation")
     for group, fresh in _memories_since_last_ask(workspace).items():
-        profile = next((each for each in workspace.profiles if each.id == group[0]), None)
+        profile = next((profile for profile in workspace.profiles if profile.id == group[0]), None)
         if profile is None:
             continue
         memories = workspace.store.log.memories(group=group)
         asked = list(_tables_to_ask(profile, memories, fresh))
-        asks = [build_curation_ask(each, system=fill_curation_prompt(text, each.category), version=version) for each in asked]
+        asks = [
+            build_curation_ask(memory_table, system=fill_curation_prompt(text, memory_table.category), version=version)
+            for memory_table in asked
+        ]
         replies = asking(asks) if asks else ()
         found: list[Operation] = []
         complete = True
@@ -80,7 +83,7 @@ def curate_with_llm(
         if not complete:
             result.left += 1  # all of it is asked about again: what was answered costs nothing then
             continue
-        operations = select_applicable((each for each in found if not _has_forgotten_words(workspace, each)), memories)
+        operations = select_applicable((item for item in found if not _has_forgotten_words(workspace, item)), memories)
         with workspace.store.transaction():
             _commit_group(workspace, run, group, operations, result, note=f"{by}, prompt {version}", allow=allow)
             if operations:  # what follows from them for counts and dates
@@ -97,20 +100,20 @@ def _memories_since_last_ask(workspace: Workspace) -> dict[Group, frozenset[str]
             since[head.subject] = []
         elif head.id not in off and head.stage == CURATE:
             since.setdefault(head.subject, []).append(head.id)
-    waiting = {each: subject for subject, ids in since.items() for each in ids}
+    waiting = {item: subject for subject, ids in since.items() for item in ids}
     found: dict[Group, set[str]] = {}
-    for each in workspace.store.log.passes(only=list(waiting)) if waiting else ():
-        profile, _, scope = waiting[each.id].partition(" · ")
-        ids = {one.memory for one in each.operations if isinstance(one, _SPEAKING)}
+    for pass_ in workspace.store.log.passes(only=list(waiting)) if waiting else ():
+        profile, _, scope = waiting[pass_.id].partition(" · ")
+        ids = {operation.memory for operation in pass_.operations if isinstance(operation, _SPEAKING)}
         found.setdefault((profile, scope), set()).update(ids)
     return {group: frozenset(ids) for group, ids in sorted(found.items()) if ids}
 
 
 def _tables_to_ask(profile: Profile, memories: tuple[Memory, ...], fresh: frozenset[str]) -> Iterator[MemoryTable]:
-    active = [each for each in memories if should_ask_about(each)]
+    active = [memory for memory in memories if should_ask_about(memory)]
     for category in profile.categories:
         for table in build_tables(category, active, fresh):
-            if not all(each.owned or each.pinned for each in table.entries):
+            if not all(memory.owned or memory.pinned for memory in table.entries):
                 yield table
 
 
@@ -132,8 +135,10 @@ def _commit_group(
 ) -> None:
     """Commit what is advised for a group in one pass, unless a guard stops it; note either way that it was asked about."""
     memories, subject = workspace.store.log.memories(group=group), f"{group[0]} · {group[1]}"
-    stops = [str(each) for each in find_overreach(memories, operations)] if not allow else []
-    stops += [f"it would change {each}, which is pinned or the user's own" for each in find_protected_changes(memories, operations)]
+    stops = [str(guard_stop) for guard_stop in find_overreach(memories, operations)] if not allow else []
+    stops += [
+        f"it would change {change}, which is pinned or the user's own" for change in find_protected_changes(memories, operations)
+    ]
     draft = Draft(
         run=run(),
         stage=ADVISE,
@@ -148,4 +153,4 @@ def _commit_group(
         result.stopped.append(f"{workspace.name(group[1])}: {told}")
         draft = replace(draft, operations=(), note=f"{note}; stopped by the guard: {told}")
     workspace.store.log.commit(draft)
-    result.operations.update(type(each).__name__.lower() for each in draft.operations)
+    result.operations.update(type(operation).__name__.lower() for operation in draft.operations)

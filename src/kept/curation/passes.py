@@ -106,9 +106,9 @@ def curate_group(
     """Curate one group; False where a guard stopped the pass. Raises StoreError."""
     log, (profile, scope) = workspace.store.log, group
     memories = log.memories(group=(profile, scope))
-    proposed = tuple(each.judged for each in log.proposals(profile, scope))
+    proposed = tuple(proposal_reply.judged for proposal_reply in log.proposals(profile, scope))
     judged = apply_overrulings(proposed)
-    way = next((each for each in workspace.profiles if each.id == profile), None)
+    way = next((item for item in workspace.profiles if item.id == profile), None)
     operations = curate(
         judged,
         memories,
@@ -122,10 +122,12 @@ def curate_group(
     subject = f"{profile} · {scope}"
     turned_down = overruled_candidate_ids(proposed)
     corrected = frozenset(
-        each.id for each in memories if each.candidates and not each.owned and turned_down.issuperset(each.candidates)
+        memory.id for memory in memories if memory.candidates and not memory.owned and turned_down.issuperset(memory.candidates)
     )
-    stops = [str(each) for each in find_overreach(memories, operations, corrected=corrected)] if not allow else []
-    stops += [f"it would change {each}, which is pinned or the user's own" for each in find_protected_changes(memories, operations)]
+    stops = [str(guard_stop) for guard_stop in find_overreach(memories, operations, corrected=corrected)] if not allow else []
+    stops += [
+        f"it would change {change}, which is pinned or the user's own" for change in find_protected_changes(memories, operations)
+    ]
     if stops:
         note = f"stopped by the guard: {'; '.join(stops)}"
         if not _is_repeated_stop(workspace, subject, note):
@@ -137,7 +139,7 @@ def curate_group(
     log.commit(
         Draft(run=run(), stage=CURATE, subject=subject, actor=Actor.MACHINE, recorded_at=workspace.clock(), operations=operations)
     )
-    result.operations.update(type(each).__name__.lower() for each in operations)
+    result.operations.update(type(operation).__name__.lower() for operation in operations)
     return True
 
 
@@ -162,14 +164,14 @@ def _migrated_candidates(workspace: Workspace, profile: str, scope: str) -> froz
     """The candidates of a group whose memories a person has migrated to another profile: they are remembered there."""
     others = (
         log_group
-        for each in workspace.profiles
-        if each.id != profile
-        for log_group in workspace.store.log.memories(group=(each.id, scope))
+        for item in workspace.profiles
+        if item.id != profile
+        for log_group in workspace.store.log.memories(group=(item.id, scope))
     )
     return frozenset(candidate for memory in others for candidate in memory.candidates)
 
 
 def _is_repeated_stop(workspace: Workspace, subject: str, note: str) -> bool:
     """Whether this stop was the last thing that happened to the group."""
-    last = [each for each in workspace.store.log.pass_heads() if each.subject == subject and each.stage in (GUARD, CURATE)][-1:]
+    last = [pass_ for pass_ in workspace.store.log.pass_heads() if pass_.subject == subject and pass_.stage in (GUARD, CURATE)][-1:]
     return bool(last) and (last[0].stage, last[0].note) == (GUARD, note)

@@ -55,8 +55,8 @@ class CoverageCounter:
                 continue
             self._states[topic.state] += 1
             if topic.state is Coverage.MISSED and len(self._missed) < _MISSED_KEPT:
-                told = MissedTopic(session=thread.session, path=thread.path, at=at, words=topic.words, told=topic.told)
-                self._missed.setdefault((thread.session, topic.told), told)
+                missed_topic = MissedTopic(session=thread.session, path=thread.path, at=at, words=topic.words, told=topic.told)
+                self._missed.setdefault((thread.session, topic.told), missed_topic)
 
     def done(self) -> CoverageReport:
         """The account of what was taken."""
@@ -73,7 +73,7 @@ class CoverageCounter:
         group = profile, self._desk.scope(thread.project, thread.path)
         if group not in self._known:
             groups = dict.fromkeys((group, (profile, USER_SCOPE)))
-            self._known[group] = collect_coverage(memory for each in groups for memory in self._desk.store.log.memories(group=each))
+            self._known[group] = collect_coverage(memory for item in groups for memory in self._desk.store.log.memories(group=item))
         return self._known[group]
 
 

@@ -63,7 +63,7 @@ def summarize_threads(
             for thread in batch:
                 progress("summarising", number, len(pending))
                 number += 1
-                reach = [each[thread.id] for each in (noted, grown) if thread.id in each]
+                reach = [item[thread.id] for item in (noted, grown) if thread.id in item]
                 start = 0 if workspace.store.archive.has_rewinds(thread.id) else min(reach) // WINDOW * WINDOW
                 found = tuple(
                     (note, " ".join(bullet.text for bullet in to_bullets(note, "")))
@@ -82,7 +82,7 @@ def _thread_notes(workspace: Workspace, thread: Thread, start: int, take: Take |
         if take:
             take(thread, events, found)
         if base >= start:
-            runs = [(each.start, each.stop) for each in found]
+            runs = [(topic.start, topic.stop) for topic in found]
             yield from build_notes(events, runs, lambda at: at.astimezone(workspace.zone).date(), spoken=lexicon.spoken, base=base)
 
 
@@ -96,21 +96,33 @@ def build_summary(workspace: Workspace, first: date, last: date | None = None, *
     last = last or first
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
     book = load_day_summaries(workspace, first, last)
-    noted = [
+    summary_bullets = [
         bullet
-        for each in drop_repeated_notes(workspace.store.days.notes_between(start, stop))
-        if (scope := _scope_of_note(workspace, each)) in scopes or not scopes
-        for bullet in to_bullets(each.note, scope)
+        for thread_note in drop_repeated_notes(workspace.store.days.notes_between(start, stop))
+        if (scope := _scope_of_note(workspace, thread_note)) in scopes or not scopes
+        for bullet in to_bullets(thread_note.note, scope)
     ]
     remembering = [
-        memory_bullet(each)
-        for each in _active_memories(workspace, workspace.store.log.memories_between(start, stop))
-        if not scopes or each.scope in scopes
+        memory_bullet(memory)
+        for memory in _active_memories(workspace, workspace.store.log.memories_between(start, stop))
+        if not scopes or memory.scope in scopes
     ]
-    written = [each for page in book.values() for each in _summary_bullets(page) if not scopes or each.scope in scopes]
-    short = [each for each in noted if not _is_in_summary(workspace, each, book)] + written + remembering
-    long = noted + written + remembering
-    within = [[each for each in some if each.at is not None and start <= each.at < stop] for some in (long, short)]
+    written = [
+        summary_bullet
+        for page in book.values()
+        for summary_bullet in _summary_bullets(page)
+        if not scopes or summary_bullet.scope in scopes
+    ]
+    short = (
+        [summary_bullet for summary_bullet in summary_bullets if not _is_in_summary(workspace, summary_bullet, book)]
+        + written
+        + remembering
+    )
+    long = summary_bullets + written + remembering
+    within = [
+        [summary_bullet for summary_bullet in some if summary_bullet.at is not None and start <= summary_bullet.at < stop]
+        for some in (long, short)
+    ]
     return Summary(first=first, last=last, detailed=order_bullets(within[0]), condensed=condense_bullets(order_bullets(within[1])))
 
 
@@ -119,9 +131,9 @@ def day_note_lines(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
     understood.
     """
     noted: dict[date, list[SummaryBullet]] = {}
-    for each in drop_repeated_notes(workspace.store.days.notes_between(*ALWAYS)):
-        noted.setdefault(each.note.at.astimezone(workspace.zone).date(), []).extend(
-            to_bullets(each.note, _scope_of_note(workspace, each))
+    for thread_note in drop_repeated_notes(workspace.store.days.notes_between(*ALWAYS)):
+        noted.setdefault(thread_note.note.at.astimezone(workspace.zone).date(), []).extend(
+            to_bullets(thread_note.note, _scope_of_note(workspace, thread_note))
         )
     book = load_day_summaries(workspace, date.min, date.max)
     return {day: tuple(_note_lines_of_day(workspace, noted.get(day, ()), day, book)) for day in sorted({*noted, *book})}
@@ -130,22 +142,27 @@ def day_note_lines(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
 def _note_lines_of_day(
     workspace: Workspace, noted: Sequence[SummaryBullet], day: date, book: Mapping[date, DaySummary]
 ) -> Iterator[Line]:
-    bare = condense_bullets(order_bullets(each for each in noted if not _is_in_summary(workspace, each, book)))
+    bare = condense_bullets(
+        order_bullets(summary_bullet for summary_bullet in noted if not _is_in_summary(workspace, summary_bullet, book))
+    )
     written = order_bullets(_summary_bullets(book[day])) if day in book else ()
     for part in SummaryPart:
-        found = [each for each in (*bare, *written) if each.part is part]
-        if found:
-            yield Line(key=f"{HEADER}:{part.name.lower()}", text=f"{part.value.capitalize()} ({format_authors(found)}):")
-        for each in found:
-            yield Line(key=f"{DAY_LINE}{bullet_key(each)}", text=f"- {to_fact_text(each.text, _LINE)}")
+        summary_bullets = [summary_bullet for summary_bullet in (*bare, *written) if summary_bullet.part is part]
+        if summary_bullets:
+            yield Line(key=f"{HEADER}:{part.name.lower()}", text=f"{part.value.capitalize()} ({format_authors(summary_bullets)}):")
+        for item in summary_bullets:
+            yield Line(key=f"{DAY_LINE}{bullet_key(item)}", text=f"- {to_fact_text(item.text, _LINE)}")
 
 
 def format_authors(found: Sequence[SummaryBullet]) -> str:
     """Whose words the lines under a heading are: those used then, a model's that put them together, or both."""
-    names = sorted({each.by.partition(",")[0] for each in found if each.by and each.by != YOU})
+    names = sorted(
+        {summary_bullet.by.partition(",")[0] for summary_bullet in found if summary_bullet.by and summary_bullet.by != YOU}
+    )
     if not names:
         return "in the words used then, without a model"
-    return f"put together by {', '.join(names)}{'' if all(each.by for each in found) else '; some in the words used then'}"
+    rest = "" if all(summary_bullet.by for summary_bullet in found) else "; some in the words used then"
+    return f"put together by {', '.join(names)}{rest}"
 
 
 def bullet_key(bullet: SummaryBullet) -> str:
@@ -155,16 +172,16 @@ def bullet_key(bullet: SummaryBullet) -> str:
 
 def _summary_bullets(page: DaySummary) -> Iterator[SummaryBullet]:
     for scope, lines in page.lines.items():
-        for each in lines:
+        for passage in lines:
             yield SummaryBullet(
-                part=PARTS[each.kind],
-                text=_passage_text(each),
-                at=each.at,
-                source=each.id,
+                part=PARTS[passage.kind],
+                text=_passage_text(passage),
+                at=passage.at,
+                source=passage.id,
                 scope=scope,
                 weight=_WRITTEN,
-                by=YOU if each.form is PassageForm.OWN else each.by,
-                events=each.events,
+                by=YOU if passage.form is PassageForm.OWN else passage.by,
+                events=passage.events,
             )
 
 
@@ -180,8 +197,8 @@ def _is_in_summary(workspace: Workspace, bullet: SummaryBullet, book: Mapping[da
     page = book.get(bullet.at.astimezone(workspace.zone).date()) if bullet.at else None
     if page is None:
         return False
-    came = (each.kind for each in page.lines.get(bullet.scope, ()) if each.form is not PassageForm.OWN)
-    return bullet.source in page.gone or any(each in CAME_OF_IT for each in came)
+    came = (passage.kind for passage in page.lines.get(bullet.scope, ()) if passage.form is not PassageForm.OWN)
+    return bullet.source in page.gone or any(item in CAME_OF_IT for item in came)
 
 
 def week_bounds(day: date) -> tuple[date, date]:
@@ -193,17 +210,17 @@ def week_bounds(day: date) -> tuple[date, date]:
 def notes_of_day(workspace: Workspace, day: date) -> Iterator[tuple[ThreadNote, SummaryBullet]]:
     """What was worked on a day, each thing once, with every line it is told in."""
     start, stop = workspace.day_bounds(day)
-    for each in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
-        yield from ((each, bullet) for bullet in to_bullets(each.note, _scope_of_note(workspace, each)))
+    for thread_note in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
+        yield from ((thread_note, bullet) for bullet in to_bullets(thread_note.note, _scope_of_note(workspace, thread_note)))
 
 
 def drop_repeated_notes(found: Iterable[ThreadNote]) -> Iterator[ThreadNote]:
     """What copies of a session tell twice, once."""
     seen: set[str] = set()
-    for each in found:
-        if each.note.event not in seen:
-            seen.add(each.note.event)
-            yield each
+    for thread_note in found:
+        if thread_note.note.event not in seen:
+            seen.add(thread_note.note.event)
+            yield thread_note
 
 
 def _scope_of_note(workspace: Workspace, noted: ThreadNote) -> str:
@@ -212,4 +229,8 @@ def _scope_of_note(workspace: Workspace, noted: ThreadNote) -> str:
 
 def _active_memories(workspace: Workspace, memories: Iterable[Memory]) -> Iterator[Memory]:
     now = workspace.clock()
-    return (each for each in memories if each.content and each.status_at(now) is Status.ACTIVE and part_of_category(each.category))
+    return (
+        memory
+        for memory in memories
+        if memory.content and memory.status_at(now) is Status.ACTIVE and part_of_category(memory.category)
+    )

@@ -43,9 +43,9 @@ def write_day_summaries(workspace: Workspace, asking: Asking, *, by: str) -> Day
         return DaySummaryReport()
     days = [day for day, _ in noted]
     made = {
-        (each.day, each.scope): each.made_of
-        for each in workspace.store.days.passages_of_days(min(days), max(days))
-        if each.form is PassageForm.LINE
+        (passage.day, passage.scope): passage.made_of
+        for passage in workspace.store.days.passages_of_days(min(days), max(days))
+        if passage.form is PassageForm.LINE
     }
     waiting = {place: points for place, points in noted.items() if made.get(place) != _points_digest(points)}
     stale = [(day, scope) for day, scope in made if day is not None and (day, scope) not in noted]
@@ -54,8 +54,8 @@ def write_day_summaries(workspace: Workspace, asking: Asking, *, by: str) -> Day
     text, version = question_text("outcome")
     asks: list[tuple[Place, Sequence[SummaryPoint], Ask]] = []
     for place, points in waiting.items():
-        whole = merge_points(each.point for each in points)
-        about = tuple(sorted({session for each in points for session in each.sessions}))
+        whole = merge_points(passage.point for passage in points)
+        about = tuple(sorted({session for passage in points for session in passage.sessions}))
         for start in range(0, len(whole), _MOST) if len(whole) > _FEW else ():
             some = whole[start : start + _MOST]
             asks.append((place, some, build_condense_ask(some, system=text, version=version, about=about)))
@@ -82,9 +82,9 @@ def _points_by_place(workspace: Workspace, start: datetime, stop: datetime) -> d
     """The points of each day and scope, in the order of their times; what copies of a session tell twice, once."""
     scopes: dict[tuple[str, str], str] = {}
     found: dict[Place, dict[tuple[str, str, tuple[str, ...]], Passage]] = defaultdict(dict)
-    for each in workspace.store.days.points_between(start, stop):
-        scope = _scope_of_point(workspace, each, scopes)
-        passage = each.passage
+    for thread_point in workspace.store.days.points_between(start, stop):
+        scope = _scope_of_point(workspace, thread_point, scopes)
+        passage = thread_point.passage
         place = (passage.at.astimezone(workspace.zone).date(), scope)
         found[place].setdefault((passage.kind, passage.text, passage.events), passage)
     return {place: list(points.values()) for place, points in sorted(found.items())}
@@ -99,7 +99,7 @@ def _scope_of_point(workspace: Workspace, pointed: ThreadPoint, known: dict[tupl
 
 def _points_digest(points: Sequence[Passage]) -> str:
     """What tells whether a day's points are those that its lines were put together of."""
-    return digest(*sorted(f"{each.kind} {each.text} {' '.join(each.events)}" for each in points))
+    return digest(*sorted(f"{passage.kind} {passage.text} {' '.join(passage.events)}" for passage in points))
 
 
 def _summary_lines(
@@ -107,22 +107,22 @@ def _summary_lines(
 ) -> list[Passage]:
     """What a day came to, as lines to store; its points themselves where they are few, or nothing usable was put together."""
     day, scope = place
-    sums, by = (tuple(put_together), by) if put_together else (merge_points(each.point for each in points), points[0].by)
+    sums, by = (tuple(put_together), by) if put_together else (merge_points(passage.point for passage in points), points[0].by)
     forgotten, mark = workspace.store.log.forgotten_fingerprints(), _points_digest(points)
     made = {}
-    for number, each in enumerate(sums):
-        if forgotten and is_known_statement(each.text, forgotten, workspace.store.key("forget")):
+    for number, summary_point in enumerate(sums):
+        if forgotten and is_known_statement(summary_point.text, forgotten, workspace.store.key("forget")):
             continue
-        under = [one for one in points if not set(one.events).isdisjoint(each.events)] or points
-        name = digest("line", day.isoformat(), scope, each.kind, each.text, size=7)
+        under = [passage for passage in points if not set(passage.events).isdisjoint(summary_point.events)] or points
+        name = digest("line", day.isoformat(), scope, summary_point.kind, summary_point.text, size=7)
         made[name] = Passage(
             id=name,
             form=PassageForm.LINE,
-            kind=each.kind,
-            text=each.text,
-            at=max(one.at for one in under),
-            events=each.events,
-            sessions=tuple(sorted({session for one in under for session in one.sessions})),
+            kind=summary_point.kind,
+            text=summary_point.text,
+            at=max(passage.at for passage in under),
+            events=summary_point.events,
+            sessions=tuple(sorted({session for passage in under for session in passage.sessions})),
             day=day,
             scope=scope,
             ordinal=number,
@@ -149,30 +149,39 @@ def load_day_summaries(workspace: Workspace, first: date, last: date) -> dict[da
     start = workspace.day_bounds(first)[0] if first > date.min else ALWAYS[0]
     noted = _points_by_place(workspace, start, workspace.day_bounds(last)[1] if last < date.max else ALWAYS[1])
     lines: dict[Place, list[Passage]] = defaultdict(list)
-    for each in written:
-        if each.form is PassageForm.LINE and each.day is not None:
-            lines[each.day, each.scope].append(each)
+    for item in written:
+        if item.form is PassageForm.LINE and item.day is not None:
+            lines[item.day, item.scope].append(item)
     for (day, scope), points in noted.items():
         if (day, scope) not in lines:
-            ids = {each.point: each for each in points}
+            ids = {passage.point: passage for passage in points}
             lines[day, scope] = [
-                replace(ids.get(one, points[0]), kind=one.kind, text=one.text, events=one.events, day=day, scope=scope)
-                for one in merge_points(each.point for each in points)
+                replace(
+                    ids.get(summary_point, points[0]),
+                    kind=summary_point.kind,
+                    text=summary_point.text,
+                    events=summary_point.events,
+                    day=day,
+                    scope=scope,
+                )
+                for summary_point in merge_points(passage.point for passage in points)
             ]
-    own = [each for each in written if each.form is PassageForm.OWN and each.day is not None]
+    own = [passage for passage in written if passage.form is PassageForm.OWN and passage.day is not None]
     found = {}
-    for day in sorted({day for day, _ in lines} | {each.day for each in own if each.day}):
-        mine = [each for each in own if each.day == day]
-        gone = frozenset(each.instead for each in mine)
-        events = frozenset(event for each in mine for event in each.events)
+    for day in sorted({day for day, _ in lines} | {passage.day for passage in own if passage.day}):
+        mine = [passage for passage in own if passage.day == day]
+        gone = frozenset(passage.instead for passage in mine)
+        events = frozenset(event for passage in mine for event in passage.events)
         standing: dict[str, list[Passage]] = defaultdict(list)
         for (on, scope), several in lines.items():
             if on == day:
                 standing[scope] += [
-                    each for each in several if each.id not in gone and not (each.events and events >= {*each.events})
+                    passage
+                    for passage in several
+                    if passage.id not in gone and not (passage.events and events >= {*passage.events})
                 ]
-        for each in mine:
-            if each.text:
-                standing[each.scope].append(each)
-        found[day] = DaySummary(lines={scope: tuple(each) for scope, each in standing.items()}, gone=gone, events=events)
+        for item in mine:
+            if item.text:
+                standing[item.scope].append(item)
+        found[day] = DaySummary(lines={scope: tuple(passages) for scope, passages in standing.items()}, gone=gone, events=events)
     return found

@@ -29,7 +29,7 @@ def restore_lines(workspace: Workspace, ids: Iterable[str]) -> None:
     off = find_undone_passes(store.log.undo_redo_passes())
     for number in ids:
         history = [(made.id, one) for made, one in store.log.operations_on(number) if isinstance(one, Reword)]
-        effective = [one for made, one in history if made not in off]
+        effective = [reword for made, reword in history if made not in off]
         if effective:
             store.days.own(replace(effective[-1].line, text=effective[-1].content))
         elif history and history[0][1].line.text:

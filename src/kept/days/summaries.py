@@ -57,9 +57,9 @@ def build_notes(
         groups = list(days.values())
         for number, places in enumerate(groups):
             end = groups[number + 1][0] if number + 1 < len(groups) else stop
-            found = _summarize_span(events, places, end, base, spoken)
-            if found is not None:
-                yield found
+            work_note = _summarize_span(events, places, end, base, spoken)
+            if work_note is not None:
+                yield work_note
 
 
 def _summarize_span(
@@ -70,13 +70,13 @@ def _summarize_span(
     typed = [typed_text(events[place]) for place in prompts]
     if at is None:
         return None
-    if any(FORGOTTEN_MARK in each.text for each in span):  # what was answered to it may tell it again
+    if any(FORGOTTEN_MARK in event.text for event in span):  # what was answered to it may tell it again
         asked = find_request(typed, frozenset(), spoken)
         return WorkNote(ordinal=base + first, event=events[first].key, at=at, asked=asked) if asked else None
-    commits = tuple(dict.fromkeys(subject for each in span if (subject := commit_subject(each))))
-    changed = Counter(name for each in span if (name := _changed_file(each)))
+    commits = tuple(dict.fromkeys(subject for event in span if (subject := commit_subject(event))))
+    changed = Counter(name for event in span if (name := _changed_file(event)))
     names = tuple(name for name, _ in sorted(changed.items(), key=lambda each: (-each[1], each[0]))[:5])
-    replies = [each.text for each in reversed(span) if _is_answer(each)][:_CLOSING]
+    replies = [event.text for event in reversed(span) if _is_answer(event)][:_CLOSING]
     done = telling_words((*commits, *names))
     asked = find_request(typed, telling_words(replies) | done, spoken)
     if not asked:
@@ -138,12 +138,12 @@ def work_bullet(note: WorkNote, scope: str) -> SummaryBullet:
 
 def to_bullets(note: WorkNote, scope: str) -> tuple[SummaryBullet, ...]:
     """The lines of a note: what was worked on, and a question that stayed open; once where the question is all there is."""
-    told = work_bullet(note, scope)
+    summary_bullet = work_bullet(note, scope)
     if not note.question:
-        return (told,)
-    asked = replace(told, part=SummaryPart.OPEN, text=note.question, source=f"{note.event}?", weight=_ASKED)
-    same = _RESULT not in told.text and jaccard_similarity(tokenize(note.asked), tokenize(note.question)) > _LIKE
-    return (asked,) if same else (told, asked)
+        return (summary_bullet,)
+    asked = replace(summary_bullet, part=SummaryPart.OPEN, text=note.question, source=f"{note.event}?", weight=_ASKED)
+    same = _RESULT not in summary_bullet.text and jaccard_similarity(tokenize(note.asked), tokenize(note.question)) > _LIKE
+    return (asked,) if same else (summary_bullet, asked)
 
 
 def part_of_category(category: str) -> SummaryPart:
@@ -193,9 +193,9 @@ def condense_bullets(bullets: Sequence[SummaryBullet], most: int = MOST) -> tupl
         [bullet for bullet in bullets if bullet.part is not SummaryPart.WORKED], most - min(len(topics), most - most // 2)
     )
     room = most - len(kept)
-    told = [replace(max(group, key=_weight), weight=sum(map(_weight, group))) for group in join_topics(topics, room)]
+    summary_bullets = [replace(max(group, key=_weight), weight=sum(map(_weight, group))) for group in join_topics(topics, room)]
     order = {bullet.source: place for place, bullet in enumerate(bullets)}
-    return tuple(sorted((*kept, *_heaviest_bullets(told, room)), key=lambda bullet: order[bullet.source]))
+    return tuple(sorted((*kept, *_heaviest_bullets(summary_bullets, room)), key=lambda bullet: order[bullet.source]))
 
 
 def join_topics(topics: Sequence[SummaryBullet], most: int, *, alike: float = _NEIGHBOURS) -> list[tuple[SummaryBullet, ...]]:
@@ -232,7 +232,9 @@ def _heaviest_bullets(bullets: Sequence[SummaryBullet], most: int) -> list[Summa
     """At most so many bullets, the weightiest first, none like another."""
     chosen: list[SummaryBullet] = []
     for bullet in sorted(bullets, key=lambda one: (-one.weight, one.source)):
-        if len(chosen) < most and not any(_is_repeated(tokenize(bullet.text), tokenize(one.text)) for one in chosen):
+        if len(chosen) < most and not any(
+            _is_repeated(tokenize(bullet.text), tokenize(summary_bullet.text)) for summary_bullet in chosen
+        ):
             chosen.append(bullet)
     return chosen
 

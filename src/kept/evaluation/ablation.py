@@ -29,12 +29,12 @@ def run_ablations(turns: Sequence[AnnotatedTurn]) -> dict[str, Counts]:
     """
     rules = load_profile("coding")
     whole = load_lexicon(rules.languages)
-    names = [each.name for each in fields(TellingPatterns) if each.name not in _NEEDED and each.type in (str, "str")]
+    names = [field.name for field in fields(TellingPatterns) if field.name not in _NEEDED and field.type in (str, "str")]
     before = _count_outcomes(turns, whole)
     found: dict[str, Counts] = {}
     for name in names:
         empty: dict[str, Any] = {name: ""}
-        after = _count_outcomes(turns, replace(whole, tellings=tuple(replace(each, **empty) for each in whole.tellings)))
+        after = _count_outcomes(turns, replace(whole, tellings=tuple(replace(telling, **empty) for telling in whole.tellings)))
         after.subtract(before)
         found[name] = {
             source: {kind: count for (_, kind), count in group}

@@ -66,12 +66,14 @@ def _run_adversarial_case(open_desk: Opener, row: Mapping[str, Any], session: Pa
         for _ in range(due):
             run_pipeline(workspace, [session], RunOptions())
         log, archive = workspace.store.log, workspace.store.archive
-        events = (event for each in archive.threads() for event in archive.events(each.id, 0, each.events))
+        events = (event for thread in archive.threads() for event in archive.events(thread.id, 0, thread.events))
         typed = one_line("\n".join(map(typed_text, events)))
-        words = [one_line(each.content) for each in log.memories() if each.trigger == UNDERSTOOD and each.status is Status.ACTIVE]
+        words = [
+            one_line(memory.content) for memory in log.memories() if memory.trigger == UNDERSTOOD and memory.status is Status.ACTIVE
+        ]
     return AdversarialResult(
         name=row["name"],
-        believed=tuple(each for each in words if each not in typed),
-        taken=tuple(each for each in words if each in typed),
+        believed=tuple(word for word in words if word not in typed),
+        taken=tuple(word for word in words if word in typed),
         paid=max(0, len(asked) - due * len(set(asked))),
     )

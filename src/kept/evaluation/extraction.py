@@ -62,24 +62,26 @@ def score_extraction(
     turns = load_annotations(folder)
     with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
         run_pipeline(workspace, [transcripts], RunOptions(model=False), progress=progress)
-        memories = tuple(to_export(workspace, each) | {"confidence": each.confidence} for each in workspace.store.log.memories())
+        memories = tuple(
+            to_export(workspace, memory) | {"confidence": memory.confidence} for memory in workspace.store.log.memories()
+        )
     return memories, compare_with_turns(turns, memories)
 
 
 def _find_gold_sets(gold: Path) -> list[Path]:
-    found = [each for each in (gold, *sorted(gold.iterdir())) if (each / GOLD).is_file()]
-    if not found:
+    paths = [path for path in (gold, *sorted(gold.iterdir())) if (path / GOLD).is_file()]
+    if not paths:
         raise UsageError(f"there is no {GOLD} in this folder or one below it", where=str(gold), hint="a folder of annotations")
-    return found
+    return paths
 
 
 def _compare_gold_set(open_desk: Opener, folder: Path, transcripts: Path | None, progress: Progress) -> GoldResult:
     rows = {name: list(_read_rows(folder / name, needed)) for name, needed in _NEEDED.items()}
-    cited = sorted({str(each["file"]) for row in rows[GOLD] for each in row["evidence"]})
+    cited = sorted({str(item["file"]) for row in rows[GOLD] for item in row["evidence"]})
     cited = sorted({*cited, *(str(row["file"]) for name in (NEGATIVES, TOPICS) for row in rows[name])})
     root = transcripts or _find_root(folder, cited)
-    paths = [root / each for each in cited]
-    missing = [each for each in paths if not each.is_file()]
+    paths = [root / item for item in cited]
+    missing = [path for path in paths if not path.is_file()]
     if missing:
         raise UsageError(
             f"{len(missing)} of the {len(paths)} transcripts that it cites are not there, the first is {missing[0]}",
@@ -89,13 +91,13 @@ def _compare_gold_set(open_desk: Opener, folder: Path, transcripts: Path | None,
     begun = process_time()
     with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as workspace:
         run_pipeline(workspace, paths, RunOptions(model=False), progress=progress)
-        memories = tuple(to_export(workspace, each) for each in workspace.store.log.memories())
+        memories = tuple(to_export(workspace, memory) for memory in workspace.store.log.memories())
     return GoldResult(
         name=folder.name,
         standing=compare_with_gold(rows[GOLD], rows[NEGATIVES], memories),
         memories=memories,
         files=len(paths),
-        size=sum(each.stat().st_size for each in paths),
+        size=sum(path.stat().st_size for path in paths),
         seconds=process_time() - begun,
     )
 
@@ -103,8 +105,8 @@ def _compare_gold_set(open_desk: Opener, folder: Path, transcripts: Path | None,
 def _find_root(folder: Path, cited: list[str]) -> Path:
     """The folder below which the cited transcripts lie: the first around the annotations that has one of them."""
     above = [folder.resolve(), *folder.resolve().parents][: _UP + 1]
-    found = (each / place for each in above for place in _PLACES if any((each / place / one).is_file() for one in cited[:1]))
-    root = next(found, None)
+    paths = (path / place for path in above for place in _PLACES if any((path / place / item).is_file() for item in cited[:1]))
+    root = next(paths, None)
     if root is None:
         raise UsageError(
             "the transcripts that it cites are not near it", where=str(folder), hint="--corpus FOLDER says where they lie"
@@ -129,6 +131,6 @@ def _read_rows(path: Path, needed: tuple[str, ...]) -> Iterator[dict[str, Any]]:
 def parse_row(line: str, number: int, needed: Sequence[str]) -> dict[str, Any]:
     """A row of a JSON Lines file with all the fields needed. Raises ValueError."""
     row = json.loads(line)
-    if not isinstance(row, dict) or not all(each in row for each in needed):
+    if not isinstance(row, dict) or not all(item in row for item in needed):
         raise ValueError(f"line {number} has not all of {', '.join(needed)}")
     return row

@@ -47,10 +47,10 @@ def compare_with_gold(
     groups of alternatives; a negative has a ``quote`` of tempting text that should not become a memory.
     """
     every = list(memories)
-    live = [each for each in every if each.get("status", "active") in _LIVE]
-    held = [each for each in every if each.get("status") == "held"]
-    hit = _match_items(gold, [normalize_text(str(each["content"])[:SEEN]) for each in live])
-    matched = {place for found in hit for place in found}
+    live = [item for item in every if item.get("status", "active") in _LIVE]
+    held = [item for item in every if item.get("status") == "held"]
+    hit = _match_items(gold, [normalize_text(str(item["content"])[:SEEN]) for item in live])
+    matched = {place for item in hit for place in item}
     junk = [each for place, each in enumerate(live) if place not in matched and _is_tempting_match(each, negatives)]
     found: Counter[str] = Counter()
     wanted: Counter[str] = Counter()
@@ -62,7 +62,7 @@ def compare_with_gold(
         active=len(live),
         held=len(held),
         matched=len(matched),
-        held_junk=sum(_is_tempting_match(each, negatives) for each in held),
+        held_junk=sum(_is_tempting_match(item, negatives) for item in held),
         agreeing=sum(
             any(live[place].get("category") in (item["category"], *item.get("also_ok", ())) for place in places)
             for item, places in zip(gold, hit, strict=True)
@@ -89,8 +89,8 @@ def _match_items(gold: Sequence[Mapping[str, Any]], contents: Sequence[str]) -> 
     credit: Counter[int] = Counter()
     hit: list[list[int]] = [[] for _ in gold]
     for place in sorted(range(len(gold)), key=lambda each: -int(gold[each].get("importance", 0))):
-        groups = [[normalize_text(str(one)) for one in group] for group in gold[place]["must_mention"]]
-        covering = (number for number, each in enumerate(contents) if all(any(one in each for one in group) for group in groups))
+        groups = [[normalize_text(str(item)) for item in group] for group in gold[place]["must_mention"]]
+        covering = (number for number, each in enumerate(contents) if all(any(item in each for item in group) for group in groups))
         hit[place] = [number for number in covering if credit[number] < MOST]
         credit.update(hit[place][:1])
     return hit
@@ -98,10 +98,10 @@ def _match_items(gold: Sequence[Mapping[str, Any]], contents: Sequence[str]) -> 
 
 def _is_tempting_match(memory: Mapping[str, Any], negatives: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a memory says, or rests on, what was marked as tempting and wrong."""
-    said = [normalize_text(str(each.get("quote", ""))) for each in memory.get("evidence", ())] + [
+    said = [normalize_text(str(item.get("quote", ""))) for item in memory.get("evidence", ())] + [
         normalize_text(str(memory["content"]))
     ]
-    return any(_has_overlap(each, normalize_text(str(one["quote"]))) for each in said for one in negatives)
+    return any(_has_overlap(item, normalize_text(str(negative["quote"]))) for item in said for negative in negatives)
 
 
 def _has_overlap(left: str, right: str) -> bool:

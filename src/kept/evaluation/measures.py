@@ -36,9 +36,9 @@ def mean(rows: Iterable[dict[str, float]]) -> dict[str, float]:
 def covered_share(fact: str, memories: Sequence[frozenset[str]]) -> float:
     """The largest share of a fact's words that one memory (as its words) has, in [0, 1]."""
     words = content_words(fact)
-    return max((len(words & each) / len(words) for each in memories), default=0.0) if words else 0.0
+    return max((len(words & item) / len(words) for item in memories), default=0.0) if words else 0.0
 
 
 def content_words(text: str) -> frozenset[str]:
     """The words of a text that carry its content, roughly without their endings."""
-    return frozenset(each[:6] for each in tokenize(text) if len(each) > 3 or any(map(str.isdigit, each)))
+    return frozenset(item[:6] for item in tokenize(text) if len(item) > 3 or any(map(str.isdigit, item)))

@@ -51,7 +51,7 @@ def _parse_events(ask: Ask) -> Iterator[tuple[int, str, str]]:
     """Number, author and text of each event of the conversation."""
     text = ask.prompt.partition(_BEGIN)[2].rpartition(END)[0]
     heads = list(_EVENT.finditer(text))
-    for head, stop in zip(heads, [*(each.start() for each in heads[1:]), len(text)], strict=False):
+    for head, stop in zip(heads, [*(search_match.start() for search_match in heads[1:]), len(text)], strict=False):
         yield int(head[1]), head[2], text[head.end() + 1 : stop]
 
 
@@ -98,8 +98,8 @@ def format_typed(ask: Ask) -> str:
 
 
 def _read_typed(text: str) -> Iterator[tuple[int, str]]:
-    for each in text.split():
-        number, _, mark = each.partition(":")
+    for part in text.split():
+        number, _, mark = part.partition(":")
         yield int(number), mark
 
 
@@ -129,19 +129,19 @@ class RecordedReplies:
         self.asked[number] = ask
         bodies: list[Mapping[str, Any]] = []
         wrong: UnreadableReply | None = None
-        for each in self.recorded:
-            pairs = _pair_events(each.typed, typed) if each.sessions & sessions else ()
-            if not pairs and each.id != number:
+        for recording_model in self.recorded:
+            pairs = _pair_events(recording_model.typed, typed) if recording_model.sessions & sessions else ()
+            if not pairs and recording_model.id != number:
                 continue
-            body = parse_reply(each.text, SCHEMA)
-            self.matched.setdefault(each.id, set()).update(old for old, _ in pairs)
+            body = parse_reply(recording_model.text, SCHEMA)
+            self.matched.setdefault(recording_model.id, set()).update(old for old, _ in pairs)
             if isinstance(body, InvalidReply):
-                self.unreadable[each.id] = body.reason
+                self.unreadable[recording_model.id] = body.reason
                 wrong = UnreadableReply(reason=body.reason, fault=body.fault)
             else:
                 here = {event: text for event, _, text in _parse_events(ask)}
-                bodies.append(body if each.id == number else _renumber_reply(body, pairs, here.keys()))
-                self.shown += [here[new] for _, new in pairs] if each.typed else here.values()
+                bodies.append(body if recording_model.id == number else _renumber_reply(body, pairs, here.keys()))
+                self.shown += [here[new] for _, new in pairs] if recording_model.typed else here.values()
         if not bodies:
             return wrong or _NONE
         self.bodies[number] = {
@@ -163,11 +163,11 @@ def _renumber_reply(body: Mapping[str, Any], pairs: Sequence[tuple[int, int]], h
     starts = [old for old, _ in pairs]
 
     def renamed(name: str) -> str:
-        found = _NUMBER.search(name)
-        if found is None:
+        search_match = _NUMBER.search(name)
+        if search_match is None:
             return name
-        old, new = pairs[max(0, bisect_right(starts, int(found[0])) - 1)]
-        return f"e{int(found[0]) - old + new}"
+        old, new = pairs[max(0, bisect_right(starts, int(search_match[0])) - 1)]
+        return f"e{int(search_match[0]) - old + new}"
 
     def is_here(names: Iterable[str]) -> bool:
         first = next((renamed(name) for name in names if name), "")

@@ -68,7 +68,7 @@ def collect_questions(
     shelf = RecordedReplies()
     with _read_without_model(open_desk, [transcripts], progress) as workspace:
         extract_with_llm(workspace, RunNumber(workspace.store.log, workspace.clock, _COMMAND), shelf, by=_BY)
-        files = {each.session: Path(each.path).name for each in workspace.store.archive.threads()}
+        files = {thread.session: Path(thread.path).name for thread in workspace.store.archive.threads()}
     return shelf.asked, files
 
 
@@ -80,9 +80,11 @@ def replay_recordings(
     files = [path for path in sorted(transcripts.rglob("*")) if path.name in told]
     turns = load_annotations(annotated)
     if files:  # of other files nobody was asked
-        turns = tuple(each for each in turns if each.session in {path.stem for path in files})
+        turns = tuple(annotated_turn for annotated_turn in turns if annotated_turn.session in {path.stem for path in files})
     readers = {
-        path.name: found for path in (folder, *sorted(folder.iterdir())) if path.is_dir() and (found := load_recordings(path))
+        path.name: recording_models
+        for path in (folder, *sorted(folder.iterdir()))
+        if path.is_dir() and (recording_models := load_recordings(path))
     }
     if not readers:
         raise UsageError("there are no replies in this folder or one below it", where=str(folder))
@@ -110,8 +112,12 @@ def _replay_reader(
         number = RunNumber(workspace.store.log, workspace.clock, _COMMAND)
         extract_with_llm(workspace, number, shelf, by=_BY)
         curate_changed_groups(workspace, number)
-        memories = [to_export(workspace, each) | {"trigger": each.trigger} for each in workspace.store.log.memories()]
-        judged = [each for each in workspace.store.log.all_judged_candidates() if each.candidate.trigger == UNDERSTOOD]
+        memories = [to_export(workspace, memory) | {"trigger": memory.trigger} for memory in workspace.store.log.memories()]
+        judged = [
+            candidate_verdict
+            for candidate_verdict in workspace.store.log.all_judged_candidates()
+            if candidate_verdict.candidate.trigger == UNDERSTOOD
+        ]
     return _compare_replies(reader, shelf, turns, memories, judged)
 
 
@@ -133,11 +139,11 @@ def _compare_replies(
                 losses[keep.importance][UNSHOWN] += 1
             elif _is_in_text(keep.quote, answered):
                 losses[keep.importance][_passage_outcome(turn, keep, proposed, judged, memories)] += 1
-    score = compare_with_turns(scope, (each for each in memories if each["trigger"] == UNDERSTOOD))
+    score = compare_with_turns(scope, (memory for memory in memories if memory["trigger"] == UNDERSTOOD))
     return ReplayResult(
         reader=reader,
         replies=(len(shelf.matched), len(shelf.recorded)),
-        turns=(sum(map(len, shelf.matched.values())), sum(len(each.typed) for each in shelf.recorded)),
+        turns=(sum(map(len, shelf.matched.values())), sum(len(recording_model.typed) for recording_model in shelf.recorded)),
         questions=len(shelf.bodies),
         unreadable=shelf.unreadable,
         score=score,
@@ -153,12 +159,16 @@ def _passage_outcome(
     memories: Iterable[Mapping[str, Any]],
 ) -> str:
     """What became of a passage worth keeping."""
-    live = (quote["quote"] for each in memories if each["status"] == "active" for quote in each["evidence"])
+    live = (quote["quote"] for memory in memories if memory["status"] == "active" for quote in memory["evidence"])
     if any(_is_covered_by(quote, turn, keep) for quote in live):
         return ACTIVE
     if not any(_is_covered_by(quote, turn, keep) for quote in proposed):
         return UNPROPOSED
-    fates = [each.verdict for each in judged if any(_is_covered_by(one.quote, turn, keep) for one in each.candidate.evidence)]
+    fates = [
+        candidate_verdict.verdict
+        for candidate_verdict in judged
+        if any(_is_covered_by(item.quote, turn, keep) for item in candidate_verdict.candidate.evidence)
+    ]
     if any(isinstance(verdict, Accepted) for verdict in fates):
         return MERGED
     held = next((f"held: {verdict.reason}" for verdict in fates if isinstance(verdict, Held)), "")
@@ -176,4 +186,4 @@ def _is_in_text(passage: str, text: str) -> bool:
 
 
 def _claim_quotes(claim: Mapping[str, Any]) -> list[str]:
-    return [claim["passage"], *(each["quote"] for each in claim["quotes"])]
+    return [claim["passage"], *(item["quote"] for item in claim["quotes"])]

@@ -98,7 +98,7 @@ def run_retrieval(
 
 def _with_final_clock(workspace: Workspace) -> Workspace:
     """The workspace as it is at the last time the space tells of: questions speak of "last week" from there."""
-    last = max((each.last_at for each in workspace.store.archive.threads() if each.last_at), default=None)
+    last = max((thread.last_at for thread in workspace.store.archive.threads() if thread.last_at), default=None)
     return replace(workspace, clock=lambda: last) if last else workspace
 
 
@@ -131,8 +131,8 @@ def run_extraction(open_desk: Opener, corpus: Path, gold: Path, *, progress: Pro
         progress("evaluating", number, len(spaces))
         with _open_space(open_desk) as workspace:
             memories = list(_extract_memories(workspace, archive_items(workspace, items)))
-        sources = {each for memory in memories for each in memory["sources"]}
-        wanted = {str(each) for fact in facts.get(space, ()) for each in fact.get("sources", ())}
+        sources = {item for memory in memories for item in memory["sources"]}
+        wanted = {str(item) for fact in facts.get(space, ()) for item in fact.get("sources", ())}
         words = [content_words(memory["text"]) for memory in memories]
         for fact in facts.get(space, ()):
             found += not sources.isdisjoint(map(str, fact.get("sources", ())))
@@ -155,7 +155,7 @@ def _extract_memories(workspace: Workspace, names: Mapping[str, str]) -> Iterato
     extract_pending(workspace, lambda: run)
     curate_changed_groups(workspace, lambda: run)
     for memory in workspace.store.log.memories():
-        sources = sorted({names[each.event] for each in memory.evidence if each.event in names})
+        sources = sorted({names[item.event] for item in memory.evidence if item.event in names})
         yield {"text": memory.content, "kind": memory.category, "status": memory.status.value, "sources": sources}
 
 
@@ -211,9 +211,9 @@ def _to_event(workspace: Workspace, item: Mapping[str, Any], key: str, session: 
 
 
 def _parse_instant(workspace: Workspace, value: object) -> datetime | None:
-    found = parse_instant(value)
-    if found is not None or not isinstance(value, str):
-        return found
+    moment = parse_instant(value)
+    if moment is not None or not isinstance(value, str):
+        return moment
     stamp = find_stamp(value) or find_stamp(value.replace("-", " "))
     return stamp_instant(stamp, workspace.zone) if stamp else None
 

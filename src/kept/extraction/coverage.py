@@ -68,14 +68,14 @@ class _Exchange:
 def topics(events: Sequence[Event], *, lexicon: Lexicon) -> tuple[Topic, ...]:
     """The topics of a session in order, without gaps from its first prompt on, none of them compared with memory yet."""
     exchanges = _exchanges(events)
-    spread = Counter(word for each in exchanges for word in each.terms)
+    spread = Counter(word for exchange in exchanges for word in exchange.terms)
     weigh = {word: log(1 + len(exchanges) / count) for word, count in spread.items()}
     runs: list[list[_Exchange]] = []
-    for each in exchanges:
-        if runs and not _is_new_topic(each, runs[-1], weigh):
-            runs[-1].append(each)
+    for item in exchanges:
+        if runs and not _is_new_topic(item, runs[-1], weigh):
+            runs[-1].append(item)
         else:
-            runs.append([each])
+            runs.append([item])
     return tuple(_topic(events, run, weigh, lexicon) for run in runs)
 
 
@@ -91,19 +91,21 @@ def collect_coverage(memories: Iterable[Memory]) -> MemoryCoverage:
     """What memories have, put together once for any number of topics."""
     listed = tuple(memories)
     return MemoryCoverage(
-        cited=frozenset(piece.event for each in listed if each.status in (Status.ACTIVE, Status.HELD) for piece in each.evidence),
-        named=frozenset(name.casefold() for each in listed if each.status is Status.ACTIVE for name in each.artifacts),
+        cited=frozenset(
+            piece.event for memory in listed if memory.status in (Status.ACTIVE, Status.HELD) for piece in memory.evidence
+        ),
+        named=frozenset(name.casefold() for memory in listed if memory.status is Status.ACTIVE for name in memory.artifacts),
     )
 
 
 def mark_topics(plain: Sequence[Topic], had: MemoryCoverage) -> tuple[Topic, ...]:
     """The topics of :func:`topics`, each marked by what memories have of it."""
-    holders = Counter(name for each in plain for name in each.names)
-    return tuple(_mark_topic(each, had, frozenset(name for name in each.names if holders[name] == 1)) for each in plain)
+    holders = Counter(name for topic in plain for name in topic.names)
+    return tuple(_mark_topic(topic, had, frozenset(name for name in topic.names if holders[name] == 1)) for topic in plain)
 
 
 def _exchanges(events: Sequence[Event]) -> list[_Exchange]:
-    starts = [place for place, each in enumerate(events) if each.kind is EventKind.PROMPT and each.author is Author.HUMAN]
+    starts = [place for place, event in enumerate(events) if event.kind is EventKind.PROMPT and event.author is Author.HUMAN]
     return [_exchange(events, start, stop) for start, stop in zip(starts, [*starts[1:], len(events)], strict=False)]
 
 
@@ -111,12 +113,12 @@ def _exchange(events: Sequence[Event], start: int, stop: int) -> _Exchange:
     prompt = typed_text(events[start])
     asked, names = _terms(prompt), _count_names(prompt)
     terms = Counter(asked)
-    for each in events[start + 1 : stop]:
-        if each.kind is EventKind.RESPONSE and each.author is Author.ASSISTANT:
-            terms.update(_terms(each.text))
-            names.update(_count_names(each.text))
-        elif each.kind is EventKind.TOOL_CALL and each.tool:
-            names.update(name.rsplit("/", 1)[-1] for name in _count_names(each.tool.target[:200]))
+    for event in events[start + 1 : stop]:
+        if event.kind is EventKind.RESPONSE and event.author is Author.ASSISTANT:
+            terms.update(_terms(event.text))
+            names.update(_count_names(event.text))
+        elif event.kind is EventKind.TOOL_CALL and event.tool:
+            names.update(name.rsplit("/", 1)[-1] for name in _count_names(event.tool.target[:200]))
     return _Exchange(start=start, stop=stop, asked=asked, terms=terms, names=names, prompt=prompt)
 
 
@@ -142,20 +144,20 @@ def _is_new_topic(each: _Exchange, run: Sequence[_Exchange], weigh: dict[str, fl
 def _topic(events: Sequence[Event], run: Sequence[_Exchange], weigh: dict[str, float], lexicon: Lexicon) -> Topic:
     weights: Counter[str] = Counter()
     names: Counter[str] = Counter()
-    for each in run:
-        for word in each.terms:
-            weights[word] += round(1000 * weigh[word] * (1 + 2 * (word in each.asked)))
-        names.update(each.names)
+    for item in run:
+        for word in item.terms:
+            weights[word] += round(1000 * weigh[word] * (1 + 2 * (word in item.asked)))
+        names.update(item.names)
     best = sorted(weights, key=lambda word: (-weights[word], word))[:KEY_WORDS]
     named = sorted(names, key=lambda name: (-names[name], name))[:_NAMES]
     start, stop = run[0].start, run[-1].stop
     return Topic(
         start=start,
         stop=stop,
-        events=frozenset(each.key for each in events[start:stop]),
+        events=frozenset(event.key for event in events[start:stop]),
         words=tuple(best),
         names=tuple(named),
-        told=next((found for each in run if (found := _first_telling(each.prompt, lexicon))), ""),
+        told=next((found for exchange in run if (found := _first_telling(exchange.prompt, lexicon))), ""),
     )
 
 
@@ -164,7 +166,7 @@ def _first_telling(prompt: str, lexicon: Lexicon) -> str:
     for sentence in sentence_texts(prompt[:READ_CHARS]):
         line = one_line(sentence[:_SENTENCE_CHARS])
         against = line.endswith(("?", "？", ":")) or len(line.split()) < _LEAST_WORDS
-        if not against and any(_is_telling(line, each) for each in lexicon.spoken):
+        if not against and any(_is_telling(line, telling_patterns) for telling_patterns in lexicon.spoken):
             return line
     return ""
 

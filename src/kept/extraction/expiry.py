@@ -36,11 +36,11 @@ _WORD = re.compile(r"[\w-]+")
 
 def find_end(text: str, at: datetime | None, zone: ZoneInfo) -> datetime | None:
     """When what was said at a moment ends by its own words; None where they name no end, or one that was past already."""
-    found = _END.search(text[:_READ].lower()) if at is not None else None
-    if found is None or at is None or _REPEATS.search(text) or (found["day"] and _parse_count(text, _WEEKDAYS) > 1):
+    search_match = _END.search(text[:_READ].lower()) if at is not None else None
+    if search_match is None or at is None or _REPEATS.search(text) or (search_match["day"] and _parse_count(text, _WEEKDAYS) > 1):
         return None
     try:
-        last = _last_day(found, at.astimezone(zone).date())
+        last = _last_day(search_match, at.astimezone(zone).date())
         end = datetime.combine(last + timedelta(days=1), time(), zone).astimezone(UTC) if last is not None else None
     except OverflowError:  # "until 9999-12-31": no end
         return None
@@ -53,7 +53,7 @@ def add_end(candidate: Candidate, zone: ZoneInfo) -> Candidate:
 
 
 def _parse_count(text: str, words: dict[str, int]) -> int:
-    return sum(each.casefold() in words for each in _WORD.findall(text[:_READ]))
+    return sum(item.casefold() in words for item in _WORD.findall(text[:_READ]))
 
 
 def _last_day(found: re.Match[str], today: date) -> date | None:

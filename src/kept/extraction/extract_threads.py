@@ -131,12 +131,12 @@ def threads_to_extract(
     In the order of their first event, by number, with the ordinal from which their episodes are open. Only those with events in
     [start, stop) where ``within`` is given.
     """
-    always = all(each.when.on(occasion) for each in workspace.profiles)
+    always = all(profile.when.on(occasion) for profile in workspace.profiles)
     return {
-        each.id: each.extracted
-        for each in workspace.store.archive.threads(pending=not force)
-        if (always or workspace.profile_for(each.source, each.project, each.path).when.on(occasion))
-        and (within is None or has_events_within(each, within))
+        thread.id: thread.extracted
+        for thread in workspace.store.archive.threads(pending=not force)
+        if (always or workspace.profile_for(thread.source, thread.project, thread.path).when.on(occasion))
+        and (within is None or has_events_within(thread, within))
     }
 
 
@@ -156,7 +156,7 @@ def reextract_thread(
     sequels = SessionPairing(workspace=workspace, run=lambda: run, coming=set(coming))
     for _ in _extract_thread(workspace, lambda: run, thread, rules, sequels, force=True):
         pass
-    return before, tuple(each.judged for each in _load_proposals(workspace, thread))
+    return before, tuple(proposal_reply.judged for proposal_reply in _load_proposals(workspace, thread))
 
 
 def _load_proposals(workspace: Workspace, thread: Thread) -> tuple[Proposal, ...]:
@@ -200,10 +200,13 @@ def _extract_thread(
 
 
 def _commit_span(workspace: Workspace, run: Callable[[], int], thread: Thread, span: Span, stop: int | None, *, live: bool) -> None:
-    before = tuple((each.ordinal, each.judged) for each in workspace.store.log.thread_proposals(thread.id, span.start, stop=stop))
+    before = tuple(
+        (proposal_reply.ordinal, proposal_reply.judged)
+        for proposal_reply in workspace.store.log.thread_proposals(thread.id, span.start, stop=stop)
+    )
     if live:  # what an earlier batch found stays until the next one
-        known = {each.candidate.id for _, each in before}
-        fresh = (each for each in span.judged if each[1].candidate.id not in known)
+        known = {candidate_verdict.candidate.id for _, candidate_verdict in before}
+        fresh = (item for item in span.judged if item[1].candidate.id not in known)
         span = replace(span, judged=tuple(sorted((*before, *fresh), key=lambda each: each[0])))
     if before == span.judged:
         return  # the episodes say what they said before
@@ -217,13 +220,15 @@ def _extract_stretch(workspace: Workspace, thread: Thread, place: int, rules: Ru
     base, stop = max(0, place - LOOKBACK), min(place + WINDOW, thread.events)
     events = workspace.store.archive.events(thread.id, base, min(stop + AHEAD, thread.events))
     episodes = segment(events[place - base : stop - base], rules.profile.buffer)
-    usable = [each for each in episodes if each.closed or stop == thread.events] or list(episodes)
+    usable = [episode for episode in episodes if episode.closed or stop == thread.events] or list(episodes)
     judged = [
-        (place + each.start, one) for each in usable for one in _judge_episode(events, _shift_episode(each, place - base), rules)
+        (place + episode.start, candidate_verdict)
+        for episode in usable
+        for candidate_verdict in _judge_episode(events, _shift_episode(episode, place - base), rules)
     ]
     judged += _judge_fixes(events, base, place, place + usable[-1].stop, rules)
     settled = thread.events - AHEAD
-    unsettled = (each.start for each in usable if not each.closed or place + each.stop > settled)
+    unsettled = (episode.start for episode in usable if not episode.closed or place + episode.stop > settled)
     return _Stretch(
         span=Span(thread=thread.id, start=place, judged=tuple(sorted(judged, key=lambda pair: pair[0]))),
         closed=place + next(unsettled, usable[-1].stop),
@@ -264,11 +269,11 @@ def _judge_episode(events: Sequence[Event], episode: Episode, rules: Rules) -> I
     )
     if not candidates:
         return
-    by_key, said = {each.key: each for each in seen}, texts_by_key(seen)
-    for each in candidates:
-        found = judge_candidate(rules, each, by_key, said, words)
-        if not rules.live or (isinstance(found.verdict, Accepted) and found.candidate.confidence >= LIVE):
-            yield found
+    by_key, said = {event.key: event for event in seen}, texts_by_key(seen)
+    for item in candidates:
+        candidate_verdict = judge_candidate(rules, item, by_key, said, words)
+        if not rules.live or (isinstance(candidate_verdict.verdict, Accepted) and candidate_verdict.candidate.confidence >= LIVE):
+            yield candidate_verdict
 
 
 def _judge_fixes(events: Sequence[Event], base: int, start: int, stop: int, rules: Rules) -> list[tuple[int, CandidateVerdict]]:
@@ -284,6 +289,6 @@ def _judge_fixes(events: Sequence[Event], base: int, start: int, stop: int, rule
             seen = events[max(0, place - LOOKBACK) : place + 1]
             words = choose_lexicon(seen, rules.profile.languages)
             found.append(
-                (base + place, judge_candidate(rules, candidate, {each.key: each for each in seen}, texts_by_key(seen), words))
+                (base + place, judge_candidate(rules, candidate, {event.key: event for event in seen}, texts_by_key(seen), words))
             )
     return found

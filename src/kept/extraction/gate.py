@@ -45,11 +45,11 @@ def is_grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
 
     ``texts`` maps event keys to texts: those of the cited events and of their neighbours (a tool's target included).
     """
-    for each in candidate.evidence:
-        quote = one_line(each.quote)
-        if not quote or quote not in one_line(texts.get(each.event, "")):
+    for entry in candidate.evidence:
+        quote = one_line(entry.quote)
+        if not quote or quote not in one_line(texts.get(entry.event, "")):
             return False
-    cited = "\n".join(one_line(texts[each.event]) for each in candidate.evidence).casefold()
+    cited = "\n".join(one_line(texts[item.event]) for item in candidate.evidence).casefold()
     missing = [name.casefold() for name in find_artifacts(candidate.content) if name.casefold() not in cited]
     return bool(candidate.evidence) and all(any(name in one_line(text).casefold() for text in texts.values()) for name in missing)
 
@@ -62,7 +62,7 @@ def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refu
     journal = not category.users_words or candidate.origin is not Origin.USER
     decided = candidate.origin is Origin.USER and candidate.trigger == _DECIDED  # of software that happens to remember, perhaps
     checks = (
-        ("no evidence", not any(each.quote.strip() for each in candidate.evidence)),
+        ("no evidence", not any(item.quote.strip() for item in candidate.evidence)),
         ("untrusted author", _is_untrusted(candidate, category)),
         ("invisible text", any(_is_invisible(char) for char in text)),
         ("too long", len(text) > (LONGEST_PASSAGE if _is_passage(candidate) else LONGEST)),
@@ -75,7 +75,7 @@ def _refusal(candidate: Candidate, category: Category, lexicon: Lexicon) -> Refu
 
 
 def _hold(candidate: Candidate, category: Category) -> Held | None:
-    if category.users_words and not any(each.origin is Origin.USER and each.quote.strip() for each in candidate.evidence):
+    if category.users_words and not any(item.origin is Origin.USER and item.quote.strip() for item in candidate.evidence):
         return Held(reason="not the user's words", detail="nothing the user said themselves supports it")
     if category.users_words and candidate.origin is not Origin.USER:
         return Held(reason="not the user's words", detail="it rests on words that are not the user's")
@@ -94,13 +94,13 @@ def _is_untrusted(candidate: Candidate, category: Category) -> bool:
     """Injected, sub-agent, compaction and abandoned text supports nothing; tool text supports no category that needs the user's
     words.
     """
-    authors = {each.author for each in candidate.evidence}
+    authors = {item.author for item in candidate.evidence}
     return bool(authors & {"injected", "subagent", "compaction", "abandoned"}) or (category.users_words and "tool" in authors)
 
 
 def _is_passage(candidate: Candidate) -> bool:
     """Whether the content is a long passage that the person typed; its quote is its beginning."""
-    own = [each.quote for each in candidate.evidence if each.origin is Origin.USER and len(each.quote) >= _QUOTED]
+    own = [item.quote for item in candidate.evidence if item.origin is Origin.USER and len(item.quote) >= _QUOTED]
     return any(candidate.content.startswith(quote) for quote in own)
 
 

@@ -115,7 +115,7 @@ def extract_with_llm(
 
     planned = questions(workspace, in_time(), room)
     while gathered := list(islice(planned, _TOGETHER)):
-        for part in (part for each in gathered for part in each.parts):
+        for part in (part for question in gathered for part in question.parts):
             work.heard.prompts[part.prompt.profile] = (part.prompt.origin, part.prompt.version)
         work.ask_questions(gathered)
     progress("asking", len(chosen), len(chosen))
@@ -138,12 +138,15 @@ class _LlmExtraction:
 
     def ask_questions(self, planned: Sequence[Question]) -> None:
         """Ask some questions, and note the outcome thread by thread."""
-        gathered = [part for each in planned for part in each.parts]
+        gathered = [part for question in planned for part in question.parts]
         answers = self._cleared(planned, self._ask_for_answers(planned))
-        points = [to_passages(part, found, self._format_pass_note(part)) for part, found in zip(gathered, answers, strict=True)]
-        judged = [self._judge_answer(part, found) for part, found in zip(gathered, answers, strict=True)]
-        for thread in dict.fromkeys(each.thread.id for each in gathered):
-            own = [n for n, each in enumerate(gathered) if each.thread.id == thread]
+        points = [
+            to_passages(part, program_result, self._format_pass_note(part))
+            for part, program_result in zip(gathered, answers, strict=True)
+        ]
+        judged = [self._judge_answer(part, program_result) for part, program_result in zip(gathered, answers, strict=True)]
+        for thread in dict.fromkeys(thread_part.thread.id for thread_part in gathered):
+            own = [n for n, thread_part in enumerate(gathered) if thread_part.thread.id == thread]
             self._commit_answers(
                 [gathered[n] for n in own],
                 [judged[n] for n in own],
@@ -153,20 +156,22 @@ class _LlmExtraction:
 
     def _ask_for_answers(self, planned: Sequence[Question]) -> list[Answer | None]:
         """What came of each part of the questions, in order; None where a reply could not be had."""
-        asks = [each.ask for each in planned if each.ask is not None]
+        asks = [question.ask for question in planned if question.ask is not None]
         replies = iter(self.asking(asks) if asks else ())
         return [
-            found for each in planned for found in self._read_reply(each.parts, next(replies) if each.ask is not None else None)
+            program_result
+            for question in planned
+            for program_result in self._read_reply(question.parts, next(replies) if question.ask is not None else None)
         ]
 
     def _read_reply(self, some: Sequence[ThreadPart], reply: Reply | None) -> Iterator[Answer | None]:
-        told = [part for part in some if part.told]
-        bodies = iter(split_reply(reply.body, [part.excerpt for part in told]) if isinstance(reply, CompleteReply) else [])
+        thread_parts = [part for part in some if part.told]
+        bodies = iter(split_reply(reply.body, [part.excerpt for part in thread_parts]) if isinstance(reply, CompleteReply) else [])
         for part in some:
             body = next(bodies, None) if part.told else None
-            found = read_answer(body, part.reading) if body is not None else None if part.told else Answer()
-            self.heard.dropped.update(found.dropped if found else {})
-            yield found
+            program_result = read_answer(body, part.reading) if body is not None else None if part.told else Answer()
+            self.heard.dropped.update(program_result.dropped if program_result else {})
+            yield program_result
 
     def _cleared(self, planned: Sequence[Question], answers: Sequence[Answer | None]) -> list[Answer | None]:
         """The answers, with claims that are not clear alone sent back once, those of a reply together. A part of which that reply
@@ -178,22 +183,22 @@ class _LlmExtraction:
         sent = [
             [
                 (at, claim, part.reading)
-                for part, at in zip(each.parts, places, strict=False)
+                for part, at in zip(question.parts, places, strict=False)
                 for claim in self._unclear(found[at], part.reading)
             ]
-            for each in planned
+            for question in planned
         ]
         sent = [some for some in sent if some]
         asks = [
-            rewording([each[1:] for each in some], system=text, version=version, about=_sessions_of(claim for _, claim, _ in some))
+            rewording([item[1:] for item in some], system=text, version=version, about=_sessions_of(claim for _, claim, _ in some))
             for some in sent
         ]
         for some, reply in zip(sent, self.asking(asks) if asks else (), strict=True):
-            better = clearer(reply.body, [each[1:] for each in some]) if isinstance(reply, CompleteReply) else {}
+            better = clearer(reply.body, [item[1:] for item in some]) if isinstance(reply, CompleteReply) else {}
             for place, claim in better.items():
                 at, before, _ = some[place]
                 if (made := found[at]) is not None:
-                    found[at] = replace(made, claims=tuple(claim if each is before else each for each in made.claims))
+                    found[at] = replace(made, claims=tuple(claim if item is before else item for item in made.claims))
             if isinstance(reply, PendingReply):
                 for at, _, _ in some:
                     found[at] = None
@@ -212,19 +217,21 @@ class _LlmExtraction:
     def _judge_answer(self, part: ThreadPart, found: Answer | None) -> list[tuple[int, CandidateVerdict]]:
         if found is None:
             return []
-        good = {each.candidate.id for each in found.claims if not each.refusal}
+        good = {claim.candidate.id for claim in found.claims if not claim.refusal}
         claims = [
             (
-                each.ordinal,
+                claim.ordinal,
                 CandidateVerdict(
-                    candidate=add_end(each.candidate, self.workspace.zone),
-                    verdict=self._verdict(part.reading, each.candidate, each.refusal),
+                    candidate=add_end(claim.candidate, self.workspace.zone),
+                    verdict=self._verdict(part.reading, claim.candidate, claim.refusal),
                 ),
             )
-            for each in found.claims
-            if not each.refusal or each.candidate.id not in good  # the same said twice, word for word, is no other claim
+            for claim in found.claims
+            if not claim.refusal or claim.candidate.id not in good  # the same said twice, word for word, is no other claim
         ]
-        return [(place, _refuse_secrets(self.workspace, each)) for place, each in claims] + list(found.overruled)
+        return [(place, _refuse_secrets(self.workspace, candidate_verdict)) for place, candidate_verdict in claims] + list(
+            found.overruled
+        )
 
     def _verdict(self, reading: ChunkReading, candidate: Candidate, refusal: str) -> Verdict:
         if refusal:
@@ -234,7 +241,7 @@ class _LlmExtraction:
         verdict = judge(candidate, reading.profile, lexicon=reading.lexicon)
         # What rules found word for word is not the model's alone.
         found_too = any(
-            each.candidate.id == candidate.rewords and each.candidate.content == candidate.content for each in reading.hints
+            hint.candidate.id == candidate.rewords and hint.candidate.content == candidate.content for hint in reading.hints
         )
         return verdict if found_too or self.trusted or not isinstance(verdict, Accepted) else Held(reason=UNTRIED)
 
@@ -255,25 +262,25 @@ class _LlmExtraction:
         thread, start, stop = own[0].thread, own[0].reading.chunk.start, own[-1].reading.chunk.stop
         holes = [part.reading.chunk for part, good in zip(own, answered, strict=True) if not good]
         self.heard.chunks += sum(answered)
-        for each in (each for one in judged for each in one):
-            if each[1].candidate.trigger == UNDERSTOOD:
-                self.heard.count(each[1])
+        for other in (item for entry in judged for item in entry):
+            if other[1].candidate.trigger == UNDERSTOOD:
+                self.heard.count(other[1])
             else:
                 self.heard.overruled += 1
         with self.workspace.store.transaction():
             if any(answered):
                 before = self.workspace.store.log.thread_proposals(thread.id, start, MODEL)
                 kept = [
-                    (each.ordinal, each.judged)
-                    for each in before
-                    if each.ordinal >= stop or any(hole.start <= each.ordinal < hole.stop for hole in holes)
+                    (proposal_reply.ordinal, proposal_reply.judged)
+                    for proposal_reply in before
+                    if proposal_reply.ordinal >= stop or any(hole.start <= proposal_reply.ordinal < hole.stop for hole in holes)
                 ]
-                found = [each for one in judged for each in one]
+                found = [item for entry in judged for item in entry]
                 span = Span(thread=thread.id, start=start, judged=(*found, *kept))
                 commit_llm_proposals(self.workspace, self.run, thread, span, before=before, note=self._format_pass_note(own[0]))
-                for chunk, found_points in zip((each.reading.chunk for each in own), points, strict=True):
+                for chunk, found_points in zip((thread_part.reading.chunk for thread_part in own), points, strict=True):
                     if chunk not in holes:
-                        fresh = [each for each in found_points if not self._is_forgotten(each.text)]
+                        fresh = [passage for passage in found_points if not self._is_forgotten(passage.text)]
                         self.workspace.store.days.save_points(thread.id, chunk.start, chunk.stop, fresh)
             self._save_progress(thread, own, answered)
 
@@ -290,16 +297,16 @@ class _LlmExtraction:
 
 
 def _sessions_of(claims: Iterable[Claim]) -> list[str]:
-    return [each.session for claim in claims for each in claim.candidate.evidence]
+    return [item.session for claim in claims for item in claim.candidate.evidence]
 
 
 def to_passages(part: ThreadPart, found: Answer | None, by: str) -> list[Passage]:
     """The points of a reply about a part, as they are stored; those that no time is known of belong to no day, and are left."""
-    events = {each.key: (place, each) for place, each in part.reading.events.items()}
+    events = {event.key: (place, event) for place, event in part.reading.events.items()}
     made: list[Passage] = []
     for point in found.points if found else ():
         cited = [events[key] for key in point.events if key in events]
-        times = [each.at for _, each in cited if each.at is not None]
+        times = [event.at for _, event in cited if event.at is not None]
         place = max((place for place, _ in cited), default=part.reading.chunk.start)
         place = min(max(place, part.reading.chunk.start), part.reading.chunk.stop - 1)
         if times:
@@ -329,7 +336,7 @@ def commit_llm_proposals(
     workspace: Workspace, run: Callable[[], int], thread: Thread, span: Span, *, before: Sequence[Proposal], note: str
 ) -> None:
     """Note what a model proposes of a thread, unless it is what it proposed ``before``. Raises StoreError."""
-    if [(each.ordinal, each.judged) for each in before] == list(span.judged):
+    if [(proposal_reply.ordinal, proposal_reply.judged) for proposal_reply in before] == list(span.judged):
         return  # the model says what it said before
     subject = f"{thread.source}:{thread.session}"
     workspace.store.log.commit(

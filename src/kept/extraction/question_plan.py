@@ -58,8 +58,8 @@ def questions(workspace: Workspace, waiting: Iterable[tuple[Thread, int]], room:
 
     The one plan of what is asked: estimates count it, runs ask it. Raises StoreError, ConfigError.
     """
-    found = (part for thread, closed in waiting for part in parts(workspace, thread, closed, limit=room.part))
-    return (Question(parts=some, ask=build_parts_ask(some, room)) for some in group_parts(found, room))
+    thread_parts = (part for thread, closed in waiting for part in parts(workspace, thread, closed, limit=room.part))
+    return (Question(parts=some, ask=build_parts_ask(some, room)) for some in group_parts(thread_parts, room))
 
 
 def group_parts(found: Iterable[ThreadPart], room: TokenLimits) -> Iterator[tuple[ThreadPart, ...]]:
@@ -79,9 +79,13 @@ def group_parts(found: Iterable[ThreadPart], room: TokenLimits) -> Iterator[tupl
 
 def build_parts_ask(some: Sequence[ThreadPart], room: TokenLimits) -> Ask | None:
     """What is asked about some parts; nothing about those in which nobody typed anything."""
-    told = [part for part in some if part.told]
-    about = [part.thread.session for part in told]
-    return build_question_ask([part.excerpt for part in told], told[0].prompt, about=about, most=room.reply) if told else None
+    thread_parts = [part for part in some if part.told]
+    about = [part.thread.session for part in thread_parts]
+    return (
+        build_question_ask([part.excerpt for part in thread_parts], thread_parts[0].prompt, about=about, most=room.reply)
+        if thread_parts
+        else None
+    )
 
 
 def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int) -> Iterator[ThreadPart]:
@@ -89,25 +93,25 @@ def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int) -> I
     profile = profile_of(workspace, thread)
     prompt = workspace.extraction_prompt(profile)
     scope = workspace.scope(thread.project, thread.path)
-    proposed = [each.judged for each in workspace.store.log.thread_proposals(thread.id, 0)]
+    proposed = [proposal_reply.judged for proposal_reply in workspace.store.log.thread_proposals(thread.id, 0)]
     place = closed
     while place < thread.events:
         base, stop = max(0, place - LOOKBACK), min(place + WINDOW, thread.events)
         events = workspace.store.archive.events(thread.id, base, stop)
         found = chunks(events, offset=base, start=place, limit=limit)
-        usable = found if stop == thread.events else [each for each in found if each.closed] or found
+        usable = found if stop == thread.events else [chunk for chunk in found if chunk.closed] or found
         shown = {base + number: event for number, event in enumerate(events)}
-        for each in usable:
-            near = _events_near(shown, each)
+        for item in usable:
+            near = _events_near(shown, item)
             reading = ChunkReading(
-                chunk=each,
+                chunk=item,
                 events=near,
-                hints=_hints(each, shown, proposed),
+                hints=_hints(item, shown, proposed),
                 profile=profile,
                 lexicon=choose_lexicon(tuple(near.values()), profile.languages),
                 scope=scope,
             )
-            told = any(is_worth_asking(near[place]) for place in range(each.start, each.stop))
+            told = any(is_worth_asking(near[place]) for place in range(item.start, item.stop))
             yield ThreadPart(thread=thread, reading=reading, prompt=prompt, told=told)
         place = usable[-1].stop
 
@@ -121,11 +125,11 @@ def _hints(chunk: Chunk, shown: dict[int, Event], proposed: Iterable[CandidateVe
     places = {shown[place].key: place for place in range(chunk.start, chunk.stop)}
     found = []
     for each in proposed:
-        cited = [places.get(one.event, -1) for one in each.candidate.evidence]
+        cited = [places.get(item.event, -1) for item in each.candidate.evidence]
         sure = isinstance(each.verdict, Accepted) or (isinstance(each.verdict, Held) and each.candidate.confidence >= SURE)
         if sure and cited and max(cited) >= 0:
             found.append((max(cited), each.candidate))
-    return hints([each for _, each in sorted(found, key=lambda each: (each[0], each[1].id))])
+    return hints([candidate for _, candidate in sorted(found, key=lambda each: (each[0], each[1].id))])
 
 
 def list_pending_threads(
@@ -133,7 +137,7 @@ def list_pending_threads(
 ) -> list[tuple[Thread, int]]:
     """The threads a run asks about, and from where on, those of a profile together: they share questions. Raises StoreError."""
     waiting = (
-        tuple((each, 0) for each in workspace.store.archive.threads())
+        tuple((thread, 0) for thread in workspace.store.archive.threads())
         if force
         else workspace.store.archive.list_threads_pending_llm()
     )
@@ -142,4 +146,4 @@ def list_pending_threads(
         profile = profile_of(workspace, each)
         if (within is None or has_events_within(each, within)) and profile.when.on(occasion):
             by_profile.setdefault(profile.id, []).append((each, closed))
-    return [each for threads in by_profile.values() for each in threads]
+    return [thread for threads in by_profile.values() for thread in threads]

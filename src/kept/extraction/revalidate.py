@@ -19,7 +19,9 @@ def revalidate_threads(workspace: Workspace, run: Callable[[], int], threads: It
     for thread in threads:
         with workspace.store.transaction():
             before = workspace.store.log.thread_proposals(thread.id, 0, MODEL)
-            after = tuple((each.ordinal, _revalidate_proposal(workspace, thread, each)) for each in before)
+            after = tuple(
+                (proposal_reply.ordinal, _revalidate_proposal(workspace, thread, proposal_reply)) for proposal_reply in before
+            )
             if before:
                 commit_llm_proposals(
                     workspace,
@@ -36,7 +38,7 @@ def _revalidate_proposal(workspace: Workspace, thread: Thread, proposal: Proposa
     if isinstance(judged.verdict, Refused):
         return judged
     (anchor,) = workspace.store.archive.events(thread.id, proposal.ordinal, proposal.ordinal + 1) or (None,)
-    events = [workspace.store.archive.event(each.event) for each in judged.candidate.evidence]
+    events = [workspace.store.archive.event(item.event) for item in judged.candidate.evidence]
     stands = all(
         event is not None and find_verbatim(one.quote, event) for one, event in zip(judged.candidate.evidence, events, strict=True)
     )
@@ -47,8 +49,8 @@ def _revalidate_proposal(workspace: Workspace, thread: Thread, proposal: Proposa
 
 def _last_pass_note(workspace: Workspace, proposals: Sequence[Proposal]) -> str:
     """Which model proposed them, by which prompt: of the last pass that did."""
-    last = max((each.pass_id for each in proposals), default=0)
-    return next((each.note for each in workspace.store.log.passes(only=[last])), "")
+    last = max((proposal_reply.pass_id for proposal_reply in proposals), default=0)
+    return next((pass_.note for pass_ in workspace.store.log.passes(only=[last])), "")
 
 
 def move_proposals(
@@ -59,7 +61,9 @@ def move_proposals(
     ``renamed`` says what the candidates of the rules became. Raises StoreError.
     """
     before = workspace.store.log.thread_proposals(thread.id, 0, MODEL)
-    after = [(each.ordinal, _move_proposal(workspace, thread, each, renamed, scopes)) for each in before]
+    after = [
+        (proposal_reply.ordinal, _move_proposal(workspace, thread, proposal_reply, renamed, scopes)) for proposal_reply in before
+    ]
     commit_llm_proposals(
         workspace,
         lambda: run,

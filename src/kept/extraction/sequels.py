@@ -47,25 +47,25 @@ class SessionPairing:
         if not thread.project or begun is None or ended is None:
             return
         self._pair(thread, begun)
-        for each in tuple(self._later_threads(thread, begun, ended)):
-            if each.id not in self.coming and each.first_at is not None:
-                self._pair(each, each.first_at)
+        for item in tuple(self._later_threads(thread, begun, ended)):
+            if item.id not in self.coming and item.first_at is not None:
+                self._pair(item, item.first_at)
 
     def _later_threads(self, thread: Thread, begun: datetime, ended: datetime) -> Iterator[Thread]:
         """The threads that may have this one before them: all that began while it ran, and those after it up to the third that
         ended.
         """
-        seen: list[datetime] = []
-        for each in self.workspace.store.archive.threads_started_between(
+        moments: list[datetime] = []
+        for item in self.workspace.store.archive.threads_started_between(
             self._directories_of_project(thread), begun, ended + REACH
         ):
-            if each.first_at is None or each.last_at is None:
+            if item.first_at is None or item.last_at is None:
                 continue
-            if sum(ended < last < each.first_at for last in seen) >= SESSIONS:
+            if sum(ended < last < item.first_at for last in moments) >= SESSIONS:
                 return
-            seen.append(each.last_at)
-            if each.id != thread.id:
-                yield each
+            moments.append(item.last_at)
+            if item.id != thread.id:
+                yield item
 
     def _directories_of_project(self, thread: Thread) -> tuple[str, ...]:
         """The working directories of a thread's project."""
@@ -83,10 +83,12 @@ class SessionPairing:
             self.workspace, thread, self.workspace.store.log.forgotten_fingerprints(), self.workspace.store.key("forget")
         )
         judged = tuple(self._judge_fixes(thread, begun, rules))
-        was = tuple((each.ordinal, each.judged) for each in before)
+        was = tuple((proposal_reply.ordinal, proposal_reply.judged) for proposal_reply in before)
         if was == judged:
             return
-        self._verdicts += [each.verdict for place, each in judged if (place, each) not in was]
+        self._verdicts += [
+            candidate_verdict.verdict for place, candidate_verdict in judged if (place, candidate_verdict) not in was
+        ]
         draft = Draft(
             run=self.run(),
             stage=SEQUEL,
@@ -99,26 +101,26 @@ class SessionPairing:
 
     def _judge_fixes(self, thread: Thread, begun: datetime, rules: Rules) -> Iterator[tuple[int, CandidateVerdict]]:
         earlier = self._earlier_threads(thread, begun)
-        if not any(self._is_left_failing(each) for each in earlier):
+        if not any(self._is_left_failing(thread) for thread in earlier):
             return
         events = self.workspace.store.archive.events(thread.id, 0, EVENTS)
-        known = {each.key for each in events}
+        known = {event.key for event in events}
         ends = {
-            event.key: event for each in earlier for event in self._last_events(each) if event.key not in known
+            event.key: event for thread in earlier for event in self._last_events(thread) if event.key not in known
         }  # a copy tells it again
         before = tuple(ends.values())
         both = (*before, *events)
         words = choose_lexicon(events, rules.profile.languages)
-        by_key, said = {each.key: each for each in both}, texts_by_key(both)
+        by_key, said = {event.key: event for event in both}, texts_by_key(both)
         for place, candidate in fixes_across(before, events, profile=rules.profile, scope=lambda _: rules.scope):
             yield place, judge_candidate(rules, candidate, by_key, said, words)
 
     def _earlier_threads(self, thread: Thread, begun: datetime) -> tuple[Thread, ...]:
         """The sessions before a thread, the latest last; copies of the thread itself are none."""
-        found = self.workspace.store.archive.threads_ended_between(
+        threads = self.workspace.store.archive.threads_ended_between(
             self._directories_of_project(thread), begun - REACH, begun, SESSIONS
         )
-        return tuple(each for each in reversed(found) if each.session != thread.session)
+        return tuple(item for item in reversed(threads) if item.session != thread.session)
 
     def _is_left_failing(self, thread: Thread) -> bool:
         at = (thread.id, thread.events)

@@ -47,7 +47,9 @@ def rules_for(workspace: Workspace, thread: Thread, forgotten: frozenset[str], k
     profile = workspace.profile_for(thread.source, thread.project, thread.path)
     scope = workspace.scope(thread.project, thread.path)
     told = (
-        frozenset(normal_form(each.content) for each in workspace.store.log.memories() if _is_in_other_scope(each, profile, scope))
+        frozenset(
+            normal_form(memory.content) for memory in workspace.store.log.memories() if _is_in_other_scope(memory, profile, scope)
+        )
         if thread.source == ENTRY
         else frozenset()
     )
@@ -88,19 +90,19 @@ def judge_candidate(
 def _is_retracted(candidate: Candidate, by_key: Mapping[str, Event]) -> bool:
     """Whether the prompt after one that a candidate cites takes it back."""
     prompts = [event for event in by_key.values() if event.kind is EventKind.PROMPT and event.author is Author.HUMAN]
-    cited = {each.event for each in candidate.evidence}
+    cited = {item.event for item in candidate.evidence}
     return any(before.key in cited and is_retraction(typed_text(after)) for before, after in pairwise(prompts))
 
 
 def _strip_words(candidate: Candidate) -> Candidate:
     """What is left of a candidate that says what was forgotten: that there was one, and where."""
-    evidence = tuple(replace(each, quote="") for each in candidate.evidence)
+    evidence = tuple(replace(item, quote="") for item in candidate.evidence)
     return replace(candidate, content="", subject="", about="", artifacts=(), evidence=evidence)
 
 
 def locate_evidence(candidate: Candidate, by_key: Mapping[str, Event]) -> Candidate:
     """The candidate with its evidence told where it stands: session, file, time, author and trust are those of the cited event."""
-    evidence = tuple(_locate_quote(each, by_key[each.event]) if each.event in by_key else each for each in candidate.evidence)
+    evidence = tuple(_locate_quote(item, by_key[item.event]) if item.event in by_key else item for item in candidate.evidence)
     return replace(candidate, evidence=evidence)
 
 
@@ -112,7 +114,7 @@ def _locate_quote(evidence: Evidence, event: Event) -> Evidence:
 
 def texts_by_key(events: Sequence[Event]) -> dict[str, str]:
     """What each event says, its tool's side included, by key: what quotes and artifacts are looked for in."""
-    return {each.key: "\n".join(filter(None, (each.text, *_tool_text(each)))) for each in events}
+    return {event.key: "\n".join(filter(None, (event.text, *_tool_text(event)))) for event in events}
 
 
 def _tool_text(event: Event) -> tuple[str, ...]:

@@ -93,7 +93,7 @@ def _start_command(root: str, words: list[str], *, bounded: bool = True) -> bool
 def has_session_end_profile(root: str, profiles: Sequence[str]) -> bool:
     """Whether any of these profiles is extracted when a session ends. Raises ConfigError for one that is none."""
     own = Path(root) / ".config" / "kept" / "profiles"
-    return any(load_profile(each, own).when.on(Occasion.SESSION_END) for each in profiles)
+    return any(load_profile(profile, own).when.on(Occasion.SESSION_END) for profile in profiles)
 
 
 def _lower_priority() -> None:

@@ -112,7 +112,7 @@ def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
     """What keeps a client from reading its settings, or from calling any hook."""
     folder = home.of(client)
     here = Path.cwd() / client.folder
-    for path in (folder / each for each in _TRANSCRIPTS):
+    for path in (folder / transcript for transcript in _TRANSCRIPTS):
         if path.is_symlink() and not path.exists():
             detail = f"{path} leads to nothing, so no transcript is written or read"
             yield CheckFinding(
@@ -121,7 +121,7 @@ def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
     places = dict.fromkeys((folder / client.file, folder / client.plugins))
     if client.name == "claude":
         extra = (folder / "settings.local.json", here / "settings.json", here / "settings.local.json")
-        parts = (part for each in _MANAGED for part in sorted(each.with_suffix(".d").glob("*.json")))
+        parts = (part for path in _MANAGED for part in sorted(path.with_suffix(".d").glob("*.json")))
         places |= dict.fromkeys((*extra, *_MANAGED, *parts))
     for path in places:
         body, fault = _parse_settings(path)
@@ -140,7 +140,7 @@ def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
             detail = f"cleanupPeriodDays is 0 in {path}: {client.name} writes no transcripts, so nothing is learnt"
             yield CheckFinding(name=name, well=False, detail=detail, fix=f"take it out of {path}")
         features = body.get("features")
-        if isinstance(features, dict) and any(features.get(each) is False for each in ("hooks", "codex_hooks")):
+        if isinstance(features, dict) and any(features.get(item) is False for item in ("hooks", "codex_hooks")):
             yield CheckFinding(name=name, well=False, detail=f"hooks are off in {path}", fix=f"set hooks = true in {path}")
 
 
@@ -163,7 +163,7 @@ def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:
         for fault in _find_hook_faults(home, client, event, entry, body)
     )
     twice = [event for event, entries in found.items() if len(entries) > 1]
-    for fault in (*faults, *(f"{path}: {each} calls kept twice" for each in twice)):
+    for fault in (*faults, *(f"{path}: {item} calls kept twice" for item in twice)):
         yield CheckFinding(name=client.name, well=False, detail=fault, fix="kept setup", repair="hooks")
     if not (missing or faults or twice):
         yield CheckFinding(name=client.name, well=True, detail=f"calls kept before each prompt; its {len(found)} hooks answer")
@@ -260,7 +260,7 @@ _PASSED = frozenset({"PATH", "KEPT_HOME", "KEPT_EMBEDDINGS", "LANG", "LC_ALL", "
 def _note_sizes(home: Paths) -> dict[str, int]:
     """What hooks note of sessions, and how long each note is."""
     try:
-        return {each.name: each.stat().st_size for each in Path(queue_path(str(home.state), "")).iterdir()}
+        return {path.name: path.stat().st_size for path in Path(queue_path(str(home.state), "")).iterdir()}
     except OSError:
         return {}
 

@@ -59,22 +59,24 @@ def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = No
         ("nights", lambda: _check_schedule(home)),
         ("extras", _check_extras),
     )
-    found: list[CheckFinding] = []
+    check_findings: list[CheckFinding] = []
     for name, look in looks:
         try:
-            found += look()
+            check_findings += look()
         except (KeptError, OSError, ValueError) as error:
             what, fix = (error.what, error.hint) if isinstance(error, KeptError) else (str(error), "")
             where = f" ({error.where})" if isinstance(error, KeptError) and error.where else ""
-            found.append(
+            check_findings.append(
                 CheckFinding(name=name, well=False, detail=f"{what}{where}", fix=fix or "mend that, then run kept doctor again")
             )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(check_findings))
 
 
 def apply_repairs(home: Paths, findings: Iterable[CheckFinding]) -> tuple[str, ...]:
     """Do what a program can do about what is wrong; what was done, in words. Raises KeptError where that fails."""
-    return tuple(REPAIRS[name](home) for name in dict.fromkeys(each.repair for each in findings if each.repair))
+    return tuple(
+        REPAIRS[name](home) for name in dict.fromkeys(check_finding.repair for check_finding in findings if check_finding.repair)
+    )
 
 
 def _make_private(home: Paths) -> str:
@@ -86,9 +88,13 @@ def _make_private(home: Paths) -> str:
 def _enter_hooks(home: Paths) -> str:
     """Where kept is called already, or was before a variable led elsewhere: another agent, and leave to call, are asked for."""
     calling = hooked_clients(home)
-    own = [home.of(each) / each.file for each in used_clients(home) if each in calling or any(find_misplaced_settings(home, each))]
-    changes = tuple(each for each in plan_hooks(home, allow=False) if each.path in own)
-    return f"entered the hooks in {', '.join(str(each.path) for each in install_hooks(home, changes)) or 'no file'}"
+    own = [
+        home.of(screen_client) / screen_client.file
+        for screen_client in used_clients(home)
+        if screen_client in calling or any(find_misplaced_settings(home, screen_client))
+    ]
+    changes = tuple(hook for hook in plan_hooks(home, allow=False) if hook.path in own)
+    return f"entered the hooks in {', '.join(str(hook.path) for hook in install_hooks(home, changes)) or 'no file'}"
 
 
 def _write_files(home: Paths) -> str:
@@ -117,7 +123,7 @@ def _check_store(home: Paths, profile: str | None, zone: str | None) -> Iterator
         yield CheckFinding(
             name="settings",
             well=True,
-            detail=f"profiles {', '.join(each.id for each in workspace.profiles)}, zone {workspace.zone}",
+            detail=f"profiles {', '.join(profile.id for profile in workspace.profiles)}, zone {workspace.zone}",
         )
         damage = workspace.store.find_damage()
         yield CheckFinding(
@@ -219,20 +225,20 @@ def _unreachable_reason(chosen: LlmSettings, env: Mapping[str, str]) -> str:
 
 def _check_sources(workspace: Workspace) -> Iterator[CheckFinding]:
     found = survey(workspace)
-    read = [each for each in found.tools if each.files or each.sessions]
+    read = [tool_survey for tool_survey in found.tools if tool_survey.files or tool_survey.sessions]
     yield CheckFinding(
         name="sources",
         well=bool(read) or None,
-        detail=", ".join(f"{each.name} {each.files:,}" for each in read) or "no transcripts were found",
+        detail=", ".join(f"{tool_survey.name} {tool_survey.files:,}" for tool_survey in read) or "no transcripts were found",
         fix="" if read else "give a folder: kept run PATH",
     )
-    unreadable = {path for each in found.tools for path, _ in each.unreadable} | found.unread.keys()
+    unreadable = {path for tool_survey in found.tools for path, _ in tool_survey.unreadable} | found.unread.keys()
     if unreadable:
         detail = f"{len(unreadable)} files could not be read, such as {min(unreadable)}"
         yield CheckFinding(
             name="unreadable", well=False, detail=detail, fix="kept sources says why; kept sources exclude PATH leaves one out"
         )
-    doomed = sum(len(each.doomed) for each in found.tools)
+    doomed = sum(len(tool_survey.doomed) for tool_survey in found.tools)
     if doomed:
         yield CheckFinding(
             name="vanishing", well=False, detail=f"{doomed} transcripts will be deleted by their tool within a week", fix="kept run"
@@ -273,12 +279,12 @@ def _check_hook_log(home: Paths) -> Iterator[CheckFinding]:
 def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
     there = list_installed_jobs(home, os.environ)
     yield from _check_queue(home)
-    for each in there:
-        yield from _check_job_program(each)
+    for installed_job in there:
+        yield from _check_job_program(installed_job)
         yield CheckFinding(
             name="schedule",
-            well=each.enabled,
-            detail=f"{each.kind}: {each.detail or 'runs every night'}",
+            well=installed_job.enabled,
+            detail=f"{installed_job.kind}: {installed_job.detail or 'runs every night'}",
             fix="kept schedule install",
         )
     if not there:

@@ -35,7 +35,7 @@ def check_program(home: Paths) -> Iterator[CheckFinding]:
         name="python", well=sys.version_info >= (3, 11), detail=sys.version.split()[0], fix="install Python 3.11 or newer"
     )
     options = {row[0] for row in sqlite3.connect(":memory:").execute("PRAGMA compile_options")}
-    full_text = any("FTS5" in each for each in options)
+    full_text = any("FTS5" in option for option in options)
     yield CheckFinding(
         name="sqlite",
         well=full_text,
@@ -43,12 +43,12 @@ def check_program(home: Paths) -> Iterator[CheckFinding]:
         fix="use a Python whose SQLite has FTS5",
     )
     yield _check_path_program()
-    noted = Path(read_text(home.state / "program").strip() or "/")
-    if noted != Path("/") and not os.access(noted, os.X_OK):
-        detail = f"the plugin looks for kept at {noted}, which cannot be run"
+    path = Path(read_text(home.state / "program").strip() or "/")
+    if path != Path("/") and not os.access(path, os.X_OK):
+        detail = f"the plugin looks for kept at {path}, which cannot be run"
         yield CheckFinding(name="program", well=False, detail=detail, fix="kept setup", repair="program")
-    elif noted != Path("/") and __version__ not in (said := kept_version(str(noted))):
-        detail = f"the plugin runs {noted} ({said[:80] or 'it does not answer'}); this is kept {__version__}"
+    elif path != Path("/") and __version__ not in (said := kept_version(str(path))):
+        detail = f"the plugin runs {path} ({said[:80] or 'it does not answer'}); this is kept {__version__}"
         yield CheckFinding(name="program", well=False, detail=detail, fix="kept setup", repair="program")
 
 
@@ -91,9 +91,9 @@ def check_folders(home: Paths) -> Iterator[CheckFinding]:
     if not home.state.exists():
         yield CheckFinding(name="home", well=None, detail=f"nothing is kept in {home.state} yet", fix="kept run")
         return
-    for each in (home.state, Path(queue_path(str(home.state), ""))):
-        if each.exists() and not each.is_dir():
-            yield CheckFinding(name="folder", well=False, detail=f"{each} is a file", fix=f"mv {each} {each}.aside; kept run")
+    for item in (home.state, Path(queue_path(str(home.state), ""))):
+        if item.exists() and not item.is_dir():
+            yield CheckFinding(name="folder", well=False, detail=f"{item} is a file", fix=f"mv {item} {item}.aside; kept run")
             return
     mode = home.state.stat().st_mode & 0o7777
     fix = "kept doctor --fix"
@@ -109,7 +109,7 @@ def check_folders(home: Paths) -> Iterator[CheckFinding]:
         detail = f"{len(open_files)} files can be read by others, or not by you, such as {open_files[0]}"
         yield CheckFinding(name="private", well=False, detail=detail, fix=fix, repair="private")
     owner = os.geteuid() or home.user.stat().st_uid  # who uses sudo leaves files in somebody's home that are root's
-    strange = [each for each in home.state.rglob("*") if _is_other_users(each, owner)]
+    strange = [path for path in home.state.rglob("*") if _is_other_users(path, owner)]
     if strange:
         detail = f"{strange[0]} belongs to another user"
         yield CheckFinding(name="owner", well=False, detail=detail, fix=f"sudo chown -R {owner} {home.state}")
@@ -119,7 +119,7 @@ def check_folders(home: Paths) -> Iterator[CheckFinding]:
 
 def find_exposed_paths(home: Paths) -> list[Path]:
     """Files and folders of kept's own that others may open, or that their owner may not."""
-    return [each for each in sorted(home.state.rglob("*")) if _is_exposed(each)]
+    return [path for path in sorted(home.state.rglob("*")) if _is_exposed(path)]
 
 
 def _is_exposed(path: Path) -> bool:
@@ -190,8 +190,8 @@ def check_run_lock(home: Paths) -> Iterator[CheckFinding]:
         with hold_lock(home.lock):
             return
     except BusyError as error:
-        found = re.search(r"process (\d+)", str(error))
-    number = found.group(1) if found else ""
+        search_match = re.search(r"process (\d+)", str(error))
+    number = search_match.group(1) if search_match else ""
     state, hours = _process_state(number)
     stands = state in ("T", "t", "Z")
     stuck = stands or hours > _HOURS

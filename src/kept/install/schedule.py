@@ -66,14 +66,14 @@ def uninstall_job(home: Paths, env: Mapping[str, str], *, run: Run = run_command
     told: list[str] = []
     own = home.root == home.user
     for kind in SchedulerKind:
-        places = [each for each in schedulers.job_entry_files(kind, _ANY, home.root, env) if each.is_file()]
+        places = [file for file in schedulers.job_entry_files(kind, _ANY, home.root, env) if file.is_file()]
         if own and (places or (kind is SchedulerKind.CRON and schedulers.find_crontab_line(run))):
             schedulers.disable_job(kind, places, run)
             told += [] if places else ["the line of the crontab"]
-        for each in places:
-            files.delete_if_unchanged(each, expect=files.read_file(each).stamp, root=home.root)
-            told.append(str(each))
-        for folder in dict.fromkeys(each.parent for each in places):
+        for path in places:
+            files.delete_if_unchanged(path, expect=files.read_file(path).stamp, root=home.root)
+            told.append(str(path))
+        for folder in dict.fromkeys(place.parent for place in places):
             _remove_empty_folders(folder, home.root)
     return tuple(told)
 
@@ -92,17 +92,20 @@ def list_installed_jobs(home: Paths, env: Mapping[str, str], *, run: Run = run_c
     """Which entries stand, and whether the system runs them."""
     found = []
     for kind in SchedulerKind:
-        places = tuple(str(each) for each in schedulers.job_entry_files(kind, _ANY, home.root, env) if each.is_file())
+        places = tuple(str(file) for file in schedulers.job_entry_files(kind, _ANY, home.root, env) if file.is_file())
         line = schedulers.find_crontab_line(run) if kind is SchedulerKind.CRON and home.root == home.user else ""
         if places or line:
-            told = (
+            command_result = (
                 schedulers.query_job_state(kind, run)
                 if home.root == home.user
                 else schedulers.CommandResult(code=1, out="a trial home")
             )
             found.append(
                 InstalledJob(
-                    kind=kind, places=places or ("crontab",), enabled=not told.code and bool(told.out), detail=told.out[:300]
+                    kind=kind,
+                    places=places or ("crontab",),
+                    enabled=not command_result.code and bool(command_result.out),
+                    detail=command_result.out[:300],
                 )
             )
     return tuple(found)
@@ -114,10 +117,10 @@ _ANY = JobEntry(command=("kept",), at=AT)
 def _scheduler_kind(name: str) -> SchedulerKind:
     if name and name not in list(SchedulerKind):
         raise UsageError(f"there is no scheduler {name!r}", hint=f"one of: {', '.join(SchedulerKind)}")
-    found = (SchedulerKind(name),) if name else schedulers.available_schedulers()
-    if not found:
+    scheduler_kinds = (SchedulerKind(name),) if name else schedulers.available_schedulers()
+    if not scheduler_kinds:
         raise ConfigError("this system has no scheduler that kept knows", hint="have `kept schedule run` started every night")
-    return found[0]
+    return scheduler_kinds[0]
 
 
 def _parse_time(text: str) -> time:

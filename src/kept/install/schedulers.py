@@ -130,7 +130,7 @@ def launchd_text(entry: JobEntry) -> str:
 
 def cron_line(entry: JobEntry) -> str:
     """The line of a crontab, in the machine's own time."""
-    words = " ".join(_quote_shell(each) for each in entry.command)
+    words = " ".join(_quote_shell(item) for item in entry.command)
     return f"{entry.at.minute} {entry.at.hour} * * * nice -n 19 {words} >/dev/null 2>&1 {MARK}"
 
 
@@ -189,7 +189,7 @@ def enable_job(kind: SchedulerKind, entry: JobEntry, places: Sequence[Path], run
             return run(["schtasks", "/create", "/tn", UNIT, "/xml", str(places[0]), "/f"], "")
         case SchedulerKind.CRON:
             others = _other_crontab_lines(run)
-            return run(["crontab", "-"], "".join(f"{each}\n" for each in (*others, cron_line(entry))))
+            return run(["crontab", "-"], "".join(f"{item}\n" for item in (*others, cron_line(entry))))
 
 
 def disable_job(kind: SchedulerKind, places: Sequence[Path], run: Run = run_command) -> CommandResult:
@@ -203,21 +203,25 @@ def disable_job(kind: SchedulerKind, places: Sequence[Path], run: Run = run_comm
             return run(["schtasks", "/delete", "/tn", UNIT, "/f"], "")
         case SchedulerKind.CRON:
             others = _other_crontab_lines(run)
-            return run(["crontab", "-"], "".join(f"{each}\n" for each in others)) if others else run(["crontab", "-r"], "")
+            return run(["crontab", "-"], "".join(f"{other}\n" for other in others)) if others else run(["crontab", "-r"], "")
 
 
 def find_crontab_line(run: Run = run_command) -> str:
     """Kept's line of the crontab; empty where there is none."""
-    found = run(["crontab", "-l"], "")
-    return next((each for each in found.out.splitlines() if each.rstrip().endswith(MARK)), "") if not found.code else ""
+    command_result = run(["crontab", "-l"], "")
+    return (
+        next((line for line in command_result.out.splitlines() if line.rstrip().endswith(MARK)), "")
+        if not command_result.code
+        else ""
+    )
 
 
 def _other_crontab_lines(run: Run) -> list[str]:
     """The lines of the crontab that are not kept's. Raises KeptError where there is one that cannot be read."""
-    found = run(["crontab", "-l"], "")
-    if found.code and "no crontab" not in found.out:
-        raise KeptError(f"the crontab cannot be read: {found.out[:200]}", hint="nothing was changed")
-    return [each for each in found.out.splitlines() if not each.rstrip().endswith(MARK)] if not found.code else []
+    command_result = run(["crontab", "-l"], "")
+    if command_result.code and "no crontab" not in command_result.out:
+        raise KeptError(f"the crontab cannot be read: {command_result.out[:200]}", hint="nothing was changed")
+    return [line for line in command_result.out.splitlines() if not line.rstrip().endswith(MARK)] if not command_result.code else []
 
 
 def query_job_state(kind: SchedulerKind, run: Run = run_command) -> CommandResult:

@@ -48,9 +48,9 @@ def announce_page(home: Paths, port: int) -> Iterator[str]:
         try:
             yield key
         finally:
-            for each in (_key_path(home), _port_path(home)):
+            for path in (_key_path(home), _port_path(home)):
                 with suppress(KeptError):
-                    files.delete_if_unchanged(each, expect=files.read_file(each).stamp, root=home.state)
+                    files.delete_if_unchanged(path, expect=files.read_file(path).stamp, root=home.state)
 
 
 def load_mcp_key(home: Paths) -> str:

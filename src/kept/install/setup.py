@@ -83,29 +83,35 @@ def note_program(home: Paths, *, anew: bool = False) -> None:
     stays.
     """
     script, place = Path(sys.executable).with_name("kept"), home.state / "program"
-    noted = Path(files.read_text(place).strip() or "/")
-    if script.is_file() and home.state.is_dir() and (noted != script if anew else not noted.is_file()):
+    path = Path(files.read_text(place).strip() or "/")
+    if script.is_file() and home.state.is_dir() and (path != script if anew else not path.is_file()):
         files.write_if_unchanged(place, f"{script}\n".encode(), expect=files.read_file(place).stamp, root=home.root)
 
 
 def used_clients(home: Paths) -> tuple[Client, ...]:
     """The coding agents that are used on this machine and can call hooks."""
-    return tuple(each for each in CLIENTS if home.of(each).is_dir())
+    return tuple(screen_client for screen_client in CLIENTS if home.of(screen_client).is_dir())
 
 
 def hooked_clients(home: Paths) -> tuple[Client, ...]:
     """Those whose settings call kept."""
-    return tuple(each for each in CLIENTS if has_hooks(files.read_text(home.of(each) / each.file)))
+    return tuple(
+        screen_client for screen_client in CLIENTS if has_hooks(files.read_text(home.of(screen_client) / screen_client.file))
+    )
 
 
 def plugin_clients(home: Paths) -> tuple[Client, ...]:
     """Those in which kept's plugin or extension is on: it brings the hooks."""
-    return tuple(each for each in (*CLIENTS, GEMINI) if has_plugin(files.read_text(home.of(each) / each.plugins)))
+    return tuple(
+        screen_client
+        for screen_client in (*CLIENTS, GEMINI)
+        if has_plugin(files.read_text(home.of(screen_client) / screen_client.plugins))
+    )
 
 
 def section_clients(home: Paths) -> tuple[Client, ...]:
     """The agents used here that read instructions of their own, so that memory can arrive in a section of them."""
-    return tuple(each for each in READERS if home.of(each).is_dir())
+    return tuple(screen_client for screen_client in READERS if home.of(screen_client).is_dir())
 
 
 def plan_hooks(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[SettingsChange, ...]:
@@ -135,7 +141,7 @@ def plan_hooks(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[
 
 def _plan_permissions(home: Paths) -> Iterator[SettingsChange]:
     """What lets Codex and Gemini CLI call the one tool, where kept's server is there."""
-    codex = next(each for each in CLIENTS if each.name == "codex")
+    codex = next(screen_client for screen_client in CLIENTS if screen_client.name == "codex")
     for path, after in (
         (home.of(codex) / CODEX_SETTINGS, with_codex_permission(files.read_text(home.of(codex) / CODEX_SETTINGS))),
         (
@@ -154,17 +160,17 @@ def install_hooks(home: Paths, changes: tuple[SettingsChange, ...] | None = None
     ChangedError.
     """
     changes, noted = plan_hooks(home) if changes is None else changes, _load_setup_note(home)
-    for each in changes:
-        content = files.read_file(each.path)
-        data = (each.text or "").encode()
-        first = str(each.path) not in noted or not _has_kept_entries(content.data.decode("utf-8", "replace"))
+    for change in changes:
+        content = files.read_file(change.path)
+        data = (change.text or "").encode()
+        first = str(change.path) not in noted or not _has_kept_entries(content.data.decode("utf-8", "replace"))
         before = None if content.stamp == files.MISSING else base64.b64encode(content.data).decode()
         if first:
-            noted[str(each.path)] = {"before": before, "after": base64.b64encode(data).decode()}
+            noted[str(change.path)] = {"before": before, "after": base64.b64encode(data).decode()}
         else:
-            noted[str(each.path)]["after"] = base64.b64encode(data).decode()
+            noted[str(change.path)]["after"] = base64.b64encode(data).decode()
         _save_setup_note(home, noted)
-        files.write_if_unchanged(each.path, data, expect=content.stamp, root=home.boundary(each.path))
+        files.write_if_unchanged(change.path, data, expect=content.stamp, root=home.boundary(change.path))
     return changes
 
 
@@ -199,8 +205,12 @@ def uninstall_system_parts(home: Paths, env: Mapping[str, str], *, run: Run = ru
 def _uninstall_clients(home: Paths, left: UninstallReport) -> None:
     noted = _load_setup_note(home)
     edited: list[tuple[Path, str, Callable[[str, str], str]]] = [
-        *((home.of(each) / each.file, "the hooks", without_hooks) for each in CLIENTS),
-        *((home.of(each) / CODEX_SETTINGS, "the permission", _strip_permission) for each in CLIENTS if each.name == "codex"),
+        *((home.of(screen_client) / screen_client.file, "the hooks", without_hooks) for screen_client in CLIENTS),
+        *(
+            (home.of(screen_client) / CODEX_SETTINGS, "the permission", _strip_permission)
+            for screen_client in CLIENTS
+            if screen_client.name == "codex"
+        ),
         (home.of(GEMINI) / GEMINI_POLICY, "the permission", _strip_permission),
     ]
     for path, what, without in edited:
@@ -238,20 +248,20 @@ def _has_kept_entries(text: str) -> bool:
 
 def _remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
     """Take away every file and section kept wrote; one in which a person wrote too is copied aside before."""
-    targets = [(each.path, bool(each.heading)) for each in list_editable_targets(workspace)] + [
+    targets = [(target.path, bool(target.heading)) for target in list_editable_targets(workspace)] + [
         (path, False) for path, _ in list_views(workspace)
     ]
     for path, in_section in targets:
-        known = workspace.store.output_states(str(path))
+        outputs = workspace.store.output_states(str(path))
         try:
             workspace.refuse_links(path)
             content = files.read_file(path)
-            if not known or content.stamp == files.MISSING:
+            if not outputs or content.stamp == files.MISSING:
                 continue
             block = section.find_section(content.data, where=str(path)) if in_section else None
             inside = content.data if not in_section else block.inside if block else None
             if inside is not None:
-                if _has_person_words(known, inside):
+                if _has_person_words(outputs, inside):
                     left.aside.append(str(files.copy_to_quarantine(path, into=workspace.paths.state / "aside")))
                 rest = section.remove_section(content.data, absorbed=inside, where=str(path)) if in_section else b""
                 if rest.strip():
@@ -272,21 +282,21 @@ def _remove_outputs(workspace: Workspace, left: UninstallReport) -> None:
 def _has_person_words(known: tuple[Output, ...], inside: bytes) -> bool:
     """Whether the lines of a file of kept's, however they end, are not those kept alone wrote."""
     now = [line for line, _ in split_lines(inside.removeprefix(BOM.encode()).decode("utf-8", "replace"))]
-    same = next((each for each in known if [line.text for line in each.lines] == now), None)
+    same = next((output for output in known if [line.text for line in output.lines] == now), None)
     return same is None or any(line.users and line.text.strip() for line in same.lines)
 
 
 def _remove_empty_folders(home: Paths, folders: Sequence[Path]) -> None:
     """Remove folders that are left empty, up to the home; those of the agents themselves stay."""
-    stay = {home.root, *(home.of(each) for each in CLIENTS), home.root / ".config"}
+    stay = {home.root, *(home.of(screen_client) for screen_client in CLIENTS), home.root / ".config"}
     for folder in folders:
-        each = folder
-        while each not in stay and each.is_relative_to(home.root):
+        path = folder
+        while path not in stay and path.is_relative_to(home.root):
             try:
-                each.rmdir()
+                path.rmdir()
             except OSError:
                 break
-            each = each.parent
+            path = path.parent
 
 
 def delete_own_folders(home: Paths) -> tuple[str, ...]:

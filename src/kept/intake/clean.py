@@ -93,7 +93,7 @@ def _redact_names(event: Event, redact: Callable[[str], Redaction]) -> Event:
     names = (event.key, event.session, event.record, event.parent, event.turn, event.label_reason, event.pointer.path)
     if not redact(" ".join(names)).found:
         return event
-    key, session, record, parent, turn, reason, path = (redact(each).text for each in names)
+    key, session, record, parent, turn, reason, path = (redact(name).text for name in names)
     pointer = replace(event.pointer, path=path)
     return replace(event, key=key, session=session, record=record, parent=parent, turn=turn, label_reason=reason, pointer=pointer)
 

@@ -85,13 +85,13 @@ def survey(workspace: Workspace) -> Survey:
     """Look at every known place. Reads at most the first 64 KB of a file, and changes nothing."""
     accounts: dict[str, RecordAccount] = {}
     states = _states(workspace, accounts)
-    tools = {each.name: each for each in _survey_archive(workspace, accounts)}
+    tools = {tool_survey.name: tool_survey for tool_survey in _survey_archive(workspace, accounts)}
     others, excluded = Counter[str](), Counter[str]()
     named: list[tuple[str, str]] = []
     seen: set[str] = set()
     for path, place_of_tool, root in _paths(workspace, tools):
         seen.add(str(path))
-        pattern = next((each for each in workspace.settings.exclude if is_excluded(str(path), [each])), None)
+        pattern = next((item for item in workspace.settings.exclude if is_excluded(str(path), [item])), None)
         if pattern is not None:
             excluded[pattern] += 1
             place_of_tool.excluded += 1
@@ -121,9 +121,9 @@ _States = Mapping[tuple[str, str], int]
 def _states(workspace: Workspace, accounts: dict[str, RecordAccount]) -> _States:
     """How many bytes of each file were looked at, by source and path; the sum of its accounts is added to those of its source."""
     states: dict[tuple[str, str], int] = {}
-    for each in workspace.store.archive.files():
-        states[intern(each.source), each.path] = each.offset + each.account.pending
-        accounts[each.source] = accounts.get(each.source, RecordAccount()) + each.account
+    for file_state in workspace.store.archive.files():
+        states[intern(file_state.source), file_state.path] = file_state.offset + file_state.account.pending
+        accounts[file_state.source] = accounts.get(file_state.source, RecordAccount()) + file_state.account
     return states
 
 
@@ -133,10 +133,10 @@ def _survey_archive(workspace: Workspace, accounts: Mapping[str, RecordAccount])
     spans: dict[str, list[datetime]] = {}
     for thread in workspace.store.archive.threads():
         sessions.setdefault(thread.source, set()).add(thread.session)
-        known = spans.get(thread.source, [])
-        times = [*known, *(at for at in (thread.first_at, thread.last_at) if at is not None)]
+        moments = spans.get(thread.source, [])
+        times = [*moments, *(at for at in (thread.first_at, thread.last_at) if at is not None)]
         spans[thread.source] = [min(times), max(times)] if times else []
-    for name in dict.fromkeys((*(each.name for each in SOURCES), *accounts)):
+    for name in dict.fromkeys((*(source.name for source in SOURCES), *accounts)):
         times = spans.get(name, [])
         yield ToolSurvey(
             name=name,
@@ -243,14 +243,14 @@ def find_expiring_files(workspace: Workspace) -> tuple[ExpiringFiles, ...]:
             found = identify_file(path, sources=with_zone(workspace.zone), owner=source.name)
             if not isinstance(found, SkippedFile) and found.name == source.name and not find_wide_encoding(path):
                 ends.setdefault(source.name, []).append(end)
-    return tuple(ExpiringFiles(source=name, files=len(found), since=min(found)) for name, found in ends.items())
+    return tuple(ExpiringFiles(source=name, files=len(moments), since=min(moments)) for name, moments in ends.items())
 
 
 def _projects(workspace: Workspace) -> dict[str, tuple[str, ...]]:
     """The directories of every project, by what it is called."""
     names = workspace.scope_names()
     found: dict[str, list[str]] = {}
-    for each in workspace.store.archive.projects():
-        scope = workspace.scope(each.directory)
-        found.setdefault(names.get(scope, scope), []).append(each.directory)
+    for project in workspace.store.archive.projects():
+        scope = workspace.scope(project.directory)
+        found.setdefault(names.get(scope, scope), []).append(project.directory)
     return {name: tuple(sorted(directories)) for name, directories in sorted(found.items())}

@@ -41,8 +41,8 @@ def note_remotes(remotes: Remotes, events: Iterable[Event]) -> None:
     """Count the repositories that git named in the outputs among some events."""
     for event in events:
         if event.kind is EventKind.TOOL_OUTPUT and event.tool and event.project and _GIT.search(event.tool.target):
-            for found in _NAMED.finditer(event.text[:_OUTPUT]):
-                if name := remote_name(found[1]):
+            for search_match in _NAMED.finditer(event.text[:_OUTPUT]):
+                if name := remote_name(search_match[1]):
                     remotes.setdefault(event.project, Counter())[name] += 1
 
 

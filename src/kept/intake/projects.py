@@ -38,7 +38,7 @@ def record_projects(workspace: Workspace, reading: ReadingReport, *, keep: bool 
     if keep and reading.branches:
         save_branches(workspace.paths, reading.branches)
     places = {place for directory, path in archive.directories() if (place := project_directory(directory, path))}
-    fresh = sorted(places - {each.directory for each in archive.projects()})
+    fresh = sorted(places - {project.directory for project in archive.projects()})
     if not fresh and not remotes:
         return
     with workspace.store.transaction():
@@ -61,21 +61,23 @@ def move_memories(workspace: Workspace, run: int, progress: Progress = ignore_pr
     What was said in such a directory is extracted again, so that its candidates stand in the new scope; a memory that rests on
     nothing else goes with them, with its id, its history and what a person made of it. Raises StoreError.
     """
-    changed = {each.directory: each for each in list_misplaced_directories(workspace)}
+    changed = {project.directory: project for project in list_misplaced_directories(workspace)}
     if not changed:
         return MoveReport()
-    threads = [each for each in workspace.store.archive.threads() if project_directory(each.project, each.path) in changed]
+    threads = [thread for thread in workspace.store.archive.threads() if project_directory(thread.project, thread.path) in changed]
     with workspace.store.transaction():
         renamed: dict[str, CandidateVerdict] = {}
         for number, thread in enumerate(threads):
             progress("moving", number, len(threads))
-            known = _match_renamed(*reextract_thread(workspace, run, thread, [each.id for each in threads[number + 1 :]]))
+            known = _match_renamed(*reextract_thread(workspace, run, thread, [thread.id for thread in threads[number + 1 :]]))
             scopes = changed[project_directory(thread.project, thread.path)].scope, workspace.scope(thread.project, thread.path)
             renamed |= known | move_proposals(workspace, run, thread, known, scopes)
         progress("moving", len(threads), len(threads))
-        for each in changed.values():
-            workspace.store.archive.save_project(_place_project(workspace, each))
-        operations = tuple(_moves(workspace, {each.scope for each in changed.values()}, renamed, _targets(workspace, changed)))
+        for entry in changed.values():
+            workspace.store.archive.save_project(_place_project(workspace, entry))
+        operations = tuple(
+            _moves(workspace, {project.scope for project in changed.values()}, renamed, _targets(workspace, changed))
+        )
         if operations:
             workspace.store.log.commit(
                 Draft(
@@ -88,7 +90,7 @@ def move_memories(workspace: Workspace, run: int, progress: Progress = ignore_pr
                 )
             )
     return MoveReport(
-        scopes=frozenset({each.scope for each in changed.values()} | {workspace.scope(each) for each in changed}),
+        scopes=frozenset({project.scope for project in changed.values()} | {workspace.scope(item) for item in changed}),
         memories=len(operations),
     )
 
@@ -108,12 +110,12 @@ def list_project_families(workspace: Workspace) -> tuple[ProjectFamily, ...]:
     """Every project, by name."""
     names, held = (
         workspace.scope_names(),
-        Counter(each.scope for each in workspace.store.log.memories() if each.status_at(workspace.clock()) is Status.ACTIVE),
+        Counter(memory.scope for memory in workspace.store.log.memories() if memory.status_at(workspace.clock()) is Status.ACTIVE),
     )
     directories: dict[str, list[Project]] = {}
     for project in workspace.store.archive.projects():
         directories.setdefault(workspace.scope(project.directory), []).append(project)
-    found = (
+    project_families = (
         ProjectFamily(
             scope=scope,
             name=names.get(scope, scope),
@@ -123,15 +125,21 @@ def list_project_families(workspace: Workspace) -> tuple[ProjectFamily, ...]:
         )
         for scope, members in directories.items()
     )
-    return tuple(sorted(found, key=lambda family: (family.name, family.scope)))
+    return tuple(sorted(project_families, key=lambda family: (family.name, family.scope)))
 
 
 def find_project_family(workspace: Workspace, word: str) -> ProjectFamily:
     """The project that a person means: by a directory of it, its name or its scope. Raises UsageError where none or several fit."""
-    known = list_project_families(workspace)
+    project_families = list_project_families(workspace)
     place = str(Path(word).expanduser().absolute())
-    fits = [each for each in known if word in (each.scope, each.name) or place in each.directories or word in each.directories]
-    fits = fits or [each for each in known if directory_name(each.identity) == word]
+    fits = [
+        project_family
+        for project_family in project_families
+        if word in (project_family.scope, project_family.name)
+        or place in project_family.directories
+        or word in project_family.directories
+    ]
+    fits = fits or [project_family for project_family in project_families if directory_name(project_family.identity) == word]
     if len(fits) != 1:
         what = f"{word!r} could be {len(fits)} projects" if fits else f"there is no project {word!r}"
         raise UsageError(what, hint="name a directory of it: kept projects")
@@ -140,7 +148,7 @@ def find_project_family(workspace: Workspace, word: str) -> ProjectFamily:
 
 def list_misplaced_directories(workspace: Workspace) -> tuple[Project, ...]:
     """The directories whose memories lie elsewhere than the settings say."""
-    return tuple(each for each in workspace.store.archive.projects() if workspace.scope(each.directory) != each.scope)
+    return tuple(project for project in workspace.store.archive.projects() if workspace.scope(project.directory) != project.scope)
 
 
 def _place_project(workspace: Workspace, project: Project) -> Project:
@@ -154,20 +162,31 @@ def _place_project(workspace: Workspace, project: Project) -> Project:
 
 def _match_renamed(before: tuple[Proposal, ...], after: tuple[CandidateVerdict, ...]) -> dict[str, CandidateVerdict]:
     """What each candidate became, by its old id."""
-    found = {_identity_of(each): each for each in after}
-    return {each.judged.candidate.id: found[_identity_of(each.judged)] for each in before if _identity_of(each.judged) in found}
+    found = {_identity_of(candidate_verdict): candidate_verdict for candidate_verdict in after}
+    return {
+        proposal_reply.judged.candidate.id: found[_identity_of(proposal_reply.judged)]
+        for proposal_reply in before
+        if _identity_of(proposal_reply.judged) in found
+    }
 
 
 def _identity_of(judged: CandidateVerdict) -> tuple[object, ...]:
     each = judged.candidate
-    return each.profile, each.category, each.trigger, each.at, each.content, tuple((one.event, one.quote) for one in each.evidence)
+    return (
+        each.profile,
+        each.category,
+        each.trigger,
+        each.at,
+        each.content,
+        tuple((item.event, item.quote) for item in each.evidence),
+    )
 
 
 def _targets(workspace: Workspace, changed: dict[str, Project]) -> dict[str, str]:
     """Where a scope that no directory belongs to any more goes as a whole: to where all its directories went, where that is one
     place.
     """
-    held = {each.scope for each in workspace.store.archive.projects()}
+    held = {project.scope for project in workspace.store.archive.projects()}
     reached: dict[str, set[str]] = {}
     for directory, each in changed.items():
         reached.setdefault(each.scope, set()).add(workspace.scope(directory))
@@ -180,7 +199,7 @@ def _moves(workspace: Workspace, scopes: set[str], renamed: dict[str, CandidateV
         if memory.scope in scopes:
             target = _target(workspace, memory, renamed, whole)
             if target and target != memory.scope:
-                became = tuple(sorted({renamed[each].candidate.id if each in renamed else each for each in memory.candidates}))
+                became = tuple(sorted({renamed[item].candidate.id if item in renamed else item for item in memory.candidates}))
                 reason = f"moved to {workspace.name(target)}"
                 operations.append(Move(memory=memory.id, at=memory.last_seen, reason=reason, scope=target, candidates=became))
     return operations
@@ -188,8 +207,8 @@ def _moves(workspace: Workspace, scopes: set[str], renamed: dict[str, CandidateV
 
 def _target(workspace: Workspace, memory: Memory, renamed: dict[str, CandidateVerdict], whole: dict[str, str]) -> str:
     """Where a memory goes: with the candidates it rests on if all that live went; else with its scope, if that went as a whole."""
-    stay = {each.judged.candidate.id for each in workspace.store.log.proposals(memory.profile, memory.scope)}
+    stay = {proposal_reply.judged.candidate.id for proposal_reply in workspace.store.log.proposals(memory.profile, memory.scope)}
     if stay & set(memory.candidates):
         return ""
-    reached = Counter(renamed[each].candidate.scope for each in memory.candidates if each in renamed)
+    reached = Counter(renamed[item].candidate.scope for item in memory.candidates if item in renamed)
     return max(sorted(reached), key=lambda scope: reached[scope]) if reached else whole.get(memory.scope, "")

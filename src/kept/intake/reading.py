@@ -72,7 +72,7 @@ class FilesToRead:
     @property
     def sources(self) -> Counter[str]:
         """How many transcripts there are of each format."""
-        return Counter(each.name for each in self.files.values()) + self.unchanged
+        return Counter(source.name for source in self.files.values()) + self.unchanged
 
 
 @dataclass(kw_only=True, slots=True)
@@ -166,11 +166,11 @@ def format_of(
     if isinstance(source, SkippedFile):
         # What no format claims in a vault is a note, not a conversation.
         name = "journal" if root.format == "vault" else root.format
-        chosen = next((each for each in sources if each.name == name), None)
+        chosen = next((source for source in sources if source.name == name), None)
         if chosen is None or source.reason is not SkipReason.UNKNOWN_FORMAT or path.suffix.lower() not in _WORDS:
             return source
         source = chosen
-    if root.author and is_dataclass(source) and any(each.name == "author" for each in fields(source)):
+    if root.author and is_dataclass(source) and any(item.name == "author" for item in fields(source)):
         author = Author.HUMAN if root.author == "person" else Author.ASSISTANT
         return cast("Source", replace(cast("Any", source), author=author))
     return source
@@ -216,12 +216,12 @@ def list_source_places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:
     found = [(source, place) for root in roots for source in SOURCES for place in source.places(root, workspace.env)]
     found += [(source, workspace.paths.agents) for source in SOURCES if source.name == "generic"]
     own = [
-        each
+        entry
         for source in SOURCES
         if source.name == ENTRY
-        for each in find_entries(workspace.paths.root / workspace.settings.journal.folder)
+        for entry in find_entries(workspace.paths.root / workspace.settings.journal.folder)
     ]
-    found += [(source, each) for source in SOURCES if source.name == ENTRY for each in own]
+    found += [(source, path) for source in SOURCES if source.name == ENTRY for path in own]
     return tuple((source, place) for source, place in dict.fromkeys(found) if place.exists())
 
 
@@ -255,7 +255,7 @@ def _is_path_excluded(workspace: Workspace, path: Path) -> bool:
 
 def is_excluded(path: str, patterns: Sequence[str]) -> bool:
     """Whether a pattern fits a path, or a folder it lies in."""
-    return any(fnmatchcase(path, each) or fnmatchcase(path, f"{each.rstrip('/')}/*") for each in patterns)
+    return any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern.rstrip('/')}/*") for pattern in patterns)
 
 
 OPT_OUT = ("<!-- kept: ignore -->", "kept: ignore this conversation", OFF_THE_RECORD, "/kept:off")
@@ -284,7 +284,7 @@ def archive_files(
     ``force`` reads every file again from its start; what is known already is not stored twice. Where ``late`` says so no further
     files are opened. Raises StoreError.
     """
-    sessions = {each.session for each in workspace.store.archive.opted_out_sessions()}
+    sessions = {opted_out.session for opted_out in workspace.store.archive.opted_out_sessions()}
     result = ReadingReport(skipped=list(found.skipped), left=found.left, opted_out=sessions)
     without_secrets = _cache_redaction(partial(redact, key=workspace.store.key("redaction"), more=load_scanner()))
     number = 0
@@ -294,13 +294,13 @@ def archive_files(
         # A file that is a batch of its own commits slice by slice, so that a run cut short goes on within it; one that is compared
         # with what it said before commits whole.
         with workspace.store.transaction() if len(batch) > 1 or _is_compared(batch[0].source) else nullcontext():
-            for each in batch:
+            for input_file in batch:
                 progress("reading", number, len(found.files))
                 number += 1
                 try:
-                    _read_file(workspace, each, without_secrets, result, force=force)
+                    _read_file(workspace, input_file, without_secrets, result, force=force)
                 except SourceError as error:
-                    result.skipped.append((str(each.path), error.what))
+                    result.skipped.append((str(input_file.path), error.what))
     progress("reading", len(found.files), len(found.files))
     return result
 
@@ -370,17 +370,17 @@ def _assign_project(workspace: Workspace, path: Path, piece: Slice) -> Slice:
     root = find_root_above(workspace.settings.root, path, workspace.paths.user)
     if root is None or not root.project:
         return piece
-    directory = next((each.directory for each in workspace.store.archive.projects() if each.name == root.project), root.project)
+    directory = next((item.directory for item in workspace.store.archive.projects() if item.name == root.project), root.project)
     return replace(piece, events=tuple(replace(event, project=directory) for event in piece.events))
 
 
 def _read_slices(each: InputFile, cursor: Cursor) -> Iterator[Slice]:
     """What the format reads, slice by slice; whatever its reader raises is a SourceError."""
     with isolate_errors("its reader failed", str(each.path)):
-        found = iter(each.source.read(each.path, cursor))
+        slices = iter(each.source.read(each.path, cursor))
     while True:
         with isolate_errors("its reader failed", str(each.path)):
-            piece = next(found, None)
+            piece = next(slices, None)
         if piece is None:
             return
         yield piece
@@ -391,12 +391,12 @@ def _mark_outdated_events(workspace: Workspace, path: str, now: Sequence[Event],
     journal) also what is not there.
     """
     archive, there = workspace.store.archive, {event.key for event in now}
-    authors = {told: event.author for event in now for told in (event.text, event.pointer)}
+    authors = {item: event.author for event in now for item in (event.text, event.pointer)}
     for thread in tuple(archive.threads(path=path)):
         events, (_, marked) = archive.events(thread.id, 0, thread.events), archive.tree(thread.id)
         gone = [
             event.key not in there
-            and (whole or any(authors.get(told, event.author) is not event.author for told in (event.text, event.pointer)))
+            and (whole or any(authors.get(item, event.author) is not event.author for item in (event.text, event.pointer)))
             for event in events
         ]
         if changes := [(place, left) for place, left in enumerate(gone) if left != bool(marked[place])]:

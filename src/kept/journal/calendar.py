@@ -85,16 +85,16 @@ def load_month(workspace: Workspace, first: date) -> CalendarMonth:
     following = (first + timedelta(days=32)).replace(day=1)
     days = [first + timedelta(days=number) for number in range((following - first).days)]
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(days[-1])[1]
-    known = {each.astimezone(workspace.zone).date() for each in workspace.store.archive.active_minutes()}
+    known = {minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.active_minutes()}
     sessions = {day: len(workspace.store.archive.sittings(*workspace.day_bounds(day))) for day in days if day in known}
     worked_on = Counter(
-        each.note.at.astimezone(workspace.zone).date()
-        for each in drop_repeated_notes(workspace.store.days.notes_between(start, stop))
+        thread_note.note.at.astimezone(workspace.zone).date()
+        for thread_note in drop_repeated_notes(workspace.store.days.notes_between(start, stop))
     )
     parts: Counter[tuple[date, SummaryPart]] = Counter()
-    for each in workspace.store.log.memories_between(start, stop):
-        if each.content and each.first_seen is not None and each.status in _LASTING:
-            parts[each.first_seen.astimezone(workspace.zone).date(), part_of_category(each.category)] += 1
+    for memory in workspace.store.log.memories_between(start, stop):
+        if memory.content and memory.first_seen is not None and memory.status in _LASTING:
+            parts[memory.first_seen.astimezone(workspace.zone).date(), part_of_category(memory.category)] += 1
     entries = {day for day in days if _entry_path(workspace, day).is_file()}
     cells = tuple(
         CalendarDay(
@@ -108,10 +108,10 @@ def load_month(workspace: Workspace, first: date) -> CalendarMonth:
         )
         for day in days
     )
-    other = {each.replace(day=1) for each in known}
+    other = {item.replace(day=1) for item in known}
     before, after = (
-        max((each for each in other if each < first), default=None),
-        min((each for each in other if each > first), default=None),
+        max((day for day in other if day < first), default=None),
+        min((day for day in other if day > first), default=None),
     )
     return CalendarMonth(first=first, cells=cells, before=before, after=after)
 
@@ -126,13 +126,15 @@ def load_day_sessions(workspace: Workspace, day: date) -> tuple[DaySession, ...]
     """The sessions with events on a day, in their order, each with what was worked on in it on that day. Raises StoreError."""
     start, stop = workspace.day_bounds(day)
     told: Mapping[tuple[str, str], list[ThreadNote]] = defaultdict(list)
-    for each in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
-        told[each.path, each.session].append(each)
+    for item in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
+        told[item.path, item.session].append(item)
     found = []
     for sitting in workspace.store.archive.sittings(start, stop):
         scope = workspace.scope(sitting.project, sitting.path)
         notes = told.get((sitting.path, sitting.session), ())
-        found.append(DaySession(sitting=sitting, scope=scope, worked=tuple(work_bullet(each.note, scope) for each in notes)))
+        found.append(
+            DaySession(sitting=sitting, scope=scope, worked=tuple(work_bullet(thread_note.note, scope) for thread_note in notes))
+        )
     return tuple(found)
 
 
@@ -140,15 +142,15 @@ def list_open_questions(workspace: Workspace, day: date) -> tuple[Memory, ...]:
     """The questions that were open when a day ended, the newest first: asked by then, and not answered or ended before."""
     stop = workspace.day_bounds(day)[1]
     found = [
-        each
-        for each in workspace.store.log.memories()
-        if each.content
-        and part_of_category(each.category) is SummaryPart.OPEN
-        and each.status in _LASTING
-        and each.first_seen is not None
-        and each.first_seen < stop
-        and (each.ended_at is None or each.ended_at >= stop)
-        and (each.valid_until is None or each.valid_until > stop)
+        memory
+        for memory in workspace.store.log.memories()
+        if memory.content
+        and part_of_category(memory.category) is SummaryPart.OPEN
+        and memory.status in _LASTING
+        and memory.first_seen is not None
+        and memory.first_seen < stop
+        and (memory.ended_at is None or memory.ended_at >= stop)
+        and (memory.valid_until is None or memory.valid_until > stop)
     ]
     return tuple(sorted(found, key=lambda each: (each.first_seen is None, each.first_seen, each.id), reverse=True))
 

@@ -40,15 +40,15 @@ _MEMORY_WEIGHT, _LEARNT_WEIGHT, _POINT_WEIGHT = 1.0, 30.0, 10.0
 def worked_days(workspace: Workspace, first: date, last: date) -> tuple[date, ...]:
     """The days in a span on which something was worked on, in order. Raises StoreError."""
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
-    times = [each.note.at for each in workspace.store.days.notes_between(start, stop)]
+    times = [thread_note.note.at for thread_note in workspace.store.days.notes_between(start, stop)]
     times += [at for at, _ in _journal_headings(workspace, start, stop)]
-    return tuple(sorted({each.astimezone(workspace.zone).date() for each in times}))
+    return tuple(sorted({time.astimezone(workspace.zone).date() for time in times}))
 
 
 def session_ids_between(workspace: Workspace, first: date, last: date) -> tuple[str, ...]:
     """The sessions with events on these days, each once; entries of kept's own are none. Raises StoreError."""
     sittings = workspace.store.archive.sittings(workspace.day_bounds(first)[0], workspace.day_bounds(last)[1])
-    return tuple(sorted({each.session for each in sittings if each.source != ENTRY}))
+    return tuple(sorted({sitting.session for sitting in sittings if sitting.source != ENTRY}))
 
 
 def collect_context(workspace: Workspace, first: date, last: date, *, detailed: bool = False) -> tuple[ContextItem, ...]:
@@ -58,8 +58,11 @@ def collect_context(workspace: Workspace, first: date, last: date, *, detailed: 
     ``detailed`` is for a model: every exchange by itself, and the points that a model noted while it read.
     """
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
-    found = [(each, workspace.scope(each.project, each.path)) for each in _notes_until(workspace, start, stop)]
-    written = tuple(dict.fromkeys(each for _, each in _journal_headings(workspace, start, stop)))
+    found = [
+        (thread_note, workspace.scope(thread_note.project, thread_note.path))
+        for thread_note in _notes_until(workspace, start, stop)
+    ]
+    written = tuple(dict.fromkeys(context_item for _, context_item in _journal_headings(workspace, start, stop)))
     points = _point_items(workspace, start, stop) if detailed else ()
     return _without_repeats((*_work_items(found, detailed=detailed), *written, *points, *_memory_items(workspace, start, stop)))
 
@@ -105,8 +108,10 @@ def _journal_headings(workspace: Workspace, start: datetime, stop: datetime) -> 
             continue
         if thread.first_at < stop and thread.last_at >= start:
             scope = workspace.scope(thread.project, thread.path)
-            events = [each for each in workspace.store.archive.events(thread.id, 0, min(thread.events, _LOOKED)) if is_note(each)]
-            repeated = Counter(_section_heading(each.text) for each in events)
+            events = [
+                event for event in workspace.store.archive.events(thread.id, 0, min(thread.events, _LOOKED)) if is_note(event)
+            ]
+            repeated = Counter(_section_heading(event.text) for event in events)
             for event in events:
                 words = _section_heading(event.text)
                 if event.at is not None and start <= event.at < stop and words and repeated[words] == 1:
@@ -121,15 +126,15 @@ def _section_heading(text: str) -> str:
 
 
 def _work_items(found: list[tuple[ThreadNote, str]], *, detailed: bool) -> Iterator[ContextItem]:
-    of_event = {noted.note.event: noted.note for noted, _ in found}
-    bullets = order_bullets(bullet for noted, scope in found for bullet in to_bullets(noted.note, scope))
+    of_event = {thread_note.note.event: thread_note.note for thread_note, _ in found}
+    bullets = order_bullets(bullet for thread_note, scope in found for bullet in to_bullets(thread_note.note, scope))
     topics = [bullet for bullet in bullets if bullet.part is SummaryPart.WORKED]
     for group in [(bullet,) for bullet in topics] if detailed else join_topics(topics, MOST, alike=0.0):
         text = group[0].text if detailed else _narrate_notes([of_event[bullet.source] for bullet in group])
         yield ContextItem(slot=Slot.WORKED, text=text, scope=group[0].scope, weight=float(sum(bullet.weight for bullet in group)))
     asked = (bullet for bullet in bullets if bullet.part is SummaryPart.OPEN)
     yield from (ContextItem(slot=Slot.OPEN, text=bullet.text, scope=bullet.scope, weight=_LEARNT_WEIGHT) for bullet in asked)
-    commits = dict.fromkeys((scope, one) for each, scope in found for one in each.note.commits)
+    commits = dict.fromkeys((scope, commit) for thread_note, scope in found for commit in thread_note.note.commits)
     yield from (ContextItem(slot=Slot.COMMITS, text=text, scope=scope, weight=0.5) for scope, text in commits)
     changed: dict[str, Counter[str]] = {}
     for each, scope in found:
@@ -159,58 +164,64 @@ def _end_sentence(sentence: str) -> str:
 
 def _notes_until(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[ThreadNote]:
     """The notes of a span, each once, as they were at its end: what came of a prompt after midnight is not known yet."""
-    ends: Mapping[int, datetime | None] = {each.id: each.last_at for each in workspace.store.archive.threads()}
+    ends: Mapping[int, datetime | None] = {thread.id: thread.last_at for thread in workspace.store.archive.threads()}
     seen: set[str] = set()
     listed = workspace.store.days.notes_between(start, stop)
-    last = {each.thread: each.note.ordinal for each in sorted(listed, key=lambda one: one.note.ordinal)}
-    for each in listed:
-        if each.note.event in seen:
+    last = {thread_note.thread: thread_note.note.ordinal for thread_note in sorted(listed, key=lambda one: one.note.ordinal)}
+    for item in listed:
+        if item.note.event in seen:
             continue
-        seen.add(each.note.event)
-        end = ends.get(each.thread)
-        if last[each.thread] == each.note.ordinal and end is not None and end >= stop:
+        seen.add(item.note.event)
+        end = ends.get(item.thread)
+        if last[item.thread] == item.note.ordinal and end is not None and end >= stop:
             yield ThreadNote(
-                note=_cut_note_at(workspace, each, stop),
-                thread=each.thread,
-                session=each.session,
-                project=each.project,
-                path=each.path,
+                note=_cut_note_at(workspace, item, stop),
+                thread=item.thread,
+                session=item.session,
+                project=item.project,
+                path=item.path,
             )
         else:
-            yield each
+            yield item
 
 
 def _cut_note_at(workspace: Workspace, noted: ThreadNote, stop: datetime) -> WorkNote:
     """A note made of what was there before ``stop`` alone."""
     first = noted.note.ordinal
     events = workspace.store.archive.events(noted.thread, first, first + _LOOKED)
-    before = next((place for place, each in enumerate(events) if each.at is not None and each.at >= stop), len(events))
+    before = next((place for place, event in enumerate(events) if event.at is not None and event.at >= stop), len(events))
     if before == len(events):
         return noted.note
     spoken = choose_lexicon(events[:before], workspace.languages).spoken
     made = build_notes(events[:before], [(0, before)], lambda at: at.astimezone(workspace.zone).date(), spoken=spoken, base=first)
     return next(
-        (each for each in made if each.event == noted.note.event),
+        (work_note for work_note in made if work_note.event == noted.note.event),
         WorkNote(ordinal=first, event=noted.note.event, at=noted.note.at, asked=noted.note.asked),
     )
 
 
 def _accepted_candidates(workspace: Workspace) -> dict[str, Candidate]:
     return {
-        each.candidate.id: each.candidate
-        for each in workspace.store.log.all_judged_candidates()
-        if isinstance(each.verdict, Accepted)
+        candidate_verdict.candidate.id: candidate_verdict.candidate
+        for candidate_verdict in workspace.store.log.all_judged_candidates()
+        if isinstance(candidate_verdict.verdict, Accepted)
     }
 
 
 def _memory_items(workspace: Workspace, start: datetime, stop: datetime) -> Iterator[ContextItem]:
     """What was remembered of these days out of their sessions, in the words of these days."""
-    proposals = {name: each for name, each in _accepted_candidates(workspace).items() if not _is_from_entry(workspace, each)}
+    proposals = {
+        name: candidate for name, candidate in _accepted_candidates(workspace).items() if not _is_from_entry(workspace, candidate)
+    }
     for memory in workspace.store.log.memories_between(start, stop):
         if memory.status not in _REAL:
             continue
-        own = [proposals[each] for each in memory.candidates if each in proposals]
-        within = [each for each in own if each.at is not None and start <= each.at < stop and _was_known(each, stop)]
+        own = [proposals[candidate] for candidate in memory.candidates if candidate in proposals]
+        within = [
+            candidate
+            for candidate in own
+            if candidate.at is not None and start <= candidate.at < stop and _was_known(candidate, stop)
+        ]
         if within:
             newest = max(within, key=lambda one: (str(one.at), one.id))
             slot = Slot.SOLVED if newest.fingerprint else _SLOTS[part_of_category(memory.category)]
@@ -220,11 +231,11 @@ def _memory_items(workspace: Workspace, start: datetime, stop: datetime) -> Iter
 def _is_from_entry(workspace: Workspace, candidate: Candidate) -> bool:
     """Whether a candidate rests on entries of kept's own: an entry does not tell what itself told."""
     own = str(workspace.paths.root / workspace.settings.journal.folder)
-    return bool(candidate.evidence) and all(each.path.rpartition("/")[0] == own for each in candidate.evidence)
+    return bool(candidate.evidence) and all(item.path.rpartition("/")[0] == own for item in candidate.evidence)
 
 
 def _was_known(candidate: Candidate, stop: datetime) -> bool:
-    return all(each.at is None or each.at < stop for each in candidate.evidence)
+    return all(item.at is None or item.at < stop for item in candidate.evidence)
 
 
 def memories_before_day(workspace: Workspace, day: date) -> tuple[ContextItem, ...]:
@@ -251,8 +262,8 @@ def memories_before_day(workspace: Workspace, day: date) -> tuple[ContextItem, .
             )
             found.append(((made.isoformat(), memory.profile == JOURNAL, words, memory.id), told))
     once: dict[str, ContextItem] = {}
-    for _, each in sorted(found, key=lambda one: one[0]):
-        once.setdefault(normal_form(each.text), each)  # sessions and the entry about them say the same
+    for _, context_item in sorted(found, key=lambda one: one[0]):
+        once.setdefault(normal_form(context_item.text), context_item)  # sessions and the entry about them say the same
     return tuple(once.values())
 
 
@@ -260,10 +271,10 @@ def last_work_before_day(workspace: Workspace, day: date, scopes: Collection[str
     """Where each project of a day stood before it: what was last worked on there, within two weeks. Raises StoreError."""
     start = workspace.day_bounds(day)[0]
     last: dict[str, WorkNote] = {}
-    for noted in workspace.store.days.notes_between(start - _LATELY, start):
-        scope = workspace.scope(noted.project, noted.path)
+    for thread_note in workspace.store.days.notes_between(start - _LATELY, start):
+        scope = workspace.scope(thread_note.project, thread_note.path)
         if scope in scopes:
-            last[scope] = noted.note
+            last[scope] = thread_note.note
     for scope, note in last.items():
         yield ContextItem(
             slot=Slot.BEFORE,
@@ -281,8 +292,8 @@ def _wording_at(memory: Memory, proposals: Mapping[str, Candidate], start: datet
     """The words of a memory as they were: a person's own, else those of the newest proposal that was there."""
     if memory.owned or not memory.candidates:
         return memory.content
-    own = [proposals[each] for each in memory.candidates if each in proposals]
-    earlier = [each for each in own if each.at is not None and each.at < start and _was_known(each, start)]
-    if any(each.content == memory.content for each in earlier):
+    own = [proposals[candidate] for candidate in memory.candidates if candidate in proposals]
+    earlier = [candidate for candidate in own if candidate.at is not None and candidate.at < start and _was_known(candidate, start)]
+    if any(candidate.content == memory.content for candidate in earlier):
         return memory.content
     return max(earlier, key=lambda one: (str(one.at), one.id)).content if earlier else ""

@@ -26,11 +26,11 @@ _MOST = 50_000  # items of a source that are kept, the newest
 def collect_feeds(workspace: Workspace, *, fetching: Fetch = fetch_address) -> tuple[str, ...]:
     """Put by what is new in every external source of the settings. Returns what could not be read or was skipped, in words."""
     told: list[str] = []
-    for each in workspace.settings.feed:
+    for feed_settings in workspace.settings.feed:
         try:
-            told += _collect_feed(workspace, each, fetching)
+            told += _collect_feed(workspace, feed_settings, fetching)
         except (SourceError, ChangedError) as error:
-            told.append(f"{feed_name(each)}: {error}")
+            told.append(f"{feed_name(feed_settings)}: {error}")
     return tuple(told)
 
 
@@ -42,7 +42,7 @@ def feed_name(feed: FeedSettings) -> str:
 def _collect_feed(workspace: Workspace, feed: FeedSettings, fetching: Fetch) -> Iterator[str]:
     path = _feed_path(workspace, feed)
     stamp, cursor, known = _load_stored_items(path)
-    found = read_new_items(
+    feed_result = read_new_items(
         feed.kind,
         name=feed_name(feed),
         place=feed.url or feed.path,
@@ -52,22 +52,26 @@ def _collect_feed(workspace: Workspace, feed: FeedSettings, fetching: Fetch) -> 
         fetching=fetching,
     )
     prints, secret = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
-    fresh = {each.key: _redact_item(workspace, each) for each in found.items if each.key not in known}
+    fresh = {feed_item.key: _redact_item(workspace, feed_item) for feed_item in feed_result.items if feed_item.key not in known}
     fresh = {
-        key: _empty_item(each) if prints and _has_match(each, lambda text: has_known_statement(text, prints, secret)) else each
-        for key, each in fresh.items()
+        key: _empty_item(feed_item)
+        if prints and _has_match(feed_item, lambda text: has_known_statement(text, prints, secret))
+        else feed_item
+        for key, feed_item in fresh.items()
     }
-    if fresh or dict(found.cursor) != dict(cursor):
+    if fresh or dict(feed_result.cursor) != dict(cursor):
         items = sorted({**known, **fresh}.values(), key=lambda each: (str(each.at), each.key))[-_MOST:]
-        _store_items(workspace, path, stamp, found.cursor, items)
-    if found.skipped:
-        yield f"{feed_name(feed)}: skipped " + ", ".join(f"{count} {reason}" for reason, count in sorted(found.skipped.items()))
+        _store_items(workspace, path, stamp, feed_result.cursor, items)
+    if feed_result.skipped:
+        yield f"{feed_name(feed)}: skipped " + ", ".join(
+            f"{count} {reason}" for reason, count in sorted(feed_result.skipped.items())
+        )
 
 
 def _store_items(
     workspace: Workspace, path: Path, stamp: files.FileStamp, cursor: Mapping[str, str], items: Iterable[FeedItem]
 ) -> None:
-    lines = [json.dumps({"cursor": dict(cursor)}), *(json.dumps(dump(each), ensure_ascii=False) for each in items)]
+    lines = [json.dumps({"cursor": dict(cursor)}), *(json.dumps(dump(feed_item), ensure_ascii=False) for feed_item in items)]
     files.write_if_unchanged(path, ("\n".join(lines) + "\n").encode("utf-8", "replace"), expect=stamp, root=workspace.paths.root)
 
 
@@ -106,12 +110,12 @@ def _load_stored_items(path: Path) -> tuple[files.FileStamp, Mapping[str, str], 
 
 def items_between(workspace: Workspace, start: datetime, stop: datetime) -> tuple[FeedItem, ...]:
     """What external sources brought of a span of time, by source and time. Reads nothing but what was put by. Raises KeptError."""
-    found: list[FeedItem] = []
-    for each in workspace.settings.feed:
-        _, _, items = _load_stored_items(_feed_path(workspace, each))
-        within = [one for one in items.values() if one.at is not None and start <= one.at < stop]
-        found += sorted(within, key=lambda one: (str(one.at), one.key))
-    return tuple(found)
+    feed_items: list[FeedItem] = []
+    for feed_settings in workspace.settings.feed:
+        _, _, items = _load_stored_items(_feed_path(workspace, feed_settings))
+        within = [feed_item for feed_item in items.values() if feed_item.at is not None and start <= feed_item.at < stop]
+        feed_items += sorted(within, key=lambda one: (str(one.at), one.key))
+    return tuple(feed_items)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,12 +142,19 @@ def erase_items(workspace: Workspace, tells: Callable[[str], bool]) -> int:
 
 def erase_source(workspace: Workspace, source: str) -> FeedErasure:
     """Empty all items of a source, known by its name, file or address. Raises KeptError."""
-    named = {each for each in workspace.settings.feed if source in (feed_name(each), each.path, each.url)}
-    own, name = {_feed_path(workspace, each) for each in named}, next((feed_name(each) for each in named), source)
+    named = {
+        feed_settings
+        for feed_settings in workspace.settings.feed
+        if source in (feed_name(feed_settings), feed_settings.path, feed_settings.url)
+    }
+    own, name = (
+        {_feed_path(workspace, feed_settings) for feed_settings in named},
+        next((feed_name(feed_settings) for feed_settings in named), source),
+    )
     erased: list[FeedItem] = []
     for path in _feed_paths(workspace):
         erased += _erase_items(workspace, path, (lambda _: True) if path in own else (lambda one: one.source == source))
-    texts = tuple(dict.fromkeys(text for each in erased for text in (each.title, each.text) if text))
+    texts = tuple(dict.fromkeys(text for feed_item in erased for text in (feed_item.title, feed_item.text) if text))
     return FeedErasure(name=name, items=len(erased), texts=texts)
 
 
@@ -154,10 +165,16 @@ def _feed_paths(workspace: Workspace) -> tuple[Path, ...]:
 def _erase_items(workspace: Workspace, path: Path, wanted: Callable[[FeedItem], bool]) -> list[FeedItem]:
     """Empty items of a file, and return them as they were. A line that could not be read goes with them: it is brought again."""
     stamp, cursor, known = _load_stored_items(path)
-    erased = [each for each in known.values() if each.at is not None and wanted(each)]
-    gone = {each.key for each in erased}
+    erased = [feed_item for feed_item in known.values() if feed_item.at is not None and wanted(feed_item)]
+    gone = {feed_item.key for feed_item in erased}
     if erased or not cursor:
-        _store_items(workspace, path, stamp, cursor, [_empty_item(each) if each.key in gone else each for each in known.values()])
+        _store_items(
+            workspace,
+            path,
+            stamp,
+            cursor,
+            [_empty_item(feed_item) if feed_item.key in gone else feed_item for feed_item in known.values()],
+        )
     return erased
 
 
@@ -167,4 +184,4 @@ def _empty_item(item: FeedItem) -> FeedItem:
 
 
 def _has_match(item: FeedItem, tells: Callable[[str], bool]) -> bool:
-    return any(tells(each) for each in (item.title, item.text, f"{item.title} {item.text}", item.link) if each)
+    return any(tells(entry) for entry in (item.title, item.text, f"{item.title} {item.text}", item.link) if entry)

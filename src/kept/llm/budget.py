@@ -86,7 +86,7 @@ class Tally:
         made = usage_body(self.usage) | {
             "questions": self.questions,
             "from_cache": self.cached,
-            "purposes": {name: usage_body(each) for name, each in self.purposes.items()},
+            "purposes": {name: usage_body(usage) for name, usage in self.purposes.items()},
             "unreadable": dict(self.unreadable),
             "unreachable": dict(self.unreachable),
             "unaffordable": self.unaffordable,

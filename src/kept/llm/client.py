@@ -111,14 +111,18 @@ class LlmClient:
             model = self._load_model()
         except ConfigError as error:
             self.tally.questions += len(asks)
-            told = UnreachableReply(reason=str(error), fault=Fault.SETUP)
+            unreachable_reply = UnreachableReply(reason=str(error), fault=Fault.SETUP)
             for _ in asks:
-                self._count(told)
-            return [told for _ in asks]
-        safe = [self._redact_ask(each) for each in asks]
-        keys = [each.key(model.name) for each in safe]
+                self._count(unreachable_reply)
+            return [unreachable_reply for _ in asks]
+        safe = [self._redact_ask(ask) for ask in asks]
+        keys = [ask.key(model.name) for ask in safe]
         self._today = sum(
-            (replace(each.usage, cost=each.usage.cost or 0.0) for each in self._replies.usage_between(self._day_start())), Usage()
+            (
+                replace(usage_sum.usage, cost=usage_sum.usage.cost or 0.0)
+                for usage_sum in self._replies.usage_between(self._day_start())
+            ),
+            Usage(),
         )
         if not self.dry:
             self._collect_batches(model)
@@ -132,7 +136,7 @@ class LlmClient:
             else:
                 replies[key] = known
         self.tally.questions += len(keys)
-        self.tally.cached += sum(isinstance(each, CompleteReply) for each in replies.values())
+        self.tally.cached += sum(isinstance(reply, CompleteReply) for reply in replies.values())
         if self.dry:
             self.tally.would += self._estimate(waiting) + Estimate(cached=len(replies))
             return [replies.get(key) or UnaffordableReply(reason="a dry run asks nothing") for key in keys]
@@ -140,9 +144,9 @@ class LlmClient:
             self.announce(self._estimate(waiting))
         handed = self._submit_batches(model, waiting)
         replies |= handed
-        replies |= self._send_questions(model, [each for each in waiting if each.key not in handed])
-        for each in replies.values():
-            self._count(each)
+        replies |= self._send_questions(model, [open_question for open_question in waiting if open_question.key not in handed])
+        for item in replies.values():
+            self._count(item)
         return [replies[key] for key in keys]
 
     def estimate(self, asks: Sequence[Ask]) -> Estimate:
@@ -195,8 +199,10 @@ class LlmClient:
 
     def _estimate(self, waiting: Sequence[OpenQuestion]) -> Estimate:
         usages = [
-            estimate_ask_usage(each.ask, estimate_tokens(format_full_prompt(each.ask)), self._price, share=_TYPICAL)
-            for each in waiting
+            estimate_ask_usage(
+                open_question.ask, estimate_tokens(format_full_prompt(open_question.ask)), self._price, share=_TYPICAL
+            )
+            for open_question in waiting
         ]
         return Estimate(questions=len(waiting), usage=sum(usages, Usage()))
 
@@ -205,7 +211,12 @@ class LlmClient:
         self._announced = True
         would = coming.usage
         told = f"{coming.questions:,} questions, about {would.input_tokens:,} tokens{self._format_cost(coming)}"
-        if self._plan is None and coming.questions and would.cost is None and any(each.usd for each in self._all_limits()):
+        if (
+            self._plan is None
+            and coming.questions
+            and would.cost is None
+            and any(search_limits.usd for search_limits in self._all_limits())
+        ):
             unknown = (
                 "the price of this model is not known, so that the budgets in USD cannot hold (llm.price_input, llm.run_tokens)"
             )
@@ -228,14 +239,14 @@ class LlmClient:
     def _count_plan_calls(self) -> int:
         """The questions that were put to the plan in its hours."""
         since = self._clock() - timedelta(hours=self._plan.hours if self._plan else 0)
-        return sum(each.usage.calls for each in self._replies.usage_between(since))
+        return sum(usage_sum.usage.calls for usage_sum in self._replies.usage_between(since))
 
     def _all_limits(self) -> tuple[Limits, ...]:
         return (*self._limits, *((self._day,) if self._day else ()))
 
     def _exceeded_budget(self, more: Usage) -> str:
         """Which budget would be over with so much more; empty where none."""
-        run = next((told for each in self._limits if (told := each.over(self._run + more))), "")
+        run = next((told for search_limits in self._limits if (told := search_limits.over(self._run + more))), "")
         return run or (self._day.over(self._today + more) if self._day else "")
 
     def _send_questions(self, model: Model, questions: Sequence[OpenQuestion]) -> dict[str, Reply]:
@@ -250,34 +261,38 @@ class LlmClient:
                         reply = self._refuse_question(waiting[0], flying.values())
                         if reply is not None and flying and isinstance(reply, UnaffordableReply):
                             break  # what is under way may cost less than was put aside for it
-                        one = waiting.popleft()
+                        open_question = waiting.popleft()
                         if reply is not None:
-                            replies[one.key] = reply
+                            replies[open_question.key] = reply
                             continue
                         self._throttle()
-                        flying[pool.submit(ask_with_retries, model, one.ask, self._pace)] = one
+                        flying[pool.submit(ask_with_retries, model, open_question.ask, self._pace)] = open_question
                     done, _ = wait(flying, return_when=FIRST_COMPLETED)
-                    for each in done:
-                        self._store_outcome(each.result(), flying.pop(each), waiting, replies)
+                    for entry in done:
+                        self._store_outcome(entry.result(), flying.pop(entry), waiting, replies)
                     self.progress("asking", len(replies), len(replies) + len(waiting) + len(flying))
             except BaseException:
                 model.close()  # what is under way ends now, not after its timeout
-                for each in [each for each in flying if each.done() and each.exception() is None]:
-                    self._store_outcome(each.result(), flying.pop(each), waiting, replies)  # paid for, so remembered
+                for entry in [item for item in flying if item.done() and item.exception() is None]:
+                    self._store_outcome(entry.result(), flying.pop(entry), waiting, replies)  # paid for, so remembered
                 pool.shutdown(cancel_futures=True)
                 raise
         return replies
 
     def _refuse_question(self, one: OpenQuestion, flying: Sequence[OpenQuestion] | Any) -> Reply | None:
         """Why a question is not sent: nobody answers, or a budget does not allow it. None where it may be sent."""
-        told = one.told
+        invalid_reply = one.told
         if self._stopped:
-            return UnreadableReply(reason=told.reason, fault=told.fault, usage=one.spent) if told else self._stopped
-        aside = sum((self._max_usage(each.ask) for each in (*flying, one)), Usage())
+            return (
+                UnreadableReply(reason=invalid_reply.reason, fault=invalid_reply.fault, usage=one.spent)
+                if invalid_reply
+                else self._stopped
+            )
+        aside = sum((self._max_usage(item.ask) for item in (*flying, one)), Usage())
         if self._plan is not None and self._count_plan_calls() + aside.calls > self._plan.calls:
-            return UnaffordableReply(reason=self._plan.reason) if not told else self._refuse_second_try(one)
+            return UnaffordableReply(reason=self._plan.reason) if not invalid_reply else self._refuse_second_try(one)
         if short := self._exceeded_budget(aside):
-            if told:
+            if invalid_reply:
                 return self._refuse_second_try(one)
             return UnaffordableReply(reason=f"the budget of {short} is used up")
         return None
@@ -312,10 +327,10 @@ class LlmClient:
             case AdapterFailure(fault=fault, reason=reason), _:
                 reason = self._redact(reason)[0]
                 self._count_failure(fault, reason)
-                told = one.told
+                invalid_reply = one.told
                 replies[one.key] = (
-                    UnreadableReply(reason=told.reason, fault=told.fault, usage=one.spent)
-                    if told
+                    UnreadableReply(reason=invalid_reply.reason, fault=invalid_reply.fault, usage=one.spent)
+                    if invalid_reply
                     else UnreachableReply(reason=reason, fault=fault, usage=one.spent)
                 )
             case _, InvalidReply() as wrong if wrong.fault is not Fault.REFUSAL and not one.again:
@@ -346,7 +361,7 @@ class LlmClient:
                 self.tally.secrets += found
                 return text
             case list():
-                return [self._redact_body(each) for each in value]
+                return [self._redact_body(item) for item in value]
             case dict():
                 return {name: self._redact_body(each) for name, each in value.items()}
             case _:
@@ -400,16 +415,17 @@ class LlmClient:
                 aside += cost
         replies: dict[str, Reply] = {}
         for some in split_batches(chosen, lambda each: len(format_full_prompt(each.ask).encode()), _BATCH_BYTES):
-            named = {digest(each.key): each for each in some}
-            batch = model.submit({name: each.ask for name, each in named.items()})
+            named = {digest(open_question.key): open_question for open_question in some}
+            batch = model.submit({name: open_question.ask for name, open_question in named.items()})
             if isinstance(batch, AdapterFailure):
                 self._count_failure(batch.fault, batch.reason)
-                replies |= {each.key: UnreachableReply(reason=batch.reason, fault=batch.fault) for each in some}
+                replies |= {open_question.key: UnreachableReply(reason=batch.reason, fault=batch.fault) for open_question in some}
                 continue
-            items = {name: question_note(each.key, each.ask) for name, each in named.items()}
+            items = {name: question_note(open_question.key, open_question.ask) for name, open_question in named.items()}
             self._replies.save_batch(Batch(id=batch, model=model.name, at=format_instant(self._clock()), items=items))
             replies |= {
-                each.key: PendingReply(reason="handed in as part of a batch; a later run collects the reply") for each in some
+                open_question.key: PendingReply(reason="handed in as part of a batch; a later run collects the reply")
+                for open_question in some
             }
         return replies
 

@@ -36,7 +36,7 @@ def price_of(model: str) -> Price | None:
     """The price of a model by its name, whatever stands before the last ``:`` or ``/``; None where the table does not know it."""
     plain = model.rpartition(":")[2].rpartition("/")[2]
     known = _load_price_table()["models"]
-    found = max((each for each in known if plain.startswith(each)), key=len, default="")
+    found = max((item for item in known if plain.startswith(item)), key=len, default="")
     return _price(known[found]) if found else None
 
 

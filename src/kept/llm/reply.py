@@ -49,7 +49,7 @@ def parse_reply(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | Invali
     match found:
         case []:
             opening = said.strip()[:200].lower()
-            if any(each in opening for each in _REFUSING):
+            if any(item in opening for item in _REFUSING):
                 return InvalidReply(fault=Fault.REFUSAL, reason="the model refused to answer")
             return InvalidReply(fault=Fault.MALFORMED, reason="the reply holds no JSON object")
         case [body]:
@@ -74,7 +74,7 @@ def _parse_server_error(body: Mapping[str, Any]) -> InvalidReply | None:
 def _strip_thinking(text: str) -> str | None:
     """The text after the thinking; None where the thinking does not end."""
     said = text.strip().removeprefix("\ufeff")
-    while name := next((each for each in _THINKING if said.startswith(f"<{each}>")), ""):
+    while name := next((item for item in _THINKING if said.startswith(f"<{item}>")), ""):
         _, end, rest = said.partition(f"</{name}>")
         if not end:
             return None

@@ -42,16 +42,17 @@ def schema_of(kind: Any, **choices: Sequence[str]) -> dict[str, Any]:
         return {"type": _PLAIN[kind]}
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        tagged = sum(is_dataclass(each) for each in arguments) > 1
+        tagged = sum(is_dataclass(argument) for argument in arguments) > 1
         return {
             "anyOf": [
-                _tagged_schema(each, choices) if tagged and is_dataclass(each) else schema_of(each, **choices) for each in arguments
+                _tagged_schema(argument, choices) if tagged and is_dataclass(argument) else schema_of(argument, **choices)
+                for argument in arguments
             ]
         }
     if origin is tuple and arguments[1:] == (...,):
         return {"type": "array", "items": schema_of(arguments[0], **choices)}
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return {"type": "string", "enum": [each.value for each in kind]}
+        return {"type": "string", "enum": [enum.value for enum in kind]}
     if isinstance(kind, type) and is_dataclass(kind):
         return _object(_properties(kind, choices))
     raise TypeError(f"no schema for {kind}")
@@ -68,12 +69,12 @@ def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
 def _properties(kind: Any, choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
     made = {}
-    for each in fields(kind):
-        schema = schema_of(hints[each.name], **choices)
-        if each.name in choices:
+    for field in fields(kind):
+        schema = schema_of(hints[field.name], **choices)
+        if field.name in choices:
             narrow = schema["items"] if schema.get("type") == "array" else schema
-            narrow["enum"] = list(choices[each.name])
-        made[each.name] = schema | ({"description": each.metadata["description"]} if "description" in each.metadata else {})
+            narrow["enum"] = list(choices[field.name])
+        made[field.name] = schema | ({"description": field.metadata["description"]} if "description" in field.metadata else {})
     return made
 
 
@@ -104,9 +105,9 @@ def fit_to_schema(schema: Mapping[str, Any], value: object, place: str = "reply"
 
 def _fit_first(schemas: Sequence[Mapping[str, Any]], value: object, place: str) -> Any:
     told = ""
-    for each in () if value is None and {"type": "null"} in schemas else schemas:
+    for item in () if value is None and {"type": "null"} in schemas else schemas:
         try:
-            return fit_to_schema(each, value, place)
+            return fit_to_schema(item, value, place)
         except ValueError as error:
             told = told or str(error)
     if told:

@@ -24,4 +24,4 @@ SIGNS = (
 
 def agent_variable(variables: Mapping[str, str]) -> str:
     """The variable that says that an agent runs this; empty where none does."""
-    return next((each for each in SIGNS if variables.get(each, "") not in ("", "0", "false")), "")
+    return next((sign for sign in SIGNS if variables.get(sign, "") not in ("", "0", "false")), "")

@@ -93,7 +93,10 @@ GEMINI = Client(  # its hooks come with the extension alone
     variable="GEMINI_CLI_HOME",
     below=True,
 )
-READERS = (*(each for each in CLIENTS if each.instructions), GEMINI)  # agents that read instructions of their own in every session
+READERS = (
+    *(screen_client for screen_client in CLIENTS if screen_client.instructions),
+    GEMINI,
+)  # agents that read instructions of their own in every session
 
 
 def has_plugin(text: str) -> bool:
@@ -218,7 +221,7 @@ def _drop_hooks(body: dict[str, Any], where: str) -> int:
             raise ConfigError(f"hooks.{event} is no list", where=where, hint="add the hooks by hand: kept setup --show")
         for group in list(groups):
             entries = group.get("hooks") if isinstance(group, dict) else None
-            kept = [each for each in entries if not _is_own_entry(each)] if isinstance(entries, list) else None
+            kept = [entry for entry in entries if not _is_own_entry(entry)] if isinstance(entries, list) else None
             if kept is None or entries is None or len(kept) == len(entries):
                 continue
             dropped += len(entries) - len(kept)

@@ -120,7 +120,7 @@ def _open_objects(git: Path) -> Iterator[_ObjectStore]:
     with ExitStack() as stack:
         packs = []
         for path in sorted((folder / "pack").glob("*.idx")):
-            maps = [stack.enter_context(_map_file(each)) for each in (path, path.with_suffix(".pack"))]
+            maps = [stack.enter_context(_map_file(item)) for item in (path, path.with_suffix(".pack"))]
             if maps[0][: len(_INDEX_MAGIC)] == _INDEX_MAGIC:
                 packs.append((maps[0], maps[1]))
         yield _ObjectStore(folder, packs)

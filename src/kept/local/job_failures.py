@@ -34,15 +34,15 @@ def load_failures(state: str) -> list[JobFailure]:
 
 def format_failures_note(before: list[JobFailure], runner: str, found: dict[str, str], at: str) -> str:
     """The note after a run of ``runner`` (the first word of what failed): what failed now, since when; what others noted stays."""
-    since = {each.what: each.since for each in before}
-    others = [each for each in before if each.what.partition(" ")[0] != runner]
+    since = {item.what: item.since for item in before}
+    others = [item for item in before if item.what.partition(" ")[0] != runner]
     now = [JobFailure(what, since.get(what, at), detail[:300]) for what, detail in sorted(found.items())]
     return json.dumps([*others, *now])
 
 
 def claim_unreported_failures(state: str) -> list[JobFailure]:
     """The failures that no session was told of so far; from now on they count as told."""
-    return [each for each in load_failures(state) if _claim_failure(state, each)]
+    return [failure for failure in load_failures(state) if _claim_failure(state, failure)]
 
 
 def _reported_marker(failure: JobFailure) -> str:
@@ -60,7 +60,7 @@ def _claim_failure(state: str, failure: JobFailure) -> bool:
 
 def forget_reported_failures(state: str) -> None:
     """Forget what was told of failures that stand no more."""
-    stand = {_reported_marker(each) for each in load_failures(state)}
+    stand = {_reported_marker(failure) for failure in load_failures(state)}
     with suppress(OSError):
         for name in os.listdir(queue_path(state, "")):  # noqa: PTH208 - as above
             if name.startswith("failure.") and name not in stand:
@@ -69,7 +69,7 @@ def forget_reported_failures(state: str) -> None:
 
 def render_failures(failures: list[JobFailure]) -> str:
     """One line for a session's context: what was not done, and what says more. No word of it comes from a transcript or a file."""
-    names = ", ".join(each.what for each in failures)
+    names = ", ".join(failure.what for failure in failures)
     return (
         f"- kept could not do all of its own work ({names}). `kept status` says what, `kept doctor` how to mend it; the user "
         "may not know yet."

@@ -22,4 +22,4 @@ Directory = Annotated[ListRootsResult, Resolve(_ask_for_roots)]
 def call_directory(project: str, roots: ListRootsResult) -> str:
     """The directory of a call, as an absolute path."""
     folders = (unquote(urlsplit(str(root.uri)).path) for root in roots.roots)
-    return project or next((each for each in folders if Path(each).is_dir()), str(Path.cwd()))
+    return project or next((folder for folder in folders if Path(folder).is_dir()), str(Path.cwd()))

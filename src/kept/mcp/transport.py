@@ -28,8 +28,8 @@ def serve(open_desk: OpenDesk, *, key: str = "", host: str = "127.0.0.1", port: 
 
 def create_mcp_app(open_desk: OpenDesk, key: str, port: int) -> ASGIApp:
     """The application: it answers requests that name this machine, come from no other page, and bear the key."""
-    names = [f"{each}:{port}" for each in ("127.0.0.1", "localhost", "[::1]")]
-    allowed = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{each}" for each in names])
+    names = [f"{item}:{port}" for item in ("127.0.0.1", "localhost", "[::1]")]
+    allowed = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
     inside = create_server(open_desk).streamable_http_app(stateless_http=True, transport_security=allowed)
     expected = f"Bearer {key}".encode()
 

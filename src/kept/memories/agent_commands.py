@@ -44,9 +44,9 @@ class _KeptCall:
         if made.stage in self.verbs:
             return True
         named = _ID.findall(self.text)
-        words = (getattr(each, "value", None) or getattr(each, "facts", None) for each in made.operations)
-        return any(each.memory.startswith(number) for each in made.operations for number in named) or any(
-            normal_form(each.content) in normal_form(self.text) for each in words if each is not None
+        words = (getattr(operation, "value", None) or getattr(operation, "facts", None) for operation in made.operations)
+        return any(operation.memory.startswith(number) for operation in made.operations for number in named) or any(
+            normal_form(word.content) in normal_form(self.text) for word in words if word is not None
         )
 
 
@@ -57,23 +57,23 @@ def undo_agent_decisions(workspace: Workspace, grown: Mapping[int, int]) -> int:
     """
     if workspace.settings.trust_agents:
         return 0
-    calls = tuple(each for thread, start in grown.items() for each in _find_kept_calls(workspace, thread, start))
+    calls = tuple(kept_call for thread, start in grown.items() for kept_call in _find_kept_calls(workspace, thread, start))
     if not calls:
         return 0
     heads = tuple(workspace.store.log.pass_heads())
-    switched = {number for each in heads for number in (*each.undoes, *each.redoes)}
-    switched |= {int(each.subject) for each in heads if each.note == _NOTE and each.subject.isdigit()}  # taken back before
+    switched = {number for pass_ in heads for number in (*pass_.undoes, *pass_.redoes)}
+    switched |= {int(pass_.subject) for pass_ in heads if pass_.note == _NOTE and pass_.subject.isdigit()}  # taken back before
     near = [
-        each.id
-        for each in heads
-        if each.actor is Actor.PERSON
-        and each.stage in _STAGES
-        and each.id not in switched
-        and any(call.start <= each.recorded_at <= call.end for call in calls)
+        pass_.id
+        for pass_ in heads
+        if pass_.actor is Actor.PERSON
+        and pass_.stage in _STAGES
+        and pass_.id not in switched
+        and any(call.start <= pass_.recorded_at <= call.end for call in calls)
     ]
     found = [made for made in workspace.store.log.passes(near) if any(call.has_made(made) for call in calls)] if near else []
-    numbers = frozenset(each.id for each in found)
-    alone = [each for each in found if not _is_decided_since(workspace, each, heads, numbers)]
+    numbers = frozenset(pass_.id for pass_ in found)
+    alone = [pass_ for pass_ in found if not _is_decided_since(workspace, pass_, heads, numbers)]
     for made in alone:
         _undo_agent_pass(workspace, made)
     return len(alone)
@@ -82,9 +82,9 @@ def undo_agent_decisions(workspace: Workspace, grown: Mapping[int, int]) -> int:
 def _is_decided_since(workspace: Workspace, made: Pass, heads: Sequence[Pass], agents: frozenset[int]) -> bool:
     """Whether the person decided something later about what a pass is about."""
     about = {*made.undoes, *made.redoes}
-    later = [each for each in heads if about.intersection((*each.undoes, *each.redoes))]
-    later += [each for operation in made.operations for each, _ in workspace.store.log.operations_on(operation.memory)]
-    return any(each.id > made.id and each.actor is Actor.PERSON and each.id not in agents for each in later)
+    later = [pass_ for pass_ in heads if about.intersection((*pass_.undoes, *pass_.redoes))]
+    later += [pass_ for operation in made.operations for pass_, _ in workspace.store.log.operations_on(operation.memory)]
+    return any(pass_.id > made.id and pass_.actor is Actor.PERSON and pass_.id not in agents for pass_ in later)
 
 
 def _find_kept_calls(workspace: Workspace, thread: int, start: int) -> Iterator[_KeptCall]:
@@ -94,7 +94,7 @@ def _find_kept_calls(workspace: Workspace, thread: int, start: int) -> Iterator[
     for number, event in enumerate(events):
         if event.at is None or event.kind is not EventKind.TOOL_CALL or not event.tool or "kept" not in event.tool.target:
             continue
-        steps = (each.text for each in steps_of(event.tool.target) if _RUNS_KEPT.fullmatch(each.program))
+        steps = (night_step.text for night_step in steps_of(event.tool.target) if _RUNS_KEPT.fullmatch(night_step.program))
         verbs = frozenset(verb for text in steps for verb in _DECIDES.findall(text))
         if verbs:
             output = _find_output(event, events[number + 1 :])
@@ -106,9 +106,9 @@ def _find_kept_calls(workspace: Workspace, thread: int, start: int) -> Iterator[
 def _find_output(call: Event, later: Sequence[Event]) -> Event | None:
     return next(
         (
-            each
-            for each in later
-            if each.kind is EventKind.TOOL_OUTPUT and each.tool and call.tool and each.tool.call == call.tool.call
+            event
+            for event in later
+            if event.kind is EventKind.TOOL_OUTPUT and event.tool and call.tool and event.tool.call == call.tool.call
         ),
         None,
     )
@@ -117,9 +117,9 @@ def _find_output(call: Event, later: Sequence[Event]) -> Event | None:
 def _undo_agent_pass(workspace: Workspace, made: Pass) -> None:
     log, now = workspace.store.log, workspace.clock()
     waiting = tuple(
-        replace(each, reason="held: an agent ran `kept` in its shell", value=_to_agent_memory(each))
-        for each in made.operations
-        if isinstance(each, Add)
+        replace(operation, reason="held: an agent ran `kept` in its shell", value=_to_agent_memory(operation))
+        for operation in made.operations
+        if isinstance(operation, Add)
     )
     with workspace.store.transaction():
         run = log.start_run("undo", now)

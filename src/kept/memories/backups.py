@@ -33,7 +33,7 @@ def record_backup(workspace: Workspace, path: Path) -> None:
 
 def recorded_backups(log: Log) -> frozenset[Path]:
     """The copies that a log notes, also those that are gone."""
-    return frozenset(Path(str(each.report.get("path", ""))) for each in log.runs() if each.command == "backup" and each.report)
+    return frozenset(Path(str(run.report.get("path", ""))) for run in log.runs() if run.command == "backup" and run.report)
 
 
 def make_daily_backup(workspace: Workspace) -> Path | None:
@@ -43,7 +43,7 @@ def make_daily_backup(workspace: Workspace) -> Path | None:
     """
     today = workspace.clock().astimezone(workspace.zone).date().isoformat()
     place = workspace.paths.backups
-    if any(each.name.startswith(f"kept-{today}.") for each in list_backups(place)) or not workspace.store.log.memory_ids():
+    if any(backup.name.startswith(f"kept-{today}.") for backup in list_backups(place)) or not workspace.store.log.memory_ids():
         return None
     made = add_backup(workspace.store, place, today)
     rotate(place, KEEP)
@@ -56,4 +56,4 @@ def find_backups(workspace: Workspace) -> tuple[Path, ...]:
     """
     own = (*workspace.paths.backups.glob("*.db"), *(workspace.paths.state / "aside").glob("*.db*"))
     found = (*own, *recorded_backups(workspace.store.log))
-    return tuple(sorted({each for each in found if each.is_file()}))
+    return tuple(sorted({path for path in found if path.is_file()}))

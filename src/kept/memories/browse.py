@@ -52,7 +52,7 @@ class MemoryFilter:
 def filter_memories(workspace: Workspace, memories: Sequence[Memory], which: MemoryFilter, moment: datetime) -> tuple[Memory, ...]:
     """The memories a filter lets through, in the order of a list: by project, category, newest first."""
     names = workspace.scope_names()
-    kinds = [(each.id, one.id) for each in workspace.profiles for one in each.categories]
+    kinds = [(profile.id, category.id) for profile in workspace.profiles for category in profile.categories]
     order = {each: number for number, each in enumerate(kinds)}
     profile, category = parse_kind(which.category)
     words, project = which.words.casefold().split(), which.project.lower()
@@ -85,7 +85,7 @@ def _is_between(seen: datetime | None, since: datetime | None, before: datetime 
 
 def _has_words(memory: Memory, words: Sequence[str]) -> bool:
     text = f"{memory.id} {memory.content} {memory.subject}".casefold()
-    return all(each in text for each in words)
+    return all(word in text for word in words)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,19 +102,23 @@ class MemoryTrace:
 
 def trace_memory(workspace: Workspace, memory: Memory, *, context: int = 1) -> MemoryTrace:
     """The trace of a memory, each piece of evidence with ``context`` events of its conversation before and after."""
-    evidence = tuple((each, workspace.store.archive.events_around(each.event, context, context)) for each in memory.evidence)
+    evidence = tuple((item, workspace.store.archive.events_around(item.event, context, context)) for item in memory.evidence)
     rests = set(memory.candidates)
     proposed = [
-        each
-        for each in workspace.store.log.proposals(memory.profile, memory.scope)
-        if each.judged.candidate.trigger == UNDERSTOOD
-        and each.judged.candidate.id in rests
-        and not isinstance(each.judged.verdict, Refused)
+        proposal_reply
+        for proposal_reply in workspace.store.log.proposals(memory.profile, memory.scope)
+        if proposal_reply.judged.candidate.trigger == UNDERSTOOD
+        and proposal_reply.judged.candidate.id in rests
+        and not isinstance(proposal_reply.judged.verdict, Refused)
     ]
     notes = (
-        {each.id: each.note for each in workspace.store.log.passes(only=[each.pass_id for each in proposed])} if proposed else {}
+        {pass_.id: pass_.note for pass_ in workspace.store.log.passes(only=[proposal_reply.pass_id for proposal_reply in proposed])}
+        if proposed
+        else {}
     )
-    models = dict.fromkeys((notes[each.pass_id], each.judged.candidate.reasoning) for each in proposed)
+    models = dict.fromkeys(
+        (notes[proposal_reply.pass_id], proposal_reply.judged.candidate.reasoning) for proposal_reply in proposed
+    )
     return MemoryTrace(memory=memory, evidence=evidence, history=workspace.store.log.operations_on(memory.id), models=tuple(models))
 
 
@@ -141,7 +145,7 @@ class StoreStatus:
 def load_status(workspace: Workspace) -> StoreStatus:
     """How things stand: memories by status and category, what was read, the last runs, what is written where."""
     statuses, categories, shelved = Counter[Status](), Counter[str](), Counter[str]()
-    at_work = {each.id for each in workspace.profiles}
+    at_work = {profile.id for profile in workspace.profiles}
     for (status, profile, category), count in workspace.store.log.count_memories(workspace.clock()).items():
         statuses[status] += count
         categories[category] += count if status is Status.ACTIVE else 0
@@ -155,14 +159,16 @@ def load_status(workspace: Workspace) -> StoreStatus:
         last_runs=workspace.store.log.runs(5),
         unread=sum(1 for _ in workspace.store.archive.threads(pending=True)),
         outputs=tuple(workspace.store.outputs()),
-        prompts=tuple(workspace.extraction_prompt(each) for each in workspace.profiles),
+        prompts=tuple(workspace.extraction_prompt(profile) for profile in workspace.profiles),
         unheard=len(workspace.store.archive.list_threads_pending_llm()) if workspace.llm is not None else 0,
     )
 
 
 def refused_candidates(workspace: Workspace) -> tuple[CandidateVerdict, ...]:
     """Every candidate that was refused, with the reason. Of one that says what was forgotten there is nothing to show."""
-    return tuple(each.judged for each in workspace.store.log.refused() if each.judged.candidate.content)
+    return tuple(
+        proposal_reply.judged for proposal_reply in workspace.store.log.refused() if proposal_reply.judged.candidate.content
+    )
 
 
 def to_export(workspace: Workspace, memory: Memory, moment: datetime | None = None) -> dict[str, Any]:

@@ -65,13 +65,15 @@ def import_client_notes(workspace: Workspace, run: Callable[[], int]) -> int:
     taken = {memory.id for memory in known} | {(memory.scope, normal_form(memory.content)) for memory in known if memory.content}
     forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
     additions: list[Add] = []
-    for each in load_scoped_notes(workspace, workspace.settings.client_memory):
-        memory = _memory_of_note(workspace, each)
+    for scoped_note in load_scoped_notes(workspace, workspace.settings.client_memory):
+        memory = _memory_of_note(workspace, scoped_note)
         if memory is None or taken & {memory.id, (memory.scope, normal_form(memory.content))}:
             continue
         if not (forgotten and is_known_statement(memory.content, forgotten, key)):
             taken |= {memory.id, (memory.scope, normal_form(memory.content))}
-            additions.append(Add(memory=memory.id, at=each.note.at, reason=f"held: remembered by {each.note.tool}", value=memory))
+            additions.append(
+                Add(memory=memory.id, at=scoped_note.note.at, reason=f"held: remembered by {scoped_note.note.tool}", value=memory)
+            )
     if additions:
         draft = Draft(
             run=run(),
@@ -91,9 +93,9 @@ def notes_shown_by_clients(workspace: Workspace) -> Mapping[str, frozenset[tuple
     What Claude Code knows of the person stands in the memory of one project, so other projects still need it.
     """
     found: dict[str, set[tuple[str, str]]] = {}
-    for each in load_scoped_notes(workspace, workspace.settings.client_memory) if workspace.settings.client_memory else ():
-        if each.scope != USER_SCOPE or each.note.tool != "claude":
-            found.setdefault(each.note.tool, set()).add((each.scope, normal_form(each.note.text)))
+    for scoped_note in load_scoped_notes(workspace, workspace.settings.client_memory) if workspace.settings.client_memory else ():
+        if scoped_note.scope != USER_SCOPE or scoped_note.note.tool != "claude":
+            found.setdefault(scoped_note.note.tool, set()).add((scoped_note.scope, normal_form(scoped_note.note.text)))
     return {tool: frozenset(forms) for tool, forms in found.items()}
 
 
@@ -124,7 +126,7 @@ def _memory_of_note(workspace: Workspace, placed_note: ScopedNote) -> Memory | N
 
 
 def _category_of_kind(workspace: Workspace, kind: str) -> str:
-    wanted = (each for each in (kind, _KINDS.get(kind, ""), "project_fact") if workspace.profile.category(each))
+    wanted = (item for item in (kind, _KINDS.get(kind, ""), "project_fact") if workspace.profile.category(item))
     return next(wanted, workspace.profile.categories[0].id)
 
 

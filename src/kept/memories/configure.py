@@ -94,7 +94,7 @@ def load_setting(home: Paths, name: str) -> Any:
 def describe_setting(home: Paths, name: str) -> Setting:
     """One setting with all there is to say of it. Raises ConfigError for an unknown one."""
     load_setting(home, name)
-    return next(each for each in describe_settings(home) if each.name == name)
+    return next(setting for setting in describe_settings(home) if setting.name == name)
 
 
 def change_setting(home: Paths, name: str, value: str | Sequence[str], *, if_match: str = "", remote: bool = False) -> Any:
@@ -116,7 +116,9 @@ def include_item(home: Paths, name: str, item: str, *, there: bool, remote: bool
     before = tuple(load_setting(home, name))
     if there == (item in before):
         raise UsageError(f"{item!r} is {'already' if there else 'not'} among {name}", hint=f"kept config get {name}")
-    return tuple(change_setting(home, name, (*before, item) if there else [each for each in before if each != item], remote=remote))
+    return tuple(
+        change_setting(home, name, (*before, item) if there else [entry for entry in before if entry != item], remote=remote)
+    )
 
 
 def save_table_item(
@@ -200,7 +202,7 @@ def _refuse_terminal_only(name: str) -> None:
 
 
 def _named_profiles(body: settings.Settings) -> tuple[str, ...]:
-    return (body.profile, *body.profiles, *(each.profile for each in body.use))
+    return (body.profile, *body.profiles, *(profile_rule.profile for profile_rule in body.use))
 
 
 def _check_revision(seen: str, now: str, what: str) -> None:
@@ -222,5 +224,5 @@ def _setting_kind(name: str, usual: Any) -> str:
 
 def _to_json_value(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_to_json_value(each) for each in value]
+        return [_to_json_value(item) for item in value]
     return dump(value) if isinstance(value, ProfileRule | FeedSettings | SourceRoot) else value

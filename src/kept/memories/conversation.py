@@ -14,19 +14,19 @@ def load_conversation(workspace: Workspace, session: str) -> tuple[tuple[Thread,
     Raises UsageError where there is none, or more than one.
     """
     threads = tuple(workspace.store.archive.threads())
-    found = [each for each in threads if each.session == session] or [
-        each for each in threads if session and each.session.startswith(session)
+    found = [thread for thread in threads if thread.session == session] or [
+        thread for thread in threads if session and thread.session.startswith(session)
     ]
     if not found:
         raise UsageError(f"no session {session!r} is archived", hint="see `kept day`, or `kept why ID`, for sessions")
-    names = Counter(each.session for each in found)
+    names = Counter(thread.session for thread in found)
     if len(names) > 1:
         raise UsageError(f"{session!r} could be {len(names)} sessions", hint=", ".join(sorted(names)[:3]))
     seen: set[str] = set()
     result: list[tuple[Thread, tuple[Event, ...]]] = []
     for thread in found:
-        events = tuple(each for each in workspace.store.archive.events(thread.id, 0, thread.events) if each.key not in seen)
-        seen.update(each.key for each in events)
+        events = tuple(event for event in workspace.store.archive.events(thread.id, 0, thread.events) if event.key not in seen)
+        seen.update(event.key for event in events)
         if events:
             result.append((thread, events))
     return tuple(result)

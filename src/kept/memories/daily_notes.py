@@ -18,7 +18,9 @@ from kept.workspace import Workspace
 
 def reword_lines(workspace: Workspace, day: date, edits: Edits) -> Iterator[Reword]:
     """The operations of what a person made of a day's lines: other words, or none. Raises StoreError."""
-    own = {each.id: each.text for each in workspace.store.days.passages_of_days(day, day) if each.form is PassageForm.OWN}
+    own = {
+        passage.id: passage.text for passage in workspace.store.days.passages_of_days(day, day) if passage.form is PassageForm.OWN
+    }
     made = {**edits.revised, **dict.fromkeys(edits.removed, "")}
     for key, words in made.items():
         line = _find_line(workspace, day, key.removeprefix(DAY_LINE)) if key.startswith(DAY_LINE) else None
@@ -34,19 +36,19 @@ def reword_lines(workspace: Workspace, day: date, edits: Edits) -> Iterator[Rewo
 def _find_line(workspace: Workspace, day: date, key: str) -> Passage | None:
     """The line of a day that is known by a key: of the daybook, or of what was worked on."""
     page = load_day_summaries(workspace, day, day).get(day)
-    known = {each.id: each for lines in (page.lines.values() if page else ()) for each in lines}
+    known = {passage.id: passage for lines in (page.lines.values() if page else ()) for passage in lines}
     if key in known:
         return known[key]
-    for noted, bullet in notes_of_day(workspace, day):
+    for thread_note, bullet in notes_of_day(workspace, day):
         if bullet_key(bullet) == key:
             return Passage(
                 id=bullet.source,
                 form=PassageForm.LINE,
                 kind="questions" if bullet.part is SummaryPart.OPEN else "solutions",
                 text=bullet.text,
-                at=noted.note.at,
-                events=(noted.note.event,),
-                sessions=(noted.session,),
+                at=thread_note.note.at,
+                events=(thread_note.note.event,),
+                sessions=(thread_note.session,),
                 day=day,
                 scope=bullet.scope,
             )

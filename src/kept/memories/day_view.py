@@ -30,16 +30,16 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None) -
     """A local day, by the events' own times; or the days from it to ``last``."""
     last = last or which
     start, stop = workspace.day_bounds(which)[0], workspace.day_bounds(last)[1]
-    active = [each for each in workspace.store.log.memories_between(start, stop) if each.status is Status.ACTIVE]
-    learnt = tuple(each for each in active if each.first_seen is not None and start <= each.first_seen < stop)
+    active = [memory for memory in workspace.store.log.memories_between(start, stop) if memory.status is Status.ACTIVE]
+    learnt = tuple(memory for memory in active if memory.first_seen is not None and start <= memory.first_seen < stop)
     confirmed = tuple(
-        each
-        for each in active
-        if each not in learnt and any(item.at is not None and start <= item.at < stop for item in each.evidence)
+        memory
+        for memory in active
+        if memory not in learnt and any(item.at is not None and start <= item.at < stop for item in memory.evidence)
     )
     sittings = workspace.store.archive.sittings(start, stop)
-    told = {(each.source, each.path, each.session) for each in sittings}
-    threads = [each for each in workspace.store.archive.threads() if (each.source, each.path, each.session) in told]
+    told = {(sitting.source, sitting.path, sitting.session) for sitting in sittings}
+    threads = [thread for thread in workspace.store.archive.threads() if (thread.source, thread.path, thread.session) in told]
     covered = report_coverage(workspace, threads, (start, stop))
     found = build_summary(workspace, which, last)
     return DayView(day=which, last=last, summary=found, sittings=sittings, learnt=learnt, confirmed=confirmed, covered=covered)

@@ -46,7 +46,7 @@ class DifferenceKind(StrEnum):
     CONFIRMED = "seen again"
 
 
-_ORDER = {each: number for number, each in enumerate(DifferenceKind)}
+_ORDER = {difference_kind: number for number, difference_kind in enumerate(DifferenceKind)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +67,7 @@ class MemoryDifference:
     @property
     def words(self) -> tuple[Change, ...]:
         """The words that changed among those that stayed; nothing where none did."""
-        old, new = (each.content if each is not None else "" for each in (self.before, self.after))
+        old, new = (memory.content if memory is not None else "" for memory in (self.before, self.after))
         return diff_words(old, new) if old and new and old != new else ()
 
     @property
@@ -92,15 +92,15 @@ class MemoryDifference:
 
 def list_differences(changed: Mapping[str, tuple[Memory | None, Memory | None]]) -> tuple[MemoryDifference, ...]:
     """What became of each memory, the most important first."""
-    found = [
+    memory_differences = [
         MemoryDifference(id=number, what=_difference_kind(before, after), before=before, after=after)
         for number, (before, after) in changed.items()
     ]
-    return tuple(sorted(found, key=lambda each: (_ORDER[each.what], each.id)))
+    return tuple(sorted(memory_differences, key=lambda each: (_ORDER[each.what], each.id)))
 
 
 def _difference_kind(before: Memory | None, after: Memory | None) -> DifferenceKind:
-    had, has = (each.status if each is not None else None for each in (before, after))
+    had, has = (memory.status if memory is not None else None for memory in (before, after))
     match had, has:
         case _, Status.ACTIVE if had is not Status.ACTIVE:
             return DifferenceKind.ENTERED

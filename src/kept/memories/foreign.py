@@ -84,7 +84,7 @@ def _gemini_notes(home: Path) -> Iterator[ForeignNote]:
 
 def _block_notes(home: Path, projects: Sequence[Path]) -> Iterator[ForeignNote]:
     """The lines of every block that another tool marked as its own."""
-    places = [(home / each, "") for each in _HOMES] + [(folder / name, str(folder)) for folder in projects for name in INSTRUCTIONS]
+    places = [(home / item, "") for item in _HOMES] + [(folder / name, str(folder)) for folder in projects for name in INSTRUCTIONS]
     for path, folder in places:
         name = ""
         for line in _read_lines(path):

@@ -38,12 +38,14 @@ class ForeignNotes:
 
 def read_stored_notes(path: Path) -> ForeignNotes:
     """The notes in a file, or in the files of a folder that hold any. Raises UsageError where it cannot be read or holds none."""
-    found = _notes_below(path) if path.is_dir() else ForeignNotes(notes=_notes_in(path))
-    if not found.notes:
+    foreign_notes = _notes_below(path) if path.is_dir() else ForeignNotes(notes=_notes_in(path))
+    if not foreign_notes.notes:
         hint = "give an export of mem0 or ChatGPT, claude-mem's database, or files of notes or rules in Markdown"
-        hint = f"{len(found.unread)} files cannot be read, {found.unread[0]} first" if found.unread else hint
+        hint = (
+            f"{len(foreign_notes.unread)} files cannot be read, {foreign_notes.unread[0]} first" if foreign_notes.unread else hint
+        )
         raise UsageError("nothing that another tool remembers is known in it", where=str(path), hint=hint)
-    return found
+    return foreign_notes
 
 
 def is_export_by_rows(path: Path) -> bool:
@@ -82,12 +84,12 @@ def _notes_in(path: Path, *, named: bool = True) -> tuple[ForeignNote, ...]:
         with path.open("rb") as file:
             head = file.read(len(MAGIC))
         if head == MAGIC:
-            found = _database_notes(path)
+            foreign_notes = _database_notes(path)
         elif path.suffix.lower() in (".json", ".jsonl"):
-            found = _export_notes(path, named=named)
+            foreign_notes = _export_notes(path, named=named)
         else:
-            found = markdown_notes(_tool_of(path), path)
-        return tuple(islice(found, _NOTES))
+            foreign_notes = markdown_notes(_tool_of(path), path)
+        return tuple(islice(foreign_notes, _NOTES))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"the file cannot be read: {error}", where=str(path)) from error
 
@@ -127,7 +129,7 @@ def _database_notes(path: Path) -> Iterator[ForeignNote]:
         return
     with open_copy(path) as database:
         database.row_factory = sqlite3.Row
-        tables = {name: {each[1] for each in database.execute(f"PRAGMA table_info({name})")} for name in known}
+        tables = {name: {item[1] for item in database.execute(f"PRAGMA table_info({name})")} for name in known}
         if "created_at" in tables.get("observations", ()):
             for row in database.execute("SELECT * FROM observations ORDER BY created_at"):
                 for fact in _parse_facts(dict(row)):

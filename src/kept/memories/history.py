@@ -48,15 +48,15 @@ class HistoryEntry:
 def run_history(workspace: Workspace, limit: int = 20) -> tuple[HistoryEntry, ...]:
     """The last runs that changed something, newest first."""
     heads = tuple(workspace.store.log.pass_heads())
-    with_passes = {each.run for each in heads}
-    runs = tuple(each for each in workspace.store.log.runs(_MOST_RUNS) if each.id in with_passes)[:limit]
+    with_passes = {pass_.run for pass_ in heads}
+    runs = tuple(run for run in workspace.store.log.runs(_MOST_RUNS) if run.id in with_passes)[:limit]
     return _history_entries(workspace, runs, heads)
 
 
 def find_run(workspace: Workspace, name: str) -> HistoryEntry:
     """The run that a person names (``r3``, ``3``). Raises MissingError where there is none that changed anything."""
     heads, number = tuple(workspace.store.log.pass_heads()), name.strip().lower().removeprefix("run").strip().removeprefix("r")
-    found = tuple(each for each in workspace.store.log.runs(_MOST_RUNS) if str(each.id) == number)
+    found = tuple(run for run in workspace.store.log.runs(_MOST_RUNS) if str(run.id) == number)
     entry = next(iter(_history_entries(workspace, found, heads)), None)
     if entry is None or not entry.passes:
         raise MissingError(f"there is no run {name!r} that changed anything", hint="see `kept log`")
@@ -64,11 +64,11 @@ def find_run(workspace: Workspace, name: str) -> HistoryEntry:
 
 
 def _history_entries(workspace: Workspace, runs: Sequence[Run], heads: Sequence[Pass]) -> tuple[HistoryEntry, ...]:
-    off, wanted = find_undone_passes(heads), {each.id for each in runs}
+    off, wanted = find_undone_passes(heads), {run.id for run in runs}
     by_run: dict[int, list[tuple[Pass, bool]]] = {}
-    for each in workspace.store.log.passes(only=[head.id for head in heads if head.run in wanted]):
-        by_run.setdefault(each.run, []).append((each, each.id in off))
-    return tuple(HistoryEntry(run=each, passes=tuple(by_run.get(each.id, ()))) for each in runs)
+    for pass_ in workspace.store.log.passes(only=[head.id for head in heads if head.run in wanted]):
+        by_run.setdefault(pass_.run, []).append((pass_, pass_.id in off))
+    return tuple(HistoryEntry(run=item, passes=tuple(by_run.get(item.id, ()))) for item in runs)
 
 
 _MOST_RUNS = 1_000_000
@@ -78,13 +78,14 @@ def run_changes(workspace: Workspace, passes: Sequence[Pass]) -> Changes:
     """What some passes that were made together changed: each memory just before the first and just after the last of them."""
     if not passes:
         return {}
-    first, last = min(each.id for each in passes), max(each.id for each in passes)
-    concerned = {number for each in passes for number in (each.id, *each.undoes, *each.redoes)}
+    first, last = min(pass_.id for pass_ in passes), max(pass_.id for pass_ in passes)
+    concerned = {number for pass_ in passes for number in (pass_.id, *pass_.undoes, *pass_.redoes)}
     related, switches = workspace.store.log.related_passes(concerned), tuple(workspace.store.log.undo_redo_passes())
     before, after = (
         fold(
             _effective_passes(
-                tuple(each for each in related if each.id < end), find_undone_passes(each for each in switches if each.id < end)
+                tuple(pass_ for pass_ in related if pass_.id < end),
+                find_undone_passes(pass_ for pass_ in switches if pass_.id < end),
             )
         )
         for end in (first, last + 1)
@@ -112,8 +113,8 @@ def undo_in_scopes(workspace: Workspace, scopes: Collection[str]) -> UndoResult:
 
 
 def _undo_passes(workspace: Workspace, named: Sequence[Pass], off: frozenset[int]) -> UndoResult:
-    chosen = [each.id for each in named if each.id not in off]
-    if any(isinstance(operation, Forget) for each in workspace.store.log.passes(only=chosen) for operation in each.operations):
+    chosen = [pass_.id for pass_ in named if pass_.id not in off]
+    if any(isinstance(operation, Forget) for pass_ in workspace.store.log.passes(only=chosen) for operation in pass_.operations):
         raise UsageError("a forget cannot be undone: the words are gone")
     if not chosen:
         raise UsageError("there is nothing to undo", hint="see `kept log`")
@@ -125,10 +126,10 @@ def _last_passes_in_scopes(
 ) -> tuple[Pass, ...]:
     """The passes over memories of these scopes alone, of the last run that has any which count."""
     log = workspace.store.log
-    real = (each for each in reversed(heads) if each.stage not in _SWITCHES and each.id not in off)
+    real = (pass_ for pass_ in reversed(heads) if pass_.stage not in _SWITCHES and pass_.id not in off)
     for _, made in groupby(real, key=lambda each: each.run):
         found = []
-        for each in log.passes(only=[one.id for one in made]):
+        for each in log.passes(only=[pass_.id for pass_ in made]):
             touched = [log.memory(number) for operation in each.operations for number in affected_memory_ids(operation)]
             if touched and all(memory is not None and memory.scope in scopes for memory in touched):
                 found.append(each)
@@ -140,12 +141,12 @@ def _last_passes_in_scopes(
 def last_undoable_run(workspace: Workspace) -> str:
     """What a bare ``undo`` takes back, in the form it may be named; empty where there is nothing."""
     heads = tuple(workspace.store.log.pass_heads())
-    last = _last_effective(tuple(each for each in heads if each.stage not in _SWITCHES), find_undone_passes(heads))
+    last = _last_effective(tuple(pass_ for pass_ in heads if pass_.stage not in _SWITCHES), find_undone_passes(heads))
     return f"r{last}" if last is not None else ""
 
 
 def _last_effective(real: tuple[Pass, ...], off: frozenset[int]) -> int | None:
-    return next((each.run for each in reversed(real) if each.id not in off), None)
+    return next((pass_.run for pass_ in reversed(real) if pass_.id not in off), None)
 
 
 def redo(workspace: Workspace, what: str = "") -> UndoResult:
@@ -153,9 +154,9 @@ def redo(workspace: Workspace, what: str = "") -> UndoResult:
     heads = tuple(workspace.store.log.pass_heads())
     off = find_undone_passes(heads)
     if what:
-        chosen = tuple(each.id for each in _select_passes(heads, what, off, undoing=False) if each.id in off)
+        chosen = tuple(pass_.id for pass_ in _select_passes(heads, what, off, undoing=False) if pass_.id in off)
     else:
-        last = next((each for each in reversed(heads) if each.stage == "undo" and set(each.undoes) & off), None)
+        last = next((pass_ for pass_ in reversed(heads) if pass_.stage == "undo" and set(pass_.undoes) & off), None)
         chosen = tuple(sorted(set(last.undoes) & off)) if last else ()
     if not chosen:
         raise UsageError("there is nothing to redo", hint="see `kept log`")
@@ -163,19 +164,19 @@ def redo(workspace: Workspace, what: str = "") -> UndoResult:
 
 
 def _select_passes(heads: tuple[Pass, ...], what: str, off: frozenset[int], *, undoing: bool) -> tuple[Pass, ...]:
-    real = tuple(each for each in heads if each.stage not in _SWITCHES)
+    real = tuple(pass_ for pass_ in heads if pass_.stage not in _SWITCHES)
     text = what.strip().lower()
     if not text:
         last = _last_effective(real, off)
-        return tuple(each for each in real if each.run == last)
+        return tuple(pass_ for pass_ in real if pass_.run == last)
     number = text.removeprefix("run").strip().removeprefix("r")
     if not (number.isascii() and number.isdigit() and len(number) < 19):
         raise UsageError(f"{what!r} names no pass or run", hint="give a pass number, or r3 for run 3; see `kept log`")
     wanted = int(number)
-    found = tuple(each for each in real if (each.id if text.isdigit() else each.run) == wanted)
-    if not found:
+    passes = tuple(pass_ for pass_ in real if (pass_.id if text.isdigit() else pass_.run) == wanted)
+    if not passes:
         raise UsageError(f"there is no {'pass' if text.isdigit() else 'run'} {wanted} to {'undo' if undoing else 'redo'}")
-    return found
+    return passes
 
 
 def _commit_undo_redo(workspace: Workspace, *, undoes: tuple[int, ...], redoes: tuple[int, ...]) -> UndoResult:
@@ -189,7 +190,7 @@ def _commit_undo_redo(workspace: Workspace, *, undoes: tuple[int, ...], redoes: 
         subject = ", ".join(map(str, switched))
         log.commit(Draft(run=run, stage=name, subject=subject, actor=Actor.PERSON, recorded_at=now, undoes=undoes, redoes=redoes))
         log.end_run(run, now, {})
-        made = (operation for each in related if each.id in switched for operation in each.operations)
+        made = (operation for pass_ in related if pass_.id in switched for operation in pass_.operations)
         restore_lines(workspace, dict.fromkeys(operation.memory for operation in made if isinstance(operation, Reword)))
         after = _effective_passes(related, find_undone_passes(log.undo_redo_passes()))
     return UndoResult(
@@ -198,33 +199,31 @@ def _commit_undo_redo(workspace: Workspace, *, undoes: tuple[int, ...], redoes: 
 
 
 def _effective_passes(passes: tuple[Pass, ...], off: frozenset[int]) -> tuple[Pass, ...]:
-    return tuple(each for each in passes if each.id not in off)
+    return tuple(pass_ for pass_ in passes if pass_.id not in off)
 
 
 def _later_operations(after: tuple[Pass, ...], related: tuple[Pass, ...], switched: tuple[int, ...]) -> tuple[LaterOperation, ...]:
     """What was done later to the memories that the switched passes concern, and still counts."""
     touched = {
         number
-        for each in related
-        if each.id in switched
-        for operation in each.operations
+        for pass_ in related
+        if pass_.id in switched
+        for operation in pass_.operations
         for number in affected_memory_ids(operation)
     }
     nothing_left = {(number, id(operation)) for number, operation in find_idle_operations(after)}
     return tuple(
-        LaterOperation(made=replace(each, operations=()), operation=operation, idle=(each.id, id(operation)) in nothing_left)
-        for each in after
-        if each.id > min(switched) and each.id not in switched
-        for operation in each.operations
+        LaterOperation(made=replace(pass_, operations=()), operation=operation, idle=(pass_.id, id(operation)) in nothing_left)
+        for pass_ in after
+        if pass_.id > min(switched) and pass_.id not in switched
+        for operation in pass_.operations
         if not touched.isdisjoint(affected_memory_ids(operation))
     )
 
 
 def _diff_memories(before: Mapping[str, Memory], after: Mapping[str, Memory]) -> Changes:
     return {
-        each: (before.get(each), after.get(each))
-        for each in sorted(before.keys() | after.keys())
-        if before.get(each) != after.get(each)
+        key: (before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)
     }
 
 
@@ -236,12 +235,12 @@ def memories_at(workspace: Workspace, moment: datetime, *, recorded: bool = Fals
     """
     passes = tuple(workspace.store.log.passes())
     if recorded:
-        return tuple(fold(each for each in passes if each.recorded_at <= moment).values())
+        return tuple(fold(pass_ for pass_ in passes if pass_.recorded_at <= moment).values())
     off = find_undone_passes(passes)
-    counting = tuple(replace(each, undoes=(), redoes=()) for each in passes if each.id not in off)
+    counting = tuple(replace(pass_, undoes=(), redoes=()) for pass_ in passes if pass_.id not in off)
     earliest = _first_seen(counting)
-    memories = fold(_cut_pass_at(each, moment, earliest) for each in counting)
-    return tuple(_memory_at(each, moment, earliest) for each in memories.values())
+    memories = fold(_cut_pass_at(pass_, moment, earliest) for pass_ in counting)
+    return tuple(_memory_at(memory, moment, earliest) for memory in memories.values())
 
 
 def _first_seen(passes: tuple[Pass, ...]) -> dict[str, datetime]:
@@ -261,20 +260,20 @@ def _cut_pass_at(made: Pass, moment: datetime, earliest: Mapping[str, datetime])
         first = earliest.get(operation.memory) if isinstance(operation, Add) else None
         return first or operation.at or made.recorded_at
 
-    return replace(made, operations=tuple(each for each in made.operations if when(each) <= moment))
+    return replace(made, operations=tuple(operation for operation in made.operations if when(operation) <= moment))
 
 
 def _memory_at(memory: Memory, moment: datetime, earliest: Mapping[str, datetime]) -> Memory:
     """A memory without the evidence that came later."""
-    evidence = tuple(each for each in memory.evidence if each.at is None or each.at <= moment)
+    evidence = tuple(item for item in memory.evidence if item.at is None or item.at <= moment)
     first, last = earliest.get(memory.id, memory.first_seen), memory.last_seen
     if last is not None and last > moment:
-        last = max((each.at for each in evidence if each.at is not None), default=first)
+        last = max((item.at for item in evidence if item.at is not None), default=first)
     return replace(memory, evidence=evidence, first_seen=first, last_seen=last)
 
 
 def diff_moments(workspace: Workspace, earlier: datetime, later: datetime, *, recorded: bool = False) -> UndoResult:
     """What changed between two moments: memories with their form before and after (None: not there)."""
-    before = {each.id: each for each in memories_at(workspace, earlier, recorded=recorded)}
-    after = {each.id: each for each in memories_at(workspace, later, recorded=recorded)}
+    before = {memory.id: memory for memory in memories_at(workspace, earlier, recorded=recorded)}
+    after = {memory.id: memory for memory in memories_at(workspace, later, recorded=recorded)}
     return UndoResult(passes=(), changed=_diff_memories(before, after))

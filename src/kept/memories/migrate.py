@@ -53,12 +53,14 @@ def migrate_profile(
     left, right = profiles.load_profile(source, folder), profiles.load_profile(target, folder)
     if left.id == right.id:
         raise UsageError("a profile cannot be migrated to itself")
-    if right.id not in {each.id for each in workspace.profiles}:
+    if right.id not in {profile.id for profile in workspace.profiles}:
         raise UsageError(f"profile {right.id!r} is not at work", hint=f"kept config set profiles {right.id}")
     _check_mapping(left, right, mapping)
     became = {name: kind for name, kind in {**default_mapping(left, right), **mapping}.items() if kind}
-    living = [each for each in workspace.store.log.memories() if each.profile == left.id and each.content and _is_living(each)]
-    operations = tuple(_build_move(each, right, became[each.category]) for each in living if each.category in became)
+    living = [
+        memory for memory in workspace.store.log.memories() if memory.profile == left.id and memory.content and _is_living(memory)
+    ]
+    operations = tuple(_build_move(memory, right, became[memory.category]) for memory in living if memory.category in became)
     if operations and not dry:
         declared = ", ".join(f"{name} to {kind}" for name, kind in sorted(became.items()))
         with workspace.store.transaction():
@@ -76,8 +78,8 @@ def migrate_profile(
             workspace.store.log.end_run(run, workspace.clock(), {"operations": {"move": len(operations)}})
     return MigrationReport(
         mapping=became,
-        moved=Counter(each.category for each in living if each.category in became),
-        stayed=Counter(each.category for each in living if each.category not in became),
+        moved=Counter(memory.category for memory in living if memory.category in became),
+        stayed=Counter(memory.category for memory in living if memory.category not in became),
     )
 
 
@@ -102,5 +104,5 @@ def _check_mapping(left: Profile, right: Profile, mapping: Mapping[str, str]) ->
     for name, kind in mapping.items():
         for profile, wanted in ((left, name), (right, kind)):
             if wanted and profile.category(wanted) is None:
-                known = ", ".join(each.id for each in profile.categories)
+                known = ", ".join(category.id for category in profile.categories)
                 raise UsageError(f"no category {wanted!r} in profile {profile.id!r}", hint=f"categories: {known}")

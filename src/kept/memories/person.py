@@ -40,8 +40,8 @@ def find_memory(workspace: Workspace, number: str) -> Memory:
             return found
     if not ids:
         raise MissingError(f"no memory {number!r}", hint="see `kept list` for ids")
-    named = [memory for each in ids[:_LISTED] if (memory := workspace.store.log.memory(each)) is not None]
-    could = ", ".join(f"{each.id} “{each.content[:_SHORT]}”" for each in named)
+    named = [memory for item in ids[:_LISTED] if (memory := workspace.store.log.memory(item)) is not None]
+    could = ", ".join(f"{item.id} “{item.content[:_SHORT]}”" for item in named)
     raise MissingError(f"several ids begin with {number!r}", hint=could + (", …" if len(ids) > _LISTED else ""))
 
 
@@ -98,7 +98,7 @@ def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
     """The category of a memory's own profile that a person names. Raises UsageError for one that it has not."""
     profile, wanted = workspace.profile_of(memory) or workspace.profile, category.removeprefix(f"{memory.profile}.")
     if profile.category(wanted) is None:
-        known = ", ".join(each.id for each in profile.categories)
+        known = ", ".join(category.id for category in profile.categories)
         raise UsageError(f"no category {category!r} in profile {profile.id!r}", hint=f"categories: {known}")
     return wanted
 
@@ -257,32 +257,34 @@ def merge(
     seen = (*if_match, *("" for _ in range(len(numbers) - len(if_match))))
     with ExitStack() as held:
         pairs = zip(numbers, seen, strict=True)
-        first, *others = {one.id: one for one in [held.enter_context(_locked_memory(workspace, *each)) for each in pairs]}.values()
+        first, *others = {
+            memory.id: memory for memory in [held.enter_context(_locked_memory(workspace, *pair)) for pair in pairs]
+        }.values()
         if not others:
             raise UsageError("a merge needs two memories or more", hint="give another id")
-        for each in (first, *others):
-            _require_status(each, Status.ACTIVE, Status.HELD)
-            if (each.profile, each.scope) != (first.profile, first.scope):
-                raise UsageError("memories of different projects or profiles stay apart", where=each.id)
+        for entry in (first, *others):
+            _require_status(entry, Status.ACTIVE, Status.HELD)
+            if (entry.profile, entry.scope) != (first.profile, first.scope):
+                raise UsageError("memories of different projects or profiles stay apart", where=entry.id)
         now, every = workspace.clock(), (first, *others)
         content = clean_memory_text(workspace, text or first.content)
-        added = tuple(one for each in others for one in each.evidence)
-        sessions = {one.session for each in every for one in each.evidence}
+        added = tuple(item for memory in others for item in memory.evidence)
+        sessions = {item.session for memory in every for item in memory.evidence}
         facts = replace(
             to_facts(first),
             content=content,
             category=_own_category(workspace, first, category) if category else first.category,
-            confidence=max(each.confidence for each in every),
+            confidence=max(memory.confidence for memory in every),
             artifacts=find_artifacts(content),
             added=added,
-            first_seen=min((each.first_seen for each in every if each.first_seen), default=None),
-            last_seen=max((each.last_seen for each in every if each.last_seen), default=None),
-            observations=max(len(sessions), *(each.observations for each in every)),
-            candidates=tuple(dict.fromkeys(one for each in every for one in each.candidates)),
-            fingerprint=next((each.fingerprint for each in every if each.fingerprint), ""),
-            subject=next((each.subject for each in every if each.subject), ""),
+            first_seen=min((memory.first_seen for memory in every if memory.first_seen), default=None),
+            last_seen=max((memory.last_seen for memory in every if memory.last_seen), default=None),
+            observations=max(len(sessions), *(memory.observations for memory in every)),
+            candidates=tuple(dict.fromkeys(candidate for memory in every for candidate in memory.candidates)),
+            fingerprint=next((memory.fingerprint for memory in every if memory.fingerprint), ""),
+            subject=next((memory.subject for memory in every if memory.subject), ""),
         )
-        losers = tuple(each.id for each in others)
+        losers = tuple(memory.id for memory in others)
         operations: list[Operation] = [Merge(memory=first.id, at=now, reason="merged by the user", losers=losers, facts=facts)]
         if first.status is Status.HELD:
             operations.append(Approve(memory=first.id, at=now, reason="merged by the user"))
@@ -320,7 +322,14 @@ def accepted_memory_id(candidate: str) -> str:
 
 def _memory_of_refused(workspace: Workspace, candidate: str, status: Status) -> Memory:
     """The memory that a refused candidate becomes. Raises MissingError, UsageError where it is remembered or was forgotten."""
-    judged = next((each.judged for each in workspace.store.log.refused() if each.judged.candidate.id == candidate), None)
+    judged = next(
+        (
+            proposal_reply.judged
+            for proposal_reply in workspace.store.log.refused()
+            if proposal_reply.judged.candidate.id == candidate
+        ),
+        None,
+    )
     if judged is None:
         raise MissingError(f"nothing that was refused has the id {candidate!r}", hint="see `kept list --refused`")
     found = judged.candidate
@@ -344,15 +353,15 @@ def select_memories(
     """
     if not (source or project or since or until):
         raise UsageError("say what to forget", hint="give ids, --source, --session, --project, --since or --words")
-    named = {each.path for each in workspace.store.archive.threads() if each.source == source}
+    named = {thread.path for thread in workspace.store.archive.threads() if thread.source == source}
     return tuple(
-        each
-        for each in workspace.store.log.memories()
-        if each.content
-        and (not source or any(quote.path in named or _is_from_source(source, quote) for quote in each.evidence))
-        and project in ("", each.scope)
-        and (since is None or (each.first_seen is not None and each.first_seen >= since))
-        and (until is None or (each.first_seen is not None and each.first_seen < until))
+        memory
+        for memory in workspace.store.log.memories()
+        if memory.content
+        and (not source or any(quote.path in named or _is_from_source(source, quote) for quote in memory.evidence))
+        and project in ("", memory.scope)
+        and (since is None or (memory.first_seen is not None and memory.first_seen >= since))
+        and (until is None or (memory.first_seen is not None and memory.first_seen < until))
     )
 
 
@@ -378,24 +387,24 @@ def select_conversations(
     """The conversations of a source and project; with a span of time, what was said in it. Raises DamagedError."""
     archive = workspace.store.archive
     threads = [
-        each
-        for each in archive.threads()
-        if (not source or source == each.source or _is_from_source(source, each))
-        and (not project or workspace.scope(each.project, each.path) == project)
-        and (since is None or (each.last_at is not None and each.last_at >= since))
-        and (until is None or (each.first_at is not None and each.first_at < until))
+        thread
+        for thread in archive.threads()
+        if (not source or source == thread.source or _is_from_source(source, thread))
+        and (not project or workspace.scope(thread.project, thread.path) == project)
+        and (since is None or (thread.last_at is not None and thread.last_at >= since))
+        and (until is None or (thread.first_at is not None and thread.first_at < until))
     ]
     events: set[str] = set()
-    for each in threads if since or until else ():
-        for event in archive.events(each.id, 0, each.events):
+    for item in threads if since or until else ():
+        for event in archive.events(item.id, 0, item.events):
             if event.at is not None and (since is None or event.at >= since) and (until is None or event.at < until):
                 events.add(event.key)
     times = tuple(
-        (max(filter(None, (each.first_at, since))), min(filter(None, (each.last_at, until))))
-        for each in threads
-        if each.first_at and each.last_at
+        (max(filter(None, (thread.first_at, since))), min(filter(None, (thread.last_at, until))))
+        for thread in threads
+        if thread.first_at and thread.last_at
     )
-    return ConversationSelection(sessions=frozenset(each.session for each in threads), events=frozenset(events), times=times)
+    return ConversationSelection(sessions=frozenset(thread.session for thread in threads), events=frozenset(events), times=times)
 
 
 def _require_status(memory: Memory, *allowed: Status) -> None:

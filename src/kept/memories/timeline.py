@@ -57,13 +57,13 @@ def build_timeline(workspace: Workspace, memory: Memory, *, context: int = 2) ->
     """The story of a memory, each piece of evidence with ``context`` turns before and after it. Changes nothing. Raises
     StoreError.
     """
-    found = trace_memory(workspace, memory, context=context)
+    memory_trace = trace_memory(workspace, memory, context=context)
     log = workspace.store.log
     now = log.memory(memory.superseded_by or memory.resolved_by) if memory.superseded_by or memory.resolved_by else None
     before = tuple(each for number in memory.supersedes if (each := log.memory(number)) is not None)
     return Timeline(
-        trace=found,
-        chapters=tuple(_timeline_entries(workspace, found)),
+        trace=memory_trace,
+        chapters=tuple(_timeline_entries(workspace, memory_trace)),
         before=before,
         now=now,
     )

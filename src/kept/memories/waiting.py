@@ -89,8 +89,12 @@ def _collect_pending(workspace: Workspace) -> list[tuple[Memory, bool]]:
     """Held memories, and wishes said once that no memory rests on or says; each wording of a scope once."""
     now = workspace.clock()
     pool = [(memory, True) for memory in workspace.store.log.held() if memory.content and memory.status_at(now) is Status.HELD]
-    wishes = [each.judged.candidate for each in sorted(workspace.store.log.refused(), key=_proposal_order) if _is_wish(each)]
-    groups = {(each.profile, each.scope) for each in wishes}
+    wishes = [
+        proposal_reply.judged.candidate
+        for proposal_reply in sorted(workspace.store.log.refused(), key=_proposal_order)
+        if _is_wish(proposal_reply)
+    ]
+    groups = {(candidate.profile, candidate.scope) for candidate in wishes}
     memories = [memory for group in groups for memory in workspace.store.log.memories(group=group) if memory.content]
     taken = {number for memory in memories for number in memory.candidates}
     seen = {_form(memory) for memory in memories}

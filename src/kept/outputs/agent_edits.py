@@ -51,7 +51,7 @@ def split_agent_edits(
     With ``every_change`` no line that was changed is the person's: in an agent's shell nobody knows who changed it.
     """
     calls = tuple(_calls_on(workspace, target.path.name)) if edits.revised or edits.removed or edits.added else ()
-    rewritten = any(_is_opaque_write(each, target.path) for each in _calls_since_write(workspace, calls))
+    rewritten = any(_is_opaque_write(event, target.path) for event in _calls_since_write(workspace, calls))
     lines = {line.key: parse_fact(line.text)[0] for line in base if line.key}
     revised = {
         number: words
@@ -63,15 +63,17 @@ def split_agent_edits(
     )
     trusted = any(profile.outputs.trust_added_lines for profile in target.profiles)
     added = tuple(
-        each for each in edits.added if not trusted and each.fact and _has_matching_call(calls, _has_added_words, each.fact)
+        added_lines
+        for added_lines in edits.added
+        if not trusted and added_lines.fact and _has_matching_call(calls, _has_added_words, added_lines.fact)
     )
-    gone = {line.strip() for each in added for line in each.text.splitlines()}
+    gone = {line.strip() for added_lines in added for line in added_lines.text.splitlines()}
     persons = replace(
         edits,
         revised={number: words for number, words in edits.revised.items() if number not in revised},
         removed=tuple(number for number in edits.removed if number not in removed),
-        added=tuple(each for each in edits.added if each not in added),
-        foreign=tuple(each for each in edits.foreign if not each.text.strip() or each.text.strip() not in gone),
+        added=tuple(added_lines for added_lines in edits.added if added_lines not in added),
+        foreign=tuple(user_line for user_line in edits.foreign if not user_line.text.strip() or user_line.text.strip() not in gone),
     )
     session = calls[0].session if calls else ""
     return persons, AgentEdits(revised=revised, removed=removed, added=added, session=session)
@@ -81,9 +83,9 @@ def split_agent_entries(workspace: Workspace, path: Path, base: Sequence[ViewEnt
     """The edits of a view that are the person's; what an agent added waits like what anybody added."""
     named = tuple(_calls_on(workspace, path.name)) if edits.revised or edits.moved or edits.removed else ()
     since = _calls_since_write(workspace, named)
-    rewritten = any(_is_opaque_write(each, path) for each in since)
-    calls = tuple(each for each in since if rewritten or (each.tool and each.tool.detail))
-    texts = {each.id: each.text for each in base}
+    rewritten = any(_is_opaque_write(event, path) for event in since)
+    calls = tuple(event for event in since if rewritten or (event.tool and event.tool.detail))
+    texts = {view_entry.id: view_entry.text for view_entry in base}
 
     def is_agents(number: str, words: str = "") -> bool:
         put = bool(words) and _has_matching_call(calls, _has_replaced_words, texts[number], words)
@@ -101,7 +103,7 @@ def _calls_since_write(workspace: Workspace, calls: Sequence[Event]) -> tuple[Ev
     """The calls since kept wrote its files last."""
     runs = (run for run in workspace.store.log.runs(_RUNS) if run.ended_at is not None and run.command in _WRITING)
     last = next((run.started_at for run in runs), None)
-    return tuple(each for each in calls if each.at is not None and (last is None or each.at >= last))
+    return tuple(event for event in calls if event.at is not None and (last is None or event.at >= last))
 
 
 def _is_opaque_write(call: Event, path: Path) -> bool:
@@ -109,8 +111,8 @@ def _is_opaque_write(call: Event, path: Path) -> bool:
     command = call.tool.target if call.tool else ""
     script = command.partition("<<")[2]
     for step in steps_of(command):
-        words = [unquote_word(each) for each in step.words]
-        if any(_is_path(found, path) for found in _INTO.findall(step.text)):
+        words = [unquote_word(word) for word in step.words]
+        if any(_is_path(item, path) for item in _INTO.findall(step.text)):
             return True
         if step.program == "cp" and path.name in step.text and (_is_path(words[-1], path) or _is_path(words[-1], path.parent)):
             return True
@@ -129,7 +131,7 @@ def _has_touched(target: str, detail: str, words: str) -> bool:
 
 def _calls_on(workspace: Workspace, name: str) -> Iterator[Event]:
     """The tool calls of the latest sessions that name a file."""
-    threads = (each for each in workspace.store.archive.threads() if each.last_at)
+    threads = (thread for thread in workspace.store.archive.threads() if thread.last_at)
     for thread in nlargest(_LATEST, threads, key=lambda each: (each.last_at, each.id)):
         for event in workspace.store.archive.events(thread.id, 0, thread.events):
             if event.kind is EventKind.TOOL_CALL and event.tool and name in event.tool.target:
@@ -153,7 +155,7 @@ def _has_replaced_words(target: str, detail: str, before: str, words: str) -> bo
 
 
 def _has_removed_words(target: str, detail: str, words: str) -> bool:
-    if any(normal_form(found[1] or found[2]) in normal_form(words) for found in _DELETES.finditer(target)):
+    if any(normal_form(search_match[1] or search_match[2]) in normal_form(words) for search_match in _DELETES.finditer(target)):
         return True
     before, became, after = detail.partition(_BECAME)
     line = normal_form(words)

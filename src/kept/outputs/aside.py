@@ -45,8 +45,8 @@ def find_quarantined(paths: Paths, path: Path) -> QuarantinedCopy | None:
 
 def release_quarantined(paths: Paths, path: Path) -> None:
     """Note that no copy of a file waits any more; the copies stay."""
-    if found := find_quarantined(paths, path):
-        note = _note_path(found.copy)
+    if quarantined_copy := find_quarantined(paths, path):
+        note = _note_path(quarantined_copy.copy)
         files.delete_if_unchanged(note, expect=files.read_file(note).stamp, root=paths.state)
 
 

@@ -33,9 +33,9 @@ def edits_to_operations(workspace: Workspace, target: Target, edits: Edits) -> I
             yield from _revise_operations(workspace, memory, (words, was.get(number, "")), now)
             if _is_contradiction_removed(memory, words, was.get(number, "")):
                 yield from (
-                    Retire(memory=each.id, at=now, reason="what was said before was deleted from the line by hand")
-                    for each in memories
-                    if each.status is Status.HELD and (each.superseded_by, each.content) == (number, was[number])
+                    Retire(memory=item.id, at=now, reason="what was said before was deleted from the line by hand")
+                    for item in memories
+                    if item.status is Status.HELD and (item.superseded_by, item.content) == (number, was[number])
                 )
     for number in edits.removed:
         memory = workspace.store.log.memory(number)
@@ -43,7 +43,7 @@ def edits_to_operations(workspace: Workspace, target: Target, edits: Edits) -> I
             yield Retire(memory=number, at=now, reason="its line was deleted by hand")
     for added in edits.added:
         yield from _add_operations(workspace, target, added, memories, now)
-    gone = {normal_form(each) for each in edits.gone}
+    gone = {normal_form(item) for item in edits.gone}
     for memory in memories:
         if memory.status is Status.HELD and memory.trigger == "written" and normal_form(memory.content) in gone:
             yield Reject(memory=memory.id, at=now, reason="its line was deleted by hand")
@@ -76,8 +76,8 @@ def _add_operations(
     if not _is_usable(workspace, added.fact) or not (added.category or target.form.open):
         return
     content = clean_memory_text(workspace, added.fact)
-    same = [each for each in memories if each.content and normal_form(each.content) == normal_form(content)]
-    if any(each.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for each in same):
+    same = [memory for memory in memories if memory.content and normal_form(memory.content) == normal_form(content)]
+    if any(memory.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for memory in same):
         return
     profile, category = _profile_and_category(target, added.category)
     trusted = profile.outputs.trust_added_lines
@@ -127,7 +127,7 @@ def _hold_agent_line(workspace: Workspace, target: Target, added: AddedLines, se
     if not _is_usable(workspace, added.fact):
         return
     content, now = clean_memory_text(workspace, added.fact), workspace.clock()
-    if any(each.content and normal_form(each.content) == normal_form(content) for each in workspace.store.log.memories()):
+    if any(memory.content and normal_form(memory.content) == normal_form(content) for memory in workspace.store.log.memories()):
         return
     profile, category = _profile_and_category(target, added.category)
     evidence = Evidence(
@@ -154,7 +154,7 @@ def _hold_agent_line(workspace: Workspace, target: Target, added: AddedLines, se
 def _profile_and_category(target: Target, kind: str) -> tuple[Profile, str]:
     """The profile and category that a line belongs to which stands in a section; the first of the file where it stands in none."""
     name, category = parse_kind(kind)
-    found = (each for each in target.profiles if each.id == name and each.category(category))
+    found = (profile for profile in target.profiles if profile.id == name and profile.category(category))
     profile = next(found, None)
     return (profile, category) if profile else (target.profiles[0], target.profiles[0].categories[0].id)
 

@@ -19,14 +19,16 @@ def build_knowledge_graph(workspace: Workspace, *, project: str = "", most: int 
     if project:
         wanted = project.casefold()
         memories = tuple(
-            each for each in memories if each.scope != USER_SCOPE and wanted in names.get(each.scope, each.scope).casefold()
+            memory
+            for memory in memories
+            if memory.scope != USER_SCOPE and wanted in names.get(memory.scope, memory.scope).casefold()
         )
     return build_graph(memories, workspace.writing, as_of=workspace.clock(), names=names, most=most, pages=_page_files(workspace))
 
 
 def _page_files(workspace: Workspace) -> dict[str, str]:
     """The knowledge pages that are written: the name of each one's file below the home, by the page's path."""
-    folders = [each.outputs.pages_folder.rstrip("/") for each in reversed(workspace.writing) if each.outputs.pages_folder]
+    folders = [profile.outputs.pages_folder.rstrip("/") for profile in reversed(workspace.writing) if profile.outputs.pages_folder]
     found: dict[str, str] = {}
     for written in workspace.store.outputs() if folders else ():
         name = written.removeprefix(f"{workspace.paths.root}/")

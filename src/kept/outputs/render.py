@@ -25,13 +25,15 @@ def render_file(document: Document) -> tuple[Line, ...]:
     """All lines of a file of kept's."""
     header = document.header or (() if document.bare else header_lines(document.newest))
     lines = [*_header_lines("", header), *document.told]
-    named = len({each.scope for each in document.sections}) > 1 or not document.header  # one that is all there is needs no name
+    named = (
+        len({section.scope for section in document.sections}) > 1 or not document.header
+    )  # one that is all there is needs no name
     for scope, sections in groupby(document.sections, key=lambda each: each.scope):
         group = tuple(sections)
         lines += _heading_lines(heading_key(scope), 2, group[0].name) if named else []
         for section in group:
             lines += _section_lines(section)
-    facts = sum(len(each.facts) for each in document.sections)
+    facts = sum(len(section.facts) for section in document.sections)
     return (*lines, *_header_lines("footer:", document.footer), Line(key=END, text=end_line(facts)))
 
 

@@ -16,31 +16,33 @@ def routes_by_memory(workspace: Workspace, memories: Sequence[Memory]) -> dict[s
     """The routes of some memories, by id; none for a memory whose profile is not at work. Raises StoreError."""
     every, names, found = workspace.store.log.memories(), workspace.scope_names(), {}
     apart = scopes_with_own_file(workspace)
-    hooks = {each.id: calls_hooks(workspace, client_of(workspace, _memory_file(workspace, each))) for each in workspace.profiles}
-    for each in memories:
-        profile = workspace.profile_of(each)
-        if profile is None or not each.content:
+    hooks = {
+        profile.id: calls_hooks(workspace, client_of(workspace, _memory_file(workspace, profile))) for profile in workspace.profiles
+    }
+    for item in memories:
+        profile = workspace.profile_of(item)
+        if profile is None or not item.content:
             continue
-        told = find_routes(
-            each,
-            [one for one in every if one.profile == each.profile],
+        output_routes = find_routes(
+            item,
+            [memory for memory in every if memory.profile == item.profile],
             profile,
             as_of=workspace.clock(),
             names=names,
             zone=workspace.zone,
         )
-        where = apart.get((each.scope, each.profile), "")
-        hooked = each.scope != USER_SCOPE and hooks[profile.id]
+        where = apart.get((item.scope, item.profile), "")
+        hooked = item.scope != USER_SCOPE and hooks[profile.id]
         why = "its project has a file of its own" if where else "a hook brings it to the sessions of its project"
         elsewhere = OutputRoute(place=OutputPlace.MEMORY, where=where, why=why)
-        seen = _is_in_view(workspace, profile, each)
-        found[each.id] = tuple(
+        seen = _is_in_view(workspace, profile, item)
+        found[item.id] = tuple(
             elsewhere
-            if (where or hooked) and one.place is OutputPlace.MEMORY and one.where
-            else replace(one, where="", why="there is no room: more relevant ones are there")
-            if one.place is OutputPlace.VIEW and not seen
-            else one
-            for one in told
+            if (where or hooked) and output_route.place is OutputPlace.MEMORY and output_route.where
+            else replace(output_route, where="", why="there is no room: more relevant ones are there")
+            if output_route.place is OutputPlace.VIEW and not seen
+            else output_route
+            for output_route in output_routes
         )
     return found
 
@@ -54,7 +56,7 @@ def _is_in_view(workspace: Workspace, profile: Profile, memory: Memory) -> bool:
     written = (
         workspace.store.output_states(str(workspace.paths.root / profile.outputs.view_file)) if profile.outputs.view_file else ()
     )
-    return any(line.key == memory.id for each in written[:1] for line in each.lines)
+    return any(line.key == memory.id for output in written[:1] for line in output.lines)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,12 +73,16 @@ def extracted_between(workspace: Workspace, first: date, last: date) -> Extracte
     """What was first said from ``first`` to ``last`` and extracted, wherever it went. Raises StoreError."""
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
     found = [
-        each
-        for each in workspace.store.log.memories_between(start, stop)
-        if each.content and each.first_seen is not None and start <= each.first_seen < stop
+        memory
+        for memory in workspace.store.log.memories_between(start, stop)
+        if memory.content and memory.first_seen is not None and start <= memory.first_seen < stop
     ]
-    refused = [each.judged for each in workspace.store.log.refused()]
+    refused = [proposal_reply.judged for proposal_reply in workspace.store.log.refused()]
     return ExtractedMemories(
         memories=tuple(sorted(found, key=lambda each: (each.first_seen or start, each.id))),
-        refused=tuple(each for each in refused if each.candidate.at is not None and start <= each.candidate.at < stop),
+        refused=tuple(
+            candidate_verdict
+            for candidate_verdict in refused
+            if candidate_verdict.candidate.at is not None and start <= candidate_verdict.candidate.at < stop
+        ),
     )

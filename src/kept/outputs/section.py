@@ -194,9 +194,9 @@ def _top_level_lines(text: _FileText, kind: str) -> list[int]:
         lines[: close + 1] = [""] * (close + 1)
     tokens = _MARKDOWN.parse("\n".join(lines))
     return [
-        each.map[0]
-        for each in tokens
-        if each.type == kind and each.level == 0 and each.map and each.map[1] == each.map[0] + 1 and each.markup in ("##", "")
+        token.map[0]
+        for token in tokens
+        if token.type == kind and token.level == 0 and token.map and token.map[1] == token.map[0] + 1 and token.markup in ("##", "")
     ]
 
 

@@ -79,16 +79,20 @@ def compose_outputs(workspace: Workspace, summaries: Summaries = day_note_lines)
     StoreError.
     """
     memories, names = workspace.store.log.memories(), workspace.scope_names()
-    noting = [each for each in workspace.writing if each.outputs.daily_folder]
-    paging = [each for each in workspace.writing if each.outputs.pages_folder]
+    noting = [profile for profile in workspace.writing if profile.outputs.daily_folder]
+    paging = [profile for profile in workspace.writing if profile.outputs.pages_folder]
     lines = summaries(workspace) if noting else {}
     return OutputContent(
         memories=memories,
         names=names,
-        projects=_project_folders(workspace) if any(_has_project_files(each) for each in workspace.writing) else {},
-        days={each.id: compose_day_notes(memories, (each,), names=names, zone=workspace.zone, summaries=lines) for each in noting},
+        projects=_project_folders(workspace) if any(_has_project_files(profile) for profile in workspace.writing) else {},
+        days={
+            profile.id: compose_day_notes(memories, (profile,), names=names, zone=workspace.zone, summaries=lines)
+            for profile in noting
+        },
         pages={
-            each.id: compose_pages(memories, each, as_of=workspace.clock(), names=names, zone=workspace.zone) for each in paging
+            profile.id: compose_pages(memories, profile, as_of=workspace.clock(), names=names, zone=workspace.zone)
+            for profile in paging
         },
         injected=notes_shown_by_clients(workspace),
     )
@@ -103,30 +107,30 @@ def list_targets(workspace: Workspace, book: OutputContent) -> tuple[Target, ...
 
     Profiles that name the same file write it together, and so do all that write sections, under the heading of the first.
     """
-    found = {each.path: each for each in (*_fixed_targets(workspace, book.projects), *_folder_targets(workspace, book))}
-    return tuple(found.values()) + tuple(each for each in _earlier_targets(workspace) if each.path not in found)
+    found = {target.path: target for target in (*_fixed_targets(workspace, book.projects), *_folder_targets(workspace, book))}
+    return tuple(found.values()) + tuple(target for target in _earlier_targets(workspace) if target.path not in found)
 
 
 def list_editable_targets(workspace: Workspace) -> tuple[Target, ...]:
     """The files that may hold edits: those that every run writes, and the notes, pages and rules that were written before."""
-    projects = _project_folders(workspace) if any(_has_project_files(each) for each in workspace.writing) else {}
-    found = {each.path: each for each in _fixed_targets(workspace, projects)}
-    return tuple(found.values()) + tuple(each for each in _earlier_targets(workspace) if each.path not in found)
+    projects = _project_folders(workspace) if any(_has_project_files(profile) for profile in workspace.writing) else {}
+    found = {target.path: target for target in _fixed_targets(workspace, projects)}
+    return tuple(found.values()) + tuple(target for target in _earlier_targets(workspace) if target.path not in found)
 
 
 def _fixed_targets(workspace: Workspace, projects: Mapping[Path, str]) -> list[Target]:
     found = []
     for form, name in ((TargetForm.MEMORY, "memory_file"), (TargetForm.CARD, "card_file")):
-        for path in dict.fromkeys(getattr(each.outputs, name) for each in workspace.writing):
+        for path in dict.fromkeys(getattr(profile.outputs, name) for profile in workspace.writing):
             if path:
-                members = tuple(each for each in workspace.writing if getattr(each.outputs, name) == path)
+                members = tuple(profile for profile in workspace.writing if getattr(profile.outputs, name) == path)
                 found.append(Target(path=workspace.paths.output_path(path), profiles=members, form=form))
-    writing = tuple(each for each in workspace.writing if each.outputs.project_section)
-    ruling = tuple(each for each in workspace.writing if each.outputs.project_rules)
-    readers = [each for each in READERS if each.name in workspace.settings.sections]
-    found += [_instructions_target(workspace, each) for each in readers]
+    writing = tuple(profile for profile in workspace.writing if profile.outputs.project_section)
+    ruling = tuple(profile for profile in workspace.writing if profile.outputs.project_rules)
+    readers = [screen_client for screen_client in READERS if screen_client.name in workspace.settings.sections]
+    found += [_instructions_target(workspace, screen_client) for screen_client in readers]
     for folder, scope in projects.items():
-        for name in ("CLAUDE.md", *(each.instructions for each in readers)) if writing else ():
+        for name in ("CLAUDE.md", *(screen_client.instructions for screen_client in readers)) if writing else ():
             heading = writing[0].outputs.section
             found.append(Target(path=folder / name, profiles=writing, form=TargetForm.SECTION, heading=heading, scope=scope))
         if ruling:
@@ -136,13 +140,15 @@ def _fixed_targets(workspace: Workspace, projects: Mapping[Path, str]) -> list[T
 
 def _instructions_target(workspace: Workspace, reader: Client, part: str = "") -> Target:
     """The section in the file of instructions that an agent reads in every session: what the memory file says, in half the room."""
-    writing = [each for each in workspace.writing if each.outputs.memory_file] or [workspace.profile]
+    writing = [profile for profile in workspace.writing if profile.outputs.memory_file] or [workspace.profile]
     half = tuple(
         replace(
-            each,
-            outputs=replace(each.outputs, memory_bytes=each.outputs.memory_bytes // 2, memory_lines=each.outputs.memory_lines // 2),
+            profile,
+            outputs=replace(
+                profile.outputs, memory_bytes=profile.outputs.memory_bytes // 2, memory_lines=profile.outputs.memory_lines // 2
+            ),
         )
-        for each in writing
+        for profile in writing
     )
     path = workspace.paths.of(reader) / reader.instructions
     return Target(path=path, profiles=half, form=TargetForm.SECTION, heading=REMEMBERED, part=part)
@@ -182,10 +188,10 @@ def _earlier_targets(workspace: Workspace) -> list[Target]:
     found, root = [], workspace.paths.root
     projects = (
         {str(folder): scope for folder, scope in _project_folders(workspace).items()}
-        if any(each.outputs.project_rules for each in workspace.writing)
+        if any(profile.outputs.project_rules for profile in workspace.writing)
         else {}
     )
-    sections = {str(workspace.paths.of(each) / each.instructions): each for each in READERS}
+    sections = {str(workspace.paths.of(screen_client) / screen_client.instructions): screen_client for screen_client in READERS}
     for text in workspace.store.outputs():
         path = Path(text)
         if text in sections:  # one that is wanted no more
@@ -216,16 +222,21 @@ def compose_document(workspace: Workspace, book: OutputContent, target: Target, 
         case TargetForm.DAILY:
             return book.days[first.id].get(date.fromisoformat(target.part), Document(sections=()))
         case TargetForm.PAGE:
-            return next((each.document for each in book.pages[first.id] if each.path == target.part), Document(sections=()))
+            return next(
+                (navigation_page.document for navigation_page in book.pages[first.id] if navigation_page.path == target.part),
+                Document(sections=()),
+            )
         case TargetForm.RULES:
             return _rules_document(workspace, book, target, reserved)
         case TargetForm.CARD:
             return _card_document(workspace, book, target, reserved)
         case _:
-            found = _SheetComposer(workspace=workspace, book=book, target=target, reserved=reserved).of(
+            source_document = _SheetComposer(workspace=workspace, book=book, target=target, reserved=reserved).of(
                 _memories_for(workspace, book, target)
             )
-            return found if target.scope or not target.heading else _with_project_titles(workspace, found, target)
+            return (
+                source_document if target.scope or not target.heading else _with_project_titles(workspace, source_document, target)
+            )
 
 
 def _with_project_titles(workspace: Workspace, found: Document, target: Target) -> Document:
@@ -235,7 +246,8 @@ def _with_project_titles(workspace: Workspace, found: Document, target: Target) 
     if target.part == _GONE:
         return Document(sections=())
     sections = tuple(
-        each if each.scope == USER_SCOPE else replace(each, title=f"{each.name}: {each.title}") for each in found.sections
+        section if section.scope == USER_SCOPE else replace(section, title=f"{section.name}: {section.title}")
+        for section in found.sections
     )
     remembered = ("What kept remembers from earlier sessions; what is said now outranks it.",) if sections else ()
     return replace(found, sections=sections, header=(*remembered, *_handover_lines(workspace, target)))
@@ -243,7 +255,9 @@ def _with_project_titles(workspace: Workspace, found: Document, target: Target) 
 
 def _handover_lines(workspace: Workspace, target: Target) -> tuple[str, ...]:
     """How an agent hands the person's words over, where no hook tells it so."""
-    reader = next(each for each in READERS if target.path == workspace.paths.of(each) / each.instructions)
+    reader = next(
+        screen_client for screen_client in READERS if target.path == workspace.paths.of(screen_client) / screen_client.instructions
+    )
     return () if calls_hooks(workspace, reader) or workspace.settings.handover == OFF else (START,)
 
 
@@ -259,18 +273,20 @@ def calls_hooks(workspace: Workspace, client: Client | None) -> bool:
 def scopes_with_own_file(workspace: Workspace) -> dict[tuple[str, str], str]:
     """The (scope, profile) whose memories stand in a project's own file rather than in the memory file, and that file."""
     found = {}
-    writing = [each for each in workspace.writing if _has_project_files(each)]
+    writing = [profile for profile in workspace.writing if _has_project_files(profile)]
     for folder, scope in _project_folders(workspace).items() if writing else ():
-        for each in writing:
-            file = "CLAUDE.md" if each.outputs.project_section else ".claude/rules/kept.md"
-            found[scope, each.id] = str((folder / file).relative_to(workspace.paths.root))
+        for item in writing:
+            file = "CLAUDE.md" if item.outputs.project_section else ".claude/rules/kept.md"
+            found[scope, item.id] = str((folder / file).relative_to(workspace.paths.root))
     return found
 
 
 def _memories_for(workspace: Workspace, book: OutputContent, target: Target) -> list[Memory]:
     if target.scope:
-        return [each for each in book.memories if each.scope == target.scope]
-    elsewhere = {(scope, one.id) for scope in set(book.projects.values()) for one in workspace.writing if _has_project_files(one)}
+        return [memory for memory in book.memories if memory.scope == target.scope]
+    elsewhere = {
+        (scope, profile.id) for scope in set(book.projects.values()) for profile in workspace.writing if _has_project_files(profile)
+    }
     client = client_of(workspace, target.path)
     known = book.injected.get(client.name if client else "", frozenset())
     everywhere = calls_hooks(workspace, client)  # what is remembered of a project comes where its sessions start
@@ -313,25 +329,25 @@ class _SheetComposer:
 
 def _card_document(workspace: Workspace, book: OutputContent, target: Target, reserved: int) -> Document:
     """The quick-reference card: what matters most, and under it the pages that hold the rest."""
-    leaves = [each for one in target.profiles for each in book.pages.get(one.id, ())]
+    leaves = [navigation_page for profile in target.profiles for navigation_page in book.pages.get(profile.id, ())]
     sheet = _SheetComposer(workspace=workspace, book=book, target=target, reserved=reserved + _POINTERS)
-    found = sheet.of(book.memories, OutputPlace.CARD)
-    if not found.sections:
+    source_document = sheet.of(book.memories, OutputPlace.CARD)
+    if not source_document.sections:
         return Document(sections=())
-    shown = {fact.id for section in found.sections for fact in section.facts}
+    shown = {fact.id for section in source_document.sections for fact in section.facts}
     pointers: list[str] = []
     for page in sorted(leaves, key=lambda each: (-len(each.home - shown), -len(each.home), each.path)):
         more = len(page.home - shown)
         line = f"- [[{page.path}]]" + (f": {more} more" if more else "")
-        if sum(len(each) + 1 for each in pointers) + len(line) < _POINTERS - 200:
+        if sum(len(pointer) + 1 for pointer in pointers) + len(line) < _POINTERS - 200:
             pointers.append(line)
-    newest = f" (newest evidence: {found.newest.isoformat()})" if found.newest else ""
+    newest = f" (newest evidence: {source_document.newest.isoformat()})" if source_document.newest else ""
     header = (
         "# MEMORY",
         f"A card for quick reference{newest}; what is said now outranks it. Details stand on the pages below. Edit freely.",
     )
     footer = ("", "## Pages", *pointers) if pointers else ()
-    return Document(sections=found.sections, header=header, footer=footer)
+    return Document(sections=source_document.sections, header=header, footer=footer)
 
 
 _POINTERS = 2_500  # characters of the card for the names of pages
@@ -339,15 +355,17 @@ _POINTERS = 2_500  # characters of the card for the names of pages
 
 def _rules_document(workspace: Workspace, book: OutputContent, target: Target, reserved: int) -> Document:
     """The rules of a project, or those about one folder of it, which load only when a file of that folder is touched."""
-    memories = [each for each in book.memories if each.scope == target.scope]
-    apart = {name: ids for one in target.profiles for name, ids in _memory_ids_by_folder(memories, one, target.scope).items()}
+    memories = [memory for memory in book.memories if memory.scope == target.scope]
+    apart = {
+        name: ids for profile in target.profiles for name, ids in _memory_ids_by_folder(memories, profile, target.scope).items()
+    }
     if target.part:
-        chosen = [each for each in memories if each.id in apart.get(target.part, ())]
+        chosen = [memory for memory in memories if memory.id in apart.get(target.part, ())]
     else:
         gone = {number for ids in apart.values() for number in ids}
-        chosen = [each for each in memories if each.id not in gone]
-    found = _SheetComposer(workspace=workspace, book=book, target=target, reserved=reserved).of(chosen)
-    if not found.sections:
+        chosen = [memory for memory in memories if memory.id not in gone]
+    source_document = _SheetComposer(workspace=workspace, book=book, target=target, reserved=reserved).of(chosen)
+    if not source_document.sections:
         return Document(sections=())
     paths = ("---", f'paths: ["{target.part}/**"]', "---") if target.part else ()
     header = (
@@ -355,19 +373,21 @@ def _rules_document(workspace: Workspace, book: OutputContent, target: Target, r
         "# Rules of this project" if not target.part else f"# Rules for {target.part}",
         "Learnt in earlier sessions; what is said now outranks them. Edit freely.",
     )
-    return Document(sections=found.sections, header=header)
+    return Document(sections=source_document.sections, header=header)
 
 
 def _memory_ids_by_folder(memories: Sequence[Memory], profile: Profile, scope: str) -> dict[str, frozenset[str]]:
     """The memories about one top folder of a project, where there are several, by folder."""
     found: dict[str, set[str]] = {}
-    for each in memories:
-        if each.profile == profile.id and each.scope == scope and each.content:
-            files = [name for name in find_artifacts(each.content) if "/" in name and not name.startswith(("/", "http", "~", "."))]
+    for memory in memories:
+        if memory.profile == profile.id and memory.scope == scope and memory.content:
+            files = [
+                name for name in find_artifacts(memory.content) if "/" in name and not name.startswith(("/", "http", "~", "."))
+            ]
             tops = {name.split("/", 1)[0] for name in files}
             top = tops.pop() if len(tops) == 1 else ""
             if top.isascii() and top.replace("-", "").replace("_", "").isalnum():
-                found.setdefault(top, set()).add(each.id)
+                found.setdefault(top, set()).add(memory.id)
     return {name: frozenset(ids) for name, ids in sorted(found.items()) if len(ids) >= _FOLDER_RULES}
 
 
@@ -379,8 +399,8 @@ def _resolve_folder(workspace: Workspace, directory: str) -> Path | None:
         folder = Path(directory).resolve(strict=True).relative_to(workspace.paths.root.resolve())
     except (OSError, ValueError, RuntimeError):  # there is none, or it lies elsewhere, or its links run in a circle
         return None
-    found = workspace.paths.root / folder
-    return found if found.is_dir() else None
+    path = workspace.paths.root / folder
+    return path if path.is_dir() else None
 
 
 def _project_folders(workspace: Workspace) -> dict[Path, str]:

@@ -44,21 +44,23 @@ class ViewEdits:
 
 def fit_to_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, names: Mapping[str, str]) -> list[Memory]:
     """Of memories in the order of their worth as many as the view has room for, those first that a person has the say over."""
-    left = profile.outputs.view_bytes - len(_dump_lists({each.id: [] for each in profile.categories}).encode())
+    left = profile.outputs.view_bytes - len(_dump_lists({category.id: [] for category in profile.categories}).encode())
     kept = []
-    for each in sorted(memories, key=lambda one: not (one.owned or one.pinned)):
-        left -= len(textwrap.indent(json.dumps(_memory_body(each, zone, names), indent=2, ensure_ascii=False), "    ").encode()) + 4
+    for memory in sorted(memories, key=lambda one: not (one.owned or one.pinned)):
+        left -= (
+            len(textwrap.indent(json.dumps(_memory_body(memory, zone, names), indent=2, ensure_ascii=False), "    ").encode()) + 4
+        )
         if left < 0:
             break
-        kept.append(each)
+        kept.append(memory)
     return kept
 
 
 def render_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, names: Mapping[str, str]) -> str:
     """The view of active memories as JSON text, each list in the order of first evidence."""
-    lists: dict[str, list[dict[str, object]]] = {each.id: [] for each in profile.categories}
-    for each in sorted(memories, key=lambda one: (one.first_seen is None, one.first_seen, one.id)):
-        lists.setdefault(each.category, []).append(_memory_body(each, zone, names))
+    lists: dict[str, list[dict[str, object]]] = {category.id: [] for category in profile.categories}
+    for memory in sorted(memories, key=lambda one: (one.first_seen is None, one.first_seen, one.id)):
+        lists.setdefault(memory.category, []).append(_memory_body(memory, zone, names))
     return _dump_lists(lists)
 
 
@@ -88,14 +90,14 @@ def read_view(data: bytes, lists: Iterable[str]) -> tuple[ViewEntry, ...] | str:
         body = json.loads(data.decode("utf-8-sig"))
     except (UnicodeDecodeError, ValueError, RecursionError):
         return "it is no valid JSON"
-    if not isinstance(body, dict) or not all(isinstance(each, list) for each in body.values()):
+    if not isinstance(body, dict) or not all(isinstance(item, list) for item in body.values()):
         return "it is no object of lists"
-    if gone := next((each for each in lists if each not in body), ""):
+    if gone := next((item for item in lists if item not in body), ""):
         return f"its list {gone} is gone (to delete what it held, leave it empty)"
     entries = []
     for category, several in body.items():
-        for each in several:
-            found = {"text": each} if isinstance(each, str) else each
+        for entry in several:
+            found = {"text": entry} if isinstance(entry, str) else entry
             text = found.get("text") if isinstance(found, dict) else None
             if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST:
                 return f"an entry of {category[:40]} has no text"
@@ -106,11 +108,13 @@ def read_view(data: bytes, lists: Iterable[str]) -> tuple[ViewEntry, ...] | str:
 
 def compare_views(base: Sequence[ViewEntry], now: Sequence[ViewEntry]) -> ViewEdits:
     """What leads from the view as it was last written to the view as it is."""
-    known = {each.id: each for each in base}
-    there = {each.id: each for each in now if each.id in known}
+    known = {view_entry.id: view_entry for view_entry in base}
+    there = {view_entry.id: view_entry for view_entry in now if view_entry.id in known}
     return ViewEdits(
-        revised={number: each.text for number, each in there.items() if each.text != known[number].text},
-        moved={number: each.category for number, each in there.items() if each.category != known[number].category},
-        removed=tuple(each for each in known if each not in there),
-        added=tuple(each for each in now if each.id not in known),
+        revised={number: view_entry.text for number, view_entry in there.items() if view_entry.text != known[number].text},
+        moved={
+            number: view_entry.category for number, view_entry in there.items() if view_entry.category != known[number].category
+        },
+        removed=tuple(item for item in known if item not in there),
+        added=tuple(view_entry for view_entry in now if view_entry.id not in known),
     )

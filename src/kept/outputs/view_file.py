@@ -29,8 +29,8 @@ _QUESTION = "open_question"
 
 def list_views(workspace: Workspace) -> tuple[tuple[Path, Profile], ...]:
     """The views that the profiles at work write."""
-    found = {each.outputs.view_file: each for each in reversed(workspace.writing) if each.outputs.view_file}
-    return tuple((workspace.paths.root / name, each) for name, each in found.items())
+    found = {profile.outputs.view_file: profile for profile in reversed(workspace.writing) if profile.outputs.view_file}
+    return tuple((workspace.paths.root / name, profile) for name, profile in found.items())
 
 
 def is_as_written(workspace: Workspace, path: Path, content: FileContent) -> bool:
@@ -46,11 +46,11 @@ def merge_view_edits(
 
     Raises StoreError.
     """
-    known = workspace.store.output_states(str(path))
-    if not known or content.stamp == files.MISSING or is_as_written(workspace, path, content):
+    outputs = workspace.store.output_states(str(path))
+    if not outputs or content.stamp == files.MISSING or is_as_written(workspace, path, content):
         return [], ""
-    base = _written_entries(known[0])
-    now = read_view(content.data, dict.fromkeys(each.category for each in base))
+    base = _written_entries(outputs[0])
+    now = read_view(content.data, dict.fromkeys(view_entry.category for view_entry in base))
     if isinstance(now, str):
         place = (
             ""
@@ -58,10 +58,10 @@ def merge_view_edits(
             else f" It is kept at {files.copy_to_quarantine(path, into=workspace.paths.state / 'aside')} and written anew."
         )
         return [], f"{path} was not taken as an edit: {now}.{place}"
-    found = compare_views(base, now)
-    edits = split_agent_entries(workspace, path, base, found)
+    view_edits = compare_views(base, now)
+    edits = split_agent_entries(workspace, path, base, view_edits)
     problem = ""
-    if edits != found:
+    if edits != view_edits:
         place = "" if dry else f" It is kept at {files.copy_to_quarantine(path, into=workspace.paths.state / 'aside')}."
         problem = f"{path}: what an agent's command may have changed was not taken over.{place} If it was you, change it once more"
     operations = tuple(_view_operations(workspace, profile, edits))
@@ -76,7 +76,7 @@ def merge_view_edits(
                 operations=operations,
             )
             workspace.store.log.commit(draft)
-    return [type(each).__name__.lower() for each in operations], problem
+    return [type(operation).__name__.lower() for operation in operations], problem
 
 
 def write_view(workspace: Workspace, path: Path, content: FileContent, profile: Profile, *, dry: bool) -> bytes | None:
@@ -85,12 +85,12 @@ def write_view(workspace: Workspace, path: Path, content: FileContent, profile: 
     Raises ChangedError where it changes meanwhile, StoreError.
     """
     now = workspace.clock()
-    active = (each for each in workspace.store.log.memories() if each.content and each.status_at(now) is Status.ACTIVE)
+    active = (memory for memory in workspace.store.log.memories() if memory.content and memory.status_at(now) is Status.ACTIVE)
     names = workspace.scope_names()
-    leads = select_leading([each for each in active if is_shown(each, (profile,), OutputPlace.VIEW)], profile)
+    leads = select_leading([memory for memory in active if is_shown(memory, (profile,), OutputPlace.VIEW)], profile)
     shown = fit_to_view(leads, profile, workspace.zone, names)
     data = render_view(shown, profile, workspace.zone, names).encode() if shown or content.stamp != files.MISSING else b""
-    lines = tuple(Line(key=each.id, text=f"{each.category}\n{each.content}") for each in shown)
+    lines = tuple(Line(key=memory.id, text=f"{memory.category}\n{memory.content}") for memory in shown)
     after = Output(hash=hash_bytes(data), lines=lines)
     if data == content.data:
         if data and workspace.store.output_states(str(path)) != (after,) and not dry:
@@ -164,13 +164,13 @@ def _add_operations(workspace: Workspace, profile: Profile, entry: ViewEntry) ->
     if not text or profile.category(entry.category) is None:
         return
     same = [
-        each
-        for each in workspace.store.log.memories(group=(profile.id, USER_SCOPE))
-        if normal_form(each.content) == normal_form(text)
+        memory
+        for memory in workspace.store.log.memories(group=(profile.id, USER_SCOPE))
+        if normal_form(memory.content) == normal_form(text)
     ]
     now = workspace.clock()
     trusted = profile.outputs.trust_added_lines
-    if any(each.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for each in same):
+    if any(memory.status in (Status.ACTIVE, Status.HELD, Status.REJECTED) for memory in same):
         return
     if same and trusted:
         yield Approve(memory=same[0].id, at=now, reason="written again by hand")

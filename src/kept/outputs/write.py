@@ -128,8 +128,8 @@ def write_day_notes(workspace: Workspace, run: RunNumber, written: WriteReport) 
 
 def _is_as_written(workspace: Workspace, target: Target, written: WriteReport) -> bool:
     workspace.refuse_links(target.path)
-    inside, known = section_bytes(target, written.read(target.path)), workspace.store.output_states(str(target.path))
-    return any(each.hash == hash_bytes(inside) for each in known) if inside is not None and known else not known
+    inside, outputs = section_bytes(target, written.read(target.path)), workspace.store.output_states(str(target.path))
+    return any(output.hash == hash_bytes(inside) for output in outputs) if inside is not None and outputs else not outputs
 
 
 def _merge_view_edits(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
@@ -199,8 +199,8 @@ def _merge_target_edits(workspace: Workspace, target: Target, run: RunNumber, wr
     workspace.refuse_links(target.path)
     content = written.read(target.path)
     inside = section_bytes(target, content)
-    known = workspace.store.output_states(str(target.path))
-    base = _find_base(known, inside)
+    outputs = workspace.store.output_states(str(target.path))
+    base = _find_base(outputs, inside)
     if base is not None and inside and base.hash == hash_bytes(inside):
         return _TargetState(content=content, inside=inside, edits=unchanged_edits(base.lines, inside))
     lines = base.lines if base else ()
@@ -218,10 +218,10 @@ def _merge_target_edits(workspace: Workspace, target: Target, run: RunNumber, wr
 
 def _merge_quarantined(workspace: Workspace, target: Target, run: RunNumber, written: WriteReport) -> None:
     """Take a file that was set aside as the person's edit of what it then said, as they now say it is."""
-    aside, known = find_quarantined(workspace.paths, target.path), workspace.store.output_states(str(target.path))
-    if aside is None or not known:
+    aside, outputs = find_quarantined(workspace.paths, target.path), workspace.store.output_states(str(target.path))
+    if aside is None or not outputs:
         return
-    lines = tuple(each for each in known[0].lines if not is_fact(each) or each.key in aside.keys)
+    lines = tuple(source_line for source_line in outputs[0].lines if not is_fact(source_line) or source_line.key in aside.keys)
     result = find_edits(lines, section_bytes(target, files.read_file(aside.copy)), bounded=bool(target.heading))
     edits = result.edits if isinstance(result, UnsafeEdits) else result
     if edits is not None:
@@ -240,23 +240,23 @@ def _commit_edits(
         held = tuple(hold_agent_edits(workspace, target, of_agents))
         if held:
             _commit_operations(workspace, target, run, held, actor=Actor.AGENT)
-            written.operations.update(type(each).__name__.lower() for each in held)
+            written.operations.update(type(item).__name__.lower() for item in held)
         written.changed.append(f"{target.path}: what an agent wrote there waits for review; the file is as it was before")
     if of_agents.removed:
         again = f"{target.path}: {len(of_agents.removed)} lines that an agent's command took out are there again"
         written.problems += [f"{again}; if it was you, take them out once more"][: again not in "\n".join(written.problems)]
-    if target.form is TargetForm.DAILY and (told := tuple(reword_lines(workspace, date.fromisoformat(target.part), result))):
-        _commit_operations(workspace, target, run, told)
-        restore_lines(workspace, [each.memory for each in told])
+    if target.form is TargetForm.DAILY and (rewords := tuple(reword_lines(workspace, date.fromisoformat(target.part), result))):
+        _commit_operations(workspace, target, run, rewords)
+        restore_lines(workspace, [reword.memory for reword in rewords])
         written.book = None
-        written.operations["reword"] += len(told)
-        written.changed.append(f"{target.path}: {len(told)} lines of the day put otherwise")
+        written.operations["reword"] += len(rewords)
+        written.changed.append(f"{target.path}: {len(rewords)} lines of the day put otherwise")
     if result.changed:
         operations = tuple(operations_of(workspace, target, result))
         if operations:
             _commit_operations(workspace, target, run, operations)
             written.book = None
-            written.operations.update(type(each).__name__.lower() for each in operations)
+            written.operations.update(type(operation).__name__.lower() for operation in operations)
             written.changed.append(_count_operations(target, operations))
     return result
 
@@ -279,7 +279,7 @@ def _find_base(known: tuple[Output, ...], inside: bytes | None) -> Output | None
     if len(known) < 2 or inside is None:
         return known[0] if known else None
     now = hash_bytes(inside)
-    exact = next((each for each in reversed(known) if each.hash == now), None)
+    exact = next((output for output in reversed(known) if output.hash == now), None)
     if exact is not None:
         return exact
     there = set(inside.decode("utf-8", "replace").splitlines())
@@ -295,23 +295,23 @@ def _handle_unsafe(
     *,
     allow: bool,
 ) -> Edits:
-    lines, found = damage
-    if found.edits is not None and (allow or written.accepted.get(target.path) == content.stamp.digest):
+    lines, unsafe_edits = damage
+    if unsafe_edits.edits is not None and (allow or written.accepted.get(target.path) == content.stamp.digest):
         written.accepted[target.path] = content.stamp.digest
-        return found.edits
+        return unsafe_edits.edits
     if written.aside.get(target.path) == content.stamp.digest:
-        return found.kept
-    place = "" if written.dry else f"It is kept at {_quarantine_target(workspace, target, lines, found)} and written anew"
-    accept = "; `kept run --accept-loss` takes it as your edit instead" if found.edits is not None else ""
+        return unsafe_edits.kept
+    place = "" if written.dry else f"It is kept at {_quarantine_target(workspace, target, lines, unsafe_edits)} and written anew"
+    accept = "; `kept run --accept-loss` takes it as your edit instead" if unsafe_edits.edits is not None else ""
     written.aside[target.path] = content.stamp.digest
-    written.problems.append(f"{target.path} was not taken as an edit: {found.reason}. {place}{accept}")
-    return found.kept
+    written.problems.append(f"{target.path} was not taken as an edit: {unsafe_edits.reason}. {place}{accept}")
+    return unsafe_edits.kept
 
 
 def _quarantine_target(workspace: Workspace, target: Target, lines: Sequence[Line], found: UnsafeEdits) -> Path:
     if found.edits is None:
         return files.copy_to_quarantine(target.path, into=workspace.paths.state / "aside")
-    return quarantine_file(workspace.paths, target.path, [each.key for each in lines if is_fact(each)])
+    return quarantine_file(workspace.paths, target.path, [source_line.key for source_line in lines if is_fact(source_line)])
 
 
 def _commit_operations(
@@ -330,7 +330,7 @@ def _commit_operations(
 
 
 def _count_operations(target: Target, operations: tuple[Operation, ...]) -> str:
-    counts = Counter(type(each).__name__.lower() for each in operations)
+    counts = Counter(type(operation).__name__.lower() for operation in operations)
     return f"{target.path}: " + ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
 
 
@@ -338,7 +338,7 @@ def _rendered_lines(workspace: Workspace, target: Target, written: WriteReport, 
     """The lines that the memories as they are now make of a file, the user's own lines not yet among them."""
     if written.book is None:
         written.book = compose_outputs(workspace)
-    document = compose_document(workspace, written.book, target, size_in_bytes([each.text for each in edits.foreign]))
+    document = compose_document(workspace, written.book, target, size_in_bytes([user_line.text for user_line in edits.foreign]))
     if not (document.sections or document.header or document.footer or document.told):
         return ()
     return render_section(document) if target.heading else render_file(document)
@@ -410,8 +410,8 @@ class FileState(StrEnum):
 def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
     """How each file of kept's stands, and where it is damaged, in which way. Changes nothing."""
     for target in list_editable_targets(workspace):
-        known = workspace.store.output_states(str(target.path))
-        if not known:
+        outputs = workspace.store.output_states(str(target.path))
+        if not outputs:
             continue
         try:
             workspace.refuse_links(target.path)
@@ -422,7 +422,7 @@ def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
         if inside is None:
             yield str(target.path), FileState.MISSING, ""
             continue
-        base = _find_base(known, inside) or known[0]
+        base = _find_base(outputs, inside) or outputs[0]
         if base.hash == hash_bytes(inside):
             yield str(target.path), FileState.WRITTEN, ""
             continue
@@ -443,8 +443,8 @@ def reset_damaged_files(workspace: Workspace) -> list[str]:
             workspace.refuse_links(target.path)
             path, content = str(target.path), files.read_file(target.path)
             inside = section_bytes(target, content)
-            known = workspace.store.output_states(path)
-            if inside is None or any(each.hash == hash_bytes(inside) for each in known):
+            outputs = workspace.store.output_states(path)
+            if inside is None or any(output.hash == hash_bytes(inside) for output in outputs):
                 continue
             place = files.copy_to_quarantine(target.path, into=workspace.paths.state / "aside")
             if target.heading:

@@ -106,7 +106,7 @@ def _find_secrets(workspace: Workspace, notes: Sequence[ForeignNote]) -> Iterato
 def _find_instructions(notes: Sequence[ForeignNote]) -> Iterator[AuditFinding]:
     for note in notes:
         quoted = (code for code in _CODE.findall(note.text) if not _NO_COMMAND.match(code))
-        commands = (*quoted, *(each[0] for each in _COMMAND.finditer(note.text)))
+        commands = (*quoted, *(match[0] for match in _COMMAND.finditer(note.text)))
         if _is_injected(note.text) or any(map(is_harmful_command, commands)):
             yield AuditFinding(fault=AuditFault.INSTRUCTION, text=note.text, path=note.path)
 
@@ -126,7 +126,7 @@ def _find_repeats(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> It
 
 def _find_contradictions(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> Iterator[AuditFinding]:
     """Pairs that leave no room for each other; the earlier one is the finding, if times tell which that is."""
-    sayings = [parse_value_statement(note.text, each) for note, each in zip(notes, says, strict=True)]
+    sayings = [parse_value_statement(note.text, statement) for note, statement in zip(notes, says, strict=True)]
     pairs = (*find_supersessions(sayings), *find_contradictions(sayings), *_find_swapped_values(says))
     told = {(notes[earlier].text, notes[later].text): notes[earlier].path for earlier, later in pairs}
     for (text, other), path in told.items():
@@ -139,8 +139,8 @@ def _find_swapped_values(says: Sequence[Statement]) -> Iterator[tuple[int, int]]
     An audit only points at a pair, so it takes more for a contradiction than curation does.
     """
     filed: dict[tuple[str, ...], list[tuple[int, str]]] = {}
-    for later, each in enumerate(says):
-        words = [word for word in each.form.split() if word not in _NOW]
+    for later, statement in enumerate(says):
+        words = [word for word in statement.form.split() if word not in _NOW]
         for place, word in enumerate(words):
             if (
                 len(words) >= _LEAST
@@ -161,9 +161,9 @@ def _find_expired(workspace: Workspace, notes: Sequence[ForeignNote]) -> Iterato
 
 
 def _find_unsupported(workspace: Workspace, notes: Sequence[ForeignNote], says: Sequence[Statement]) -> Iterator[AuditFinding]:
-    for note, each in zip(notes, says, strict=True):
-        if len(each.content) < _LEAST:
+    for note, statement in zip(notes, says, strict=True):
+        if len(statement.content) < _LEAST:
             continue
         hits = search(workspace, note.text, where=(UnitKind.TURN,), limit=_LOOKED_AT, filters=Filters())
-        if not any(len(each.content & parse_statement(hit.text).content) >= _COVERED * len(each.content) for hit in hits):
+        if not any(len(statement.content & parse_statement(hit.text).content) >= _COVERED * len(statement.content) for hit in hits):
             yield AuditFinding(fault=AuditFault.UNSUPPORTED, text=note.text, path=note.path)

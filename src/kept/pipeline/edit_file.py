@@ -94,7 +94,7 @@ class WritePreview:
 
 def list_output_files(workspace: Workspace) -> tuple[EditableFile, ...]:
     """Every file that kept writes or wrote, as it stands. Raises StoreError."""
-    return tuple(_to_editable_file(workspace, each, None) for each in _known_files(workspace))
+    return tuple(_to_editable_file(workspace, known_file, None) for known_file in _known_files(workspace))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -115,7 +115,7 @@ class _KnownFile:
 
 def _known_files(workspace: Workspace) -> Iterator[_KnownFile]:
     for target in list_targets(workspace, compose_outputs(workspace)):
-        names = tuple(each.id for each in target.profiles)
+        names = tuple(profile.id for profile in target.profiles)
         yield _KnownFile(path=target.path, form=target.form.value, profiles=names, target=target)
     for path, profile in list_views(workspace):
         yield _KnownFile(path=path, form=VIEW, profiles=(profile.id,), view=profile)
@@ -126,7 +126,7 @@ def _file_name(workspace: Workspace, path: Path) -> str:
 
 
 def _find_known_file(workspace: Workspace, name: str) -> _KnownFile:
-    found = next((each for each in _known_files(workspace) if _file_name(workspace, each.path) == name), None)
+    found = next((known_file for known_file in _known_files(workspace) if _file_name(workspace, known_file.path) == name), None)
     if found is None:
         raise MissingError("that is no file of kept's", where=name, hint="see `kept files`")
     workspace.refuse_links(found.path)
@@ -220,19 +220,19 @@ def preview_write(workspace: Workspace, name: str = "", text: str | None = None)
     instead: dict[Path, FileContent] = {}
     accepted: dict[Path, str] = {}
     if name and text is not None:
-        known = _find_known_file(workspace, name)
-        content = files.read_file(known.path)
-        edited = files.to_content(_file_with_text(known, content, text))
-        instead, accepted = {known.path: edited}, {known.path: edited.stamp.digest}
+        known_file = _find_known_file(workspace, name)
+        content = files.read_file(known_file.path)
+        edited = files.to_content(_file_with_text(known_file, content, text))
+        instead, accepted = {known_file.path: edited}, {known_file.path: edited.stamp.digest}
 
     def read_replaced(path: Path) -> FileContent:
         return instead[path] if path in instead else files.read_file(path)
 
     with workspace.store.trial_transaction():
-        before = {each.id: each for each in workspace.store.log.memories()}
+        before = {memory.id: memory for memory in workspace.store.log.memories()}
         written = WriteReport(dry=True, read=read_replaced, accepted=accepted)
         write_outputs(workspace, RunNumber(workspace.store.log, workspace.clock, "absorb"), written)
-        after = {each.id: each for each in workspace.store.log.memories()}
+        after = {memory.id: memory for memory in workspace.store.log.memories()}
     return WritePreview(
         changes=tuple(_diff_memories(before, after)),
         problems=tuple(written.problems),
@@ -257,8 +257,8 @@ def _diff_memories(before: dict[str, Memory], after: dict[str, Memory]) -> Itera
 def _diff_lines(before: bytes, after: bytes) -> tuple[str, ...]:
     """The lines of a diff, without kept's own comments, which tell a person nothing; none where only those differ."""
     one, two = (
-        [line for line in each.decode("utf-8", "replace").splitlines() if not line.startswith("<!-- kept")]
-        for each in (before, after)
+        [line for line in item.decode("utf-8", "replace").splitlines() if not line.startswith("<!-- kept")]
+        for item in (before, after)
     )
     return tuple(unified_diff(one, two, "now", "then", lineterm="", n=1))[:_DIFF]
 
@@ -287,26 +287,30 @@ def save_file_text(workspace: Workspace, name: str, text: str, *, if_match: str,
         GuardError: it looks damaged; nothing was changed.
         MissingError, UsageError, ChangedError, StoreError: as everywhere.
     """
-    known = _find_known_file(workspace, name)
-    content = files.read_file(known.path)
-    _check_revision(known, content, if_match)
-    data = _file_with_text(known, content, text)
+    known_file = _find_known_file(workspace, name)
+    content = files.read_file(known_file.path)
+    _check_revision(known_file, content, if_match)
+    data = _file_with_text(known_file, content, text)
     refuse_secrets(text, before=content.data.decode("utf-8", "replace"), where=name)
     if not accept_loss:
-        _refuse_damage(workspace, known, data)
+        _refuse_damage(workspace, known_file, data)
 
     def write_file() -> None:
         try:
             files.write_if_unchanged(
-                known.path, data, expect=content.stamp, root=workspace.paths.boundary(known.path), links=workspace.linked_folders
+                known_file.path,
+                data,
+                expect=content.stamp,
+                root=workspace.paths.boundary(known_file.path),
+                links=workspace.linked_folders,
             )
         except ChangedError as error:
             raise _stale_error(name) from error
 
-    accepted = {known.path: files.to_content(data).stamp.digest}
+    accepted = {known_file.path: files.to_content(data).stamp.digest}
     _, written = apply_person_change(workspace, write_file, accepted=accepted) if data != content.data else (None, WriteReport())
     return SaveReport(
-        file=_to_editable_file(workspace, known, None),
+        file=_to_editable_file(workspace, known_file, None),
         operations=dict(Counter(written.operations)),
         problems=tuple(written.problems),
     )
@@ -314,11 +318,11 @@ def save_file_text(workspace: Workspace, name: str, text: str, *, if_match: str,
 
 def delete_file_entry(workspace: Workspace, name: str, memory: str, *, if_match: str) -> SaveReport:
     """Take the lines that tell one memory out of a file, as a person would: it retires. Raises what :func:`save` does."""
-    known = _find_known_file(workspace, name)
-    content = files.read_file(known.path)
-    _check_revision(known, content, if_match)
-    file = _to_editable_file(workspace, known, content)
-    entry = next((each for each in file.entries if each.memory == memory), None)
+    known_file = _find_known_file(workspace, name)
+    content = files.read_file(known_file.path)
+    _check_revision(known_file, content, if_match)
+    file = _to_editable_file(workspace, known_file, content)
+    entry = next((file_entry for file_entry in file.entries if file_entry.memory == memory), None)
     if entry is None:
         raise MissingError("the file has no such entry", where=memory, hint="it may be gone already; look again")
     return save_file_text(workspace, name, _remove_entry(file, entry), if_match=if_match)
@@ -327,7 +331,7 @@ def delete_file_entry(workspace: Workspace, name: str, memory: str, *, if_match:
 def _remove_entry(file: EditableFile, entry: FileEntry) -> str:
     if file.form == VIEW:
         body = json.loads(file.text)
-        left = {name: [one for one in several if not _has_memory_id(one, entry.memory)] for name, several in body.items()}
+        left = {name: [item for item in several if not _has_memory_id(item, entry.memory)] for name, several in body.items()}
         return json.dumps(left, indent=2, ensure_ascii=False) + "\n"
     lines = file.text.split("\n")
     return "\n".join(lines[: entry.first] + lines[entry.last + 1 :])
@@ -355,7 +359,7 @@ def _refuse_damage(workspace: Workspace, known: _KnownFile, data: bytes) -> None
         written = WriteReport(dry=True, read=lambda path: files.to_content(data) if path == known.path else files.read_file(path))
         write_outputs(workspace, RunNumber(workspace.store.log, workspace.clock, "absorb"), written)
     if known.path in written.aside:
-        told = next((each for each in written.problems if str(known.path) in each), "it looks like damage")
+        told = next((problem for problem in written.problems if str(known.path) in problem), "it looks like damage")
         reason = told.split(": ", 1)[-1].split(". ", 1)[0].rstrip(".")
         raise GuardError(
             f"that does not look like an edit: {reason}",

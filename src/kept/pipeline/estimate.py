@@ -62,9 +62,9 @@ def estimate_run(
     planned, days = questions(workspace, waiting, asking.token_limits), Counter[Place]()
     found = Estimate()
     while some := list(islice(planned, _TOGETHER)):
-        for part in (part for each in some for part in each.parts if part.told):
+        for part in (part for question in some for part in question.parts if part.told):
             _add_day_tokens(workspace, part, days)
-        found += asking.estimate([each.ask for each in some if each.ask is not None])
+        found += asking.estimate([question.ask for question in some if question.ask is not None])
     if is_trusted(workspace):
         found += asking.estimate(list(_rewording_asks(round(_SENT_BACK * found.questions))))
     if occasion is Occasion.NIGHTLY:
@@ -113,13 +113,13 @@ def _curation_asks(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[
     text, version = question_text("curation")
     finds: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)  # by group the category of each content
     for thread in waiting:
-        for each in workspace.store.log.thread_proposals(thread.id, 0):
-            candidate, verdict = each.judged.candidate, each.judged.verdict
+        for proposal_reply in workspace.store.log.thread_proposals(thread.id, 0):
+            candidate, verdict = proposal_reply.judged.candidate, proposal_reply.judged.verdict
             if not isinstance(verdict, Refused) or verdict.reason == SAID_ONCE:
                 finds[candidate.profile, candidate.scope].setdefault(candidate.content, candidate.category)
     for (profile, scope), found in sorted(finds.items()):
         known = workspace.store.log.memories(group=(profile, scope))
-        there = dict.fromkeys(each.content for each in known if each.status is Status.ACTIVE)
+        there = dict.fromkeys(memory.content for memory in known if memory.status is Status.ACTIVE)
         words = {content: tokenize(content) for content in list(found | there)[:_COMPARED]}
         alike = {
             found[content]
@@ -140,7 +140,9 @@ def estimate_any_model(workspace: Workspace) -> Estimate:
     asking = LlmClient(lambda: create_model(LlmSettings(adapter="command", command="any"), workspace.env))
     unheard = list_pending_threads(workspace)
     some = unheard[:: 1 + len(unheard) // _SAMPLED]
-    found = asking.estimate([each.ask for each in questions(workspace, some, asking.token_limits) if each.ask is not None])
+    found = asking.estimate(
+        [question.ask for question in questions(workspace, some, asking.token_limits) if question.ask is not None]
+    )
     whole = sum(thread.events for thread, _ in unheard) / max(1, sum(thread.events for thread, _ in some))
     usage = found.usage
     return Estimate(

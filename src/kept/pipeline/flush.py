@@ -27,13 +27,13 @@ def archive_transcript(root: str, path: str, *, most: int, session: str = "") ->
     home = find_paths(root, os.environ)
     try:
         with open_workspace(home) as workspace:
-            found = discover(workspace, [Path(path)])
-            for each in found.inputs:
-                known = workspace.store.archive.cursor(each.source.name, str(each.path))
-                if each.path.stat().st_size - (known.offset if known else 0) > most:
+            files_to_read = discover(workspace, [Path(path)])
+            for input_file in files_to_read.inputs:
+                known = workspace.store.archive.cursor(input_file.source.name, str(input_file.path))
+                if input_file.path.stat().st_size - (known.offset if known else 0) > most:
                     return f"more than {most:,} bytes are new; the next run reads them"
             with hold_lock(home.lock):
-                reading = archive_files(workspace, found)
+                reading = archive_files(workspace, files_to_read)
                 record_projects(workspace, reading)
                 summarize_threads(workspace, only=path)
                 written = _write_day_notes(workspace)

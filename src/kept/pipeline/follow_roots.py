@@ -30,18 +30,21 @@ def add_root(home: Paths, path: Path, *, source: str = "", project: str = "", au
     place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - links stay as they are written
     if not place.exists():
         raise UsageError("there is no such file or directory", where=str(place))
-    if source and source not in {each.name for each in SOURCES}:
-        raise UsageError(f"there is no format {source!r}", hint=f"formats: {', '.join(each.name for each in SOURCES)}")
+    if source and source not in {source.name for source in SOURCES}:
+        raise UsageError(f"there is no format {source!r}", hint=f"formats: {', '.join(source.name for source in SOURCES)}")
     if author not in ("", *AUTHORS):
         raise UsageError(f"the author is {' or '.join(AUTHORS)}", hint="--author person")
     root = SourceRoot(path=str(place), format=source, project=project, author=author)
     number = None
-    for at, known in enumerate(load_roots(home)):
-        if known.resolve(home.user) == place:
+    for at, source_root in enumerate(load_roots(home)):
+        if source_root.resolve(home.user) == place:
             root = SourceRoot(
-                path=known.path, format=source or known.format, project=project or known.project, author=author or known.author
+                path=source_root.path,
+                format=source or source_root.format,
+                project=project or source_root.project,
+                author=author or source_root.author,
             )
-            if root == known:
+            if root == source_root:
                 raise UsageError("it is followed already", where=str(place), hint="kept sources remove PATH ends that")
             number = at
     save_table_item(home, "root", asdict(root), number=number)
@@ -67,7 +70,7 @@ def find_unfollowed(workspace: Workspace, paths: Sequence[Path]) -> tuple[Path, 
         if (place := Path(os.path.abspath(path))).is_dir()  # noqa: PTH100 - as above
         and find_root_above(workspace.settings.root, place, workspace.paths.user) is None
         and not tool_folder_format(place / "file")
-        and not any(place.is_relative_to(one) for one in known)
+        and not any(place.is_relative_to(path) for path in known)
     )
 
 

@@ -27,8 +27,8 @@ def import_from_tool(workspace: Workspace, tool: str) -> ImportReport:
     """
     if tool not in (*TOOLS, "all"):
         raise UsageError(f"nothing is known of what {tool!r} remembers", hint=f"one of: {', '.join(TOOLS)}, all")
-    found = load_scoped_notes(workspace, TOOLS if tool == "all" else (tool,))
-    return import_memories(workspace, _to_import_rows(workspace, found), f"what {tool} remembers")
+    scoped_notes = load_scoped_notes(workspace, TOOLS if tool == "all" else (tool,))
+    return import_memories(workspace, _to_import_rows(workspace, scoped_notes), f"what {tool} remembers")
 
 
 def import_path(workspace: Workspace, path: Path) -> ImportReport:
@@ -54,14 +54,14 @@ def count_importable_notes(workspace: Workspace) -> dict[str, int]:
 
 def _to_import_rows(workspace: Workspace, found: Iterable[ScopedNote]) -> Iterator[Mapping[str, Any]]:
     """The notes as :func:`import_memories` reads them: proposed by an assistant, resting on the file they stand in."""
-    for each in found:
-        note = each.note
+    for scoped_note in found:
+        note = scoped_note.note
         at = format_instant(note.at) if note.at else None
         yield {
             "content": note.text,
             "profile": workspace.profile.id,
-            "category": each.category,
-            "scope": each.scope,
+            "category": scoped_note.category,
+            "scope": scoped_note.scope,
             "status": Status.HELD.value,
             "origin": "assistant",
             "confidence": CONFIDENCE,

@@ -95,7 +95,7 @@ class _ReplyFiles:
     answered: set[str] = field(default_factory=set)
 
     def __call__(self, asks: Sequence[Ask]) -> Sequence[Reply]:
-        return [self._read_reply(each) for each in asks]
+        return [self._read_reply(ask) for ask in asks]
 
     @property
     def is_answered(self) -> bool:
@@ -130,8 +130,8 @@ def prepare_jobs(workspace: Workspace, *, most: int) -> tuple[tuple[Job, ...], i
     """
     with hold_lock(workspace.paths.lock):
         shelf = _find_open_questions(workspace)
-        there = [each for each in shelf.asked if _job_path(workspace, each).exists()]
-        fresh = [each for each in shelf.asked if each not in there][: max(0, most - len(there))]
+        there = [item for item in shelf.asked if _job_path(workspace, item).exists()]
+        fresh = [item for item in shelf.asked if item not in there][: max(0, most - len(there))]
         for number in fresh:
             _write_question(workspace, number, shelf.asked[number])
         _delete_finished_jobs(workspace, shelf.asked)
@@ -146,8 +146,8 @@ def list_jobs(workspace: Workspace) -> tuple[Job, ...]:
 
 def load_job_text(workspace: Workspace, number: str) -> str:
     """The text of a job. Raises UsageError where there is none of that id."""
-    known = sorted(each.name.removesuffix(_JOB) for each in jobs_folder(workspace).glob(f"*{_JOB}"))
-    found = [each for each in known if number and each.startswith(number)]
+    known = sorted(path.name.removesuffix(_JOB) for path in jobs_folder(workspace).glob(f"*{_JOB}"))
+    found = [item for item in known if number and item.startswith(number)]
     if len(found) != 1:
         raise UsageError(f"no job {number!r}", hint="see `kept jobs list`")
     return files.read_text(_job_path(workspace, found[0]))
@@ -170,7 +170,7 @@ def commit_replies(workspace: Workspace) -> JobsReport:
         )
         archive_before_edits(workspace, locks=False)
         merge_hand_edits(workspace, number, written)
-        heard = extract_with_llm(workspace, number, shelf, by=_BY)
+        llm_extraction_report = extract_with_llm(workspace, number, shelf, by=_BY)
         curated = CurationReport()
         if workspace.store.log.groups_to_curate():
             make_daily_backup(workspace)
@@ -183,12 +183,16 @@ def commit_replies(workspace: Workspace) -> JobsReport:
         left = _find_open_questions(workspace)
         _delete_finished_jobs(workspace, left.asked)
         if number.started:
-            report = {"heard": heard.body(), "operations": dict(curated.operations), "stopped": list(curated.stopped)}
+            report = {
+                "heard": llm_extraction_report.body(),
+                "operations": dict(curated.operations),
+                "stopped": list(curated.stopped),
+            }
             workspace.store.log.end_run(number(), workspace.clock(), report)
         run = number() if number.started else 0
-        waiting = sum(each.state == "waiting" for each in _build_jobs(workspace, left))
+        waiting = sum(job.state == "waiting" for job in _build_jobs(workspace, left))
     _rewrite_entries(workspace, shelf)
-    return JobsReport(run=run, heard=heard, curated=curated, written=written, wrong=shelf.wrong, waiting=waiting)
+    return JobsReport(run=run, heard=llm_extraction_report, curated=curated, written=written, wrong=shelf.wrong, waiting=waiting)
 
 
 def _rewrite_entries(workspace: Workspace, shelf: _ReplyFiles) -> None:

@@ -51,7 +51,7 @@ class NightReport:
     @property
     def failed(self) -> tuple[NightStep, ...]:
         """The steps that were not done, or not all of it."""
-        return tuple(each for each in self.steps if not each.done)
+        return tuple(night_step for night_step in self.steps if not night_step.done)
 
 
 def run_nightly(workspace: Workspace) -> NightReport:
@@ -61,9 +61,9 @@ def run_nightly(workspace: Workspace) -> NightReport:
         first = list(_run_main_steps(workspace))
     except BusyError:
         return NightReport(at=at, steps=(), busy=True)
-    render = [each for each in first if each.name == RENDER]
+    render = [night_step for night_step in first if night_step.name == RENDER]
     steps = (
-        *(each for each in first if each.name != RENDER),
+        *(night_step for night_step in first if night_step.name != RENDER),
         *_run_step("sleep", lambda: _run_sleep(workspace)),
         *render,
         *_run_step("index", lambda: _run_index(workspace)),
@@ -99,7 +99,7 @@ def _run_main_steps(workspace: Workspace) -> Iterator[NightStep]:
     """The steps of a run, each with its result. Where one raises, those after it were not reached, and the night goes on all the
     same.
     """
-    names = [each for each in dict.fromkeys(_STEPS.values()) if each != "ask" or workspace.llm is not None]
+    names = [step for step in dict.fromkeys(_STEPS.values()) if step != "ask" or workspace.llm is not None]
     reached = [names[0]]
     try:
         with isolate_errors("something unexpected went wrong", ""):
@@ -113,12 +113,12 @@ def _run_main_steps(workspace: Workspace) -> Iterator[NightStep]:
         raise
     except (KeptError, OSError) as error:
         place = names.index(reached[-1])
-        yield from (NightStep(name=each, done=True) for each in names[:place])
+        yield from (NightStep(name=item, done=True) for item in names[:place])
         yield NightStep(name=names[place], done=False, detail=str(error)[:1_000])
-        yield from (NightStep(name=each, done=False, detail=_NOT_REACHED) for each in names[place + 1 :])
+        yield from (NightStep(name=item, done=False, detail=_NOT_REACHED) for item in names[place + 1 :])
         return
     told = _step_results(report)
-    yield from (_make_step(each, *told[each]) for each in names)
+    yield from (_make_step(name, *told[name]) for name in names)
 
 
 _NOT_REACHED = "not reached"
@@ -139,7 +139,7 @@ def _step_results(report: RunReport) -> dict[str, tuple[str, str]]:
             f"{asked.usage.calls:,} questions, {report.heard.chunks:,} parts read{spent}{cut}",
         ),
         "curate": (
-            "; ".join(f"a guard stopped {each}" for each in (*report.curated.stopped, *report.advised.stopped)),
+            "; ".join(f"a guard stopped {item}" for item in (*report.curated.stopped, *report.advised.stopped)),
             _format_counts(report.curated.operations + report.advised.operations),
         ),
         RENDER: ("; ".join(report.written.problems), f"{len(report.written.files):,} files written"),
@@ -175,7 +175,7 @@ def _make_step(name: str, wrong: str, told: str) -> NightStep:
 
 def _run_sleep(workspace: Workspace) -> tuple[str, str]:
     done = run_sleep(workspace)
-    wrong = "; ".join([*(f"a guard stopped {each}" for each in done.stopped), *done.written.problems])
+    wrong = "; ".join([*(f"a guard stopped {item}" for item in done.stopped), *done.written.problems])
     return wrong, f"{len(done.retired):,} faded, {done.lingering:,} linger"
 
 
@@ -196,11 +196,16 @@ def _run_backup(workspace: Workspace) -> tuple[str, str]:
 def _store_night(home: Paths, night: NightReport) -> None:
     place = home.state / "night.json"
     files.write_if_unchanged(place, to_canonical_json(dump(night)).encode(), expect=files.read_file(place).stamp, root=home.root)
-    note_failures(home, NIGHT, {each.name: each.detail for each in night.failed if each.detail != _NOT_REACHED}, night.at)
+    note_failures(
+        home,
+        NIGHT,
+        {night_step.name: night_step.detail for night_step in night.failed if night_step.detail != _NOT_REACHED},
+        night.at,
+    )
     handler = RotatingFileHandler(home.state / "night.log", maxBytes=_LOG_BYTES, backupCount=_LOGS, encoding="utf-8")
     with closing(handler):
-        for each in night.steps:
-            line = f"{format_instant(night.at)} {each.name}: {'' if each.done else 'FAILED: '}{each.detail or 'done'}"
+        for step in night.steps:
+            line = f"{format_instant(night.at)} {step.name}: {'' if step.done else 'FAILED: '}{step.detail or 'done'}"
             handler.emit(logging.LogRecord("kept", logging.INFO, "", 0, line, (), None))
 
 

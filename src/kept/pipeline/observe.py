@@ -59,11 +59,11 @@ def observe_event(watched: ObservedConversation, event: Event, engine: Extractio
         closed += _extract_range(events, watched.start + episode.start, watched.start + episode.stop, engine)
         start = watched.start + episode.stop
     words = _lexicon_around(events, start, len(events), engine)
-    found = _extract_range(events, start, len(events), engine)
-    sure = [each for each in found if each.confidence >= LIVE and _is_accepted(each, engine, words)]
-    live = tuple(each for each in sure if each.id not in watched.shown)
+    candidates = _extract_range(events, start, len(events), engine)
+    sure = [candidate for candidate in candidates if candidate.confidence >= LIVE and _is_accepted(candidate, engine, words)]
+    live = tuple(candidate for candidate in sure if candidate.id not in watched.shown)
     keep = max(0, start - LOOKBACK)
-    shown = frozenset(each.id for each in sure) if closed else watched.shown | {each.id for each in live}
+    shown = frozenset(candidate.id for candidate in sure) if closed else watched.shown | {candidate.id for candidate in live}
     return ObservedConversation(events=events[keep:], start=start - keep, shown=shown), Noticed(live=live, closed=tuple(closed))
 
 

@@ -36,9 +36,9 @@ RETIRED_TRIGGERS = frozenset(
 def find_outdated_memories(workspace: Workspace) -> tuple[Memory, ...]:
     """The memories that only rules of earlier versions made and nobody confirmed since. Raises StoreError."""
     return tuple(
-        each
-        for each in workspace.store.log.memories()
-        if each.trigger in RETIRED_TRIGGERS
-        and each.status in (Status.ACTIVE, Status.HELD)
-        and not (each.owned or each.pinned or each.advised)
+        memory
+        for memory in workspace.store.log.memories()
+        if memory.trigger in RETIRED_TRIGGERS
+        and memory.status in (Status.ACTIVE, Status.HELD)
+        and not (memory.owned or memory.pinned or memory.advised)
     )

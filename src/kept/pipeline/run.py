@@ -178,14 +178,14 @@ def _run_steps(workspace: Workspace, paths: Sequence[Path], options: RunOptions,
     late = _make_deadline(options.seconds)
     before = workspace.store.log.memory_ids()
     progress("discovering", 0, 0)
-    found = discover(workspace, paths, force=options.force)
-    found = found if paths or options.dry else _add_queued(workspace, found, force=options.force)
-    report = RunReport(sources=found.sources, resumed=_has_interrupted_run(workspace))
+    files_to_read = discover(workspace, paths, force=options.force)
+    files_to_read = files_to_read if paths or options.dry else _add_queued(workspace, files_to_read, force=options.force)
+    report = RunReport(sources=files_to_read.sources, resumed=_has_interrupted_run(workspace))
     report.written.dry, report.written.agent = options.dry, options.agent and not workspace.settings.trust_agents
     if workspace.llm is not None:
         report.asked = workspace.llm.tally
     run_number = RunNumber(workspace.store.log, workspace.clock)
-    report.reading = _read_inputs(workspace, (found, paths), options, progress, late)
+    report.reading = _read_inputs(workspace, (files_to_read, paths), options, progress, late)
     merge_hand_edits(workspace, run_number, report.written, allow=options.allow)  # after reading: transcripts tell of agents' edits
     record_projects(workspace, report.reading, keep=not options.dry)
     _import_notes(workspace, paths, options, run_number)
@@ -248,7 +248,7 @@ def _ask_about_sessions(
     within = _time_limits(workspace, options)
     coming = _announce_questions(workspace, workspace.llm, options, within)
     trusted = _is_trusted(workspace)
-    heard = extract_with_llm(
+    llm_extraction_report = extract_with_llm(
         workspace,
         run_number,
         workspace.llm,
@@ -263,9 +263,9 @@ def _ask_about_sessions(
     )
     if options.dry:
         workspace.llm.tally.would = coming
-    elif heard.held and not trusted:
+    elif llm_extraction_report.held and not trusted:
         workspace.llm.tell("What this model proposes waits for you: it has not passed its trial. → kept llm trial")
-    return heard
+    return llm_extraction_report
 
 
 def _is_trusted(workspace: Workspace) -> bool:
@@ -279,10 +279,10 @@ def _read_inputs(
     workspace: Workspace, what: tuple[FilesToRead, Sequence[Path]], options: RunOptions, progress: Progress, late: Late
 ) -> ReadingReport:
     """Read what was found at the paths a person named, and note what should have been read and was not."""
-    found, paths = what
-    reading = archive_files(workspace, found, force=options.force, progress=progress, late=late)
+    files_to_read, paths = what
+    reading = archive_files(workspace, files_to_read, force=options.force, progress=progress, late=late)
     if not options.dry:
-        note_unread(workspace, paths, found, reading.skipped)
+        note_unread(workspace, paths, files_to_read, reading.skipped)
     return reading
 
 
@@ -317,7 +317,7 @@ def _announce_questions(workspace: Workspace, asking: LlmClient, options: RunOpt
 
 def _add_queued(workspace: Workspace, found: FilesToRead, *, force: bool) -> FilesToRead:
     """What hooks named since the last run is read as well, wherever it lies."""
-    named = [path for each in take_queued_transcripts(str(workspace.paths.state)) if (path := Path(each)).is_file()]
+    named = [path for transcript in take_queued_transcripts(str(workspace.paths.state)) if (path := Path(transcript)).is_file()]
     if not named:
         return found
     more = discover(workspace, named, force=force)
@@ -363,8 +363,8 @@ def _time_limits(workspace: Workspace, options: RunOptions) -> Within | None:
 
 def _fill_report_counts(workspace: Workspace, report: RunReport, before: frozenset[str]) -> None:
     census = workspace.store.log.count_memories(workspace.clock())
-    fresh = (workspace.store.log.memory(each) for each in sorted(workspace.store.log.memory_ids() - before))
-    report.new = tuple(each for each in fresh if each is not None and each.status_at(workspace.clock()) is Status.ACTIVE)
+    fresh = (workspace.store.log.memory(item) for item in sorted(workspace.store.log.memory_ids() - before))
+    report.new = tuple(memory for memory in fresh if memory is not None and memory.status_at(workspace.clock()) is Status.ACTIVE)
     report.active = sum(count for (status, *_), count in census.items() if status is Status.ACTIVE)
     report.held = sum(count for (status, *_), count in census.items() if status is Status.HELD)
     report.days = len(report.reading.days)

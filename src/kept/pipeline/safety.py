@@ -123,8 +123,8 @@ def _carry_over_outputs(workspace: Workspace, known: dict[str, tuple[Output, ...
             workspace.store.drop_output(path)
         for path, outputs in known.items():
             workspace.store.save_output(path, outputs[0])
-            for each in outputs[1:]:
-                workspace.store.save_pending_output(path, each)
+            for output in outputs[1:]:
+                workspace.store.save_pending_output(path, output)
 
 
 def note_export(workspace: Workspace, path: Path) -> None:
@@ -165,7 +165,7 @@ def import_file(workspace: Workspace, path: Path) -> ImportReport:
     if is_portable(path):
         workspace.store.load_rows(read_rows(path))
         summarize_threads(workspace)
-        return ImportReport(whole=True, added=Counter(each.status.value for each in workspace.store.log.memories()))
+        return ImportReport(whole=True, added=Counter(memory.status.value for memory in workspace.store.log.memories()))
     return import_memories(workspace, _read_rows(path), path.name)
 
 
@@ -192,8 +192,8 @@ def count_new_memories(workspace: Workspace, bodies: Iterable[Mapping[str, Any]]
 
 def _build_additions(workspace: Workspace, bodies: Iterable[Mapping[str, Any]], result: ImportReport) -> Iterator[Add]:
     known = workspace.store.log.memories()
-    taken = {each.id for each in known}
-    said = {(each.scope, normal_form(each.content)) for each in known if each.content}
+    taken = {memory.id for memory in known}
+    said = {(memory.scope, normal_form(memory.content)) for memory in known if memory.content}
     forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
     for body in bodies:
         found = _parse_memory(workspace, body)
@@ -244,7 +244,7 @@ def _parse_line(line: bytes, number: int) -> Mapping[str, Any]:
 def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str:
     """The memory of an exported line, or why it is left out."""
     status, scope = body.get("status", "active"), body.get("scope", USER_SCOPE)
-    profile = next((each for each in workspace.profiles if each.id == body.get("profile", workspace.profile.id)), None)
+    profile = next((item for item in workspace.profiles if item.id == body.get("profile", workspace.profile.id)), None)
     kind = profile.category(str(body.get("category", ""))) if profile else None
     if status not in (Status.ACTIVE, Status.HELD):
         return f"it is {status}" if status in list(Status) else "unknown status"
@@ -258,7 +258,7 @@ def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str
         content = clean_memory_text(workspace, body["content"])
         origin = Origin(body.get("origin", Origin.TOOL))
         about = clean_memory_text(workspace, str(body["about"])) if body.get("about") else ""
-        evidence = tuple(_parse_evidence(workspace, each) for each in body.get("evidence", ()))
+        evidence = tuple(_parse_evidence(workspace, item) for item in body.get("evidence", ()))
     except (UsageError, ValueError, TypeError, AttributeError):
         return "unusable"
     # What a file says of itself is no proof: what the sessions it cites do not say here waits, whatever its status was,
@@ -292,15 +292,15 @@ def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str
 def _is_quoted(workspace: Workspace, content: str, evidence: Sequence[Evidence], origin: Origin, *, own_words: bool) -> bool:
     """Whether the archive holds every quote in the event it cites, and the quotes carry the content; a rule needs the user's."""
     texts: dict[str, str] = {}
-    for each in evidence:
-        event = workspace.store.archive.event(each.event)
-        if event is None or event.origin is not each.origin or not find_verbatim(each.quote, event):
+    for entry in evidence:
+        event = workspace.store.archive.event(entry.event)
+        if event is None or event.origin is not entry.origin or not find_verbatim(entry.quote, event):
             return False
-        texts[each.event] = "\n".join(event_fields(event))
-    users = origin is Origin.USER and any(each.origin is Origin.USER for each in evidence)
+        texts[entry.event] = "\n".join(event_fields(event))
+    users = origin is Origin.USER and any(item.origin is Origin.USER for item in evidence)
     if not users and (own_words or origin is Origin.USER):
         return False
-    if supported_share(content, *(each.quote for each in evidence)) < _CARRIED:
+    if supported_share(content, *(item.quote for item in evidence)) < _CARRIED:
         return False
     words = one_line("\n".join(texts.values())).casefold()
     return bool(evidence) and all(name.casefold() in words for name in find_artifacts(content))
@@ -323,7 +323,7 @@ def _parse_text(value: object) -> str:
 
 
 def _parse_texts(value: object) -> tuple[str, ...]:
-    return tuple(_parse_text(each) for each in value[:100] if _parse_text(each)) if isinstance(value, list) else ()
+    return tuple(_parse_text(item) for item in value[:100] if _parse_text(item)) if isinstance(value, list) else ()
 
 
 def _parse_confidence(value: object, usual: float) -> float:

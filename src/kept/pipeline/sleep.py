@@ -63,7 +63,7 @@ def run_sleep(workspace: Workspace, *, allow: bool = False) -> SleepReport:
         write_outputs(workspace, run, result.written)
         result.lingering = len(list_lingering(workspace))
         if run.started:
-            body = {"retired": [each.id for each in result.retired], "stopped": result.stopped}
+            body = {"retired": [memory.id for memory in result.retired], "stopped": result.stopped}
             workspace.store.log.end_run(run(), workspace.clock(), body)
     return result
 
@@ -102,7 +102,7 @@ def _retire_faded(
             operations=operations,
         )
         workspace.store.log.commit(draft)
-    gone = {each.memory for each in operations}
+    gone = {retire.memory for retire in operations}
     result.retired += [memory for memory, _, _ in members if memory.id in gone]
     result.written.operations.update({"retire": len(gone)})
 
@@ -122,8 +122,8 @@ class _NameHistory:
         for thread in workspace.store.archive.threads():
             if thread.last_at is not None:
                 for scope in (self._scope_of_directory(thread.project, thread.path), USER_SCOPE):
-                    known = self._sessions[scope].get(thread.session, _DAWN)
-                    self._sessions[scope][thread.session] = max(known, thread.last_at)
+                    moment = self._sessions[scope].get(thread.session, _DAWN)
+                    self._sessions[scope][thread.session] = max(moment, thread.last_at)
 
     def newest_event_time(self, scope: str) -> datetime | None:
         """When the newest event of a project was."""
@@ -135,7 +135,7 @@ class _NameHistory:
         later = sum(at > since for at in self._sessions[memory.scope].values())
         old = newest is not None and newest - since >= timedelta(days=days) / 2
         named = (
-            max((at for each in memory.artifacts if (at := self._last_occurrence(each, memory, since))), default=None)
+            max((at for artifact in memory.artifacts if (at := self._last_occurrence(artifact, memory, since))), default=None)
             if old
             else newest
         )
@@ -161,7 +161,7 @@ class _NameHistory:
         elif since < self._changes_since:
             earlier = self._desk.store.days.notes_between(since, self._changes_since)
             self._changes, self._changes_since = (*earlier, *self._changes), since
-        return (each for each in self._changes if each.note.at >= since)
+        return (thread_note for thread_note in self._changes if thread_note.note.at >= since)
 
     def _is_in_scope(self, memory: Memory, project: str, path: str) -> bool:
         return memory.scope in (USER_SCOPE, self._scope_of_directory(project, path))
@@ -176,20 +176,24 @@ class _NameHistory:
 
 def list_lingering(workspace: Workspace) -> tuple[LingeringMemory, ...]:
     """What a person should look at again, the most faded and the oldest first. Changes nothing."""
-    memories = [each for each in workspace.store.log.memories() if each.status_at(workspace.clock()) is Status.ACTIVE]
-    found = _select_lingering(workspace, memories)
-    return tuple(sorted(found, key=lambda each: (-each.faded, each.memory.last_seen or _DAWN, each.memory.id)))
+    memories = [memory for memory in workspace.store.log.memories() if memory.status_at(workspace.clock()) is Status.ACTIVE]
+    lingering_memories = _select_lingering(workspace, memories)
+    return tuple(sorted(lingering_memories, key=lambda each: (-each.faded, each.memory.last_seen or _DAWN, each.memory.id)))
 
 
 def why_lingering(workspace: Workspace, memory: Memory) -> str:
     """Why a person should look at a memory again; empty where they need not. Looks at this memory alone. Changes nothing."""
     active = memory.status_at(workspace.clock()) is Status.ACTIVE
-    return next((each.reason for each in _select_lingering(workspace, [memory])), "") if active else ""
+    return next((lingering_memory.reason for lingering_memory in _select_lingering(workspace, [memory])), "") if active else ""
 
 
 def _select_lingering(workspace: Workspace, memories: Iterable[Memory]) -> list[LingeringMemory]:
     history, used = _NameHistory(workspace), _count_uses(workspace)
-    return [found for memory in memories if (found := _judge_lingering(workspace, memory, history, used.get(memory.id, 0)))]
+    return [
+        lingering_memory
+        for memory in memories
+        if (lingering_memory := _judge_lingering(workspace, memory, history, used.get(memory.id, 0)))
+    ]
 
 
 def _judge_lingering(workspace: Workspace, memory: Memory, history: _NameHistory, uses: int) -> LingeringMemory | None:
@@ -207,4 +211,4 @@ def _judge_lingering(workspace: Workspace, memory: Memory, history: _NameHistory
 def _count_uses(workspace: Workspace) -> dict[str, int]:
     with open_index(workspace.paths.store) as index:
         units: Iterable[int] = index.items_within(UnitKind.MEMORY, SearchLimits(now=format_instant(workspace.clock())))
-        return {each.id: each.uses for each in index.load_units(UnitKind.MEMORY, units).values()}
+        return {search_unit.id: search_unit.uses for search_unit in index.load_units(UnitKind.MEMORY, units).values()}

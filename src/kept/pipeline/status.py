@@ -48,23 +48,23 @@ class RunSummary:
     @property
     def operations(self) -> Counter[str]:
         """What became of memories in all of it, by kind."""
-        return sum((each.operations for each in self.passes), Counter[str]())
+        return sum((pass_summary.operations for pass_summary in self.passes), Counter[str]())
 
     @property
     def switches(self) -> bool:
         """Whether it took something back or brought it back."""
-        return any(each.stage in _SWITCHES for each in self.passes)
+        return any(pass_summary.stage in _SWITCHES for pass_summary in self.passes)
 
     @property
     def undone(self) -> bool:
         """Whether all that can be taken back of it is."""
-        able = [each for each in self.passes if not each.lasting]
-        return bool(able) and all(each.undone for each in able)
+        able = [pass_summary for pass_summary in self.passes if not pass_summary.lasting]
+        return bool(able) and all(pass_summary.undone for pass_summary in able)
 
     @property
     def can_be_undone(self) -> bool:
         """Whether there is anything to take back."""
-        return any(not each.undone and not each.lasting for each in self.passes)
+        return any(not pass_summary.undone and not pass_summary.lasting for pass_summary in self.passes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,24 +90,24 @@ def load_runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[RunS
     """The last runs, the newest first; those before the run of a number, where one is given. Raises StoreError."""
     log = workspace.store.log
     heads_ = tuple(log.pass_heads())
-    off, have = find_undone_passes(heads_), {each.run for each in heads_}
+    off, have = find_undone_passes(heads_), {pass_.run for pass_ in heads_}
     # A run without a pass changed nothing; it is told only where it asked a model, or was cut short.
-    found = [each for each in log.runs(1_000_000) if each.id in have or each.ended_at is None or _count_questions(each)]
-    chosen = [each for each in found if not before or each.id < before][:most]
-    wanted = {each.id for each in chosen}
+    found = [run for run in log.runs(1_000_000) if run.id in have or run.ended_at is None or _count_questions(run)]
+    chosen = [run for run in found if not before or run.id < before][:most]
+    wanted = {run.id for run in chosen}
     passes: dict[int, list[PassSummary]] = {}
-    for each in log.passes(only=[head.id for head in heads_ if head.run in wanted]):
-        passes.setdefault(each.run, []).append(_summarize_pass(each, off))
+    for entry in log.passes(only=[head.id for head in heads_ if head.run in wanted]):
+        passes.setdefault(entry.run, []).append(_summarize_pass(entry, off))
     return tuple(
         RunSummary(
-            run=each, passes=tuple(passes.get(each.id, ())), asked=_count_questions(each), cost=_reported_number(each, "cost")
+            run=item, passes=tuple(passes.get(item.id, ())), asked=_count_questions(item), cost=_reported_number(item, "cost")
         )
-        for each in chosen
+        for item in chosen
     )
 
 
 def _summarize_pass(made: Pass, off: frozenset[int]) -> PassSummary:
-    kinds = Counter(type(each).__name__.lower() for each in made.operations)
+    kinds = Counter(type(operation).__name__.lower() for operation in made.operations)
     return PassSummary(
         id=made.id,
         stage=made.stage,
@@ -133,15 +133,15 @@ def _reported_number(run: Run, name: str) -> Any:
 def list_stopped_groups(workspace: Workspace) -> tuple[StoppedGroup, ...]:
     """What guards stopped and nobody has allowed, nor has gone by itself since. Raises StoreError."""
     last: dict[str, Pass] = {}
-    for each in workspace.store.log.pass_heads():
-        if each.stage in (GUARD, CURATE):
-            last[each.subject] = each
+    for head in workspace.store.log.pass_heads():
+        if head.stage in (GUARD, CURATE):
+            last[head.subject] = head
     waiting = {f"{profile} · {scope}": (profile, scope) for profile, scope in workspace.store.log.groups_to_curate()}
     return tuple(
-        StoppedGroup(profile=profile, scope=scope, at=each.recorded_at, why=each.note.removeprefix("stopped by the guard: "))
-        for each in last.values()
-        if each.stage == GUARD and each.subject in waiting
-        for profile, scope in (waiting[each.subject],)
+        StoppedGroup(profile=profile, scope=scope, at=pass_.recorded_at, why=pass_.note.removeprefix("stopped by the guard: "))
+        for pass_ in last.values()
+        if pass_.stage == GUARD and pass_.subject in waiting
+        for profile, scope in (waiting[pass_.subject],)
     )
 
 
@@ -154,9 +154,9 @@ def daily_costs(workspace: Workspace, days: int) -> tuple[ChartPoint, ...]:
     with closing(ReplyCache(workspace.paths.replies)) as replies:
         for day in (today - timedelta(days=back) for back in range(days - 1, -1, -1)):
             start, stop = (
-                datetime.combine(each, time(), workspace.zone).astimezone(UTC) for each in (day, day + timedelta(days=1))
+                datetime.combine(item, time(), workspace.zone).astimezone(UTC) for item in (day, day + timedelta(days=1))
             )
-            usage = sum((each.usage for each in replies.usage_between(start, stop)), Usage())
+            usage = sum((usage_sum.usage for usage_sum in replies.usage_between(start, stop)), Usage())
             cost = usage.cost or 0.0
             unknown = " and an unknown price" if usage.cost is None else ""
             found.append(ChartPoint(day=day, value=cost, told=f"{day}: {cost:.2f} USD{unknown}, {usage.calls:,} questions"))
@@ -169,18 +169,20 @@ def coverage_points(workspace: Workspace, most: int) -> tuple[ChartPoint, ...]:
 
 
 def _coverage_by_run(workspace: Workspace) -> Iterator[ChartPoint]:
-    for each in workspace.store.log.runs(_TRACED):
-        body = each.report.get("coverage")
+    for run in workspace.store.log.runs(_TRACED):
+        body = run.report.get("coverage")
         body = body if isinstance(body, dict) else {}
         topics, covered = body.get("topics", 0), body.get("covered", 0)
         if topics:
-            day = each.started_at.astimezone(workspace.zone).date()
-            yield ChartPoint(day=day, value=covered / topics, told=f"run {each.id}, {day}: {covered:,} of {topics:,} topics")
+            day = run.started_at.astimezone(workspace.zone).date()
+            yield ChartPoint(day=day, value=covered / topics, told=f"run {run.id}, {day}: {covered:,} of {topics:,} topics")
 
 
 def self_reference_points(workspace: Workspace, most: int) -> tuple[ChartPoint, ...]:
     """Of the last entries of the journal: the share of sentences about memory itself, oldest first."""
     return tuple(
-        ChartPoint(day=each.first, value=each.self_reference, told=f"{each.first}: {each.self_reference:.0%}")
-        for each in load_entry_heads(workspace)[-most:]
+        ChartPoint(
+            day=entry_head.first, value=entry_head.self_reference, told=f"{entry_head.first}: {entry_head.self_reference:.0%}"
+        )
+        for entry_head in load_entry_heads(workspace)[-most:]
     )

@@ -76,7 +76,7 @@ def search_memory(
     """What answers a question, best first. ``project`` is part of a project's name, ``since`` and ``until`` are days. Raises
     UsageError.
     """
-    unknown = [each for each in within if each not in LAYERS]
+    unknown = [item for item in within if item not in LAYERS]
     if unknown:
         raise UsageError(f"there is no layer {unknown[0]!r}", hint=f"layers: {', '.join(LAYERS)}")
     filters = search.Filters(
@@ -87,7 +87,7 @@ def search_memory(
         statuses=("active",),
     )
     hits = search.search(
-        workspace, query, where=[LAYERS[each] for each in within], limit=max(1, min(limit, _LIMIT)), filters=filters
+        workspace, query, where=[LAYERS[item] for item in within], limit=max(1, min(limit, _LIMIT)), filters=filters
     )
     return [
         SearchMatch(
@@ -124,7 +124,7 @@ def _hit_text(hit: search.Hit) -> str:
 def get_memory(workspace: Workspace, number: str) -> str:
     """A memory with the words it rests on and what happened to it. Raises UsageError."""
     memory = find_memory(workspace, number)
-    found = trace_memory(workspace, memory, context=0)
+    memory_trace = trace_memory(workspace, memory, context=0)
     queue.log_used_memories(str(workspace.paths.state), [memory.id])
     lines = [
         (
@@ -135,11 +135,11 @@ def get_memory(workspace: Workspace, number: str) -> str:
     lines += [
         f"- evidence, {format_instant(each.at) if each.at else 'undated'}, {each.author}, session {each.session or 'none'}: "
         f"“{_shorten_text(each.quote)}”"
-        for each, _ in found.evidence
+        for each, _ in memory_trace.evidence
     ]
     lines += [
         f"- {format_instant(head.recorded_at)[:10]}, {head.actor}: {type(each).__name__.lower()}, {each.reason}"
-        for head, each in found.history
+        for head, each in memory_trace.history
     ]
     ended = "may contradict" if memory.status is Status.HELD else "superseded by"
     lines += [f"- {ended} {memory.superseded_by}"] if memory.superseded_by else []
@@ -151,15 +151,21 @@ def get_day_history(workspace: Workspace, when: str) -> str:
     UsageError.
     """
     which = workspace.day(when)
-    found = day_of(workspace, which)
-    lines = [f"{which.isoformat()}: {len(found.sittings)} sessions"]
-    lines += [f"- {each.part}: {_shorten_text(each.text)}" for each in found.summary.condensed]
-    lines += [f"- session {each.session} ({each.source}), {each.events} events" for each in found.sittings]
-    lines += [f"- worked on: {_shorten_text(each.text)}" for each in found.summary.condensed if each.part is SummaryPart.WORKED]
-    lines += [f"- learnt [{each.id}] {each.category}: {_shorten_text(each.content)}" for each in found.learnt]
-    lines += [f"- confirmed [{each.id}] {each.category}: {_shorten_text(each.content)}" for each in found.confirmed]
+    day_view = day_of(workspace, which)
+    lines = [f"{which.isoformat()}: {len(day_view.sittings)} sessions"]
+    lines += [f"- {summary_bullet.part}: {_shorten_text(summary_bullet.text)}" for summary_bullet in day_view.summary.condensed]
+    lines += [f"- session {sitting.session} ({sitting.source}), {sitting.events} events" for sitting in day_view.sittings]
+    lines += [
+        f"- worked on: {_shorten_text(summary_bullet.text)}"
+        for summary_bullet in day_view.summary.condensed
+        if summary_bullet.part is SummaryPart.WORKED
+    ]
+    lines += [f"- learnt [{memory.id}] {memory.category}: {_shorten_text(memory.content)}" for memory in day_view.learnt]
+    lines += [f"- confirmed [{memory.id}] {memory.category}: {_shorten_text(memory.content)}" for memory in day_view.confirmed]
     return (
-        frame_lines(lines) if found.sittings or found.learnt or found.confirmed else f"Nothing is archived of {which.isoformat()}."
+        frame_lines(lines)
+        if day_view.sittings or day_view.learnt or day_view.confirmed
+        else f"Nothing is archived of {which.isoformat()}."
     )
 
 
@@ -238,7 +244,7 @@ def memory_path(workspace: Workspace) -> Path:
 
 def format_known_days(workspace: Workspace) -> str:
     """Every day on which something happened, the latest first."""
-    return "\n".join(each.isoformat() for each in sorted(list_active_days(workspace), reverse=True))
+    return "\n".join(day.isoformat() for day in sorted(list_active_days(workspace), reverse=True))
 
 
 def _scope_name(workspace: Workspace, memory: Memory) -> str:

@@ -45,12 +45,12 @@ def try_models(workspace: Workspace, models: tuple[str, ...] = ()) -> tuple[Tria
     if workspace.llm is None:
         raise UsageError("no language model is set", hint="choose llm.adapter first")
     usual = _MODELS.get(workspace.settings.llm.command, ()) if not workspace.settings.llm.model else ()
-    found: list[TrialScore] = []
+    trial_scores: list[TrialScore] = []
     for model in models or usual or (workspace.settings.llm.model,):
-        found.append(_score_model(workspace, model))
-        if found[-1].passes:
+        trial_scores.append(_score_model(workspace, model))
+        if trial_scores[-1].passes:
             break
-    return tuple(found)
+    return tuple(trial_scores)
 
 
 def is_trusted(workspace: Workspace) -> bool:

@@ -39,7 +39,7 @@ class UpgradeReport:
     @property
     def active(self) -> int:
         """How many of the retired memories were active."""
-        return sum(each.status is Status.ACTIVE for each in self.retired)
+        return sum(memory.status is Status.ACTIVE for memory in self.retired)
 
 
 def preview_upgrade(workspace: Workspace, progress: Progress = ignore_progress) -> UpgradeReport:
@@ -58,7 +58,7 @@ def run_upgrade(workspace: Workspace, progress: Progress = ignore_progress) -> U
 
     done, written = apply_person_change(workspace, upgrade_locked)
     if number.started:
-        body = {"retired": [each.id for each in done.retired], "made": [each.id for each in done.made]}
+        body = {"retired": [memory.id for memory in done.retired], "made": [memory.id for memory in done.made]}
         workspace.store.log.end_run(number(), workspace.clock(), body)
     return UpgradeReport(
         retired=done.retired, made=done.made, run=number() if number.started else 0, problems=(*done.problems, *written.problems)
@@ -68,22 +68,22 @@ def run_upgrade(workspace: Workspace, progress: Progress = ignore_progress) -> U
 def _upgrade_memories(workspace: Workspace, number: RunNumber, progress: Progress) -> UpgradeReport:
     if not find_outdated_memories(workspace):
         return UpgradeReport()
-    before = {each.id: each for each in workspace.store.log.memories()}
+    before = {memory.id: memory for memory in workspace.store.log.memories()}
     extracted = extract_pending(workspace, number, force=True, progress=progress)
     curated: CurationReport = curate_changed_groups(
         workspace, number, allow=True, meaning=create_meaning_scorer(workspace), progress=progress
     )
-    after = {each.id: each for each in workspace.store.log.memories()}
-    retired = [each for each in before.values() if each.status in _STANDING and after[each.id].status not in _STANDING]
+    after = {memory.id: memory for memory in workspace.store.log.memories()}
+    retired = [memory for memory in before.values() if memory.status in _STANDING and after[memory.id].status not in _STANDING]
     made = [
-        each
-        for each in after.values()
-        if each.status in _STANDING and (each.id not in before or before[each.id].content != each.content)
+        memory
+        for memory in after.values()
+        if memory.status in _STANDING and (memory.id not in before or before[memory.id].content != memory.content)
     ]
     # What is made anew in the words it had is no change to anybody.
-    same = {_content_and_status(each) for each in retired} & {_content_and_status(each) for each in made}
-    retired = [each for each in retired if _content_and_status(each) not in same]
-    made = [each for each in made if _content_and_status(each) not in same]
+    same = {_content_and_status(memory) for memory in retired} & {_content_and_status(memory) for memory in made}
+    retired = [memory for memory in retired if _content_and_status(memory) not in same]
+    made = [memory for memory in made if _content_and_status(memory) not in same]
     problems = (*(f"{path}: {reason}" for path, reason in extracted.broken), *curated.stopped)
     return UpgradeReport(
         retired=tuple(sorted(retired, key=_display_order)), made=tuple(sorted(made, key=_display_order)), problems=problems

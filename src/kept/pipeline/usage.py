@@ -24,7 +24,7 @@ class Costs:
     @property
     def total(self) -> Usage:
         """Everything ever spent; costs that nobody told count as nothing."""
-        return sum((each.usage for each in self.ever), Usage())
+        return sum((usage_sum.usage for usage_sum in self.ever), Usage())
 
 
 def load_costs(workspace: Workspace) -> Costs:
@@ -32,9 +32,9 @@ def load_costs(workspace: Workspace) -> Costs:
     start = datetime.combine(workspace.clock().astimezone(workspace.zone).date(), time(), workspace.zone).astimezone(UTC)
     with closing(ReplyCache(workspace.paths.replies)) as replies:
         return Costs(
-            today=sum((each.usage for each in replies.usage_between(start)), Usage()),
+            today=sum((usage_sum.usage for usage_sum in replies.usage_between(start)), Usage()),
             ever=replies.usage_between(datetime(1, 1, 1, tzinfo=UTC)),
-            awaited=sum(len(each.items) for each in replies.pending_batches()),
+            awaited=sum(len(batch.items) for batch in replies.pending_batches()),
         )
 
 

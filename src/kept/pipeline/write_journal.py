@@ -174,7 +174,7 @@ def plan_backfill(workspace: Workspace, work: EntryOptions, first: date, last: d
 
 def _build_extraction_ask(workspace: Workspace, ask: Ask) -> Ask:
     """About what is asked once an entry is written, to remember what it says."""
-    kind = next((each for each in workspace.profiles if each.id == JOURNAL), workspace.profile)
+    kind = next((profile for profile in workspace.profiles if profile.id == JOURNAL), workspace.profile)
     system = workspace.extraction_prompt(kind)
     prompt = f"{ask.prompt[:_ENTRY_CHARS].ljust(_ENTRY_CHARS, '.')}\n{system.reminder}"
     return Ask(purpose=PURPOSE, version=system.version, system=system.system, prompt=prompt, schema=SCHEMA)
@@ -192,7 +192,7 @@ def backfill_entries(
     Ends at the first that fails, for the next is to build on it; the same call goes on from there. Raises what
     :func:`save_day_lines` does.
     """
-    found: list[EntryOutcome] = []
+    entry_outcomes: list[EntryOutcome] = []
     ahead = dict[date, str]()
     with files.hold_lock(workspace.paths.state / "journal.lock"):
         left = _projects_by_day(workspace, work, sorted(days) if concurrency > 1 else ())
@@ -202,18 +202,20 @@ def backfill_entries(
                 ahead |= _ask_ahead(workspace, work, left, ahead, concurrency)
             left.pop(day, None)
             done = _write_span(workspace, work, day, day)
-            found.append(replace(done, anew=bool(done.asked and ahead.get(day, done.asked) != done.asked)))
-            told(found[-1])
-            if found[-1].state is EntryState.FAILED or found[-1].problems:
+            entry_outcomes.append(replace(done, anew=bool(done.asked and ahead.get(day, done.asked) != done.asked)))
+            told(entry_outcomes[-1])
+            if entry_outcomes[-1].state is EntryState.FAILED or entry_outcomes[-1].problems:
                 break
-        work.progress("journal", len(found), len(days))
-    return tuple(found)
+        work.progress("journal", len(entry_outcomes), len(days))
+    return tuple(entry_outcomes)
 
 
 def _projects_by_day(workspace: Workspace, work: EntryOptions, days: Sequence[date]) -> dict[date, frozenset[str]]:
     """The projects of each day of which an entry may be remembered: none by a template that nothing is remembered of."""
     return {
-        day: frozenset(each.scope for each in collect_context(workspace, day, day)) if work.template.extract else frozenset()
+        day: frozenset(context_item.scope for context_item in collect_context(workspace, day, day))
+        if work.template.extract
+        else frozenset()
         for day in days
     }
 
@@ -262,7 +264,7 @@ def _write_span(workspace: Workspace, work: EntryOptions, first: date, last: dat
     report = run_pipeline(workspace, [path], RunOptions(model=work.model), progress=work.progress)
     problems = [*report.written.problems, *report.curated.stopped]
     if _count_failed_asks(workspace) > failed:
-        reasons = [each for told in report.asked.reasons.values() for each in told]
+        reasons = [item for entry in report.asked.reasons.values() for item in entry]
         problems.append(f"not everything could be read out of the entry: {'; '.join(reasons[-2:])}")
     return replace(outcome, memories=len(workspace.store.log.memory_ids() - before), problems=tuple(problems))
 
@@ -287,16 +289,16 @@ def _write_entry(workspace: Workspace, work: EntryOptions, first: date, last: da
         return replace(done, state=EntryState.FOREIGN, reason="it is not kept's")
     if head is not None and is_entry_edited(text):
         return replace(done, state=EntryState.EDITED)
-    if not any(each.grade is TrustLevel.SESSION for each in made.chosen.told):
+    if not any(context_item.grade is TrustLevel.SESSION for context_item in made.chosen.told):
         return replace(done, state=EntryState.NOTHING if head is None else EntryState.UNCHANGED)
     if head is not None and head.inputs == made.inputs:
         return done
-    told, tokens, refused, reason = _compose_entry(workspace, work, made)
+    context_items, tokens, refused, reason = _compose_entry(workspace, work, made)
     ask = _build_entry_ask(work, made) if work.model else None
     done = replace(done, asked=ask.key("") if ask else "")
     if reason:
         return replace(done, state=EntryState.FAILED, reason=reason)
-    composed = _compose_page(workspace, work, made, told, tokens)
+    composed = _compose_page(workspace, work, made, context_items, tokens)
     files.write_if_unchanged(
         path, composed.encode(), expect=content.stamp, root=workspace.paths.root, links=workspace.linked_folders
     )
@@ -306,7 +308,13 @@ def _write_entry(workspace: Workspace, work: EntryOptions, first: date, last: da
 def _compose_page(
     workspace: Workspace, work: EntryOptions, made: _EntryInputs, told: Sequence[ContextItem], tokens: tuple[int, int]
 ) -> str:
-    drawn = tuple(dict.fromkeys(each.reference for each in made.chosen.told if each.reference and each.grade is TrustLevel.MEMORY))
+    drawn = tuple(
+        dict.fromkeys(
+            context_item.reference
+            for context_item in made.chosen.told
+            if context_item.reference and context_item.grade is TrustLevel.MEMORY
+        )
+    )
     head = EntryHead(
         first=made.first,
         last=made.last,
@@ -328,7 +336,7 @@ def _entry_links(workspace: Workspace, work: EntryOptions) -> Mapping[date, str]
     """The entries that are there to be linked to, as an entry of this template names them."""
     own = workspace.paths.root / workspace.settings.journal.folder
     above = "" if entries_folder(workspace, work.template) == own else "../"
-    return {each.first: f"{above}{each.first.isoformat()}.md" for each in load_entry_heads(workspace)}
+    return {entry_head.first: f"{above}{entry_head.first.isoformat()}.md" for entry_head in load_entry_heads(workspace)}
 
 
 def _writer_name(workspace: Workspace, work: EntryOptions) -> str:
@@ -339,17 +347,30 @@ def _writer_name(workspace: Workspace, work: EntryOptions) -> str:
 def _collect_inputs(workspace: Workspace, work: EntryOptions, first: date, last: date) -> _EntryInputs:
     slots = set(template_slots(work.template))
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
-    day = [each for each in collect_context(workspace, first, last, detailed=work.model) if each.slot in slots or work.model]
-    items = [_to_context_item(each) for each in items_between(workspace, start, stop)] if Slot.OUTSIDE in slots else []
+    day = [
+        context_item
+        for context_item in collect_context(workspace, first, last, detailed=work.model)
+        if context_item.slot in slots or work.model
+    ]
+    items = [_to_context_item(feed_item) for feed_item in items_between(workspace, start, stop)] if Slot.OUTSIDE in slots else []
     memory = memories_before_day(workspace, first) if Slot.BEFORE in slots or work.model else ()
     if work.model:
-        known = [tokenize(each.text) for each in memory]  # a memory says it with its day
-        stood = last_work_before_day(workspace, first, {each.scope for each in day})
+        known = [tokenize(context_item.text) for context_item in memory]  # a memory says it with its day
+        stood = last_work_before_day(workspace, first, {context_item.scope for context_item in day})
         memory = (
             *memory,
-            *(each for each in stood if not any(jaccard_similarity(tokenize(each.text), words) > _SAME for words in known)),
+            *(
+                context_item
+                for context_item in stood
+                if not any(jaccard_similarity(tokenize(context_item.text), words) > _SAME for words in known)
+            ),
         )
-    parts = [work.template.text, work.template.instruction, _writer_name(workspace, work), [dump(each) for each in (*day, *items)]]
+    parts = [
+        work.template.text,
+        work.template.instruction,
+        _writer_name(workspace, work),
+        [dump(context_item) for context_item in (*day, *items)],
+    ]
     return _EntryInputs(
         first=first,
         last=last,
@@ -368,18 +389,22 @@ def _make_bounds(workspace: Workspace, first: date) -> ContextBounds:
     """The budgets of an entry; where those before it spoke much of the machinery, what comes from outside gets more room."""
     chosen = workspace.settings.journal
     outside = chosen.outside
-    lately = [each.self_reference for each in load_entry_heads(workspace) if first - timedelta(days=60) <= each.first < first][
-        -_LATELY:
-    ]
+    lately = [
+        entry_head.self_reference
+        for entry_head in load_entry_heads(workspace)
+        if first - timedelta(days=60) <= entry_head.first < first
+    ][-_LATELY:]
     over = fmean(lately) - chosen.self_reference if lately else 0.0
     if over > 0 and chosen.self_reference > 0:
         outside = min(chosen.outside_most, outside * (1 + over / chosen.self_reference))
-    shares: Mapping[str, float] = {each.name or each.kind: each.share for each in workspace.settings.feed}
+    shares: Mapping[str, float] = {
+        feed_settings.name or feed_settings.kind: feed_settings.share for feed_settings in workspace.settings.feed
+    }
     return ContextBounds(whole=chosen.tokens * _TOKEN, memory=chosen.memory_tokens * _TOKEN, outside=outside, shares=shares)
 
 
 def _build_entry_ask(work: EntryOptions, made: _EntryInputs) -> Ask | None:
-    if not any(each.grade is TrustLevel.SESSION for each in made.chosen.told):
+    if not any(context_item.grade is TrustLevel.SESSION for context_item in made.chosen.told):
         return None
     system, version = question_text("journal")
     span = made.first.isoformat() if made.first == made.last else f"{made.first.isoformat()} to {made.last.isoformat()}"
@@ -398,14 +423,14 @@ def _compose_entry(
     if not isinstance(reply, CompleteReply):
         return (), (0, 0), 0, reply.reason
     try:
-        found, refused = read_prose_reply(reply.body, made.chosen.told, work.template)
+        context_items, refused = read_prose_reply(reply.body, made.chosen.told, work.template)
     except ValueError as error:
         return (), (0, 0), 0, f"the reply is not of the form that was asked for: {error}"
-    if not found:
+    if not context_items:
         return (), (0, 0), refused, "no paragraph of the reply holds against what it cites"
-    kept = [each for each in made.chosen.told if each.slot in (Slot.COMMITS, Slot.FILES, Slot.BEFORE)]
+    kept = [context_item for context_item in made.chosen.told if context_item.slot in (Slot.COMMITS, Slot.FILES, Slot.BEFORE)]
     return (
-        (*found, *kept),
+        (*context_items, *kept),
         (estimate_tokens(format_full_prompt(ask)), estimate_tokens(to_canonical_json(dict(reply.body)))),
         refused,
         "",
@@ -415,5 +440,5 @@ def _compose_entry(
 def load_entry_heads(workspace: Workspace) -> tuple[EntryHead, ...]:
     """What the entries of the journal say of themselves, by day. Files that are none of kept's are passed over."""
     own = workspace.paths.root / workspace.settings.journal.folder
-    found = (parse_entry_head(files.read_text(each)) for each in sorted(own.glob("*.md")))
-    return tuple(sorted((each for each in found if each is not None), key=lambda each: each.first))
+    found = (parse_entry_head(files.read_text(path)) for path in sorted(own.glob("*.md")))
+    return tuple(sorted((entry_head for entry_head in found if entry_head is not None), key=lambda each: each.first))

@@ -28,13 +28,15 @@ DEFAULT = "coding"
 
 def list_profiles(folder: Path | None = None) -> tuple[str, ...]:
     """The ids of all profiles: built-in, and those in the user's folder."""
-    own = {each.stem for each in folder.glob("*.toml")} if folder and folder.is_dir() else set()
+    own = {path.stem for path in folder.glob("*.toml")} if folder and folder.is_dir() else set()
     return tuple(sorted(list_built_in_profiles() | own))
 
 
 def list_built_in_profiles() -> frozenset[str]:
     """The ids of the profiles that come with kept."""
-    return frozenset(each.name[:-5] for each in files("kept.profiles").iterdir() if each.name.endswith(".toml"))
+    return frozenset(
+        traversable.name[:-5] for traversable in files("kept.profiles").iterdir() if traversable.name.endswith(".toml")
+    )
 
 
 def load_profile(name: str = DEFAULT, folder: Path | None = None) -> Profile:

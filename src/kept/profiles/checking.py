@@ -44,11 +44,11 @@ def _check_table(kind: Any, body: Any, at: str) -> Iterator[Mistake]:
             close = get_close_matches(name, hints, 1)
             meant = f"; did you mean {close[0]}?" if close else ""
             yield Mistake(_setting_path(at, name), f"unknown setting{meant}", f"settings: {', '.join(hints)}")
-    for each in fields(kind):
-        if each.name in body:
-            yield from _check_value(hints[each.name], body[each.name], _setting_path(at, each.name))
-        elif each.default is MISSING and each.default_factory is MISSING:
-            yield Mistake(_setting_path(at, each.name), "is missing")
+    for field in fields(kind):
+        if field.name in body:
+            yield from _check_value(hints[field.name], body[field.name], _setting_path(at, field.name))
+        elif field.default is MISSING and field.default_factory is MISSING:
+            yield Mistake(_setting_path(at, field.name), "is missing")
 
 
 def _check_value(hint: Any, value: Any, at: str) -> Iterator[Mistake]:
@@ -69,8 +69,8 @@ def _check_value(hint: Any, value: Any, at: str) -> Iterator[Mistake]:
     elif is_dataclass(hint):
         yield from _check_table(hint, value, at)
     elif issubclass(hint, Enum):
-        if value not in [each.value for each in hint]:
-            yield Mistake(at, f"cannot be {value!r}", f"one of: {', '.join(each.value for each in hint)}")
+        if value not in [item.value for item in hint]:
+            yield Mistake(at, f"cannot be {value!r}", f"one of: {', '.join(item.value for item in hint)}")
     elif not _is_instance(hint, value):
         yield Mistake(at, f"{_WORDS[hint]} was expected, not {_format_given_value(value)}")
 
@@ -92,13 +92,13 @@ def _setting_path(at: str, name: str) -> str:
 def _check_consistency(body: Mapping[str, Any]) -> Iterator[Mistake]:
     """What is of the right kind and still cannot be."""
     categories = body.get("categories", [])
-    ids = [each["id"] for each in categories]
+    ids = [category["id"] for category in categories]
     if not ids:
         yield Mistake("categories", "a profile needs at least one category", "[[categories]]")
-    for name in sorted({each for each in ids if ids.count(each) > 1}):
+    for name in sorted({item for item in ids if ids.count(item) > 1}):
         yield Mistake("categories", f"two of them have the id {name!r}")
-    for each in categories:
-        yield from _check_category(each, ids)
+    for entry in categories:
+        yield from _check_category(entry, ids)
     for intent, category in body.get("intents", {}).items():
         if intent in RETIRED_INTENTS:
             continue

@@ -19,8 +19,8 @@ def choose_lexicon(events: Sequence[Event], languages: tuple[str, ...]) -> Lexic
     if len(languages) < 2:
         return load_lexicon(languages)
     text, room = [], _READ
-    for each in _recent_texts(events):
-        text.append(each[:room])
+    for item in _recent_texts(events):
+        text.append(item[:room])
         room -= len(text[-1])
         if room <= 0:
             break

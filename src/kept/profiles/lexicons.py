@@ -83,7 +83,7 @@ _TELL = (
 @cache
 def load_telling_patterns() -> tuple[TellingPatterns, ...]:
     """How a person tells an assistant what to remember, in every language there is: a telling counts whatever else is spoken."""
-    return tuple(_build_telling_patterns(each) for each in LANGUAGES)
+    return tuple(_build_telling_patterns(item) for item in LANGUAGES)
 
 
 def _build_telling_patterns(language: str) -> TellingPatterns:
@@ -117,7 +117,7 @@ def detect_languages(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
     """
     words = Counter(_WORD.findall(text.casefold().replace("’", "'")))
     kana, han = (0, 0) if text.isascii() else (len(_KANA.findall(text)), len(_HAN.findall(text)))
-    counts = {each: sum(words[word] for word in words.keys() & _common_words(each)) for each in languages}
+    counts = {item: sum(words[word] for word in words.keys() & _common_words(item)) for item in languages}
     # Two characters of a script without spaces make about one word, every third of which is a common one.
     counts["ja"] = (kana + han) // 6 + 1 if kana > 1 else 0
     counts["zh"] = han // 6 + 1 if han > 1 and kana <= 1 else 0

@@ -187,7 +187,7 @@ class Profile:
 
     def category(self, name: str) -> Category | None:
         """The category of that id, or None."""
-        return next((each for each in self.categories if each.id == name), None)
+        return next((category for category in self.categories if category.id == name), None)
 
     def category_for(self, intent: str) -> Category | None:
         """The category that what extraction finds belongs to; None where the profile does not remember it."""
@@ -220,7 +220,7 @@ class ProfileRule:
         """Whether the rule speaks of a source and a directory."""
         return (not self.sources or source in self.sources) and (
             not self.projects
-            or any(fnmatchcase(place, each) or fnmatchcase(place, f"{each.rstrip('/')}/*") for each in self.projects)
+            or any(fnmatchcase(place, project) or fnmatchcase(place, f"{project.rstrip('/')}/*") for project in self.projects)
         )
 
 
@@ -232,18 +232,18 @@ def choose_profile(
     The first rule that fits decides; without one the ``usual`` profile of such a source, where it is among ``profiles``; else the
     first of them. A rule whose profile is not among them is passed over.
     """
-    known = {each.id: each for each in profiles}
-    named = [each.profile for each in uses if each.is_match(source, place)]
-    return next((known[each] for each in (*named, usual) if each in known), profiles[0])
+    known = {profile.id: profile for profile in profiles}
+    named = [profile_rule.profile for profile_rule in uses if profile_rule.is_match(source, place)]
+    return next((known[item] for item in (*named, usual) if item in known), profiles[0])
 
 
 def category_title(profiles: Sequence[Profile], profile: str, category: str) -> str:
     """What a category is called among several profiles: its title, and its profile's where that is not the first with such a
     title.
     """
-    known = {(each.id, one.id): (each, one) for each in profiles for one in each.categories}
+    known = {(profile.id, category.id): (profile, category) for profile in profiles for category in profile.categories}
     if (profile, category) not in known:
         return category.replace("_", " ").capitalize()
     whose, found = known[profile, category]
-    first = next(each for each, one in known.values() if one.title == found.title)
+    first = next(profile for profile, category in known.values() if category.title == found.title)
     return found.title if first is whose else f"{found.title} ({whose.title})"

@@ -61,9 +61,9 @@ def assemble_context(
         message = parse_message_terms(look)
         offered = {
             FIXES: [
-                _fix_piece(look, each)
-                for each in glance.memories_by_fingerprint(list(asked.marks))
-                if asked.others or each.scope in look.scopes
+                _fix_piece(look, item)
+                for item in glance.memories_by_fingerprint(list(asked.marks))
+                if asked.others or item.scope in look.scopes
             ],
             **(_core_pieces(look) if asked.core else {}),
             DAYS: _day_pieces(look, message) if asked.core or asked.days or message.intent.recent else [],
@@ -104,13 +104,13 @@ def _core_pieces(look: ContextLookup) -> dict[str, list[ContextPiece]]:
     """What always holds, and what is remembered of the project: its rules before the rest."""
     rules = None if look.asked.whole else RULE_CATEGORIES if look.asked.rules else ()
     pieces: dict[str, list[ContextPiece]] = {CORE: [], HERE: []}
-    for each in look.glance.always_shown_memories(look.scopes, list(CORE_CATEGORIES), list(look.place.profiles), rules):
-        if look.is_valid(each):
-            layer = CORE if each.scope == "user" else HERE
-            first = 2 * each.pinned + (each.category in RULE_CATEGORIES)
-            score = first + each.confidence * min(1.0, 0.8 + each.observations / 50)
-            reason = "pinned" if each.pinned else f"a {each.category} that holds {'everywhere' if layer == CORE else 'here'}"
-            pieces[layer].append(ContextPiece(layer, each.id, each.line, look.local_day(each.last_seen), 1.0, score, reason))
+    for memory in look.glance.always_shown_memories(look.scopes, list(CORE_CATEGORIES), list(look.place.profiles), rules):
+        if look.is_valid(memory):
+            layer = CORE if memory.scope == "user" else HERE
+            first = 2 * memory.pinned + (memory.category in RULE_CATEGORIES)
+            score = first + memory.confidence * min(1.0, 0.8 + memory.observations / 50)
+            reason = "pinned" if memory.pinned else f"a {memory.category} that holds {'everywhere' if layer == CORE else 'here'}"
+            pieces[layer].append(ContextPiece(layer, memory.id, memory.line, look.local_day(memory.last_seen), 1.0, score, reason))
     return pieces
 
 
@@ -126,34 +126,34 @@ def _day_pieces(look: ContextLookup, message: MessageTerms) -> list[ContextPiece
     written = look.glance.passages_of_days(
         look.local_day(_format_store_instant(start)), look.local_day(_format_store_instant(look.now)), look.scopes[1:]
     )
-    gone = {each.instead for each in written if each.own}
+    gone = {item.instead for item in written if item.own}
     days = {
-        each.day for each in written if not each.own and each.kind in ("solutions", "decisions")
+        item.day for item in written if not item.own and item.kind in ("solutions", "decisions")
     }  # else notes tell what was done
     pieces = [
-        ContextPiece(DAYS, each.id, each.text, each.day, 1.0, _WRITTEN, "what the day came to in this project")
-        for each in written
-        if (asked.core or recent) and each.text and each.id not in gone and each.sessions != {asked.session}
+        ContextPiece(DAYS, item.id, item.text, item.day, 1.0, _WRITTEN, "what the day came to in this project")
+        for item in written
+        if (asked.core or recent) and item.text and item.id not in gone and item.sessions != {asked.session}
     ]
     if not (asked.days or recent):
         return pieces
     return pieces + [
         ContextPiece(
             DAYS,
-            each.key,
-            each.text,
-            look.local_day(each.at),
+            item.key,
+            item.text,
+            look.local_day(item.at),
             1.0,
-            float(each.weight),
+            float(item.weight),
             "worked on in this project in the last two days",
         )
-        for each in look.glance.notes_between(_format_store_instant(start), _format_store_instant(look.now), look.scopes[1:])
-        if each.session != asked.session
-        and each.ended
-        and (not asked.message or recent or is_related_recent_work(list(shared_terms(message, each.text).values())))
-        and each.weight >= _DONE
-        and each.key not in gone
-        and look.local_day(each.at) not in days
+        for item in look.glance.notes_between(_format_store_instant(start), _format_store_instant(look.now), look.scopes[1:])
+        if item.session != asked.session
+        and item.ended
+        and (not asked.message or recent or is_related_recent_work(list(shared_terms(message, item.text).values())))
+        and item.weight >= _DONE
+        and item.key not in gone
+        and look.local_day(item.at) not in days
     ]
 
 

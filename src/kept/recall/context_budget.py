@@ -19,7 +19,7 @@ def fit_to_budget(
         present: texts that the session has before it anyway (lines of memory.md, of kept's section).
         told: keys that were shown in this session already.
     """
-    seen = [tokenize(each) for each in present]
+    seen = [tokenize(item) for item in present]
     left_out: dict[str, int] = {}
     omitted: list[tuple[ContextPiece, str]] = []
     shown: list[ContextPiece] = []
@@ -48,7 +48,7 @@ def fit_to_budget(
 def _spare_room(layer: Layer, offered: Mapping[str, Sequence[ContextPiece]], room: int) -> int:
     """What a layer may use beyond its share: everything, where no later layer offers anything."""
     later = LAYERS[LAYERS.index(layer) + 1 :]
-    return room if not any(offered.get(each.name) for each in later) else 0
+    return room if not any(offered.get(item.name) for item in later) else 0
 
 
 def _omission_reason(
@@ -68,7 +68,7 @@ def _omission_reason(
         return "below the floor"
     if piece.key in told:
         return "shown earlier in this session"
-    if any(_is_same_text(words, each) for each in seen):
+    if any(_is_same_text(words, item) for item in seen):
         return "in the session already"
     if taken >= layer.most:
         return "enough of its layer"

@@ -19,5 +19,5 @@ def message_fingerprints(message: str) -> tuple[str, ...]:
             parts.append(rest)
         parts += line.split("`")[1::2][:_PARTS]
         parts += line.split('"')[1::2][:_PARTS]
-    quoted = (fingerprint_error(each.strip()) for each in parts if len(each.strip()) >= _LEAST)
-    return tuple(dict.fromkeys(each for each in (*fingerprint_errors(message), fingerprint_error(message), *quoted) if each))
+    quoted = (fingerprint_error(part.strip()) for part in parts if len(part.strip()) >= _LEAST)
+    return tuple(dict.fromkeys(item for item in (*fingerprint_errors(message), fingerprint_error(message), *quoted) if item))

@@ -183,8 +183,8 @@ def extract_names(text: str) -> tuple[tuple[str, ...], ...]:
     """What a text names, each once: a word, or an identifier or path with its parts. Of a long text its ends."""
     whole = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}"
     known = {word for half in (whole[:_ENDS], whole[_ENDS:]) for word in telling_words(half) if is_telling_word(word)}
-    found = (tuple(word for word in dict.fromkeys(index_words(each).split()) if word in known) for each in whole.split())
-    return tuple(dict.fromkeys(each for each in found if each))
+    found = (tuple(word for word in dict.fromkeys(index_words(part).split()) if word in known) for part in whole.split())
+    return tuple(dict.fromkeys(item for item in found if item))
 
 
 def _rank_rows(rows_of: Callable[[str], list[int]], message: MessageTerms, least: int, most: int) -> dict[int, dict[str, float]]:
@@ -273,7 +273,7 @@ def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[T
             None,
             (
                 _format_shared_words(words) if parts.words else "",
-                f"its topic: {', '.join(each.name for each in topics)}" if parts.topic else "",
+                f"its topic: {', '.join(topic.name for topic in topics)}" if parts.topic else "",
                 f"its meaning ({parts.meaning:.2f})" if parts.meaning >= MEANT else "",
                 f"({_format_likeness(parts)})" if whole else "",
             ),
@@ -322,7 +322,7 @@ def _find_past_work(look: ContextLookup, message: MessageTerms) -> list[ContextP
             or not is_related_work(list(words.values()))
             or came.isdisjoint(words)
             or is_similar_request(look.asked.message, note.asked)
-            or any(jaccard_similarity(result, each) > _LIKE for each in results)
+            or any(jaccard_similarity(result, item) > _LIKE for item in results)
         ):
             continue
         close = _score_nearness(words, came, note.text, asked)

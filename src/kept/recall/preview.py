@@ -52,7 +52,7 @@ def preview_context(
     place = RecallEnvironment(
         store=str(workspace.paths.store),
         user=str(workspace.paths.user),
-        profiles=tuple(each.id for each in workspace.profiles),
+        profiles=tuple(profile.id for profile in workspace.profiles),
         zone=workspace.zone,
         seconds=_SECONDS,
         weights=parse_weights(asdict(workspace.settings.recall)),
@@ -72,7 +72,7 @@ def preview_context(
     if not best:
         return found
     count = found.left_out.get(_TOO_FAR, 0) + len(best)
-    omitted = (*found.omitted, *((each, _TOO_FAR) for each in best))
+    omitted = (*found.omitted, *((item, _TOO_FAR) for item in best))
     return found._replace(omitted=omitted, left_out=found.left_out | {_TOO_FAR: count})
 
 

@@ -144,7 +144,7 @@ def word_weight(count: int, texts: int, least: int = _CROWD) -> float:
 
 def has_enough_in_common(shared: Sequence[float], named: int) -> bool:
     """Whether shared words with these weights, ``named`` of them names that the text is about, make it near at all."""
-    telling = [each for each in shared if each >= TELLING]
+    telling = [item for item in shared if item >= TELLING]
     common = sum(telling) + _NAME * (named > 0)
     return common >= _ENOUGH if len(telling) > 1 else max(telling, default=0.0) >= _SINGULAR
 
@@ -158,7 +158,7 @@ def nearness_score(shared: Sequence[float], named: int, own: int, asked: Sequenc
     """
     if not has_enough_in_common(shared, named):
         return 0.0
-    telling = [each for each in shared if each >= TELLING]
+    telling = [item for item in shared if item >= TELLING]
     common = sum(telling)
     of_text = common / (common + _UNKNOWN * max(0, own - len(telling)))
     of_message = min(1.0, common / sum(sorted(asked, reverse=True)[:8]))
@@ -173,7 +173,7 @@ def outstanding_cosine(cosines: Collection[float]) -> float:
     """
     count = len(cosines) + _SUPPOSED
     usual = (sum(cosines) + _SUPPOSED * _USUAL) / count
-    squares = sum((each - usual) ** 2 for each in cosines) + _SUPPOSED * (_SPREAD**2 + (_USUAL - usual) ** 2)
+    squares = sum((cosine - usual) ** 2 for cosine in cosines) + _SUPPOSED * (_SPREAD**2 + (_USUAL - usual) ** 2)
     return max(_LEAST_OUTSTANDING, usual + _OUTSTANDING * float((squares / count) ** 0.5))
 
 
@@ -211,13 +211,13 @@ def is_related_work(shared: Sequence[float]) -> bool:
 
     Two words that name the area (a page, a layout) are shared by most of what was done there.
     """
-    rare, common = sum(each >= _RARE for each in shared), sum(shared)
+    rare, common = sum(item >= _RARE for item in shared), sum(shared)
     return (rare >= 2 and common >= 1.9) or (rare >= 3 and common >= _THREE)
 
 
 def is_related_recent_work(shared: Sequence[float]) -> bool:
     """Whether what was worked on in the last days has to do with a message: one rare word of the project, and something more."""
-    return any(each >= _RARE for each in shared) and sum(shared) >= _LATE
+    return any(item >= _RARE for item in shared) and sum(shared) >= _LATE
 
 
 def is_already_said(message: str, text: str) -> bool:
@@ -236,13 +236,13 @@ def is_similar_request(message: str, request: str) -> bool:
     ours, theirs = _numeric_labels(said), _numeric_labels(asked)
     if ours and theirs and not ours & theirs:
         return True
-    plain = frozenset(each for each in asked if not any(map(str.isdigit, each)))
+    plain = frozenset(item for item in asked if not any(map(str.isdigit, item)))
     return len(plain) >= _SENTENCE and len(plain & said) >= _AGAIN * len(plain)
 
 
 def _numeric_labels(words: frozenset[str]) -> frozenset[str]:
     """The numbers that name something (a task, an issue, a version): with a dot, or of two digits and more. Others count things."""
-    return frozenset(each for each in words if each[:1].isdigit() and len(each) > 1 and not any(map(str.isalpha, each)))
+    return frozenset(word for word in words if word[:1].isdigit() and len(word) > 1 and not any(map(str.isalpha, word)))
 
 
 def word_weights(counts: Mapping[str, int], texts: int) -> dict[str, float]:

@@ -156,8 +156,8 @@ def search(
     """
     with open_index(workspace.paths.store) as index:
         look = _IndexSearch(workspace, index, query, filters, meaning=meaning)
-        found = [hit for kind in where for hit in look.find_hits(kind, limit)]
-    return tuple(sorted(found, key=lambda each: (-each.score, each.kind, each.id))[:limit])
+        hits = [hit for kind in where for hit in look.find_hits(kind, limit)]
+    return tuple(sorted(hits, key=lambda each: (-each.score, each.kind, each.id))[:limit])
 
 
 def find_near_memories(workspace: SearchContext, message: str, scopes: Sequence[str]) -> dict[str, float]:
@@ -172,11 +172,19 @@ def find_near_memories(workspace: SearchContext, message: str, scopes: Sequence[
         limits = SearchLimits(now=format_instant(workspace.clock()), statuses=("active",), scopes=tuple(scopes))
         items = sorted(index.items_within(UnitKind.MEMORY, limits))
         beside = asked.of(UnitKind.MEMORY, items[:: 1 + len(items) // _BESIDE])
-        shift = MEANT - outstanding_cosine([each.similarity for each in beside.values()])
+        shift = MEANT - outstanding_cosine([near_unit.similarity for near_unit in beside.values()])
         near = asked.find_nearest(UnitKind.MEMORY, _POOL, items)
         units = index.load_units(UnitKind.MEMORY, near)
-    held = {units[item].id: each for item, each in near.items() if item in units and each.mark == text_hash(units[item].text)}
-    close = {name: min(1.0, each.similarity + shift) for name, each in held.items() if each.similarity + shift >= recall.floor}
+    held = {
+        units[item].id: near_unit
+        for item, near_unit in near.items()
+        if item in units and near_unit.mark == text_hash(units[item].text)
+    }
+    close = {
+        name: min(1.0, near_unit.similarity + shift)
+        for name, near_unit in held.items()
+        if near_unit.similarity + shift >= recall.floor
+    }
     return dict(list(close.items())[: recall.most])
 
 
@@ -207,7 +215,7 @@ class _IndexSearch:
         replies = frozenset(item for item, _, reply in worded if reply)
         near = self.find_by_meaning(kind, pool, also=words)
         most_words = max(words.values(), default=0.0) or 1.0
-        own = fuse_scores(words, {item: each.similarity for item, each in near.items()}, replies)
+        own = fuse_scores(words, {item: near_unit.similarity for item, near_unit in near.items()}, replies)
         scores = self._add_conversation_scores(self._add_surroundings(own, replies)) if kind is UnitKind.TURN else own
         if inside:
             timely = {item: score + TIME * (item in inside) for item, score in scores.items()}
@@ -239,7 +247,7 @@ class _IndexSearch:
             return {}
         among = None if self._open and kind is not UnitKind.MEMORY else self._index.items_within(kind, self._limits)
         near = self._asked.find_nearest(kind, most, among)
-        found = {item: each for item, each in near.items() if each.similarity >= self._floor}
+        found = {item: near_unit for item, near_unit in near.items() if near_unit.similarity >= self._floor}
         return found | self._asked.of(kind, [item for item in also if item not in found])
 
     def hit(self, unit: SearchUnit, score: float, near: "NearUnit | None", reasons: tuple[str, ...]) -> Hit:
@@ -380,7 +388,7 @@ class _MeaningQuery(NamedTuple):
         return self._to_common_scale(self.vectors.of(kind, items, self.question))
 
     def _to_common_scale(self, near: "Mapping[int, NearUnit]") -> "dict[int, NearUnit]":
-        return {item: replace(each, similarity=self.level.of(each.similarity)) for item, each in near.items()}
+        return {item: replace(near_unit, similarity=self.level.of(near_unit.similarity)) for item, near_unit in near.items()}
 
 
 def _embed_query(workspace: SearchContext, query: str) -> _MeaningQuery | None:

@@ -24,7 +24,7 @@ def correct_spelling(workspace: SearchContext, query: str) -> str:
     or two swapped), the last one also by a word that begins so. The query itself where there is nothing to correct. Raises
     StoreError.
     """
-    words = [each for each in telling_words(query)[:_MOST_WORDS] if not each.isdecimal()]
+    words = [word for word in telling_words(query)[:_MOST_WORDS] if not word.isdecimal()]
     with open_index(workspace.paths.store) as index:
         known = _count_words(index, words)
         last = (query_words(query) or ("",))[-1]
@@ -35,7 +35,7 @@ def correct_spelling(workspace: SearchContext, query: str) -> str:
         }
     if not changed:
         return query
-    return " ".join(changed.get(each.lower().strip(".,;:!?()\"'"), each) for each in query.split())
+    return " ".join(changed.get(part.lower().strip(".,;:!?()\"'"), part) for part in query.split())
 
 
 def excerpt(text: str, words: Sequence[str], most: int) -> str:
@@ -43,8 +43,8 @@ def excerpt(text: str, words: Sequence[str], most: int) -> str:
     whole = " ".join(text.split())
     if len(whole) <= most:
         return whole
-    found = (re.search(re.escape(each), whole, re.IGNORECASE) for each in words)
-    at = min((each.start() for each in found if each), default=0)
+    found = (re.search(re.escape(word), whole, re.IGNORECASE) for word in words)
+    at = min((search_match.start() for search_match in found if search_match), default=0)
     start = max(0, min(at - most // 3, len(whole) - most))
     start = whole.find(" ", start, at) + 1 or start if start else 0
     end = start + most
@@ -53,7 +53,7 @@ def excerpt(text: str, words: Sequence[str], most: int) -> str:
 
 def _count_words(index: Index, words: Sequence[str]) -> dict[str, int]:
     found = [index.count_matches(kind, words, 1) for kind in _LOOKED_IN]
-    return {word: sum(each.get(word, 0) for each in found) for word in words}
+    return {word: sum(item.get(word, 0) for item in found) for word in words}
 
 
 def _complete_prefix(index: Index, word: str) -> str:
@@ -74,8 +74,8 @@ def _one_mistake_away(word: str) -> Iterator[str]:
         before, after = word[:at], word[at:]
         if after and at:  # the first letter is mostly right
             yield before + after[1:]
-            yield from (before + each + after[1:] for each in letters)
+            yield from (before + letter + after[1:] for letter in letters)
         if len(after) > 1:
             yield before + after[1] + after[0] + after[2:]
         if at:
-            yield from (before + each + after for each in letters)
+            yield from (before + letter + after for letter in letters)

@@ -66,7 +66,7 @@ def detect_intent(message: str) -> Intent:
     lately = any(map(words.has_phrase, recent))
     if not (named or lately):
         return NO_INTENT
-    used = {word for phrase in (*recent, *(each for topic in named for each in topic.ask)) for word in phrase.split("+")}
+    used = {word for phrase in (*recent, *(item for topic in named for item in topic.ask)) for word in phrase.split("+")}
     said = (word for word in telling_words(message) if not is_cjk(word[0]) and any(map(str.isalpha, word)))
     rest = sum(word not in filler and word not in used for word in said)
     left = words.text
@@ -91,7 +91,7 @@ def count_topic_words(text: str, topics: Iterable[Topic]) -> int:
 
 def topic_phrases(topics: Iterable[Topic]) -> tuple[str, ...]:
     """The phrases under which memories of the topics are found, as the index has them."""
-    return tuple(dict.fromkeys(index_words(each.replace("+", " ")) for topic in topics for each in topic.about))
+    return tuple(dict.fromkeys(index_words(item.replace("+", " ")) for topic in topics for item in topic.about))
 
 
 def _split_text(text: str) -> _TextWords:

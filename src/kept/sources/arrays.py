@@ -36,8 +36,8 @@ def read_elements(file: Readable) -> Iterator[SourceLine]:
     offset = 0
     while chunk := file.read(STRIDE):
         position, skip, done = int(skip), False, 0
-        while found := (_INSIDE if in_string else _OUTSIDE).search(chunk, position):
-            position, mark = found.end(), found.group()
+        while search_match := (_INSIDE if in_string else _OUTSIDE).search(chunk, position):
+            position, mark = search_match.end(), search_match.group()
             if mark == b"\\":
                 skip = position == len(chunk)
                 position += 1
@@ -48,8 +48,8 @@ def read_elements(file: Readable) -> Iterator[SourceLine]:
             elif mark in b"[{":
                 if depth == base:
                     enters = base == 0 and mark == b"["
-                    yield from piece.finish(chunk[done : found.start()])
-                    done, base = (position, 1) if enters else (found.start(), base)
+                    yield from piece.finish(chunk[done : search_match.start()])
+                    done, base = (position, 1) if enters else (search_match.start(), base)
                     piece.start = offset + done
                 depth += 1
             else:
@@ -57,7 +57,7 @@ def read_elements(file: Readable) -> Iterator[SourceLine]:
                 if depth > base:
                     continue
                 ends = depth < base  # the array itself
-                yield from piece.finish(chunk[done : found.start() if ends else position])
+                yield from piece.finish(chunk[done : search_match.start() if ends else position])
                 done, base = position, 0 if ends else base
                 piece.start = offset + done
         piece.append(chunk[done:])

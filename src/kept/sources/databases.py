@@ -88,8 +88,10 @@ def table_names(path: Path) -> frozenset[str]:
 
 def ordinary_tables(connection: sqlite3.Connection) -> frozenset[str]:
     """The names of the ordinary tables: a view or a virtual table would run what its maker wrote."""
-    found = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-    return frozenset(str(name) for name, sql in found if "VIRTUAL" not in str(sql)[:40].upper() and " AS (" not in str(sql).upper())
+    cursor = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+    return frozenset(
+        str(name) for name, sql in cursor if "VIRTUAL" not in str(sql)[:40].upper() and " AS (" not in str(sql).upper()
+    )
 
 
 def add_index(connection: sqlite3.Connection, table: str, column: str) -> None:

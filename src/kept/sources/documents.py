@@ -226,13 +226,13 @@ def split_prompt(text: str, reason: str, template: EventDraft) -> tuple[list[Eve
     template = replace(template, kind=EventKind.PROMPT)
     typed, around = _unwrap(text.strip())
     split = split_text(typed)
-    said = [
+    event_drafts = [
         replace(template, author=part.author, reason=reason if part.reason == "typed" else part.reason, text=part.text)
         for part in split.parts
     ]
     if around:
-        said.append(replace(template, author=Author.INJECTED, reason="editor-context", text=around))
-    return said, split.removed
+        event_drafts.append(replace(template, author=Author.INJECTED, reason="editor-context", text=around))
+    return event_drafts, split.removed
 
 
 def _unwrap(text: str) -> tuple[str, str]:
@@ -291,16 +291,16 @@ def to_outcomes(document: SourceDocument, path: str, repeated: Repetitions | Non
         counted = Counter[str]()
         pointer = Pointer(path=path, line=entry.place.line, start=entry.place.start, end=entry.place.end)
         events = []
-        for said in entry.said:
-            if said.native:
-                native = truncate_name(said.native)
+        for event_draft in entry.said:
+            if event_draft.native:
+                native = truncate_name(event_draft.native)
                 key = native if len(native) >= _GLOBAL_ID else hash_texts(session, native)
                 count, counted[key] = counted[key], counted[key] + 1
             else:
-                call = said.tool.call if said.tool else ""
-                key = hash_texts(session, said.kind, said.stamp, call, one_line(said.text))
+                call = event_draft.tool.call if event_draft.tool else ""
+                key = hash_texts(session, event_draft.kind, event_draft.stamp, call, one_line(event_draft.text))
                 count = repeated.next_number(key)
-            events.append(_to_event(said, document, session, key + (f"#{count}" if count else ""), pointer))
+            events.append(_to_event(event_draft, document, session, key + (f"#{count}" if count else ""), pointer))
         yield Outcome(events=tuple(events), dropped=entry.dropped, noted=entry.noted)
 
 

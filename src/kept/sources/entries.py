@@ -66,11 +66,11 @@ def find_entries(folder: Path) -> Iterator[Path]:
 def _front_matter_lines(text: str) -> tuple[str, ...]:
     lines = text.splitlines()
     end = next((number for number, (_, line) in enumerate(pairwise(lines), 1) if line.rstrip() == "---"), 0)
-    return tuple(each.rstrip() for each in lines[1:end])
+    return tuple(line.rstrip() for line in lines[1:end])
 
 
 def _parse_entry(rows: list[Row], *, path: Path, reader: KeptEntries) -> SourceDocument:
-    front = _front_matter_lines("\n".join(each.text for each in rows[:60]))
+    front = _front_matter_lines("\n".join(row.text for row in rows[:60]))
     session = hash_texts(ENTRY, path.stem)
     if "extract: yes" not in front:
         nothing = DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0), dropped="kept's own")

@@ -66,8 +66,8 @@ def _parse_unclosed(rows: Sequence[Row]) -> FrontMatter:
     after = next((number for number in range(1, len(rows)) if not _FIELD.match(rows[number].text)), len(rows))
     if after == 1:
         return FrontMatter(fault="unclosed")
-    found = _parse_block("\n".join(row.text for row in rows[1:after]), after)
-    return FrontMatter(values=found.values, fault="unclosed")
+    front_matter = _parse_block("\n".join(row.text for row in rows[1:after]), after)
+    return FrontMatter(values=front_matter.values, fault="unclosed")
 
 
 def _parse_block(block: str, rows: int) -> FrontMatter:

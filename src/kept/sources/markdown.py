@@ -116,8 +116,8 @@ def strip_hidden(text: str) -> tuple[str, int]:
     pieces: list[str] = []
     missing: set[str] = set()  # ends that do not come any more: looking for them again would cost the whole text each time
     removed = kept = position = 0
-    while found := _MARK.search(text, position):
-        start, mark = found.span()[0], found.group()
+    while search_match := _MARK.search(text, position):
+        start, mark = search_match.span()[0], search_match.group()
         if mark == "<":
             end = _hidden_end(text, start, missing)
             if end:
@@ -125,7 +125,7 @@ def strip_hidden(text: str) -> tuple[str, int]:
                 removed, kept = removed + 1, end
             position = end or start + 1
         else:
-            position = _code_end(text, found.end(), mark, missing)
+            position = _code_end(text, search_match.end(), mark, missing)
     return ("".join([*pieces, text[kept:]]).strip(), removed) if removed else (text, 0)
 
 

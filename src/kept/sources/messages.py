@@ -54,7 +54,7 @@ def to_records(message: Message) -> Iterator[dict[str, object]]:
             yield {"role": "tool", "content": _content_text(fields.get("output")), "tool_call_id": fields.get("call_id")}
             return
     role = _ROLES.get(str(fields.get("role") or fields.get("type")).removesuffix("MessageChunk").lower())
-    if role is None and fields.get("type") and not any(fields.get(each) for each in ("role", "content", "text")):
+    if role is None and fields.get("type") and not any(fields.get(item) for item in ("role", "content", "text")):
         return  # an item of a response without words: reasoning, a search, a reference
     if role is None:
         raise UsageError("a message needs a role: user, assistant, tool or system")

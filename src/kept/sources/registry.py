@@ -63,7 +63,7 @@ _TOOLS: tuple[Source, ...] = (
     *(ChatGpt(), ClaudeAi(), Aider()),
 )
 _PLUGINS, LEFT_OUT = load_plugins(entry_points(group=GROUP))
-PLUGINS = frozenset(each.name for each in _PLUGINS)
+PLUGINS = frozenset(source.name for source in _PLUGINS)
 # A screen may show a record of a transcript, and stays a screen.
 SOURCES: tuple[Source, ...] = (KeptEntries(), Console(), *_TOOLS, *_PLUGINS, Vault(), Journal(), Generic())
 
@@ -74,6 +74,6 @@ def with_zone(zone: ZoneInfo, sources: Sequence[Source] = SOURCES) -> tuple[Sour
 
 
 def _with_zone(source: Source, zone: ZoneInfo) -> Source:
-    if is_dataclass(source) and any(each.name == "zone" for each in fields(source)):
+    if is_dataclass(source) and any(field.name == "zone" for field in fields(source)):
         return cast("Source", replace(cast("Any", source), zone=zone))
     return source

@@ -205,23 +205,25 @@ def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template:
     )
     noted = {"removed:hidden-text": hidden} if hidden else {}
     template = replace(template, reason=f"role-heading:{turn.role}", text=text)
-    said: list[EventDraft] = []
+    event_drafts: list[EventDraft] = []
     match turn.role:
         case Role.HUMAN:
-            said, removed = split_prompt(text, template.reason, template)
+            event_drafts, removed = split_prompt(text, template.reason, template)
             noted |= removed
             # A transcript quoted in a code block, or a block whose end is missing: who wrote the rest is not certain.
             if until < end and (quoted := strip_edges(rows, until, end)):
-                said.append(replace(template, author=Author.INJECTED, reason="role-heading-in-code", text=quoted))
+                event_drafts.append(replace(template, author=Author.INJECTED, reason="role-heading-in-code", text=quoted))
         case _ if not text:
             pass
         case Role.ASSISTANT:
-            said = [replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT)]
+            event_drafts = [replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT)]
         case Role.TOOL:
-            said = [replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL)]
+            event_drafts = [replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL)]
         case Role.SYSTEM:
-            said = [replace(template, author=Author.INJECTED)]
-    return DocumentEntry(place=rows_place(rows, turn.row, end), said=tuple(said), dropped="" if said else "no-text", noted=noted)
+            event_drafts = [replace(template, author=Author.INJECTED)]
+    return DocumentEntry(
+        place=rows_place(rows, turn.row, end), said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=noted
+    )
 
 
 def _turn_time(

@@ -38,15 +38,15 @@ class Stamp:
 def find_stamp(text: str) -> Stamp | None:
     """The first date in a text's first 200 characters, with the time that follows it; None where there is none."""
     text = text[:_CHARACTERS]
-    for found in _NUMERIC.finditer(text):
-        year, month, day, hour, minute, second, zone = found.groups()
+    for match in _NUMERIC.finditer(text):
+        year, month, day, hour, minute, second, zone = match.groups()
         stamp = _make_date(int(year), int(month), int(day))
         if stamp is None:
             continue
         clock = _make_time(hour, minute, second)
         return Stamp(day=stamp, clock=clock, zone=_parse_zone(zone) if clock else None)
-    for found in _NAMED.finditer(text):
-        before, name, after, year = found.groups()
+    for match in _NAMED.finditer(text):
+        before, name, after, year = match.groups()
         number = before or after
         if number and name[:3].lower() in _MONTHS:
             stamp = _make_date(int(year), _MONTHS.index(name[:3].lower()) + 1, int(number))
@@ -85,8 +85,8 @@ def next_instant(day: date, clock: time, previous: datetime, zone: ZoneInfo) -> 
     Where the clocks go back an hour shows twice: a time that seems to go backwards may be the second one.
     """
     tries = [(day, 0), (day, 1), (day + timedelta(days=1), 0)]
-    found = [datetime.combine(each, clock.replace(fold=fold), tzinfo=zone).astimezone(UTC) for each, fold in tries]
-    return next((instant for instant in found if instant >= previous), found[-1])
+    moments = [datetime.combine(day, clock.replace(fold=fold), tzinfo=zone).astimezone(UTC) for day, fold in tries]
+    return next((instant for instant in moments if instant >= previous), moments[-1])
 
 
 def _make_date(year: int, month: int, day: int) -> date | None:

@@ -21,7 +21,7 @@ _SETTLED = 2_000_000_000  # nanoseconds: within two seconds a file may change an
 @cache
 def readers_version() -> str:
     """What reads here: another version of kept, or another set of formats, may read what this one did not."""
-    return blake2b("\0".join((version("kept"), *(each.name for each in SOURCES))).encode(), digest_size=6).hexdigest()
+    return blake2b("\0".join((version("kept"), *(source.name for source in SOURCES))).encode(), digest_size=6).hexdigest()
 
 
 def make_stat_entry(path: Path, source: str, author: str = "") -> str:

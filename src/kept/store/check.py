@@ -30,12 +30,12 @@ def check_log(
     may be gone. One pass at a time is held in memory.
     """
     gone = tuple(forgotten)
-    forgets = frozenset(each.memory for each in gone)
-    explained = frozenset(each for row in gone for each in candidates_of(row))
+    forgets = frozenset(row.memory for row in gone)
+    explained = frozenset(item for row in gone for item in candidates_of(row))
     rows: Iterable[tuple[int, int, Any]] = merge(
-        ((each.head.id, 0, each) for each in passes),
-        ((each.pass_id, 1, each) for each in operations),
-        ((each.pass_id, 2, each) for each in candidates),
+        ((row.head.id, 0, row) for row in passes),
+        ((row.pass_id, 1, row) for row in operations),
+        ((row.pass_id, 2, row) for row in candidates),
         key=itemgetter(0, 1),
     )
     previous, expected, operation_number, candidate_number = "", 1, 1, 1
@@ -98,19 +98,19 @@ def fingerprints_of(forgets: Iterable[OperationRow]) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     for row in forgets:
-        for each in json.loads(row.body)["fingerprints"]:
-            found.setdefault(each, row.pass_id)
+        for item in json.loads(row.body)["fingerprints"]:
+            found.setdefault(item, row.pass_id)
     return found
 
 
 def check_fingerprints(forgets: Iterable[OperationRow], rows: Iterable[FingerprintRow]) -> Iterator[str]:
     """Every way in which the kept fingerprints are not those that the log names."""
-    expected, found = fingerprints_of(forgets), {each.fingerprint: each.pass_id for each in rows}
-    for each in sorted(expected.keys() | found.keys()):
-        if each not in found:
-            yield f"pass {expected[each]}: what it forgot may come back, a fingerprint is missing"
-        elif expected.get(each) != found[each]:
-            yield f"a fingerprint of what was forgotten (pass {found[each]}) is not the log's"
+    expected, found = fingerprints_of(forgets), {row.fingerprint: row.pass_id for row in rows}
+    for key in sorted(expected.keys() | found.keys()):
+        if key not in found:
+            yield f"pass {expected[key]}: what it forgot may come back, a fingerprint is missing"
+        elif expected.get(key) != found[key]:
+            yield f"a fingerprint of what was forgotten (pass {found[key]}) is not the log's"
 
 
 def check_memories(derived: Mapping[str, Memory], stored: Mapping[str, Memory]) -> Iterator[str]:
@@ -129,9 +129,9 @@ def citations(memories: Iterable[Memory], imported: frozenset[str]) -> dict[str,
     found: dict[str, list[tuple[str, str]]] = {}
     for memory in memories:
         if memory.id not in imported:
-            for each in memory.evidence:
-                if each.event:
-                    found.setdefault(each.event, []).append((memory.id, each.quote))
+            for item in memory.evidence:
+                if item.event:
+                    found.setdefault(item.event, []).append((memory.id, item.quote))
     return found
 
 

@@ -41,7 +41,7 @@ def statements() -> Mapping[str, str]:
 def _tally_triggers() -> str:
     """The triggers that count the rows of tables, for a connection."""
     text = (_HERE / "tallies.sql").read_text(encoding="utf-8")
-    return "".join(text.replace("TABLE", each) for each in TALLIED)
+    return "".join(text.replace("TABLE", item) for item in TALLIED)
 
 
 class _CheckedCursor(sqlite3.Cursor):
@@ -132,7 +132,7 @@ class Database:
                 return  # another process created it while this one waited
             if self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 raise StoreError("this file is a database, but not kept's", where=str(self.path), hint="choose another --home")
-            others = (each.name for each in self.path.parent.iterdir() if not each.name.startswith(self.path.name))
+            others = (item.name for item in self.path.parent.iterdir() if not item.name.startswith(self.path.name))
             if not self._made and not _BEFORE_STORE.issuperset(others):
                 # A process that died while it created the store, or is about to, left nothing else: whatever is here was written
                 # with a store.
@@ -234,7 +234,7 @@ class Database:
             return
         self._execute("PRAGMA shrink_memory", {})
         with self.read_transaction():
-            whole = all(each() for each in proofs)
+            whole = all(proof() for proof in proofs)
         if not whole:
             hint = "the disk lies: run `kept check`, then restore a backup onto another one"
             raise DamagedError("what was written cannot be read back", where=str(self.path), hint=hint)
@@ -321,15 +321,15 @@ def create_file(path: Path) -> Iterator[None]:
                 f"the file cannot be written: {error.strerror}", where=str(path), hint="look after the disk"
             ) from error
     except BaseException:
-        for each in (path, path.with_name(f"{path.name}-journal")):
+        for item in (path, path.with_name(f"{path.name}-journal")):
             with suppress(OSError):
-                each.unlink()
+                item.unlink()
         raise
 
 
 def checksum(*values: str | int | None) -> int:
     """The CRC-32 of the columns of a row: names any single run of rotten bits; no protection against intent."""
-    text = "\x1f".join("\x00" if each is None else str(each) for each in values)
+    text = "\x1f".join("\x00" if value is None else str(value) for value in values)
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 

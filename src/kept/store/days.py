@@ -78,9 +78,9 @@ class SqliteDays:
         with self._database.transaction():
             self.erase_passages(
                 [
-                    each.id
-                    for each in self.passages()
-                    if not set(events).isdisjoint(each.events) or not set(sessions).isdisjoint(each.sessions)
+                    passage.id
+                    for passage in self.passages()
+                    if not set(events).isdisjoint(passage.events) or not set(sessions).isdisjoint(passage.sessions)
                 ]
             )
             rows = self._database.run(
@@ -119,16 +119,16 @@ class SqliteDays:
             self._database.run("drop_all_notes")  # of threads that nothing notes any more
             self._database.run("recount_notes")
             self._database.run("clear_note_index")
-            for each in self.passages():
-                self._index_passage(each)
+            for passage in self.passages():
+                self._index_passage(passage)
 
     def save_points(self, thread: int, start: int, stop: int, points: Sequence[Passage]) -> None:
         """Have these points in the place of those of a thread with ordinals in [start, stop)."""
         with self._database.transaction():
             for row in self._database.run("points_from", thread=thread, start=start, stop=stop).fetchall():
                 self._database.run("drop_passage", row=row["row"])
-            for each in points:
-                self._store_passage(redact_value(each, self._database.safe))
+            for passage in points:
+                self._store_passage(redact_value(passage, self._database.safe))
 
     def points_between(self, start: datetime, stop: datetime) -> tuple[ThreadPoint, ...]:
         """The points in [start, stop), in the order of their times."""
@@ -143,8 +143,8 @@ class SqliteDays:
         with self._database.transaction():
             for row in self._database.run("lines_of", day=day.isoformat(), scope=scope).fetchall():
                 self._delete_passage(row)
-            for each in lines:
-                self.own(each)
+            for passage in lines:
+                self.own(passage)
 
     def own(self, passage: Passage) -> None:
         """Have a person's words, in the place of those of the same id."""
@@ -167,8 +167,8 @@ class SqliteDays:
     def erase_passages(self, ids: Collection[str]) -> None:
         """Erase passages for good."""
         with self._database.transaction():
-            for each in ids:
-                for row in self._database.run("passages_told", id=each).fetchall():
+            for item in ids:
+                for row in self._database.run("passages_told", id=item).fetchall():
                     self._delete_passage(row)
 
     def load_passage(self, passage: Passage) -> None:

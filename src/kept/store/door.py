@@ -29,8 +29,8 @@ def skip_store_redaction(text: str, _: bytes) -> str:
 
 def redact_draft(draft: Draft, safe: Safe) -> Draft:
     """A pass without secrets in what is said of it, and in what a person or an agent does by it."""
-    said = replace(draft, subject=safe(draft.subject), note=safe(draft.note))
-    return said if draft.actor is Actor.MACHINE else replace(said, operations=redact_value(draft.operations, safe))
+    prompt_state = replace(draft, subject=safe(draft.subject), note=safe(draft.note))
+    return prompt_state if draft.actor is Actor.MACHINE else replace(prompt_state, operations=redact_value(draft.operations, safe))
 
 
 def redact_cursor(cursor: Cursor, safe: Safe) -> Cursor:
@@ -50,12 +50,12 @@ def redact_value(value: T, safe: Safe) -> T:
         case str():
             made = safe(value)
         case tuple() | list():
-            made = type(value)(redact_value(each, safe) for each in value)
+            made = type(value)(redact_value(item, safe) for item in value)
         case Mapping():
             made = {safe(str(name)): redact_value(each, safe) for name, each in value.items()}
         case _ if is_dataclass(value) and not isinstance(value, type):
             changed = {
-                each.name: redact_value(getattr(value, each.name), safe) for each in fields(value) if each.name not in _QUOTED
+                field.name: redact_value(getattr(value, field.name), safe) for field in fields(value) if field.name not in _QUOTED
             }
             made = replace(value, **changed)
     return value if made == value else made

@@ -45,12 +45,12 @@ def erase_from_rows(
 ) -> ErasedRows:
     """What changes in a log whose rows come in order; memories and candidates that are ``spared`` stay as they are."""
     done = [row if row.memory in spared else _erase_from_row(row, words) for row in operations]
-    told = [row if row.id in spared else _erase_from_row(row, words) for row in candidates]
+    rows = [row if row.id in spared else _erase_from_row(row, words) for row in candidates]
     heads = [_erase_from_head(row, words) for row in passes]
     return ErasedRows(
-        passes=tuple(new for old, new in zip(passes, _rehash_passes(heads, done, told), strict=True) if new != old),
+        passes=tuple(new for old, new in zip(passes, _rehash_passes(heads, done, rows), strict=True) if new != old),
         operations=tuple(new for old, new in zip(operations, done, strict=True) if new is not old),
-        candidates=tuple(new for old, new in zip(candidates, told, strict=True) if new is not old),
+        candidates=tuple(new for old, new in zip(candidates, rows, strict=True) if new is not old),
     )
 
 
@@ -78,7 +78,7 @@ def has_words(event: Event, words: ErasureWords) -> bool:
     """True if an event holds something that is to be forgotten and is not empty already."""
     quotes = words.quotes.get(event.key, ())
     return (event.key in words.events and event.text != FORGOTTEN_MARK) or any(
-        words.is_in_text(said) or any(quote in said for quote in quotes) for said in texts_of_event(event)
+        words.is_in_text(item) or any(quote in item for quote in quotes) for item in texts_of_event(event)
     )
 
 

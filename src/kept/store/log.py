@@ -93,13 +93,13 @@ class SqliteLog(SqliteMemories):
             self._append(written)
             self._database.verify_after_commit(("pass", written.made.id), lambda: self._is_written(written))
             self._store_mentions(
-                (each.id, affected_memory_ids(one)) for each, one in zip(written.operations, draft.operations, strict=True)
+                (row.id, affected_memory_ids(one)) for row, one in zip(written.operations, draft.operations, strict=True)
             )
             if draft.span:
                 self._database.run(
                     "retire_candidates", thread=draft.span.thread, start=draft.span.start, pass_=written.made.id, stage=draft.stage
                 )
-                groups = sorted({(each.profile, each.scope) for each in written.candidates})
+                groups = sorted({(row.profile, row.scope) for row in written.candidates})
                 self._database.execute_many("soil", ({"profile": profile, "scope": scope} for profile, scope in groups))
             if draft.undoes or draft.redoes:
                 self._apply_undo_redo(draft)
@@ -110,12 +110,12 @@ class SqliteLog(SqliteMemories):
     def _is_written(self, written: DraftRows) -> bool:
         """Whether a pass is in the store as it was written."""
         ids = json_list([written.made.id])
-        numbers = [each.row for each in written.candidates]
+        numbers = [candidate.row for candidate in written.candidates]
         candidates = self._query_candidates("candidates_between", first=min(numbers, default=0), last=max(numbers, default=-1))
         return (
             [row["hash"] for row in self._database.run("passes_of", ids=ids)] == [written.row.hash]
             and tuple(self._query_operations("operations_of", ids=ids)) == written.operations
-            and tuple(replace(each, live=True) for each in candidates) == written.candidates
+            and tuple(replace(row, live=True) for row in candidates) == written.candidates
         )
 
     def _append(self, written: DraftRows) -> None:
@@ -125,24 +125,24 @@ class SqliteLog(SqliteMemories):
 
     def _add_passes(self, rows: Iterable[PassRow]) -> None:
         rows = tuple(rows)
-        self._database.execute_many("add_pass", (_pass_values(each) for each in rows))
+        self._database.execute_many("add_pass", (_pass_values(row) for row in rows))
         self._database.execute_many(
             "add_span",
-            ({"pass_id": each.head.id, "thread": thread, "start": start} for each in rows for thread, start in each.covers),
+            ({"pass_id": row.head.id, "thread": thread, "start": start} for row in rows for thread, start in row.covers),
         )
 
     def _add_operations(self, rows: Iterable[OperationRow]) -> None:
         rows = tuple(rows)
         self._database.execute_many(
-            "add_operation", (named_fields(each, "id", "pass_id", "memory", "kind", "body", "commitment") for each in rows)
+            "add_operation", (named_fields(row, "id", "pass_id", "memory", "kind", "body", "commitment") for row in rows)
         )
-        self._store_words((f"o{each.id}", each) for each in rows)
+        self._store_words((f"o{row.id}", row) for row in rows)
 
     def _add_candidates(self, rows: Iterable[CandidateRow]) -> None:
         rows = tuple(rows)
         names = ("row", "pass_id", "thread", "ordinal", "id", "profile", "scope", "verdict", "body", "commitment", "live")
-        self._database.execute_many("add_candidate", (named_fields(each, *names) for each in rows))
-        self._store_words((f"c{each.row}", each) for each in rows)
+        self._database.execute_many("add_candidate", (named_fields(row, *names) for row in rows))
+        self._store_words((f"c{item.row}", item) for item in rows)
 
     def _store_words(self, rows: Iterable[tuple[str, OperationRow | CandidateRow]]) -> None:
         self._database.execute_many(
@@ -151,7 +151,7 @@ class SqliteLog(SqliteMemories):
 
     def _store_mentions(self, operations: Iterable[tuple[int, tuple[str, ...]]]) -> None:
         self._database.execute_many(
-            "add_mention", ({"operation": number, "memory": each} for number, memories in operations for each in memories)
+            "add_mention", ({"operation": number, "memory": memory} for number, memories in operations for memory in memories)
         )
 
     def _apply_undo_redo(self, draft: Draft) -> None:
@@ -159,9 +159,9 @@ class SqliteLog(SqliteMemories):
         self._database.run("relive_candidates", undone=json_list(off), switched=json_list(switched))
         related = self.related_passes(switched)
         after: dict[str, Memory | None] = {
-            number: None for each in related for one in each.operations for number in affected_memory_ids(one)
+            number: None for pass_ in related for operation in pass_.operations for number in affected_memory_ids(operation)
         }
-        self._update_memories(after | fold(each for each in related if each.id not in off))
+        self._update_memories(after | fold(pass_ for pass_ in related if pass_.id not in off))
 
     def undo_redo_passes(self) -> tuple[Pass, ...]:
         """The passes that undo or redo others, without operations."""
@@ -189,15 +189,17 @@ class SqliteLog(SqliteMemories):
         """What folds to the memories that the given passes concern, and to all that are tied to those, however indirectly."""
         given = set(passes)
         rows = tuple(self._query_operations("operations_tied", passes=json_list(given)))
-        heads = self._database.run("passes_of", ids=json_list(given.union(each.pass_id for each in rows)))
+        heads = self._database.run("passes_of", ids=json_list(given.union(row.pass_id for row in rows)))
         return tuple(attach_operations((_pass_from_row(row).head for row in heads), rows))
 
     def operations_on(self, memory: str) -> tuple[tuple[Pass, Operation], ...]:
         """Everything that happened to a memory, in order, merges into others included; each with the head of its pass."""
         rows = tuple(self._query_operations("operations_on", memory=memory))
-        heads = self._database.run("passes_of", ids=json_list({each.pass_id for each in rows}))
+        heads = self._database.run("passes_of", ids=json_list({row.pass_id for row in rows}))
         return tuple(
-            (each, one) for each in attach_operations((_pass_from_row(row).head for row in heads), rows) for one in each.operations
+            (pass_, operation)
+            for pass_ in attach_operations((_pass_from_row(row).head for row in heads), rows)
+            for operation in pass_.operations
         )
 
     # Candidates
@@ -218,7 +220,7 @@ class SqliteLog(SqliteMemories):
 
     def all_judged_candidates(self) -> tuple[CandidateVerdict, ...]:
         """Every candidate ever proposed whose words are still there, live or not."""
-        return tuple(each.judged for each in self._query_proposals("candidate_rows"))
+        return tuple(proposal_reply.judged for proposal_reply in self._query_proposals("candidate_rows"))
 
     def _query_proposals(self, name: str, **values: Any) -> tuple[Proposal, ...]:
         return tuple(proposal_of(row) for row in self._query_candidates(name, **values) if row.words is not None)
@@ -229,7 +231,7 @@ class SqliteLog(SqliteMemories):
         if not off:
             return frozenset()
         undone_rows = self._query_operations("operations_undone", undone=json_list(off))
-        gone = frozenset(each for row in undone_rows for each in candidates_of(row))
+        gone = frozenset(item for row in undone_rows for item in candidates_of(row))
         standing = self._database.run("rests_standing", undone=json_list(off), candidates=json_list(gone))
         return gone - {row["id"] for row in standing}
 
@@ -248,7 +250,9 @@ class SqliteLog(SqliteMemories):
         self._database.run("put_setting", name=ERASING, value="")
         self._database.run("unseal_operations", memory=memory)
         self._database.run("unseal_candidates", ids=json_list(candidates))
-        self._database.execute_many("add_fingerprint", ({"fingerprint": each, "pass_id": made.id} for each in fingerprints))
+        self._database.execute_many(
+            "add_fingerprint", ({"fingerprint": fingerprint, "pass_id": made.id} for fingerprint in fingerprints)
+        )
 
     def stored_texts(self) -> Iterator[tuple[str, str]]:
         """Everything that the log and the runs hold as text, in pieces; each with what it is called."""
@@ -386,7 +390,7 @@ class SqliteLog(SqliteMemories):
             rows = fingerprints_of(self._query_operations("forgets"))
             self._database.execute_many("add_fingerprint", ({"fingerprint": each, "pass_id": made} for each, made in rows.items()))
             self._database.run(
-                "relive_candidates", undone=json_list(find_undone_passes(passes)), switched=json_list(each.id for each in passes)
+                "relive_candidates", undone=json_list(find_undone_passes(passes)), switched=json_list(pass_.id for pass_ in passes)
             )
             self._update_memories(dict(sorted(fold(passes).items())))
 

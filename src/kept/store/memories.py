@@ -43,7 +43,7 @@ class SqliteMemories:
     def some(self, ids: Sequence[str]) -> tuple[Memory, ...]:
         """The memories of these ids that there are, in this order."""
         found = {row["id"]: row for row in self._database.run("memories_with", ids=json_list(ids))}
-        return tuple(memory_of_row(found[each]) for each in ids if each in found)
+        return tuple(memory_of_row(found[item]) for item in ids if item in found)
 
     def _query_memories(self, name: str, **values: Any) -> tuple[Memory, ...]:
         return tuple(memory_of_row(row) for row in self._database.run(name, **values))
@@ -100,8 +100,8 @@ class SqliteMemories:
         for name, rows in (("unindex_memory", stale), ("drop_memory", drops), ("put_memory", puts), ("index_memory", entries)):
             self._database.execute_many(name, rows)
         # A memory whose words stay has a vector already; but its row may be another's since, so what went is told as well.
-        changed = {each["rowid"] for rows in (stale, drops, entries) for each in rows}
-        self._database.execute_many("queue_embedding", ({"kind": "memory", "item": each} for each in sorted(changed)))
+        changed = {row["rowid"] for rows in (stale, drops, entries) for row in rows}
+        self._database.execute_many("queue_embedding", ({"kind": "memory", "item": item} for item in sorted(changed)))
 
     def _is_stored(self, memory_id: str, body: str) -> bool:
         row = self._database.fetch_one("memory", id=memory_id)

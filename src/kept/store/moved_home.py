@@ -12,20 +12,20 @@ def move_outputs(store: Store, root: Path, memory_files: Sequence[str]) -> None:
 
     The other home is recognised by one of the ``memory_files``, which have the same place in every home. Raises StoreError.
     """
-    stray = [each for each in store.outputs() if not Path(each).is_relative_to(root)]
-    names = [f"/{each}" for each in memory_files if each]
+    stray = [output for output in store.outputs() if not Path(output).is_relative_to(root)]
+    names = [f"/{memory_file}" for memory_file in memory_files if memory_file]
     roots = {path.removesuffix(name) for path in stray for name in names if path.endswith(name)}
     with store.transaction() if roots else nullcontext():
         for path in stray:
-            old = next((each for each in roots if path.startswith(f"{each}/")), None)
+            old = next((root for root in roots if path.startswith(f"{root}/")), None)
             if old is not None:
                 _move_output(store, path, f"{root}{path.removeprefix(old)}")
 
 
 def _move_output(store: Store, path: str, here: str) -> None:
-    known = () if store.output_states(here) else store.output_states(path)
-    for output in known[:1]:
+    outputs = () if store.output_states(here) else store.output_states(path)
+    for output in outputs[:1]:
         store.save_output(here, output)
-    for output in known[1:]:
+    for output in outputs[1:]:
         store.save_pending_output(here, output)
     store.drop_output(path)

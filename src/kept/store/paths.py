@@ -6,7 +6,7 @@ from pathlib import Path
 
 def make_folder(path: Path) -> None:
     """Make a folder, and every missing one above it, for its owner alone (0700). Raises OSError."""
-    for missing in [each for each in (path, *path.parents) if not each.exists()][::-1]:
+    for missing in [item for item in (path, *path.parents) if not item.exists()][::-1]:
         missing.mkdir(mode=0o700, exist_ok=True)
 
 
@@ -21,8 +21,8 @@ def flush(path: Path) -> None:
 
 def delete_database(path: Path) -> None:
     """Delete a database file and its journal, where they are there. Raises OSError."""
-    for each in (path, path.with_name(f"{path.name}-journal")):
-        each.unlink(missing_ok=True)
+    for item in (path, path.with_name(f"{path.name}-journal")):
+        item.unlink(missing_ok=True)
 
 
 def free_name(path: Path) -> Path:

@@ -247,7 +247,7 @@ class StoreReader:
         text.
         """
         return [
-            (path, [(each.get("key", ""), each.get("text", "")) for each in json.loads(lines)])
+            (path, [(load.get("key", ""), load.get("text", "")) for load in json.loads(lines)])
             for path, lines in self._fetch_all("output")
         ]
 
@@ -273,7 +273,7 @@ def _memory_from_row(row: Any) -> RecallMemory:
             str(body.get("valid_until") or ""),
             int(body.get("observations", 1)),
             str(body.get("fingerprint", "")),
-            frozenset(each.get("session", "") for each in body.get("evidence", ())),
+            frozenset(item.get("session", "") for item in body.get("evidence", ())),
             tuple(map(str, body.get("artifacts", ()))),
             int(row[5]),
             str(body.get("about", "")),

@@ -122,12 +122,14 @@ def hash_pass(previous: str, made: Pass, commitments: Sequence[str], covers: Seq
             "note": made.note,
         }
     )
-    return digest(previous, head, to_canonical_json(list(commitments)), to_canonical_json([list(each) for each in covers]), size=32)
+    return digest(
+        previous, head, to_canonical_json(list(commitments)), to_canonical_json([list(cover) for cover in covers]), size=32
+    )
 
 
 def pack(events: Sequence[Event]) -> tuple[bytes, str]:
     """A block: the compressed rows of events, and its hash."""
-    body = zlib.compress(to_canonical_json([_event_values(each) for each in events]).encode(), 6)
+    body = zlib.compress(to_canonical_json([_event_values(event) for event in events]).encode(), 6)
     return body, blake2b(body, digest_size=16).hexdigest()
 
 

@@ -107,7 +107,7 @@ def _candidate_rows(made: int, draft: Draft, before: int) -> Iterator[CandidateR
 
 def commitments(operations: Iterable[OperationRow], candidates: Iterable[CandidateRow]) -> list[str]:
     """What the hash of a pass covers of its rows."""
-    return [f"{each.commitment}{each.body}" for rows in (operations, candidates) for each in rows]
+    return [f"{row.commitment}{row.body}" for rows in (operations, candidates) for row in rows]
 
 
 def operation_of(row: OperationRow) -> Operation:
@@ -150,7 +150,7 @@ def apply_pass(made: Pass, find: Callable[[str], Memory | None]) -> dict[str, Me
         named = affected_memory_ids(operation)
         if operation.memory in (*getattr(operation, "losers", ()), getattr(operation, "by", "")):
             raise StoreError(f"a memory cannot supersede itself: {operation.memory}", hint=NOTHING_CHANGED)
-        changed = apply_operation({each: memory for each in named if (memory := look(each)) is not None}, operation, made.actor)
+        changed = apply_operation({item: memory for item in named if (memory := look(item)) is not None}, operation, made.actor)
         if not changed:
             raise StoreError(f"an operation names a memory that does not exist: {operation.memory}", hint=NOTHING_CHANGED)
         after.update(changed)

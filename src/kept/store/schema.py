@@ -50,4 +50,4 @@ def _current_objects() -> frozenset[tuple[str, str]]:
 def _statements(*place: str) -> tuple[str, ...]:
     text = _HERE.joinpath(*place).read_text(encoding="utf-8")
     bare = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("--"))
-    return tuple(each.strip() for each in bare.split(";") if each.strip())
+    return tuple(part.strip() for part in bare.split(";") if part.strip())

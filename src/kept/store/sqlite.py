@@ -152,17 +152,17 @@ class SqliteStore:
         with self._database.read_transaction():
             pages = [str(row[0]) for row in self._database.execute_sql("PRAGMA integrity_check").fetchall() if row[0] != "ok"]
             if pages:
-                return tuple(f"database pages: {each}" for each in pages)
+                return tuple(f"database pages: {page}" for page in pages)
             links = [
                 f"row {row[1]} of {row[0]} points nowhere"
                 for row in self._database.execute_sql("PRAGMA foreign_key_check").fetchall()
             ]
             stored, unreadable = self._log.load_readable_memories()
             if unreadable:
-                links += [f"memory {each}: cannot be read" for each in unreadable]
+                links += [f"memory {item}: cannot be read" for item in unreadable]
             cited = citations(stored.values(), self._log.imported_memories())
             found = (
-                *(f"{each}: kept did not make it" for each in self._database.list_foreign_objects()),
+                *(f"{item}: kept did not make it" for item in self._database.list_foreign_objects()),
                 *links,
                 *(f"{row['place']} {row['name']}: not what was written" for row in self._database.run("wrong_checksums")),
                 *(_describe_miscount(row["name"], row["missing"]) for row in self._database.run("wrong_tallies")),

@@ -89,11 +89,11 @@ def find_abandoned(tree: Tree) -> bytearray:
 
 def _build_record_tree(tree: Tree) -> _RecordTree:
     known = _sort_unique(tree.record)
-    dangling = _sort_unique(each for each in tree.parent if each and _index_of(known, each) == _NONE)
+    dangling = _sort_unique(item for item in tree.parent if item and _index_of(known, item) == _NONE)
     links = array("q", sorted((*known, *dangling))) if dangling else known
     blank = array("q", [_NONE]) * len(links)
     family = _RecordTree(
-        of=array("q", (_index_of(links, each) if each else _NONE for each in tree.record)),
+        of=array("q", (_index_of(links, item) if item else _NONE for item in tree.record)),
         first=blank[:],
         last=blank[:],
         parent=blank[:],
@@ -140,17 +140,17 @@ def _ancestors(family: _RecordTree) -> bytearray:
 
 
 def _replaced_records(tree: Tree, family: _RecordTree, parent: int, last: Sequence[int]) -> Iterator[int]:
-    prompts = [family.first[each] for each in family.children(parent) if family.human[each]]
+    prompts = [family.first[child] for child in family.children(parent) if family.human[child]]
     if not prompts:
         return
     newest = max(prompts)
     origin = family.first[parent]
     turn = tree.turn[origin] if origin != _NONE else 0
-    for each in family.children(parent):
-        order = family.first[each]
+    for item in family.children(parent):
+        order = family.first[item]
         parallel = tree.output[order] or (tree.turn[order] and tree.turn[order] == turn)
-        if order < newest and last[each] < newest and not parallel:
-            yield each
+        if order < newest and last[item] < newest and not parallel:
+            yield item
 
 
 def _last_orders(family: _RecordTree) -> "array[int]":

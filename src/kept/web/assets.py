@@ -31,11 +31,11 @@ class Asset:
 def load_assets() -> Mapping[str, Asset]:
     """Every file that is served, by its name."""
     found = {}
-    for each in files("kept.web").joinpath("static").iterdir():
-        kind = _TYPES.get(each.name.rpartition(".")[2])
+    for traversable in files("kept.web").joinpath("static").iterdir():
+        kind = _TYPES.get(traversable.name.rpartition(".")[2])
         if kind is not None:
-            data = each.read_bytes()
-            found[each.name] = Asset(data=data, mark=hashlib.sha256(data).hexdigest()[:16], kind=kind)
+            data = traversable.read_bytes()
+            found[traversable.name] = Asset(data=data, mark=hashlib.sha256(data).hexdigest()[:16], kind=kind)
     return found
 
 
@@ -47,10 +47,10 @@ def asset_url(name: str) -> str:
 @router.get("/static/{name}", include_in_schema=False)
 def static(request: Request, name: str) -> Response:
     """A file, to be kept for good under the hash of its bytes."""
-    found = load_assets().get(name)
-    if found is None:
+    asset = load_assets().get(name)
+    if asset is None:
         raise HTTPException(404)
-    headers = {"etag": f'"{found.mark}"', "cache-control": _FOREVER if request.url.query == found.mark else _ANEW}
+    headers = {"etag": f'"{asset.mark}"', "cache-control": _FOREVER if request.url.query == asset.mark else _ANEW}
     if request.headers.get("if-none-match") == headers["etag"]:
         return Response(status_code=304, headers=headers)
-    return Response(found.data, media_type=found.kind, headers=headers)
+    return Response(asset.data, media_type=asset.kind, headers=headers)

@@ -48,11 +48,11 @@ def build_chart(title: str, told: str, points: Sequence[ChartPoint], *, share: b
 
     None where there is nothing to see.
     """
-    if not points or not any(each.value for each in points):
+    if not points or not any(chart_point.value for chart_point in points):
         return None
-    top = max(each.value for each in points)
+    top = max(chart_point.value for chart_point in points)
     if share:
-        top = next((each for each in _STEPS if max(top, 2 * target) <= each), 1.0)
+        top = next((step for step in _STEPS if max(top, 2 * target) <= step), 1.0)
     room = WIDTH / max(len(points), 12)
     bars = []
     for number, each in enumerate(points):
@@ -132,6 +132,5 @@ def year_squares(activity: Mapping[date, int], today: date) -> tuple[tuple[int, 
     busiest = max((count for day, count in activity.items() if day >= first), default=0) or 1
     days = [first + timedelta(days=number) for number in range((today - first).days + 1)]
     return tuple(
-        ((each - first).days // 7, each.weekday(), -(-4 * activity.get(each, 0) // busiest), each, activity.get(each, 0))
-        for each in days
+        ((day - first).days // 7, day.weekday(), -(-4 * activity.get(day, 0) // busiest), day, activity.get(day, 0)) for day in days
     )

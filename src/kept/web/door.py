@@ -82,10 +82,10 @@ class RequestGuard:
         self._check_origin(sent)
         if _header_values(sent, "upgrade"):
             raise _RejectedRequest(HTTPStatus.FORBIDDEN, "nothing here speaks anything but plain HTTP")
-        if any(_header_values(sent, each) for each in _OVERRIDES):
+        if any(_header_values(sent, override) for override in _OVERRIDES):
             raise _RejectedRequest(HTTPStatus.BAD_REQUEST, "a method is said by the method, not by a header")
         sizes = _header_values(sent, "content-length")
-        if any(not (each.isascii() and each.isdigit()) for each in sizes) or len(set(sizes)) > 1:
+        if any(not (size.isascii() and size.isdigit()) for size in sizes) or len(set(sizes)) > 1:
             raise _RejectedRequest(HTTPStatus.BAD_REQUEST, "the length of the request is no number")
         if sizes and (len(sizes[0]) > 18 or int(sizes[0]) > MOST):
             raise _RejectedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large", f"at most {MOST:,} bytes")
@@ -107,19 +107,19 @@ class RequestGuard:
         hosts, origins = _header_values(sent, "host"), _header_values(sent, "origin")
         if len(hosts) != 1 or hosts[0] not in self._room.hosts:
             raise _RejectedRequest(HTTPStatus.FORBIDDEN, "this page is served to this machine only, under its own name")
-        if any(each != f"http://{hosts[0]}" for each in origins) or len(origins) > 1:
+        if any(origin != f"http://{hosts[0]}" for origin in origins) or len(origins) > 1:
             raise _RejectedRequest(HTTPStatus.FORBIDDEN, "another page may not ask here")
-        if any(each not in ("same-origin", "none") for each in _header_values(sent, "sec-fetch-site")):
+        if any(value not in ("same-origin", "none") for value in _header_values(sent, "sec-fetch-site")):
             raise _RejectedRequest(HTTPStatus.FORBIDDEN, "another page may not ask here")
 
     def _is_signed_in(self, sent: Sequence[tuple[str, str]]) -> bool:
-        for each in _header_values(sent, "authorization"):
-            scheme, _, key = each.partition(" ")
+        for item in _header_values(sent, "authorization"):
+            scheme, _, key = item.partition(" ")
             if scheme.lower() == "bearer" and self._room.is_key(key.strip()):
                 return True
-        for each in _header_values(sent, "cookie"):
+        for item in _header_values(sent, "cookie"):
             try:
-                found = SimpleCookie(each).get(self._room.cookie)
+                found = SimpleCookie(item).get(self._room.cookie)
             except CookieError:
                 continue
             if found is not None and self._room.is_session(found.value):

@@ -50,12 +50,12 @@ class ListQuery:
     @property
     def narrowed(self) -> int:
         """How many fields besides the search let fewer memories through."""
-        return sum(bool(getattr(self, each.name)) for each in fields(self) if each.name not in ("q", "group", "sort"))
+        return sum(bool(getattr(self, field.name)) for field in fields(self) if field.name not in ("q", "group", "sort"))
 
     @property
     def query(self) -> str:
         """The wish as an address has it; empty where nothing is wished."""
-        return urlencode({each.name: value for each in fields(self) if (value := getattr(self, each.name))})
+        return urlencode({field.name: value for field in fields(self) if (value := getattr(self, field.name))})
 
     def query_with(self, **changes: str) -> str:
         """The same wish but for some fields, as an address has it."""
@@ -95,25 +95,25 @@ def list_memories(workspace: Workspace, outlines: Sequence[Outline], wish: ListQ
     order = {each: number for number, each in enumerate(sorted(totals, key=place))}
     fit.sort(key=attrgetter("last_seen"), reverse=wish.sort != "oldest")
     fit.sort(key=lambda each: order[key(each)])
-    memories = {each.id: each for each in workspace.store.log.some([each.id for each in fit[:shown]])}
+    memories = {memory.id: memory for memory in workspace.store.log.some([item.id for item in fit[:shown]])}
     groups = [
         replace(
             _make_group(workspace, wish, names, each, totals[each]),
-            memories=[memories[one.id] for one in inside if one.id in memories],
+            memories=[memories[item.id] for item in inside if item.id in memories],
         )
         for each, inside in groupby(fit[:shown], key)
     ]
     largest = sorted((each for each, _ in totals.most_common(_CHOICES)), key=place)
-    jumps = [_make_group(workspace, wish, names, each, totals[each]) for each in largest if each not in ("", USER_SCOPE)]
+    jumps = [_make_group(workspace, wish, names, item, totals[item]) for item in largest if item not in ("", USER_SCOPE)]
     return MemoryListing(total=len(fit), groups=groups, jumps=jumps if len(totals) > 1 else ())
 
 
 def _make_predicate(wish: ListQuery, names: Mapping[str, str], now: datetime) -> Callable[[Outline], bool]:
     """Whether a memory fits: part of a project's name will do where no project has that name."""
-    status = wish.status if wish.status in {*(each.value for each in Status), "any", "pinned"} else Status.ACTIVE.value
+    status = wish.status if wish.status in {*(status.value for status in Status), "any", "pinned"} else Status.ACTIVE.value
     profile, category = parse_kind(wish.category)
-    origin = wish.origin if wish.origin in {each.value for each in Origin} else ""
-    since, until = (format_instant(each) if each else "" for each in wish.last_seen_span(now))
+    origin = wish.origin if wish.origin in {origin.value for origin in Origin} else ""
+    since, until = (format_instant(moment) if moment else "" for moment in wish.last_seen_span(now))
     exact = {scope for scope, name in names.items() if name == wish.project}
     part = wish.project.lower()
 
@@ -137,7 +137,7 @@ def _make_grouping(
 ) -> tuple[Callable[[Outline], str], Callable[[str], tuple[bool, int, str]]]:
     """What a memory is grouped by, and the place of a group."""
     if wish.group == "category":
-        kinds = [f"{each.id}.{one.id}" for each in workspace.profiles for one in each.categories]
+        kinds = [f"{profile.id}.{category.id}" for profile in workspace.profiles for category in profile.categories]
         order = {each: number for number, each in enumerate(kinds)}
         return lambda each: f"{each.profile}.{each.category}", lambda kind: (False, order.get(kind, len(order)), kind)
     if wish.group == "age":
@@ -173,27 +173,27 @@ def field_choices(
 ) -> dict[str, list[tuple[str, str]]]:
     """What can be chosen in each field, as it is in the address and as a person reads it; only what would find something."""
     names = workspace.scope_names()
-    active = [each for each in outlines if each.status == Status.ACTIVE.value]
+    active = [outline for outline in outlines if outline.status == Status.ACTIVE.value]
     kinds, scopes = Counter(map(attrgetter("profile", "category"), active)), Counter(map(attrgetter("scope"), active))
     used = set(map(attrgetter("profile", "category"), outlines))
     projects: dict[str, int] = {}
-    for scope in {each.scope for each in outlines} & names.keys():
+    for scope in {outline.scope for outline in outlines} & names.keys():
         projects[names[scope]] = projects.get(names[scope], 0) + scopes[scope]
-    found = {each.status for each in outlines}
-    known = [(each.id, one.id) for each in workspace.profiles for one in each.categories]
+    found = {outline.status for outline in outlines}
+    known = [(profile.id, category.id) for profile in workspace.profiles for category in profile.categories]
     return {
         "within": list(layers),
         "category": [
-            (format_kind(*each), f"{category_title(workspace.profiles, *each)} ({kinds[each]:,})") for each in known if each in used
+            (format_kind(*item), f"{category_title(workspace.profiles, *item)} ({kinds[item]:,})") for item in known if item in used
         ],
         "project": [(each, f"{each} ({count:,})") for each, count in sorted(projects.items(), key=lambda one: one[0].lower())],
         "status": [
             ("pinned", "pinned"),
-            *((each.value, each.value) for each in Status if each.value in found and each is not Status.ACTIVE),
+            *((status.value, status.value) for status in Status if status.value in found and status is not Status.ACTIVE),
             ("any", "any status"),
         ],
         "age": [(each, label) for each, (label, _, _) in AGES.items()],
-        "origin": [(each.value, label) for each, label in TRUST.items()],
+        "origin": [(origin.value, label) for origin, label in TRUST.items()],
         "group": [(each, label) for each, label in GROUPS.items() if each],
         "sort": [(each, label) for each, label in SORTS.items() if each],
     }

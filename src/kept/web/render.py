@@ -36,8 +36,8 @@ def is_htmx_request(request: Request) -> bool:
 
 def render_page(request: Request, workspace: Workspace, template: str, *, here: str, status: int = 200, **values: Any) -> Response:
     """A page out of a template; ``here`` is the id of the page the navigation marks."""
-    nav = [(each, each.count(workspace) if each.count else 0) for each in _visible_pages(request)]
-    marks = {each.id: each.mark(workspace) for each in _visible_pages(request) if each.mark}
+    nav = [(page, page.count(workspace) if page.count else 0) for page in _visible_pages(request)]
+    marks = {page.id: page.mark(workspace) for page in _visible_pages(request) if page.mark}
     frame = {"nav": nav, "marks": marks, "here": here, "version": __version__, "sample": _is_sample_shown(request)}
     frame["failures"] = load_failures(str(workspace.paths.state))
     return _render_template(template, status, _workspace_functions(workspace) | values | frame)
@@ -62,7 +62,7 @@ def render_bare_page(request: Request, template: str, *, here: str, **values: An
 
 def _frame_values(request: Request) -> dict[str, Any]:
     """What stands around a page where there is no workspace that could count."""
-    nav = [(each, 0) for each in _visible_pages(request)]
+    nav = [(page, 0) for page in _visible_pages(request)]
     told = load_failures(str(web_context(request).home.state))
     return {"nav": nav, "marks": {}, "here": "", "version": __version__, "sample": _is_sample_shown(request), "failures": told}
 
@@ -78,8 +78,8 @@ def _is_sample_shown(request: Request) -> bool:
 
 
 def _visible_pages(request: Request) -> tuple[NavigationPage, ...]:
-    found: tuple[NavigationPage, ...] = request.app.state.pages
-    return found
+    navigation_pages: tuple[NavigationPage, ...] = request.app.state.pages
+    return navigation_pages
 
 
 def _render_template(template: str, status: int, values: dict[str, Any]) -> Response:
@@ -140,7 +140,7 @@ def _mark_words(text: str, words: Sequence[str]) -> Markup:
         return escape(text)
     made, at = Markup(""), 0
     while at < len(text):
-        found = [(place, -len(each)) for each in words if each and (place := lower.find(each, at)) >= 0]
+        found = [(place, -len(word)) for word in words if word and (place := lower.find(word, at)) >= 0]
         if not found:
             break
         place, size = min(found)

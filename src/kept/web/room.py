@@ -54,7 +54,7 @@ class WebContext:
     @property
     def hosts(self) -> frozenset[str]:
         """What this machine may be called in a request."""
-        return frozenset(f"{each}:{self.port}" for each in NAMES)
+        return frozenset(f"{name}:{self.port}" for name in NAMES)
 
     @property
     def cookie(self) -> str:
@@ -113,8 +113,8 @@ def make_change(request: Request, workspace: Workspace, act: Callable[[], T]) ->
     """
     last = _last_run_number(workspace)
     result, problems = change_before_write(request, workspace, act)
-    made = sorted(each.id for each in workspace.store.log.runs(_RUNS) if each.id > last and each.command in _OWN)
-    return ChangeResult(result=result, undo=",".join(f"r{each}" for each in made), problems=problems)
+    made = sorted(run.id for run in workspace.store.log.runs(_RUNS) if run.id > last and run.command in _OWN)
+    return ChangeResult(result=result, undo=",".join(f"r{item}" for item in made), problems=problems)
 
 
 def change_before_write(request: Request, workspace: Workspace, act: Callable[[], T]) -> tuple[T, Sequence[str]]:
@@ -134,4 +134,4 @@ _OWN = frozenset({"add", "edit", "retire", "keep", "approve", "reject", "pin", "
 
 
 def _last_run_number(workspace: Workspace) -> int:
-    return max((each.id for each in workspace.store.log.runs(1)), default=0)
+    return max((run.id for run in workspace.store.log.runs(1)), default=0)

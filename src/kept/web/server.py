@@ -55,8 +55,8 @@ def create_app(room: WebContext) -> ASGIApp:
     app.include_router(session.router, prefix="/api", responses=DOCUMENTED)
     for area in AREAS:
         app.include_router(area, prefix="/api", responses=DOCUMENTED, dependencies=[Depends(signed)])
-    for each in (*(one.router for one in PAGES), story.router):  # the story is a page that no navigation leads to
-        app.include_router(each, include_in_schema=False)
+    for apirouter in (*(page.router for page in PAGES), story.router):  # the story is a page that no navigation leads to
+        app.include_router(apirouter, include_in_schema=False)
     app.add_api_route("/waiting/{name}", _pending_count_part, include_in_schema=False)
     app.add_api_route("/written", _write_status_part, include_in_schema=False)
     app.add_exception_handler(KeptError, _respond_to_error)
@@ -72,7 +72,7 @@ def create_app(room: WebContext) -> ASGIApp:
 
 def _pending_count_part(request: Request, name: str) -> Response:
     """How much waits on a page, for the navigation."""
-    found = next((each.count for each in PAGES if each.id == name and each.count), None)
+    found = next((page.count for page in PAGES if page.id == name and page.count), None)
     if found is None:
         raise HTTPException(404)
     with request_workspace(request) as workspace:
@@ -101,9 +101,9 @@ def _allowed_methods(request: Request) -> list[str]:
     """Every method that something answers at the path of a request; the router tells only those of the first."""
     described = request.app.openapi()["paths"]
     place = request.url.path.split("/")
-    fits = [each for each in described if _is_route_match(each.split("/"), place)]
-    exact = [each for each in fits if each == request.url.path] or fits
-    return sorted({method.upper() for each in exact for method in described[each]}) or ["GET"]
+    fits = [item for item in described if _is_route_match(item.split("/"), place)]
+    exact = [fit for fit in fits if fit == request.url.path] or fits
+    return sorted({method.upper() for item in exact for method in described[item]}) or ["GET"]
 
 
 def _is_route_match(template: list[str], place: list[str]) -> bool:
@@ -115,7 +115,7 @@ def _is_route_match(template: list[str], place: list[str]) -> bool:
 def _respond_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    where = ".".join(str(each) for each in first["loc"][1:])
+    where = ".".join(str(item) for item in first["loc"][1:])
     return _problem_response(request, 422, {"error": str(first["msg"]), "where": where, "hint": ""})
 
 
@@ -193,9 +193,9 @@ class WebServer(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
+        before = {item: signal.signal(item, self.handle_exit) for item in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
+            for signals, handler in before.items():
+                signal.signal(signals, handler)

@@ -69,13 +69,13 @@ def build_conversations(
 
     In all of them the words of ``every`` piece of evidence are marked.
     """
-    cited = {each.event: each for each in reversed(every)}
+    cited = {evidence.event: evidence for evidence in reversed(every)}
     seen: set[str] = set()
     made = []
     for place, (evidence, events) in enumerate(found, first):
         if evidence.event in seen:
             continue
-        seen |= {each.key for each in events}
-        turns = tuple(to_turn_view(each, cited.get(each.key)) for each in events)
+        seen |= {event.key for event in events}
+        turns = tuple(to_turn_view(event, cited.get(event.key)) for event in events)
         made.append(ConversationView(place=place, evidence=evidence, turns=turns))
     return tuple(made)

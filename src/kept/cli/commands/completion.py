@@ -35,7 +35,7 @@ def completion(
 def complete_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """What the last of the words after ``kept`` may become, each with its meaning."""
     *before, last = words or [""]
-    name = next((each for each in before if each in COMMANDS), "")
+    name = next((item for item in before if item in COMMANDS), "")
     yield from ((each, meaning) for each, meaning in _possible_completions(name, before[-2:], last) if each.startswith(last))
 
 
@@ -44,7 +44,7 @@ def _possible_completions(name: str, before: Sequence[str], last: str) -> Iterat
         yield from _option_completions(name)
         yield from ((option.split()[0].rstrip(","), meaning) for option, meaning in GLOBAL_OPTIONS)
     elif not name:
-        yield from ((each.name, each.summary) for each in COMMANDS.values())
+        yield from ((command.name, command.summary) for command in COMMANDS.values())
     elif name == "config" and before[-1:] in (["get"], ["set"]):
         from kept.local.settings import load_meanings  # noqa: PLC0415 - only here
 
@@ -54,13 +54,17 @@ def _possible_completions(name: str, before: Sequence[str], last: str) -> Iterat
 
 
 def _option_completions(name: str) -> Iterator[tuple[str, str]]:
-    for each in _command_parameters(name):
-        yield from ((option, getattr(each, "help", "") or "") for option in (*each.opts, *each.secondary_opts) if option[:1] == "-")
+    for parameter in _command_parameters(name):
+        yield from (
+            (option, getattr(parameter, "help", "") or "")
+            for option in (*parameter.opts, *parameter.secondary_opts)
+            if option[:1] == "-"
+        )
 
 
 def _action_words(name: str) -> Iterator[str]:
     """The words that a command's first argument may be, where it is one of some."""
-    first = next((each for each in _command_parameters(name) if each.param_type_name == "argument"), None)
+    first = next((parameter for parameter in _command_parameters(name) if parameter.param_type_name == "argument"), None)
     metavar = str(getattr(first, "metavar", "") or "")
     yield from (word for word in metavar.strip("[]").split("|") if word.islower()) if "|" in metavar else ()
 

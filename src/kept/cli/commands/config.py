@@ -45,7 +45,7 @@ def config(
     home = find_paths(call_options(context).home, os.environ)
     if action == "list":
         found = configure.describe_settings(home)
-        show.write_json([dump(each) for each in found]) if as_json else show.write_lines(_format_settings(found))
+        show.write_json([dump(setting) for setting in found]) if as_json else show.write_lines(_format_settings(found))
         return 0
     if action == "show":
         values = configure.show_settings(home)
@@ -88,7 +88,7 @@ def _try_model(context: typer.Context, *, yes: bool, as_json: bool) -> int:
 def _probe_plan_lines(found: ProbePlan) -> Iterator[Line]:
     yield line(("To:    ", "cyan"), found.where)
     yield line(("Model: ", "cyan"), found.model)
-    yield from (line(("  ", ""), each) for each in found.words.splitlines())
+    yield from (line(("  ", ""), item) for item in found.words.splitlines())
     price = "price unknown" if found.cost is None else f"about {found.cost:.4f} USD"
     yield line((f"About {found.tokens} tokens, {price}. Send it? ", "bold"), ("y/n", "dim"))
 

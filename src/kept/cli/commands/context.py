@@ -57,7 +57,7 @@ def context(
         )
         return
     if as_text:
-        show.write_lines([line(each) for each in render_block(found.pieces).splitlines()])
+        show.write_lines([line(item) for item in render_block(found.pieces).splitlines()])
         return
     lines: list[Line] = []
     layer = ""

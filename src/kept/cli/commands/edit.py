@@ -133,7 +133,7 @@ def retire(
     """Take a memory out of use. It stays in the log, and the same proposal does not bring it back."""
 
     def apply(workspace: Workspace) -> list[Memory]:
-        return [person.retire(workspace, each, reason, if_match=if_match) for each in _resolve_ids(workspace, numbers, if_match)]
+        return [person.retire(workspace, item, reason, if_match=if_match) for item in _resolve_ids(workspace, numbers, if_match)]
 
     return _apply_change(
         context, "It no longer holds, and the same proposal does not bring it back (`kept undo` does):", apply, as_json=as_json
@@ -184,7 +184,7 @@ def pin(
     """Always show a memory, and let no machine change it."""
 
     def apply(workspace: Workspace) -> list[Memory]:
-        return [person.pin(workspace, each, on=not off, if_match=if_match) for each in _resolve_ids(workspace, numbers, if_match)]
+        return [person.pin(workspace, item, on=not off, if_match=if_match) for item in _resolve_ids(workspace, numbers, if_match)]
 
     return _apply_change(
         context, "No longer pinned:" if off else "Pinned; always shown, and no machine changes it:", apply, as_json=as_json
@@ -198,21 +198,24 @@ def _apply_change(
     with command_workspace(context) as workspace:
         agents = bool(agent_variable(os.environ)) and not workspace.settings.trust_agents
         memories, written = apply_person_change(workspace, lambda: act(workspace), with_files=not agents)
-        told = waits if waits and all(each.status is Status.HELD for each in memories) else told
+        told = waits if waits and all(memory.status is Status.HELD for memory in memories) else told
         if as_json:
-            bodies = [to_export(workspace, each) for each in memories]
+            bodies = [to_export(workspace, memory) for memory in memories]
             show.write_json(bodies[0] if len(bodies) == 1 else bodies)
         elif not call_options(context).quiet:
             moment = workspace.clock()
             show.write_lines(
-                [line((told, "green")), *(memory_line(each, workspace.zone, each.status_at(moment).value) for each in memories)]
+                [
+                    line((told, "green")),
+                    *(memory_line(memory, workspace.zone, memory.status_at(moment).value) for memory in memories),
+                ]
             )
         return print_problems(written)
 
 
 def print_problems(written: WriteReport) -> int:
     """Tell what could not be done to the files. Returns the exit code."""
-    show.write_lines([line(f"kept: {each}") for each in written.problems], sys.stderr)
+    show.write_lines([line(f"kept: {problem}") for problem in written.problems], sys.stderr)
     return int(bool(written.problems))
 
 
@@ -220,7 +223,7 @@ def _resolve_ids(workspace: Workspace, numbers: list[str], if_match: str) -> lis
     """Every id checked before the first is changed. Raises UsageError."""
     if if_match and numbers[1:]:
         raise UsageError("--if-match is of one memory", hint="change them one by one")
-    return [person.find_memory(workspace, each).id for each in numbers]
+    return [person.find_memory(workspace, number).id for number in numbers]
 
 
 def _project_directory(project: Path | None) -> str:

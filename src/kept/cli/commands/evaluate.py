@@ -107,16 +107,21 @@ def eval_(
                 body, lines = _retrieval_body(ranked), _retrieval_lines(ranked)
             case _, _ if replies is not None:
                 read = _require_path(corpus, "--corpus", "--replies")
-                heard = replay_recordings(open_desk, replies, _require_path(turns, "--turns", "--replies"), read, progress=progress)
+                replay_results = replay_recordings(
+                    open_desk, replies, _require_path(turns, "--turns", "--replies"), read, progress=progress
+                )
                 tricks = run_adversarial_cases(open_desk, replies)
                 rows, body = (
                     (),
                     {
-                        "readers": {each.reader: _replay_body(each) for each in heard},
-                        "adversarial": [dump(each) for each in tricks],
+                        "readers": {replay_result.reader: _replay_body(replay_result) for replay_result in replay_results},
+                        "adversarial": [dump(trick) for trick in tricks],
                     },
                 )
-                lines = chain((each for one in heard for each in _replay_lines(one)), _adversarial_lines(tricks))
+                lines = chain(
+                    (source_line for replay_result in replay_results for source_line in _replay_lines(replay_result)),
+                    _adversarial_lines(tricks),
+                )
             case _, _ if turns is not None:
                 read = _require_path(corpus, "--corpus", "--turns")
                 memories, score = score_extraction(open_desk, turns, read, progress=progress)
@@ -127,9 +132,9 @@ def eval_(
                     body, lines = body | {"ablation": without}, chain(lines, _ablation_lines(without))
             case _, Path() if gold.is_dir():
                 judged = list(compare_gold_sets(open_desk, gold, corpus, progress=progress))
-                rows = ({"set": each.name} | dict(memory) for each in judged for memory in each.memories)
-                body = {"sets": {each.name: _comparison_body(each) for each in judged}}
-                lines = (each for one in judged for each in _comparison_lines(one, misses=misses))
+                rows = ({"set": gold_result.name} | dict(memory) for gold_result in judged for memory in gold_result.memories)
+                body = {"sets": {gold_result.name: _comparison_body(gold_result) for gold_result in judged}}
+                lines = (source_line for gold_result in judged for source_line in _comparison_lines(gold_result, misses=misses))
             case _:
                 learnt = run_extraction(
                     open_desk, _require_path(corpus, "--corpus", what), _require_path(gold, "--gold", what), progress=progress
@@ -226,7 +231,7 @@ def _replay_body(found: ReplayResult) -> dict[str, Any]:
 
 def _replay_lines(found: ReplayResult) -> Iterator[Line]:
     right, judged = found.score.count_right("active")
-    junk = sum(bool(each.why) for each in found.score.judged if each.status == "active")
+    junk = sum(bool(memory_judgement.why) for memory_judgement in found.score.judged if memory_judgement.status == "active")
     (matched, recorded), (again, typed) = found.replies, found.turns
     yield line(
         (found.reader, "bold"),
@@ -247,12 +252,15 @@ def _replay_lines(found: ReplayResult) -> Iterator[Line]:
 
 def _adversarial_lines(found: Sequence[AdversarialResult]) -> Iterator[Line]:
     if found:
-        believed, paid = sum(len(each.believed) for each in found), sum(each.paid for each in found)
+        believed, paid = (
+            sum(len(adversarial_result.believed) for adversarial_result in found),
+            sum(adversarial_result.paid for adversarial_result in found),
+        )
         yield line(
             (FOLDER, "bold"), f": {format_count(len(found), 'reply', 'replies')}, {believed} believed, {paid} questions paid twice"
         )
-    for each in found:
-        yield from (line((f"  {each.name}: ", "red"), words) for words in each.believed)
+    for item in found:
+        yield from (line((f"  {item.name}: ", "red"), words) for words in item.believed)
 
 
 def _ablation_lines(without: Mapping[str, Counts]) -> Iterator[Line]:
@@ -292,7 +300,7 @@ def _comparison_lines(found: GoldResult, *, misses: bool) -> Iterator[Line]:
         yield line(f"{100 * hit / of:>6.1f}%  {hit:>4} of {of:<4}", (f" {name}", "dim"))
     if misses:
         yield from (
-            line((f"missed  {each['category']}/{each['importance']}  ", "yellow"), str(each["text"])) for each in stands.missed
+            line((f"missed  {item['category']}/{item['importance']}  ", "yellow"), str(item["text"])) for item in stands.missed
         )
-        yield from (line((f"junk    {each['category']}  ", "red"), str(each["content"])) for each in stands.junk)
+        yield from (line((f"junk    {item['category']}  ", "red"), str(item["content"])) for item in stands.junk)
     yield line()

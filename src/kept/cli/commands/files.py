@@ -30,17 +30,17 @@ def files(
     with command_workspace(context) as workspace:
         match action:
             case "list":
-                told = edit_file.list_output_files(workspace)
-                body: Any = [_file_body(each, whole=False) for each in told]
-                lines = [_file_line(each) for each in told]
+                editable_files = edit_file.list_output_files(workspace)
+                body: Any = [_file_body(editable_file, whole=False) for editable_file in editable_files]
+                lines = [_file_line(editable_file) for editable_file in editable_files]
             case "show":
                 file = edit_file.load_output_file(workspace, name)
                 body = _file_body(file, whole=True)
-                lines = [line(each) for each in file.text.splitlines()] or [line((file.problem or file.condition.value, "dim"))]
+                lines = [line(item) for item in file.text.splitlines()] or [line((file.problem or file.condition.value, "dim"))]
             case "preview":
-                seen = edit_file.preview_write(workspace)
-                body = preview_body(seen)
-                lines = list(_preview_lines(seen))
+                write_preview = edit_file.preview_write(workspace)
+                body = preview_body(write_preview)
+                lines = list(_preview_lines(write_preview))
             case other:
                 raise UsageError(f"files cannot {other!r}", hint="one of: list, show, preview")
     if as_json:
@@ -85,5 +85,5 @@ def _preview_lines(seen: WritePreview) -> Iterator[Line]:
 
 
 def _difference_lines(lines: Sequence[str]) -> Iterator[Line]:
-    for each in lines[2:]:
-        yield line((f"  {each}", _STYLES.get(each[:1], "dim")))
+    for item in lines[2:]:
+        yield line((f"  {item}", _STYLES.get(item[:1], "dim")))

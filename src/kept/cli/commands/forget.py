@@ -141,26 +141,26 @@ def _preview_lines(workspace: Workspace, request: ErasureRequest, found: Sequenc
 
 def _confirm_erasure(workspace: Workspace, request: ErasureRequest, *, as_json: bool) -> list[str]:
     """Show what would be erased and ask. Returns the near copies that are chosen. Raises UsageError where the answer is no."""
-    found = find_erasure_places(workspace, request)
+    erasure_matches = find_erasure_places(workspace, request)
     if not is_interactive():
         if as_json:
             show.write_json(
                 [
                     {"holder": place.holder, "where": place.where, "text": place.text, "near": place.id if place.near else ""}
-                    for place in found
+                    for place in erasure_matches
                 ]
             )
         else:
-            show.write_lines(_preview_lines(workspace, request, found))
+            show.write_lines(_preview_lines(workspace, request, erasure_matches))
         raise UsageError("forgetting cannot be undone, so it needs a yes; nothing was erased", hint="add --yes")
-    show.write_lines(_preview_lines(workspace, request, found))
-    count = len([place for place in found if not place.near])
+    show.write_lines(_preview_lines(workspace, request, erasure_matches))
+    count = len([place for place in erasure_matches if not place.near])
     question = f"Erase all of it ({format_count(count, 'place')}), in backups too? This cannot be undone. "
     show.write_lines([line((question, "bold red"), ("y/n", "dim"))])
     if read_key("yn") != "y":
         raise UsageError("nothing was forgotten")
     chosen = []
-    for place in (place for place in found if place.near):
+    for place in (place for place in erasure_matches if place.near):
         show.write_lines([hanging_line([("Also ", "bold red")], f"“{place.text}”", ("  y/n", "dim"))])
         chosen += [place.id] if read_key("yn") == "y" else []
     return chosen

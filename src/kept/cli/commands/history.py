@@ -57,15 +57,15 @@ def log(
 ) -> None:
     """What each run and each change of yours did, newest first: what entered, changed and left, what was held and refused."""
     with command_workspace(context) as workspace:
-        found = run_history(workspace, limit) if not which else (find_run(workspace, which),)
+        history_entries = run_history(workspace, limit) if not which else (find_run(workspace, which),)
         if cost:
-            _show_costs(workspace, [each.run for each in found], as_json=as_json)
+            _show_costs(workspace, [history_entry.run for history_entry in history_entries], as_json=as_json)
         elif as_json:
-            show.write_json([_entry_body(workspace, each) for each in found])
+            show.write_json([_entry_body(workspace, history_entry) for history_entry in history_entries])
         else:
             most = None if which else _CHANGES_OF_A_RUN
             show.page_lines(
-                [each for one in found for each in _entry_lines(workspace, one, most)]
+                [source_line for history_entry in history_entries for source_line in _entry_lines(workspace, history_entry, most)]
                 or [line("Nothing happened yet.", (" → kept run", "dim"))]
             )
 
@@ -73,11 +73,11 @@ def log(
 def _show_costs(workspace: Workspace, runs: Sequence[Run], *, as_json: bool) -> None:
     spent = load_costs(workspace)
     if as_json:
-        ever = [{"purpose": each.purpose, "model": each.model} | usage_body(each.usage) for each in spent.ever]
-        rows = [{"run": each.id, "started_at": format_instant(each.started_at), "llm": each.report.get("llm", {})} for each in runs]
+        ever = [{"purpose": usage_sum.purpose, "model": usage_sum.model} | usage_body(usage_sum.usage) for usage_sum in spent.ever]
+        rows = [{"run": run.id, "started_at": format_instant(run.started_at), "llm": run.report.get("llm", {})} for run in runs]
         show.write_json({"runs": rows, "ever": ever, "today": usage_body(spent.today), "total": usage_body(spent.total)})
     else:
-        show.write_lines(cost_lines([(each, format_minute(each.started_at, workspace.zone)) for each in runs], spent))
+        show.write_lines(cost_lines([(run, format_minute(run.started_at, workspace.zone)) for run in runs], spent))
 
 
 def _entry_lines(workspace: Workspace, one: HistoryEntry, most: int | None) -> Iterator[Line]:
@@ -85,14 +85,14 @@ def _entry_lines(workspace: Workspace, one: HistoryEntry, most: int | None) -> I
     all_off = all(off for _, off in one.passes)
     state = (("  undone", "yellow"),) if all_off else (("  cut short", "yellow"),) if run.ended_at is None else ()
     yield line((f"run {run.id}", "bold"), f"  {format_minute(run.started_at, workspace.zone)}  {run.command}", *state)
-    yield from changes_lines(run_changes(workspace, [each for each, _ in one.passes]), most, f"kept log r{run.id}")
-    partly = [each.id for each, off in one.passes if off and not all_off]
+    yield from changes_lines(run_changes(workspace, [pass_ for pass_, _ in one.passes]), most, f"kept log r{run.id}")
+    partly = [pass_.id for pass_, off in one.passes if off and not all_off]
     if partly:
         yield line((f"  {_format_pass_ids(partly)} undone", "yellow"))
     if told := describe_report(run):
         yield line((f"  {told}", "dim"))
     if most is None:
-        yield line((f"  {_format_pass_ids([each.id for each, _ in one.passes])} → kept undo r{run.id}", "dim"))
+        yield line((f"  {_format_pass_ids([pass_.id for pass_, _ in one.passes])} → kept undo r{run.id}", "dim"))
 
 
 def describe_report(run: Run) -> str:
@@ -114,11 +114,11 @@ def describe_report(run: Run) -> str:
 def _format_pass_ids(ids: Sequence[int]) -> str:
     """``pass 3``, ``passes 1–17, 20``."""
     chains: list[list[int]] = []
-    for each in sorted(ids):
-        if chains and each == chains[-1][-1] + 1:
-            chains[-1].append(each)
+    for item in sorted(ids):
+        if chains and item == chains[-1][-1] + 1:
+            chains[-1].append(item)
         else:
-            chains.append([each])
+            chains.append([item])
     parts = [f"{chain[0]}–{chain[-1]}" if len(chain) > 1 else str(chain[0]) for chain in chains]
     return f"{'pass' if len(ids) == 1 else 'passes'} {', '.join(parts)}"
 
@@ -129,10 +129,18 @@ def _entry_body(workspace: Workspace, one: HistoryEntry) -> dict[str, Any]:
         operations = [_operation_body(operation) for operation in made.operations]
         return body | {"undone": undone, "operations": operations}
 
-    changed = list_differences(run_changes(workspace, [each for each, _ in one.passes]))
+    changed = list_differences(run_changes(workspace, [pass_ for pass_, _ in one.passes]))
     return run_body(one.run) | {
         "passes": [pass_body(made, undone=off) for made, off in one.passes],
-        "changes": [{"what": each.what.value, "id": each.id, "text": each.text, "why": each.why} for each in changed],
+        "changes": [
+            {
+                "what": memory_difference.what.value,
+                "id": memory_difference.id,
+                "text": memory_difference.text,
+                "why": memory_difference.why,
+            }
+            for memory_difference in changed
+        ],
     }
 
 
@@ -164,7 +172,7 @@ def _apply_undo_redo(
         chosen = what(workspace)  # before edits made by hand are taken over: what is meant is the run before them
         done, written = apply_person_change(workspace, lambda: act(workspace, chosen))
         if as_json:
-            later = [_later_body(each) for each in done.later]
+            later = [_later_body(later_operation) for later_operation in done.later]
             show.write_json({"passes": list(done.passes), "changed": _changes_body(workspace, done.changed), "later": later})
         elif not call_options(context).quiet:
             show.write_lines(
@@ -183,25 +191,27 @@ def _apply_undo_redo(
 def _describe_passes(workspace: Workspace, passes: Sequence[int]) -> str:
     """What passes did, in words: ``1 retire, 2 add``; what they are called where they did nothing to a memory."""
     made = tuple(workspace.store.log.passes(passes))
-    kinds = Counter(type(operation).__name__.lower() for each in made for operation in each.operations)
-    return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or ", ".join(sorted({each.stage for each in made}))
+    kinds = Counter(type(operation).__name__.lower() for pass_ in made for operation in pass_.operations)
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or ", ".join(
+        sorted({pass_.stage for pass_ in made})
+    )
 
 
 def _later_lines(later: Sequence[LaterOperation]) -> Iterator[Line]:
     """What was done later to the same memories: what has nothing to act on any more, and what still holds."""
     for idle, told in ((True, "has nothing to act on any more"), (False, "still holds, on what is there now")):
-        found = [each for each in later if each.idle is idle]
-        if found:
+        later_operations = [later_operation for later_operation in later if later_operation.idle is idle]
+        if later_operations:
             yield line((f"What was done later and {told}:", "yellow" if idle else "dim"))
-        for each in found[:_CHANGES_SHOWN]:
-            kind = type(each.operation).__name__.lower()
+        for item in later_operations[:_CHANGES_SHOWN]:
+            kind = type(item.operation).__name__.lower()
             yield hanging_line(
-                [(f"  pass {each.made.id:<5}", "dim"), (f"{kind:<10} ", "")],
-                each.operation.memory,
-                (f"  {each.operation.reason}", "dim"),
+                [(f"  pass {item.made.id:<5}", "dim"), (f"{kind:<10} ", "")],
+                item.operation.memory,
+                (f"  {item.operation.reason}", "dim"),
             )
-        if len(found) > _CHANGES_SHOWN:
-            yield line((f"  … and {len(found) - _CHANGES_SHOWN:,} more → --json", "dim"))
+        if len(later_operations) > _CHANGES_SHOWN:
+            yield line((f"  … and {len(later_operations) - _CHANGES_SHOWN:,} more → --json", "dim"))
 
 
 def _later_body(each: LaterOperation) -> dict[str, Any]:
@@ -218,27 +228,29 @@ def diff(
 ) -> None:
     """Show what changed between two dates."""
     with command_workspace(context) as workspace:
-        found = diff_moments(
+        undo_result = diff_moments(
             workspace, *sorted((workspace.parse_moment(earlier), workspace.parse_moment(later))), recorded=recorded
         )
         if as_json:
-            show.write_json({"changed": _changes_body(workspace, found.changed)})
+            show.write_json({"changed": _changes_body(workspace, undo_result.changed)})
         else:
-            show.page_lines(changes_lines(found.changed))
+            show.page_lines(changes_lines(undo_result.changed))
 
 
 def changes_lines(changed: Changes, most: int | None = None, rest: str = "kept list") -> Iterator[Line]:
     """What became of each memory: + entered, ~ changed, - left, ? held; those that only gained evidence are counted."""
     every = list_differences(changed)
-    told = [each for each in every if each.what is not DifferenceKind.CONFIRMED]
-    for each in told[:most]:
-        mark, style = _MARKS[each.what]
-        body = [(_MARKED[kind].format(text), _STYLES[kind]) for kind, text in each.words] or [(each.text or FORGOTTEN, "")]
-        why = each.why or ("" if each.what in (DifferenceKind.ENTERED, DifferenceKind.CHANGED) else each.what.value)
-        yield hanging_line([(f"  {mark} ", style), (each.id, "yellow"), ("  ", "")], *body, (f"  ({why})" if why else "", "dim"))
-    if most is not None and len(told) > most:
-        yield line((f"  … and {len(told) - most:,} more → {rest}", "dim"))
-    if again := len(every) - len(told):
+    memory_differences = [
+        memory_difference for memory_difference in every if memory_difference.what is not DifferenceKind.CONFIRMED
+    ]
+    for item in memory_differences[:most]:
+        mark, style = _MARKS[item.what]
+        body = [(_MARKED[kind].format(text), _STYLES[kind]) for kind, text in item.words] or [(item.text or FORGOTTEN, "")]
+        why = item.why or ("" if item.what in (DifferenceKind.ENTERED, DifferenceKind.CHANGED) else item.what.value)
+        yield hanging_line([(f"  {mark} ", style), (item.id, "yellow"), ("  ", "")], *body, (f"  ({why})" if why else "", "dim"))
+    if most is not None and len(memory_differences) > most:
+        yield line((f"  … and {len(memory_differences) - most:,} more → {rest}", "dim"))
+    if again := len(every) - len(memory_differences):
         yield line((f"  {format_count(again, 'memory', 'memories')} seen again, with other evidence or dates only", "dim"))
     if not changed:
         yield line("No memory changed.")

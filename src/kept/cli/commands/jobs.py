@@ -39,7 +39,7 @@ def jobs(
                 if as_json:
                     show.write_json({"id": number, "text": text})
                 else:
-                    show.write_lines(line(each) for each in text.splitlines())
+                    show.write_lines(line(item) for item in text.splitlines())
             case "commit":
                 return _print_jobs_report(use.commit_replies(workspace), as_json=as_json)
             case _:
@@ -52,14 +52,14 @@ def jobs(
 
 
 def _format_jobs(found: Sequence[Job], more: int) -> Iterator[Line]:
-    for each in found:
-        style = {"waiting": "", "answered": "green"}.get(each.state, "yellow")
+    for item in found:
+        style = {"waiting": "", "answered": "green"}.get(item.state, "yellow")
         yield line(
-            (f"{each.id}  ", "cyan"), (each.state, style), (f"  about {each.tokens:,} tokens  {show.format_path(each.path)}", "dim")
+            (f"{item.id}  ", "cyan"), (item.state, style), (f"  about {item.tokens:,} tokens  {show.format_path(item.path)}", "dim")
         )
     if more:
         yield line((f"{format_count(more, 'question')} more wait", "yellow"), (" → kept jobs prepare --most N", "dim"))
-    waiting = sum(each.state == "waiting" for each in found)
+    waiting = sum(job.state == "waiting" for job in found)
     if waiting:
         yield line(
             (f"Write a reply to each of {format_count(waiting, 'job')} beside it (ID.reply.json), then: kept jobs commit", "dim")
@@ -88,8 +88,8 @@ def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
     operations = ", ".join(f"{count} {kind}" for kind, count in sorted(done.curated.operations.items()))
     lines += [line(("Memories: ", "green"), operations)] if operations else []
     lines += [line((f"{number}: ", "red"), f"{reason}; nothing was taken from it") for number, reason in done.wrong.items()]
-    lines += [line(("Stopped by a guard: ", "red"), each) for each in done.curated.stopped]
-    lines += [line(("Not done: ", "red"), each) for each in done.written.problems]
+    lines += [line(("Stopped by a guard: ", "red"), item) for item in done.curated.stopped]
+    lines += [line(("Not done: ", "red"), problem) for problem in done.written.problems]
     lines += [
         line(("Wrote ", "green"), show.format_path(path), (f" ({show.format_size(size)})", "dim"))
         for path, size in done.written.files

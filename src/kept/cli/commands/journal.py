@@ -69,7 +69,7 @@ def journal(
                 if as_json:
                     show.write_json(list(names))
                 else:
-                    show.write_lines(line(each) for each in names)
+                    show.write_lines(line(name) for name in names)
                 return 0
             case _:
                 work = use.make_entry_options(workspace, template, model=not no_llm)
@@ -97,7 +97,7 @@ def _read_new_inputs(workspace: Workspace, *, model: bool) -> None:
     """Read what is new on this machine and what external sources brought, and tell what could not be."""
     report = run_pipeline(workspace, [], RunOptions(model=model))
     problems = [*report.written.problems, *collect_feeds(workspace)]
-    show.write_lines((line((each, "yellow")) for each in problems), sys.stderr)
+    show.write_lines((line((problem, "yellow")) for problem in problems), sys.stderr)
 
 
 def _run_backfill(
@@ -159,7 +159,7 @@ def _plan_body(found: BackfillPlan) -> dict[str, Any]:
 
 def _print_outcomes(found: Sequence[EntryOutcome], *, as_json: bool, days: int = 1) -> int:
     if as_json:
-        show.write_json({"days": days, "entries": [_outcome_body(each) for each in found]})
+        show.write_json({"days": days, "entries": [_outcome_body(entry_outcome) for entry_outcome in found]})
     else:
         show.write_lines(_format_outcomes(found))
         left = days - len(found)
@@ -167,29 +167,37 @@ def _print_outcomes(found: Sequence[EntryOutcome], *, as_json: bool, days: int =
             show.write_lines(
                 [line((f"{format_count(left, 'day')} not done", "red"), (" → the same call goes on from there", "dim"))]
             )
-    if found and all(each.state in (EntryState.FAILED, EntryState.FOREIGN) for each in found):
+    if found and all(entry_outcome.state in (EntryState.FAILED, EntryState.FOREIGN) for entry_outcome in found):
         return 2
-    return int(any(each.incomplete for each in found))
+    return int(any(entry_outcome.incomplete for entry_outcome in found))
 
 
 def _format_outcomes(found: Sequence[EntryOutcome]) -> Iterator[Line]:
-    for each in found:
-        days = each.first.isoformat() if each.first == each.last else f"{each.first} to {each.last}"
-        style = {EntryState.WRITTEN: "green", EntryState.FAILED: "red", EntryState.FOREIGN: "red"}.get(each.state, "dim")
-        reason = f": {each.reason}" if each.reason else ""
-        yield line((f"{days}  ", "cyan"), (f"{each.state.value}{reason}", style))
-        if each.state is EntryState.NOTHING:
+    for entry_outcome in found:
+        days = (
+            entry_outcome.first.isoformat()
+            if entry_outcome.first == entry_outcome.last
+            else f"{entry_outcome.first} to {entry_outcome.last}"
+        )
+        style = {EntryState.WRITTEN: "green", EntryState.FAILED: "red", EntryState.FOREIGN: "red"}.get(entry_outcome.state, "dim")
+        reason = f": {entry_outcome.reason}" if entry_outcome.reason else ""
+        yield line((f"{days}  ", "cyan"), (f"{entry_outcome.state.value}{reason}", style))
+        if entry_outcome.state is EntryState.NOTHING:
             continue
-        yield line((f"    {show.format_path(each.path)}", "dim"))
-        if each.head is not None and each.state is EntryState.WRITTEN:
-            yield line((f"    {_format_head(each.head)}", "dim"))
-        if each.anew:
+        yield line((f"    {show.format_path(entry_outcome.path)}", "dim"))
+        if entry_outcome.head is not None and entry_outcome.state is EntryState.WRITTEN:
+            yield line((f"    {_format_head(entry_outcome.head)}", "dim"))
+        if entry_outcome.anew:
             yield line(("    asked ahead in vain: an entry before it changed the question", "dim"))
-        if each.refused:
-            yield line((f"    {format_count(each.refused, 'paragraph')} left out: not carried by what they cite", "yellow"))
-        if each.memories:
-            yield line((f"    {format_count(each.memories, 'new memory', 'new memories')} → kept list --profile journal", "dim"))
-        yield from (line((f"    {one}", "red")) for one in each.problems)
+        if entry_outcome.refused:
+            yield line(
+                (f"    {format_count(entry_outcome.refused, 'paragraph')} left out: not carried by what they cite", "yellow")
+            )
+        if entry_outcome.memories:
+            yield line(
+                (f"    {format_count(entry_outcome.memories, 'new memory', 'new memories')} → kept list --profile journal", "dim")
+            )
+        yield from (line((f"    {problem}", "red")) for problem in entry_outcome.problems)
 
 
 def _format_head(head: EntryHead) -> str:
@@ -210,28 +218,28 @@ def _head_body(head: EntryHead) -> dict[str, Any]:
 
 
 def _print_stats(workspace: Workspace, *, as_json: bool) -> int:
-    found = use.load_entry_heads(workspace)
+    entry_heads = use.load_entry_heads(workspace)
     target = workspace.settings.journal.self_reference
     if as_json:
-        show.write_json({"target_self_reference": target, "entries": [_head_body(each) for each in found]})
+        show.write_json({"target_self_reference": target, "entries": [_head_body(entry_head) for entry_head in entry_heads]})
         return 0
-    if not found:
+    if not entry_heads:
         show.write_lines([line("There are no entries yet.", (" → kept journal write", "dim"))])
         return 0
-    mean = sum(each.self_reference for each in found) / len(found)
+    mean = sum(entry_head.self_reference for entry_head in entry_heads) / len(entry_heads)
     show.write_lines(
-        [line((f"{format_count(len(found), 'entry', 'entries')}, {mean:.1%} of their sentences about memory itself", "bold"))]
+        [line((f"{format_count(len(entry_heads), 'entry', 'entries')}, {mean:.1%} of their sentences about memory itself", "bold"))]
     )
-    for each in found:
-        filled = round(each.self_reference * _BAR)
-        shares = ", ".join(f"{name} {share:.0%}" for name, share in each.shares.items())
-        style = "yellow" if each.self_reference > target else "green"
+    for item in entry_heads:
+        filled = round(item.self_reference * _BAR)
+        shares = ", ".join(f"{name} {share:.0%}" for name, share in item.shares.items())
+        style = "yellow" if item.self_reference > target else "green"
         show.write_lines(
             [
                 line(
-                    (f"{each.first}  ", "cyan"),
+                    (f"{item.first}  ", "cyan"),
                     ("█" * filled + "·" * (_BAR - filled), style),
-                    (f"  {each.self_reference:>4.0%}  {shares}; {format_count(len(each.memories), 'memory', 'memories')}", "dim"),
+                    (f"  {item.self_reference:>4.0%}  {shares}; {format_count(len(item.memories), 'memory', 'memories')}", "dim"),
                 )
             ]
         )

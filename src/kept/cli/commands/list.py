@@ -46,7 +46,7 @@ def list_(
         which = MemoryFilter(statuses=statuses, category=category, project=project, everything=everything)
         found = filter_memories(workspace, memories, which, moment)
         if as_json:
-            show.write_json([to_export(workspace, each, moment) for each in found])
+            show.write_json([to_export(workspace, memory, moment) for memory in found])
         elif found:
             lines = list(
                 grouped_lines(found, workspace.profiles, workspace.scope_names(), workspace.zone, None if held else moment)
@@ -64,29 +64,34 @@ def _past_line(workspace: Workspace, moment: datetime, *, recorded: bool) -> lis
 
 
 def _check_category(workspace: Workspace, category: str, memories: Sequence[Memory]) -> None:
-    known = {name for each in workspace.profiles for one in each.categories for name in (one.id, format_kind(each.id, one.id))}
-    known |= {name for each in memories for name in (each.category, format_kind(each.profile, each.category))}
+    known = {
+        name
+        for profile in workspace.profiles
+        for category in profile.categories
+        for name in (category.id, format_kind(profile.id, category.id))
+    }
+    known |= {name for memory in memories for name in (memory.category, format_kind(memory.profile, memory.category))}
     if category and category not in known:
-        known = {each for each in known if "." not in each}
+        known = {item for item in known if "." not in item}
         check_choice(category, tuple(sorted(known)), "--category")
 
 
 def _print_refused(workspace: Workspace, *, as_json: bool) -> None:
-    found = sorted(refused_candidates(workspace), key=lambda each: (_refusal_reason(each), each.candidate.content))
+    candidate_verdicts = sorted(refused_candidates(workspace), key=lambda each: (_refusal_reason(each), each.candidate.content))
     if as_json:
-        show.write_json([_refused_body(each) for each in found])
+        show.write_json([_refused_body(candidate_verdict) for candidate_verdict in candidate_verdicts])
         return
     lines: list[Line] = []
-    for reason, group in groupby(found, key=_refusal_reason):
+    for reason, group in groupby(candidate_verdicts, key=_refusal_reason):
         several = tuple(group)
         lines.append(line((reason, "cyan"), (f"  {len(several):,}", "dim")))
         lines += [
             hanging_line(
-                [("  ", ""), (each.candidate.id, "yellow"), ("  ", "")],
-                each.candidate.content,
-                (f"  {_refusal_detail(each)}".rstrip(), "dim"),
+                [("  ", ""), (candidate_verdict.candidate.id, "yellow"), ("  ", "")],
+                candidate_verdict.candidate.content,
+                (f"  {_refusal_detail(candidate_verdict)}".rstrip(), "dim"),
             )
-            for each in several
+            for candidate_verdict in several
         ]
     show.page_lines(lines or [line("Nothing was refused.")])
 

@@ -72,7 +72,7 @@ def _profiles_folder(home: Paths) -> Path:
 def _list_profiles(context: typer.Context, home: Paths, *, as_json: bool) -> int:
     folder, chosen = _profiles_folder(home), _chosen_profile(context, home)
     known.load_profile(chosen, folder)  # says what is wrong with it
-    used = {chosen, *configure.load_setting(home, "profiles"), *(each["profile"] for each in configure.load_setting(home, "use"))}
+    used = {chosen, *configure.load_setting(home, "profiles"), *(item["profile"] for item in configure.load_setting(home, "use"))}
     found: dict[str, Profile | str] = {}
     for name in known.list_profiles(folder):
         try:
@@ -102,30 +102,30 @@ def _profile_body(name: str, each: Profile | str, chosen: str, used: set[str]) -
     body: dict[str, Any] = {"id": name, "used": name == chosen, "at_work": name in used}
     if isinstance(each, str):
         return body | {"problem": each}
-    return body | {"title": each.title, "summary": each.summary, "categories": [one.id for one in each.categories]}
+    return body | {"title": each.title, "summary": each.summary, "categories": [category.id for category in each.categories]}
 
 
 def _category_summary(each: Profile) -> list[Line]:
-    width = max(len(one.id) for one in each.categories)
+    width = max(len(category.id) for category in each.categories)
     return [
-        hanging_line([("  ", ""), (f"{one.id:<{width}}  ", "cyan")], one.belongs, (f" Not: {one.excludes}", "dim"))
-        for one in each.categories
+        hanging_line([("  ", ""), (f"{category.id:<{width}}  ", "cyan")], category.belongs, (f" Not: {category.excludes}", "dim"))
+        for category in each.categories
     ]
 
 
 def _show_profile(home: Paths, name: str, *, as_json: bool) -> int:
-    found = known.load_profile(name, _profiles_folder(home))
+    profile = known.load_profile(name, _profiles_folder(home))
     if as_json:
-        show.write_json(dump(found))
+        show.write_json(dump(profile))
     else:
-        show.write_lines(_format_profile(found))
+        show.write_lines(_format_profile(profile))
     return 0
 
 
 def _format_profile(found: Profile) -> Iterator[Line]:
     yield line((found.title, "bold"), (f"  {found.id}", "dim"))
     yield hanging_line([("", "")], found.summary)
-    when = ", ".join(each.value for each in Occasion if found.when.on(each))
+    when = ", ".join(occasion.value for occasion in Occasion if found.when.on(occasion))
     yield line(("extracted: ", "cyan"), when, (f"; {found.buffer.least} to {found.buffer.most} events together", "dim"))
     outputs = found.outputs
     written = [
@@ -140,8 +140,8 @@ def _format_profile(found: Profile) -> Iterator[Line]:
     for path, told in written:
         if path:
             yield line(("writes: ", "cyan"), path, (f"  {told}", "dim"))
-    for each in found.categories:
-        yield from _category_lines(found, each)
+    for category in found.categories:
+        yield from _category_lines(found, category)
 
 
 def _category_lines(found: Profile, each: Category) -> Iterator[Line]:
@@ -166,7 +166,10 @@ def _category_lines(found: Profile, each: Category) -> Iterator[Line]:
     yield hanging_line(
         [("  needs    ", "cyan")], f"confidence {each.floor}{''.join(f', {gate}' for gate in gates)}; {fades}; weight {each.weight}"
     )
-    shown, writers = ", ".join(one.value for one in each.shown_in), ", ".join(one.value for one in each.writers)
+    shown, writers = (
+        ", ".join(output_place.value for output_place in each.shown_in),
+        ", ".join(writer.value for writer in each.writers),
+    )
     most = f", at most {each.budget} of a project" if each.budget else ""
     yield hanging_line([("  shown    ", "cyan")], f"{shown}{most}; written by {writers}")
     filed = [
@@ -209,7 +212,7 @@ def _check_profiles(home: Paths, given: list[str], *, as_json: bool) -> int:
     wrong = {name: known.check_profile(text) for name, (text, _) in found.items()}
     if as_json:
         body = [
-            {"id": name, "file": found[name][1], "mistakes": [each._asdict() for each in several]}
+            {"id": name, "file": found[name][1], "mistakes": [item._asdict() for item in several]}
             for name, several in wrong.items()
         ]
         show.write_json(body)
@@ -227,13 +230,13 @@ def _check_profiles(home: Paths, given: list[str], *, as_json: bool) -> int:
                 )
             ]
         )
-        for each in several:
+        for entry in several:
             show.write_lines(
                 [
                     hanging_line(
-                        [("  ", ""), (f"{each.setting}  ", "cyan")],
-                        each.told,
-                        (f" → {each.allowed}" if each.allowed else "", "dim"),
+                        [("  ", ""), (f"{entry.setting}  ", "cyan")],
+                        entry.told,
+                        (f" → {entry.allowed}" if entry.allowed else "", "dim"),
                     )
                 ]
             )
@@ -241,7 +244,7 @@ def _check_profiles(home: Paths, given: list[str], *, as_json: bool) -> int:
 
 
 def _migrate_memories(context: typer.Context, given: list[str], mapping: list[str], *, dry: bool, as_json: bool) -> int:
-    wanted = dict(_parse_pair(each) for each in mapping)
+    wanted = dict(_parse_pair(item) for item in mapping)
     with command_workspace(context) as workspace:
         done, written = apply_person_change(workspace, lambda: migrate_profile(workspace, given[0], given[1], wanted, dry=dry))
         if as_json:

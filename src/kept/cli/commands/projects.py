@@ -59,25 +59,28 @@ def _project_changes(workspace: Workspace, action: str, project: str, other: str
         return chosen
     if not (project and other):
         raise UsageError("`kept projects join` needs two projects", hint="kept projects join PROJECT PROJECT")
-    one, two = find_project_family(workspace, project), find_project_family(workspace, other)
-    if one.scope == two.scope:
-        raise UsageError("they are one project already", where=one.name)
-    return dict.fromkeys(one.directories, two.directories[0])
+    project_family, two = find_project_family(workspace, project), find_project_family(workspace, other)
+    if project_family.scope == two.scope:
+        raise UsageError("they are one project already", where=project_family.name)
+    return dict.fromkeys(project_family.directories, two.directories[0])
 
 
 def _list_projects(workspace: Workspace, *, as_json: bool) -> None:
-    known = list_project_families(workspace)
-    by_identity = {each.identity: each for each in known}
+    project_families = list_project_families(workspace)
+    by_identity = {project_family.identity: project_family for project_family in project_families}
     pairs = [
         (by_identity[one], by_identity[two], why)
         for one, two, why in suggest_same_projects(workspace.store.archive.projects(), load_branches(workspace.paths))
         if one in by_identity and two in by_identity
     ]
     if as_json:
-        told = [{"project": one.directories[0], "other": two.directories[0], "evidence": why} for one, two, why in pairs]
-        show.write_json({"projects": to_json(known), "suggestions": told, "joined": dict(workspace.settings.projects)})
+        told = [
+            {"project": project_family.directories[0], "other": two.directories[0], "evidence": why}
+            for project_family, two, why in pairs
+        ]
+        show.write_json({"projects": to_json(project_families), "suggestions": told, "joined": dict(workspace.settings.projects)})
     else:
-        show.write_lines(_format_projects(workspace, known, pairs))
+        show.write_lines(_format_projects(workspace, project_families, pairs))
 
 
 def _format_projects(
@@ -85,10 +88,10 @@ def _format_projects(
 ) -> Iterator[Line]:
     if not known:
         yield line("No project was seen yet.", (" → kept run", "dim"))
-    for each in known:
-        shown = ", ".join(show.format_path(directory) for directory in each.directories[:_SHOWN])
-        more = f" … {len(each.directories) - _SHOWN:,} more" if len(each.directories) > _SHOWN else ""
-        head = [(each.name, "cyan"), (f"  {format_count(each.memories, 'memory', 'memories')}  ", "dim")]
+    for project_family in known:
+        shown = ", ".join(show.format_path(directory) for directory in project_family.directories[:_SHOWN])
+        more = f" … {len(project_family.directories) - _SHOWN:,} more" if len(project_family.directories) > _SHOWN else ""
+        head = [(project_family.name, "cyan"), (f"  {format_count(project_family.memories, 'memory', 'memories')}  ", "dim")]
         yield hanging_line(head, shown, (more, "dim"))
     for one, two, why in pairs:
         yield line()

@@ -58,16 +58,16 @@ def prompt(
             prompt_override.remove_category(home, profile, name, if_match=prompt_override.load_prompt_state(home, profile).revision)
         case other:
             raise UsageError(f"prompt cannot {other!r}", hint=f"one of: {', '.join(_ACTIONS)}")
-    found = prompt_override.load_active_prompt(home, profile)
+    active_prompt = prompt_override.load_active_prompt(home, profile)
     if as_json:
-        show.write_json(_prompt_body(found, difference=action == "diff"))
+        show.write_json(_prompt_body(active_prompt, difference=action == "diff"))
     elif action == "diff":
-        lines = prompt_override.difference(found)
-        show.write_lines([line((each, _STYLES.get(each[:1], ""))) for each in lines] or [line("It is the built-in prompt.")])
+        lines = prompt_override.difference(active_prompt)
+        show.write_lines([line((item, _STYLES.get(item[:1], ""))) for item in lines] or [line("It is the built-in prompt.")])
     elif action == "show":
-        show.write_lines(_format_prompt(found.prompt, found.prompt.system if whole else found.prompt.text))
+        show.write_lines(_format_prompt(active_prompt.prompt, active_prompt.prompt.system if whole else active_prompt.prompt.text))
     else:
-        show.write_lines([origin_line(found.prompt)])
+        show.write_lines([origin_line(active_prompt.prompt)])
 
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
@@ -75,7 +75,7 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 def _edit_prompt(home: Paths, profile: str) -> None:
     path = prompt_override.create_own_prompt(home, profile)
-    editor = next((os.environ[each] for each in _EDITORS if os.environ.get(each)), "")
+    editor = next((os.environ[editor] for editor in _EDITORS if os.environ.get(editor)), "")
     if not is_interactive() or not editor:
         show.write_lines([line("Edit this file: ", str(path))])
         return
@@ -91,7 +91,7 @@ def _edit_prompt(home: Paths, profile: str) -> None:
 def origin_line(found: Prompt) -> Line:
     """Which prompt is in force, in a line."""
     own = show.format_path(Path(found.origin)) if found.overridden else found.origin
-    more = f", declares {', '.join(each.id for each in found.declared)}" if found.declared else ""
+    more = f", declares {', '.join(category.id for category in found.declared)}" if found.declared else ""
     what = ("Extraction prompt: yours, " if found.overridden else "Extraction prompt: ", "yellow" if found.overridden else "")
     return line(
         what,
@@ -103,7 +103,7 @@ def origin_line(found: Prompt) -> Line:
 def _format_prompt(found: Prompt, text: str) -> Iterator[Line]:
     yield origin_line(found)
     yield line()
-    yield from (line(each) for each in text.splitlines())
+    yield from (line(item) for item in text.splitlines())
 
 
 def _prompt_body(found: ActivePrompt, *, difference: bool) -> dict[str, Any]:

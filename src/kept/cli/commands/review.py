@@ -88,7 +88,7 @@ def review(
         elif not queue:
             show.write_lines([line("Nothing waits for you.")])
         elif list_ or not is_interactive():
-            show.write_lines(told for item in queue for told in _pending_card(workspace, item))
+            show.write_lines(source_line for item in queue for source_line in _pending_card(workspace, item))
             if len(queue) < len(pool):
                 show.write_lines([line((f"… and {len(pool) - len(queue):,} more", "dim"), (" → kept review --all", "dim"))])
         else:
@@ -107,22 +107,26 @@ def _pending_card(workspace: Workspace, item: PendingProposal) -> Iterator[Line]
 
 
 def _review_stale(workspace: Workspace, *, list_: bool, as_json: bool) -> int:
-    found = {each.memory.id: each for each in list_lingering(workspace)}
-    queue = tuple(each.memory for each in found.values())
+    found = {lingering_memory.memory.id: lingering_memory for lingering_memory in list_lingering(workspace)}
+    queue = tuple(lingering_memory.memory for lingering_memory in found.values())
     if as_json:
         show.write_json(
-            [to_export(workspace, each.memory) | {"faded": round(each.faded, 3), "why": each.reason} for each in found.values()]
+            [
+                to_export(workspace, lingering_memory.memory)
+                | {"faded": round(lingering_memory.faded, 3), "why": lingering_memory.reason}
+                for lingering_memory in found.values()
+            ]
         )
     elif not queue:
         show.write_lines([line("Nothing lingers.")])
     elif list_ or not is_interactive():
         show.write_lines(
-            each
+            source_line
             for memory in queue
-            for each in (*_decision_card(workspace, memory), line((f"    {found[memory.id].reason}", "dim")))
+            for source_line in (*_decision_card(workspace, memory), line((f"    {found[memory.id].reason}", "dim")))
         )
     else:
-        return _ask_decisions(workspace, queue, {number: each.reason for number, each in found.items()})
+        return _ask_decisions(workspace, queue, {number: lingering_memory.reason for number, lingering_memory in found.items()})
     return 0
 
 
@@ -134,7 +138,9 @@ def _decide_by_id(context: typer.Context, workspace: Workspace, approve: list[st
 
     done, written = apply_person_change(workspace, decide_all)
     if not call_options(context).quiet:
-        show.write_lines(line((f"{each.status.value}  ", "green"), (each.id, "yellow"), f"  {each.content}") for each in done)
+        show.write_lines(
+            line((f"{memory.status.value}  ", "green"), (memory.id, "yellow"), f"  {memory.content}") for memory in done
+        )
     return print_problems(written)
 
 
@@ -195,9 +201,9 @@ def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     yield hanging_line([(memory.id, "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))
     if memory.about:
         yield line(("    about: ", "cyan"), memory.about)
-    for each in memory.evidence[:_QUOTES]:
-        who = WHOSE.get(each.author, each.author or each.origin.value)
-        yield hanging_line([("    ", ""), (f"{who}, {format_day(each.at, workspace.zone)}: ", "cyan")], f"“{each.quote}”")
+    for item in memory.evidence[:_QUOTES]:
+        who = WHOSE.get(item.author, item.author or item.origin.value)
+        yield hanging_line([("    ", ""), (f"{who}, {format_day(item.at, workspace.zone)}: ", "cyan")], f"“{item.quote}”")
     if len(memory.evidence) > _QUOTES:
         yield line((f"    … and {len(memory.evidence) - _QUOTES} more → kept why {memory.id}", "dim"))
     yield line((f"    {memory.reason}", "dim"))

@@ -65,7 +65,7 @@ def run(
         allow=accept_loss,
         model=not no_llm,
         agent=bool(agent_variable(os.environ)),
-        occasion=Occasion(check_choice(occasion, tuple(each.value for each in Occasion), "--occasion")),
+        occasion=Occasion(check_choice(occasion, tuple(occasion.value for occasion in Occasion), "--occasion")),
     )
     try:
         if since or until:
@@ -210,7 +210,7 @@ def sleep(
         if as_json:
             show.write_json(
                 {
-                    "retired": [each.id for each in done.retired],
+                    "retired": [memory.id for memory in done.retired],
                     "stopped": done.stopped,
                     "lingering": done.lingering,
                     "outputs": [{"path": path, "bytes": size} for path, size in done.written.files],
@@ -218,8 +218,10 @@ def sleep(
                 }
             )
         else:
-            lines = [hanging_line([(each.id, "yellow"), ("  ", "")], each.content, ("  (faded)", "dim")) for each in done.retired]
-            lines += [line((f"stopped by the guard: {each} → kept sleep --accept-loss", "red")) for each in done.stopped]
+            lines = [
+                hanging_line([(memory.id, "yellow"), ("  ", "")], memory.content, ("  (faded)", "dim")) for memory in done.retired
+            ]
+            lines += [line((f"stopped by the guard: {item} → kept sleep --accept-loss", "red")) for item in done.stopped]
             if done.lingering:
                 lines.append(
                     line(
@@ -230,5 +232,5 @@ def sleep(
             if not lines and not call_options(context).quiet:
                 lines.append(line("Nothing to do."))
             show.write_lines(lines)
-            show.write_lines(line((each, "red")) for each in done.written.problems)
+            show.write_lines(line((problem, "red")) for problem in done.written.problems)
         return int(done.partly)

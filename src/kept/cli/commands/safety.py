@@ -45,23 +45,23 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
     A memory file that you edited by hand is not damaged: the next run takes your edit over.
     """
     with command_workspace(context) as workspace:
-        found = prove(workspace)
+        check_report = prove(workspace)
         if as_json:
-            outputs = [{"path": path, "state": state.value, "reason": reason} for path, state, reason in found.outputs]
-            show.write_json({"ok": not found.damage, "damage": list(found.damage), "outputs": outputs})
-            return 2 if found.damage else 0
-        show.write_lines(line(("damaged  ", "red"), each) for each in found.damage)
-        notes = [(path, state) for path, state, _ in found.outputs if state in (FileState.EDITED, FileState.MISSING)]
+            outputs = [{"path": path, "state": state.value, "reason": reason} for path, state, reason in check_report.outputs]
+            show.write_json({"ok": not check_report.damage, "damage": list(check_report.damage), "outputs": outputs})
+            return 2 if check_report.damage else 0
+        show.write_lines(line(("damaged  ", "red"), item) for item in check_report.damage)
+        notes = [(path, state) for path, state, _ in check_report.outputs if state in (FileState.EDITED, FileState.MISSING)]
         if not call_options(context).quiet:
             show.write_lines(
                 line((f"{state.value}  ", "yellow"), show.format_path(path), (" → kept run", "dim")) for path, state in notes
             )
-        if found.damage:
+        if check_report.damage:
             told = " → kept rebuild mends what derives from the log; kept restore FILE puts a backup back"
-            show.write_lines([line((f"{format_count(len(found.damage), 'thing')} wrong", "bold red"), (told, "dim"))])
+            show.write_lines([line((f"{format_count(len(check_report.damage), 'thing')} wrong", "bold red"), (told, "dim"))])
         elif not call_options(context).quiet:
             show.write_lines([line(("All is well: ", "green"), "the log, the archive and the memories agree.")])
-        return 2 if found.damage else 0
+        return 2 if check_report.damage else 0
 
 
 def doctor(
@@ -75,24 +75,24 @@ def doctor(
     Each hook is called as your coding agent calls it. A language model of this machine is asked one small question.
     """
     call, home = call_options(context), command_home(context)
-    found = run_checks(home, profile=call.profile, zone=call.zone)
+    check_findings = run_checks(home, profile=call.profile, zone=call.zone)
     if fix:
-        done = apply_repairs(home, found)
+        done = apply_repairs(home, check_findings)
         if not as_json:
-            show.write_lines(line(("mended  ", "green"), each) for each in done)
-        found = run_checks(home, profile=call.profile, zone=call.zone)
-    wrong = [each for each in found if each.well is False]
+            show.write_lines(line(("mended  ", "green"), item) for item in done)
+        check_findings = run_checks(home, profile=call.profile, zone=call.zone)
+    wrong = [check_finding for check_finding in check_findings if check_finding.well is False]
     if as_json:
-        show.write_json([dump(each) for each in found])
+        show.write_json([dump(check_finding) for check_finding in check_findings])
     else:
-        width = max(len(each.name) for each in found)
+        width = max(len(check_finding.name) for check_finding in check_findings)
         show.write_lines(
             hanging_line(
-                [_MARKS[each.well], (f"{each.name:<{width}}  ", "cyan")],
-                each.detail,
-                (f" → {each.fix}" if each.fix and each.well is not True else "", "dim"),
+                [_MARKS[check_finding.well], (f"{check_finding.name:<{width}}  ", "cyan")],
+                check_finding.detail,
+                (f" → {check_finding.fix}" if check_finding.fix and check_finding.well is not True else "", "dim"),
             )
-            for each in found
+            for check_finding in check_findings
         )
         show.write_lines([line((f"{len(wrong)} wrong" if wrong else "Nothing is wrong.", "red" if wrong else "green"))])
     return int(bool(wrong))
@@ -158,7 +158,9 @@ def export(
             return
         which = MemoryFilter(everything=kind != "md")
         memories = tuple(
-            each for each in filter_memories(workspace, workspace.store.log.memories(), which, workspace.clock()) if each.content
+            memory
+            for memory in filter_memories(workspace, workspace.store.log.memories(), which, workspace.clock())
+            if memory.content
         )
         text = _export_text(workspace, memories, kind)
         if output is None:
@@ -219,9 +221,9 @@ def import_(
 def _export_text(workspace: Workspace, memories: tuple[Memory, ...], kind: str) -> str:
     match kind:
         case "jsonl":
-            return "".join(f"{show.json_text(to_export(workspace, each), indent=None)}\n" for each in memories)
+            return "".join(f"{show.json_text(to_export(workspace, memory), indent=None)}\n" for memory in memories)
         case "json":
-            return f"{show.json_text([to_export(workspace, each) for each in memories])}\n"
+            return f"{show.json_text([to_export(workspace, memory) for memory in memories])}\n"
         case _:
             return _export_markdown(workspace, memories)
 
@@ -229,15 +231,15 @@ def _export_text(workspace: Workspace, memories: tuple[Memory, ...], kind: str) 
 def _export_markdown(workspace: Workspace, memories: tuple[Memory, ...]) -> str:
     names, above = workspace.scope_names(), ("", "")
     lines = ["# Memory"]
-    for each in memories:
-        if each.scope != above[0]:
-            lines += ["", f"## {to_fact_text(scope_name(each.scope, names))}"]
-        title = category_title(workspace.profiles, each.profile, each.category)
-        if (each.scope, title) != above:
+    for memory in memories:
+        if memory.scope != above[0]:
+            lines += ["", f"## {to_fact_text(scope_name(memory.scope, names))}"]
+        title = category_title(workspace.profiles, memory.profile, memory.category)
+        if (memory.scope, title) != above:
             lines += ["", f"### {title}", ""]
-        above = (each.scope, title)
-        seen = each.last_seen.astimezone(workspace.zone).date() if each.last_seen else None
-        lines.append(fact_line(to_fact_text(each.content or FORGOTTEN), seen))
+        above = (memory.scope, title)
+        day = memory.last_seen.astimezone(workspace.zone).date() if memory.last_seen else None
+        lines.append(fact_line(to_fact_text(memory.content or FORGOTTEN), day))
     return "\n".join(lines) + "\n"
 
 
@@ -263,27 +265,29 @@ def audit(
     Exits with 1 where anything was found.
     """
     with command_workspace(context) as workspace:
-        found = audit_notes(workspace, path)
+        audit_report = audit_notes(workspace, path)
     if as_json:
-        show.write_json(to_json(found))
-        return 1 if found.findings else 0
-    show.write_lines([line((f"{format_count(found.notes, 'line')} in {show.format_path(str(path))}", "bold"))])
-    if found.unread:
-        show.write_lines([line((f"{format_count(len(found.unread), 'file')} cannot be read, {found.unread[0]} first", "yellow"))])
-    if not found.findings:
+        show.write_json(to_json(audit_report))
+        return 1 if audit_report.findings else 0
+    show.write_lines([line((f"{format_count(audit_report.notes, 'line')} in {show.format_path(str(path))}", "bold"))])
+    if audit_report.unread:
+        show.write_lines(
+            [line((f"{format_count(len(audit_report.unread), 'file')} cannot be read, {audit_report.unread[0]} first", "yellow"))]
+        )
+    if not audit_report.findings:
         show.write_lines([line(("Nothing is wrong with them.", "green"))])
     for fault, group in groupby(
-        sorted(found.findings, key=lambda each: list(AuditFault).index(each.fault)), key=lambda each: each.fault
+        sorted(audit_report.findings, key=lambda each: list(AuditFault).index(each.fault)), key=lambda each: each.fault
     ):
         _print_findings(fault, list(group))
-    if not found.compared:
+    if not audit_report.compared:
         show.write_lines([line(("No transcripts were read yet, so evidence was not looked for → kept run", "dim"))])
-    return 1 if found.findings else 0
+    return 1 if audit_report.findings else 0
 
 
 def _print_findings(fault: AuditFault, findings: list[AuditFinding]) -> None:
     show.write_lines([line(("", ""), (f"{len(findings)} {_TITLES[fault]}", "yellow"))])
-    for each in findings:
-        show.write_lines([line(f"  - {each.text}")])
-        if each.other:
-            show.write_lines([line((f"      {each.other}", "dim"))])
+    for audit_finding in findings:
+        show.write_lines([line(f"  - {audit_finding.text}")])
+        if audit_finding.other:
+            show.write_lines([line((f"      {audit_finding.other}", "dim"))])

@@ -42,7 +42,7 @@ def search(
 ) -> None:
     """Find what answers a question, best first; identifiers and paths also by their parts."""
     layers = dict.fromkeys(
-        _LAYERS[check_choice(each.strip(), tuple(_LAYERS), "--in")] for each in within.split(",") if each.strip()
+        _LAYERS[check_choice(part.strip(), tuple(_LAYERS), "--in")] for part in within.split(",") if part.strip()
     )
     with command_workspace(context) as workspace:
         words = " ".join(query)
@@ -58,16 +58,16 @@ def search(
         else:
             hits = recall(workspace, asked, where=_search_layers(layers, category), limit=limit, filters=filters)
         if as_json:
-            show.write_json({"query": words, "searched_for": asked, "hits": [to_json_value(each) for each in hits]})
+            show.write_json({"query": words, "searched_for": asked, "hits": [to_json_value(hit) for hit in hits]})
         else:
             show.write_lines([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
             told = telling_words(asked)
-            show.write_lines([_hit_line(workspace, each, told) for each in hits] or [line("Nothing found.")])
+            show.write_lines([_hit_line(workspace, hit, told) for hit in hits] or [line("Nothing found.")])
 
 
 def _search_layers(layers: dict[UnitKind, None], category: str) -> Sequence[UnitKind]:
     """A category is one of memories: nothing else has one."""
-    return [each for each in layers if each is UnitKind.MEMORY or not category]
+    return [unit_kind for unit_kind in layers if unit_kind is UnitKind.MEMORY or not category]
 
 
 def _hit_line(workspace: Workspace, hit: Hit, words: Sequence[str]) -> Line:
@@ -75,12 +75,12 @@ def _hit_line(workspace: Workspace, hit: Hit, words: Sequence[str]) -> Line:
     match hit.kind:
         case UnitKind.MEMORY if (memory := workspace.store.log.memory(hit.id)) is not None:
             state = "" if hit.status == Status.ACTIVE else hit.status
-            found = memory_line(
+            source_line = memory_line(
                 memory, workspace.zone, ", ".join(filter(None, (state, scope_name(memory.scope, workspace.scope_names()))))
             )
         case UnitKind.TURN if (turn := workspace.store.archive.event(hit.id)) is not None:
             head = turn_line(workspace, turn).head
-            found = Line(head=head, body=line(excerpt(hit.text, words, _SHOWN)).body)
+            source_line = Line(head=head, body=line(excerpt(hit.text, words, _SHOWN)).body)
         case _:
-            found = hanging_line([(f"    {format_day(hit.first_at, workspace.zone)}  the day: ", "dim")], hit.text)
-    return Line(head=found.head, body=(*found.body, why))
+            source_line = hanging_line([(f"    {format_day(hit.first_at, workspace.zone)}  the day: ", "dim")], hit.text)
+    return Line(head=source_line.head, body=(*source_line.body, why))

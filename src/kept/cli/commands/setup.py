@@ -60,7 +60,11 @@ def setup(
     with command_workspace(context, dry=show_) as workspace:
         show.write_lines(_survey_lines(workspace))
     changes = plan_hooks(home, hooks=hooks, allow=allow and load_setting(home, "handover") != "off")
-    readers = tuple(each for each in section_clients(home) if sections and each.name not in load_setting(home, "sections"))
+    readers = tuple(
+        screen_client
+        for screen_client in section_clients(home)
+        if sections and screen_client.name not in load_setting(home, "sections")
+    )
     show.write_lines(_plan_lines(home, changes, readers, hooks=hooks, nightly=nightly, at=at, whole=show_))
     if show_:
         return 0
@@ -72,7 +76,9 @@ def setup(
             show.write_lines([line("Nothing was changed.")])
             return 0
     if readers:
-        change_setting(home, "sections", ",".join([*load_setting(home, "sections"), *(each.name for each in readers)]))
+        change_setting(
+            home, "sections", ",".join([*load_setting(home, "sections"), *(screen_client.name for screen_client in readers)])
+        )
     return _install_all(context, home, changes, nightly=nightly and not list_installed_jobs(home, os.environ), at=at, ask=not yes)
 
 
@@ -80,12 +86,12 @@ def _install_all(
     context: typer.Context, home: Paths, changes: tuple[SettingsChange, ...], *, nightly: bool, at: str, ask: bool
 ) -> int:
     code = 0
-    for each in install_hooks(home, changes):
-        show.write_lines([line("Wrote ", show.format_path(each.path), (f"  {each.what}", "dim"))])
+    for hook in install_hooks(home, changes):
+        show.write_lines([line("Wrote ", show.format_path(hook.path), (f"  {hook.what}", "dim"))])
     if nightly:
         try:
             done = install_job(home, os.environ, at=at, zone=call_options(context).zone or "")
-            show.write_lines(line("Wrote ", show.format_path(each)) for each in done.places)
+            show.write_lines(line("Wrote ", show.format_path(place)) for place in done.places)
             if not done.enabled:
                 show.write_lines([line((f"{done.kind} does not run it yet: {done.detail}", "yellow"))])
         except KeptError as error:
@@ -98,14 +104,14 @@ def _install_all(
 
 def _survey_lines(workspace: Workspace) -> Iterator[Line]:
     found = survey(workspace)
-    total = sum(each.size for each in found.tools)
-    read = [each for each in found.tools if each.files]
+    total = sum(tool_survey.size for tool_survey in found.tools)
+    read = [tool_survey for tool_survey in found.tools if tool_survey.files]
     yield line(
-        (f"Found {format_count(sum(each.files for each in read), 'transcript')}, {show.format_size(total)}", "bold"),
+        (f"Found {format_count(sum(tool_survey.files for tool_survey in read), 'transcript')}, {show.format_size(total)}", "bold"),
         (" → kept sources", "dim"),
     )
-    for each in read:
-        yield line(f"  {each.name:<16}{each.files:>7,} files  {show.format_size(each.size):>9}")
+    for item in read:
+        yield line(f"  {item.name:<16}{item.files:>7,} files  {show.format_size(item.size):>9}")
     for tool, count in count_importable_notes(workspace).items():
         what = f"{format_count(count, 'note')} {_OWN[tool]}, never read by itself"
         yield line(f"  {what}", (f" → kept import --from {tool} takes them up once, to be decided on", "dim"))
@@ -131,19 +137,19 @@ def _plan_lines(
     whole: bool,
 ) -> Iterator[Line]:
     yield line(("This will be written:", "bold"))
-    for each in changes:
-        yield hanging_line([("  ", "")], show.format_path(each.path), (f"  {each.what}; the rest stays as it is", "dim"))
+    for change in changes:
+        yield hanging_line([("  ", "")], show.format_path(change.path), (f"  {change.what}; the rest stays as it is", "dim"))
         if whole:
-            yield from (line((f"      {text}", "dim")) for text in (each.text or "").splitlines())
+            yield from (line((f"      {text}", "dim")) for text in (change.text or "").splitlines())
     if hooks and not changes:
-        names = ", ".join(dict.fromkeys(each.name for each in (*hooked_clients(home), *plugin_clients(home))))
+        names = ", ".join(dict.fromkeys(screen_client.name for screen_client in (*hooked_clients(home), *plugin_clients(home))))
         yield line(
             (f"  no hooks: {f'{names} calls kept already' if names else 'neither Claude Code nor Codex is used here'}", "dim")
         )
     for reader in readers:
         what = "  a section with what is remembered, in half the room of memory.md; the rest stays as it is"
         yield hanging_line([("  ", "")], show.format_path(home.of(reader) / reader.instructions), (what, "dim"))
-    if any(each.name == "codex" for each in used_clients(home)) and changes:
+    if any(screen_client.name == "codex" for screen_client in used_clients(home)) and changes:
         yield line(("  Codex asks you once whether it may call these hooks", "dim"))
     if nightly:
         there = list_installed_jobs(home, os.environ)
@@ -194,12 +200,17 @@ def uninstall(
             [line(("Not purged: what you added lies in the folder that would go. Move it, then run this again.", "yellow"))]
         )
         return 1
-    for each in plugin_clients(home):
+    for screen_client in plugin_clients(home):
         show.write_lines(
-            [line((f"The plugin of {each.name} is yours to take out", "yellow"), (f" → {PLUGIN_OUT[each.name]}", "dim"))]
+            [
+                line(
+                    (f"The plugin of {screen_client.name} is yours to take out", "yellow"),
+                    (f" → {PLUGIN_OUT[screen_client.name]}", "dim"),
+                )
+            ]
         )
     if everything:
-        show.write_lines(line("Deleted ", show.format_path(each)) for each in delete_own_folders(home))
+        show.write_lines(line("Deleted ", show.format_path(folder)) for folder in delete_own_folders(home))
     elif home.state.exists():
         show.write_lines(
             [line("The store stays in ", show.format_path(home.state), (" → kept uninstall --purge deletes it", "dim"))]
@@ -223,12 +234,12 @@ PLUGIN_OUT = {
 
 
 def _uninstall_lines(left: UninstallReport) -> Iterator[Line]:
-    for each in left.removed:
-        yield line("Removed ", show.format_path(each) if each.startswith("/") else each)
-    for each in left.aside:
-        yield line(("Kept aside, because you wrote in it: ", "yellow"), show.format_path(each))
-    for each in left.problems:
-        yield line((each, "red"))
+    for item in left.removed:
+        yield line("Removed ", show.format_path(item) if item.startswith("/") else item)
+    for item in left.aside:
+        yield line(("Kept aside, because you wrote in it: ", "yellow"), show.format_path(item))
+    for item in left.problems:
+        yield line((item, "red"))
 
 
 _ACTIONS = ("status", "install", "uninstall", "run")
@@ -276,26 +287,29 @@ def schedule(
                 show.write_lines(_night_lines(night))
             return int(bool(night.failed))
         case "status":
-            found, night_before = list_installed_jobs(home, os.environ), load_last_night(home)
+            installed_jobs, night_before = list_installed_jobs(home, os.environ), load_last_night(home)
             if as_json:
                 show.write_json(
-                    {"installed": [dump(each) for each in found], "last_night": dump(night_before) if night_before else None}
+                    {
+                        "installed": [dump(installed_job) for installed_job in installed_jobs],
+                        "last_night": dump(night_before) if night_before else None,
+                    }
                 )
             else:
-                show.write_lines(_schedule_lines(found, night_before))
+                show.write_lines(_schedule_lines(installed_jobs, night_before))
     return 0
 
 
 def _job_lines(planned: Mapping[str, str]) -> Iterator[Line]:
     for place, text in planned.items():
         yield line((show.format_path(place), "bold"))
-        yield from (line(f"    {each}") for each in text.splitlines())
+        yield from (line(f"    {item}") for item in text.splitlines())
     yield line(("Nothing was written.", "dim"))
 
 
 def _installed_lines(done: InstalledJob) -> Iterator[Line]:
-    for each in done.places:
-        yield line("Wrote ", show.format_path(each))
+    for place in done.places:
+        yield line("Wrote ", show.format_path(place))
     if done.enabled:
         yield line((f"{done.kind} runs kept every night", "green"), (" → kept schedule status", "dim"))
     else:
@@ -303,8 +317,8 @@ def _installed_lines(done: InstalledJob) -> Iterator[Line]:
 
 
 def _removed_lines(told: tuple[str, ...]) -> Iterator[Line]:
-    for each in told:
-        yield line("Removed ", show.format_path(each))
+    for item in told:
+        yield line("Removed ", show.format_path(item))
     if not told:
         yield line("Nothing was installed.")
 
@@ -312,18 +326,22 @@ def _removed_lines(told: tuple[str, ...]) -> Iterator[Line]:
 def _night_lines(night: NightReport) -> Iterator[Line]:
     if night.busy:
         yield line("Another run is under way; it does the work.")
-    for each in night.steps:
+    for night_step in night.steps:
         yield hanging_line(
-            [(f"{each.name:<10}", "cyan"), ("done    " if each.done else "FAILED  ", "green" if each.done else "red")], each.detail
+            [
+                (f"{night_step.name:<10}", "cyan"),
+                ("done    " if night_step.done else "FAILED  ", "green" if night_step.done else "red"),
+            ],
+            night_step.detail,
         )
 
 
 def _schedule_lines(found: tuple[InstalledJob, ...], night: NightReport | None) -> Iterator[Line]:
     if not found:
         yield line("Nothing runs by itself", (" → kept schedule install", "dim"))
-    for each in found:
-        runs = ("runs every night", "green") if each.enabled else ("is written, but the system does not run it", "yellow")
-        yield line(f"{each.kind} ", runs, (f"  {', '.join(each.places)}  {each.detail}".rstrip(), "dim"))
+    for installed_job in found:
+        runs = ("runs every night", "green") if installed_job.enabled else ("is written, but the system does not run it", "yellow")
+        yield line(f"{installed_job.kind} ", runs, (f"  {', '.join(installed_job.places)}  {installed_job.detail}".rstrip(), "dim"))
     if night is not None:
         yield line(f"Last night ({night.at:%Y-%m-%d %H:%M} UTC):")
         yield from _night_lines(night)

@@ -67,12 +67,12 @@ def why(
 ) -> None:
     """Where a memory comes from: the words, whose they are, session, file and line; and what happened to it since."""
     with command_workspace(context) as workspace:
-        found = trace_memory(workspace, find_decidable(workspace, number), context=around)
-        place = _pending_rank(workspace, found.memory)
+        memory_trace = trace_memory(workspace, find_decidable(workspace, number), context=around)
+        place = _pending_rank(workspace, memory_trace.memory)
         if as_json:
-            show.write_json(_trace_body(workspace, found, place))
+            show.write_json(_trace_body(workspace, memory_trace, place))
         else:
-            show.page_lines(_format_trace(workspace, found, place))
+            show.page_lines(_format_trace(workspace, memory_trace, place))
 
 
 def _pending_rank(workspace: Workspace, memory: Memory) -> PendingProposal | None:
@@ -109,37 +109,40 @@ def _format_trace(workspace: Workspace, found: MemoryTrace, place: PendingPropos
         yield from (line((f"  {value:+6.2f}  ", "cyan"), name) for name, value in place.score.terms)
     yield line()
     yield from operation_lines(workspace, found.history)
-    told = routes_by_memory(workspace, [found.memory]).get(found.memory.id, ())
-    if told:
+    output_routes = routes_by_memory(workspace, [found.memory]).get(found.memory.id, ())
+    if output_routes:
         yield line()
         yield line(("Where it is shown", "bold"))
-        yield from route_lines(told)
+        yield from route_lines(output_routes)
 
 
 def route_lines(told: Sequence[OutputRoute]) -> Iterator[Line]:
     """Where a memory goes, output by output, and why."""
-    for each in told:
+    for output_route in told:
         yield hanging_line(
-            [(f"      {each.place.value:<7} ", "cyan"), (each.where or "not shown", "" if each.where else "dim")],
+            [
+                (f"      {output_route.place.value:<7} ", "cyan"),
+                (output_route.where or "not shown", "" if output_route.where else "dim"),
+            ],
             "",
-            (f"  {each.why}", "dim"),
+            (f"  {output_route.why}", "dim"),
         )
 
 
 def _format_evidence(workspace: Workspace, evidence: Evidence, events: tuple[Event, ...]) -> Iterator[Line]:
-    own = next((each for each in events if each.key == evidence.event), None)
+    own = next((item for item in events if item.key == evidence.event), None)
     place = f"{show.format_path(evidence.path)}:{own.pointer.line}" if own is not None else show.format_path(evidence.path)
     who = WHOSE.get(evidence.author, evidence.author or evidence.origin.value)
     yield line(
         f"  {format_minute(evidence.at, workspace.zone)}  ", (who, "cyan"), (f"  session {evidence.session}  {place}", "dim")
     )
     quote = hanging_line([("    > ", "dim")], (f"“{evidence.quote}”", "bold"))
-    yield from [quote if each is own else _dimmed_turn_line(workspace, each) for each in events] if own is not None else [quote]
+    yield from [quote if event is own else _dimmed_turn_line(workspace, event) for event in events] if own is not None else [quote]
 
 
 def _dimmed_turn_line(workspace: Workspace, event: Event) -> Line:
-    told = turn_line(workspace, event, 160)
-    return Line(head=told.head, body=tuple((words, "dim") for words, _ in told.body))
+    source_line = turn_line(workspace, event, 160)
+    return Line(head=source_line.head, body=tuple((words, "dim") for words, _ in source_line.body))
 
 
 def _trace_body(workspace: Workspace, found: MemoryTrace, place: PendingProposal | None) -> dict[str, Any]:
@@ -151,12 +154,12 @@ def _trace_body(workspace: Workspace, found: MemoryTrace, place: PendingProposal
             to_json_value(evidence)
             | {
                 "whose": WHOSE.get(evidence.author, evidence.author),
-                "line": next((each.pointer.line for each in events if each.key == evidence.event), None),
+                "line": next((item.pointer.line for item in events if item.key == evidence.event), None),
                 "context": [json_fields(event, "author", "kind", "at", "text") for event in events],
             }
             for evidence, events in found.evidence
         ],
         "models": [{"model": model, "reasoning": reasoning} for model, reasoning in found.models],
         "history": operations_body(found.history),
-        "routes": [dump(each) for each in routes_by_memory(workspace, [found.memory]).get(found.memory.id, ())],
+        "routes": [dump(output_route) for output_route in routes_by_memory(workspace, [found.memory]).get(found.memory.id, ())],
     }

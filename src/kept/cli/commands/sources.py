@@ -97,7 +97,7 @@ def _change_roots(context: typer.Context, action: str, item: str, wanted: Source
             return
     roots = follow_roots.load_roots(home)
     if as_json:
-        show.write_json({"roots": [follow_roots.root_body(each, home.user) for each in roots]})
+        show.write_json({"roots": [follow_roots.root_body(source_root, home.user) for source_root in roots]})
     elif roots:
         show.write_lines(_root_lines(roots, home.user))
     else:
@@ -123,7 +123,7 @@ def _switch_source(context: typer.Context, action: str, item: str, *, as_json: b
     if name == "sources_off":
         from kept.sources.registry import SOURCES  # noqa: PLC0415 - only here
 
-        check_choice(item, tuple(each.name for each in SOURCES), f"{action}:")
+        check_choice(item, tuple(source.name for source in SOURCES), f"{action}:")
     else:
         item = str(Path(item).expanduser())
     home = find_paths(call_options(context).home, os.environ)
@@ -150,7 +150,7 @@ def _switch_source(context: typer.Context, action: str, item: str, *, as_json: b
 
 
 def _format_survey(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator[Line]:
-    here = [each for each in found.tools if each.known and each.enabled]
+    here = [tool_survey for tool_survey in found.tools if tool_survey.known and tool_survey.enabled]
     if here:
         yield line(("What `kept run` reads", "bold"), ("  each time, what is new of it", "dim"))
     for tool in here:
@@ -228,7 +228,10 @@ def _account_lines(account: RecordAccount) -> Iterator[Line]:
     if account.noted:
         noted = ", ".join(f"{count:,} {what}" for what, count in sorted(account.noted.items()))
         yield hanging_line([("  ", "")], (f"left out of records that were kept: {noted}", "dim"))
-    yield from (line("  ", f"{show.format_path(each.path)}:{each.line}", (f"  {each.reason}", "dim")) for each in account.problems)
+    yield from (
+        line("  ", f"{show.format_path(record_problem.path)}:{record_problem.line}", (f"  {record_problem.reason}", "dim"))
+        for record_problem in account.problems
+    )
     if account.malformed > len(account.problems):
         yield line((f"  … and {account.malformed - len(account.problems):,} more malformed records", "dim"))
 
@@ -236,28 +239,30 @@ def _account_lines(account: RecordAccount) -> Iterator[Line]:
 def _unread_tool_lines(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator[Line]:
     """What is not read, and why: for a reader who has never seen this."""
     # The journal kept writes itself is no tool a reader may have forgotten, and saved screens are the rarest thing to name.
-    absent = [each for each in found.tools if not each.known and each.places and each.name != ENTRY]
+    absent = [
+        tool_survey for tool_survey in found.tools if not tool_survey.known and tool_survey.places and tool_survey.name != ENTRY
+    ]
     given = [
-        _tool_label(each)
-        for each in sorted(found.tools, key=lambda tool: tool.name == "console")
-        if not each.known and not each.places
+        _tool_label(tool_survey)
+        for tool_survey in sorted(found.tools, key=lambda tool: tool.name == "console")
+        if not tool_survey.known and not tool_survey.places
     ]
     yield line()
     yield line(("Not read", "bold"))
-    central = [each for each in absent if each.name not in _IN_PROJECTS]
+    central = [tool_survey for tool_survey in absent if tool_survey.name not in _IN_PROJECTS]
     if central:
         where = ("", "") if verbose else (" → where it was looked: kept sources --verbose", "dim")
         yield hanging_line([("  ", "")], "nothing found of: ", ", ".join(map(_tool_label, central)), where)
     if verbose:
-        yield from (_searched_places_line(each) for each in central)
-    if scattered := [each.name for each in absent if each.name in _IN_PROJECTS]:
+        yield from (_searched_places_line(tool_survey) for tool_survey in central)
+    if scattered := [tool_survey.name for tool_survey in absent if tool_survey.name in _IN_PROJECTS]:
         told = f"nothing found in {show.format_path(str(Path.cwd()))} of: "
         yield hanging_line([("  ", "")], told, ", ".join(scattered), (" (each project has its own → kept run PATH)", "dim"))
     if given:
         yield hanging_line(
             [("  ", "")], "no known place, only where you name them: ", ", ".join(given), (" → kept run PATH", "dim")
         )
-    if not verbose and any(each.account.records > each.account.kept for each in found.tools):
+    if not verbose and any(tool_survey.account.records > tool_survey.account.kept for tool_survey in found.tools):
         yield line("  records that were set aside, with the reasons", (" → kept sources --verbose", "dim"))
     if missed := [(path, reason) for path, reason in found.unread.items() if path not in _unreadable_paths(found)]:
         yield line((f"  {format_count(len(missed), 'file')} could not be read by the runs so far:", "yellow"))
@@ -276,13 +281,13 @@ def _unread_tool_lines(workspace: Workspace, found: Survey, *, verbose: bool) ->
         what = f"excluded by you, {format_count(count, 'file')}" if count else "excluded by you, though no file fits it"
         yield line(f"  {pattern}: {what}", (f" → kept sources include '{pattern}'", "dim"))
     for name in workspace.settings.sources_off:
-        before = next((each.sessions for each in found.tools if each.name == name), 0)
+        before = next((tool_survey.sessions for tool_survey in found.tools if tool_survey.name == name), 0)
         read = f" ({format_count(before, 'session')} read before)" if before else ""
         yield line(f"  {name}: switched off by you{read}", (f" → kept sources enable {name}", "dim"))
-    for each in found.opted_out:
+    for item in found.opted_out:
         yield line(
-            f"  session {each.session}: you wrote in it that it is not to be remembered",
-            (f"  {show.format_path(each.path)}", "dim"),
+            f"  session {item.session}: you wrote in it that it is not to be remembered",
+            (f"  {show.format_path(item.path)}", "dim"),
         )
     for name, reason in found.plugins_left_out:
         yield line(f"  the format {name} of another package: {reason}")
@@ -312,37 +317,40 @@ def _project_lines(found: Survey, *, verbose: bool) -> Iterator[Line]:
     for name, directories in found.projects.items():
         shown = directories if verbose else directories[:_SHOWN]
         more = f" … {len(directories) - len(shown):,} more" if len(shown) < len(directories) else ""
-        yield hanging_line([(f"  {name}  ", "cyan")], ", ".join(show.format_path(each) for each in shown), (more, "dim"))
+        yield hanging_line([(f"  {name}  ", "cyan")], ", ".join(show.format_path(item) for item in shown), (more, "dim"))
     yield line(("  Are two of them one?", "dim"), (" → kept projects", "dim"))
 
 
 def _file_lines(workspace: Workspace) -> Iterator[Line]:
-    for number, each in enumerate(workspace.store.archive.files()):
+    for number, file_state in enumerate(workspace.store.archive.files()):
         if number == 0:
             yield line()
             yield line(("Every file", "bold"))
-        pending = f", {show.format_size(each.account.pending)} unfinished at its end" if each.account.pending else ""
-        told = f"  {format_account(each.account.records, each.account.kept, each.account.dropped)}{pending}"
-        yield line("  ", show.format_path(each.path), (told, "dim"))
+        pending = f", {show.format_size(file_state.account.pending)} unfinished at its end" if file_state.account.pending else ""
+        told = f"  {format_account(file_state.account.records, file_state.account.kept, file_state.account.dropped)}{pending}"
+        yield line("  ", show.format_path(file_state.path), (told, "dim"))
 
 
 def _survey_body(workspace: Workspace, found: Survey) -> dict[str, Any]:
     return {
-        "sources": [_tool_body(each) for each in found.tools if each.known or not each.enabled],
+        "sources": [_tool_body(tool_survey) for tool_survey in found.tools if tool_survey.known or not tool_survey.enabled],
         "not_found": [
-            {"name": each.name, "places": [str(place) for place, _ in each.places]} for each in found.tools if not each.known
+            {"name": tool_survey.name, "places": [str(place) for place, _ in tool_survey.places]}
+            for tool_survey in found.tools
+            if not tool_survey.known
         ],
         "other_files": dict(found.others),
         "roots": [follow_roots.root_body(root, workspace.paths.user) for root in workspace.settings.root],
         "not_read": [{"path": path, "reason": reason} for path, reason in found.unread.items()],
         "other_files_named": [{"path": path, "reason": reason} for path, reason in found.named],
-        "excluded": {each: found.excluded[each] for each in workspace.settings.exclude},
-        "opted_out": [to_json_value(each) for each in found.opted_out],
+        "excluded": {item: found.excluded[item] for item in workspace.settings.exclude},
+        "opted_out": [to_json_value(item) for item in found.opted_out],
         "projects": {name: list(directories) for name, directories in found.projects.items()},
         "plugins_left_out": [{"name": name, "reason": reason} for name, reason in found.plugins_left_out],
         "files": [
-            {"path": each.path, "source": each.source, "bytes_read": each.offset} | _account_body(each.account)
-            for each in workspace.store.archive.files()
+            {"path": file_state.path, "source": file_state.source, "bytes_read": file_state.offset}
+            | _account_body(file_state.account)
+            for file_state in workspace.store.archive.files()
         ],
     }
 

@@ -47,25 +47,26 @@ _DAYS = 7  # days of which it is told what hooks put in
 def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
     """Show what is stored, what was read, the last runs, and what waits for review."""
     with command_workspace(context) as workspace:
-        found = load_status(workspace)
+        store_status = load_status(workspace)
         due = find_expiring_files(workspace)
         missed = load_unread_reasons(workspace.paths)
         if as_json:
             not_read = [{"path": path, "reason": reason} for path, reason in missed.items()]
-            show.write_json(_state_body(workspace, found, due) | {"not_read": not_read})
+            show.write_json(_state_body(workspace, store_status, due) | {"not_read": not_read})
         else:
-            show.write_lines(_state_lines(workspace, found, due, missed))
+            show.write_lines(_state_lines(workspace, store_status, due, missed))
 
 
 def _state_lines(
     workspace: Workspace, found: StoreStatus, due: Sequence[ExpiringFiles], missed: Mapping[str, str]
 ) -> Iterator[Line]:
-    titles = {one.id: one.title for each in reversed(workspace.profiles) for one in each.categories}
+    titles = {category.id: category.title for profile in reversed(workspace.profiles) for category in profile.categories}
     active = found.statuses[Status.ACTIVE]
     yield line(
         (format_count(active, "memory", "memories"), "bold"),
         (
-            f" · {'profiles' if len(workspace.profiles) > 1 else 'profile'} {', '.join(each.id for each in workspace.profiles)}",
+            f" · {'profiles' if len(workspace.profiles) > 1 else 'profile'} "
+            f"{', '.join(profile.id for profile in workspace.profiles)}",
             "dim",
         ),
     )
@@ -149,10 +150,16 @@ def _injected_lines(workspace: Workspace) -> Iterator[Line]:
 
 def _expiring_lines(workspace: Workspace, due: Sequence[ExpiringFiles]) -> Iterator[Line]:
     """What is lost soon unless it is read."""
-    for each in due:
-        when = f"from {format_day(each.since, workspace.zone)} on" if each.since > workspace.clock() else "at any moment"
-        what = format_count(each.files, "transcript")
-        yield line((f"{what} not archived will be deleted by {each.source} itself, {when}", "red"), (" → kept run", "dim"))
+    for expiring_files in due:
+        when = (
+            f"from {format_day(expiring_files.since, workspace.zone)} on"
+            if expiring_files.since > workspace.clock()
+            else "at any moment"
+        )
+        what = format_count(expiring_files.files, "transcript")
+        yield line(
+            (f"{what} not archived will be deleted by {expiring_files.source} itself, {when}", "red"), (" → kept run", "dim")
+        )
 
 
 def _search_line(found: VectorStatus) -> Line:
@@ -188,7 +195,10 @@ def _state_body(workspace: Workspace, found: StoreStatus, due: Sequence[Expiring
         "unheard_sessions": found.unheard,
         "set_aside": dict(load_quarantined(workspace)),
         "prompts": [json_fields(prompt, "profile", "origin", "overridden", "version") for prompt in found.prompts],
-        "deleted_soon": [{"source": each.source, "files": each.files, "from": format_instant(each.since)} for each in due],
+        "deleted_soon": [
+            {"source": expiring_files.source, "files": expiring_files.files, "from": format_instant(expiring_files.since)}
+            for expiring_files in due
+        ],
         "outputs": list(found.outputs),
         "meaning": json_fields(vector_status(workspace), "model", "waiting", "problem", vectors="embedded"),
         "handover": {
@@ -200,24 +210,24 @@ def _state_body(workspace: Workspace, found: StoreStatus, due: Sequence[Expiring
         },
         "put": {day: {"times": times, "tokens": tokens} for day, (times, tokens) in put_by_day(str(workspace.paths.state)).items()},
         "profile": workspace.profile.id,
-        "profiles": [each.id for each in workspace.profiles],
+        "profiles": [profile.id for profile in workspace.profiles],
         "timezone": str(workspace.zone),
         "home": str(workspace.paths.root),
         "llm": _llm_body(workspace),
         "failures": to_json(load_failures(str(workspace.paths.state))),
-        "runs": [run_body(each) for each in found.last_runs],
+        "runs": [run_body(run) for run in found.last_runs],
     }
 
 
 def _llm_body(workspace: Workspace) -> dict[str, Any]:
-    found, settings = load_costs(workspace), workspace.settings.llm
+    costs, settings = load_costs(workspace), workspace.settings.llm
     return {
         "adapter": settings.adapter,
         "model": settings.model,
         "command": settings.command,
-        "today": usage_body(found.today),
-        "ever": usage_body(found.total),
-        "awaited": found.awaited,
+        "today": usage_body(costs.today),
+        "ever": usage_body(costs.total),
+        "awaited": costs.awaited,
         "day": {"usd": settings.day_usd, "calls": settings.day_calls, "tokens": settings.day_tokens},
     }
 
@@ -249,29 +259,29 @@ def day(
             else:
                 show.write_lines(_month_lines(calendar))
             return
-        found = look_at(workspace, *(week_bounds(chosen) if whole_week else (chosen,)))
+        day_view = look_at(workspace, *(week_bounds(chosen) if whole_week else (chosen,)))
         if routing:
-            whole = extracted_between(workspace, found.day, found.last)
+            whole = extracted_between(workspace, day_view.day, day_view.last)
             told = routes_by_memory(workspace, whole.memories)
             if as_json:
                 show.write_json(
                     [
                         {
-                            "id": each.id,
-                            "content": each.content,
-                            "status": each.status_at(workspace.clock()).value,
-                            "reason": each.reason,
-                            "routes": [dump(one) for one in told.get(each.id, ())],
+                            "id": memory.id,
+                            "content": memory.content,
+                            "status": memory.status_at(workspace.clock()).value,
+                            "reason": memory.reason,
+                            "routes": [dump(output_route) for output_route in told.get(memory.id, ())],
                         }
-                        for each in whole.memories
+                        for memory in whole.memories
                     ]
                 )
             else:
-                show.write_lines(_routing_lines(workspace, found, whole, told))
+                show.write_lines(_routing_lines(workspace, day_view, whole, told))
         elif as_json:
-            show.write_json(_day_body(workspace, found))
+            show.write_json(_day_body(workspace, day_view))
         else:
-            show.write_lines(_day_lines(workspace, found, detailed=detailed))
+            show.write_lines(_day_lines(workspace, day_view, detailed=detailed))
 
 
 def _month_body(found: CalendarMonth) -> dict[str, Any]:
@@ -280,17 +290,17 @@ def _month_body(found: CalendarMonth) -> dict[str, Any]:
 
 def _month_lines(found: CalendarMonth) -> Iterator[Line]:
     yield line((f"{found.first:%B %Y}", "bold"))
-    told = [each for each in found.cells if not each.empty]
-    for each in told:
-        parts = [format_count(each.sessions, "session")] if each.sessions else []
+    calendar_days = [calendar_day for calendar_day in found.cells if not calendar_day.empty]
+    for item in calendar_days:
+        parts = [format_count(item.sessions, "session")] if item.sessions else []
         parts += [
             f"{count:,} {what}"
-            for count, what in ((each.learnt, "learnt"), (each.decided, "decided"), (each.open, "asked"))
+            for count, what in ((item.learnt, "learnt"), (item.decided, "decided"), (item.open, "asked"))
             if count
         ]
-        parts += ["a journal entry"] if each.entry else []
-        yield line(f"  {each.day:%a} {each.day.isoformat()}", (f"  {', '.join(parts)}", "dim"))
-    if not told:
+        parts += ["a journal entry"] if item.entry else []
+        yield line(f"  {item.day:%a} {item.day.isoformat()}", (f"  {', '.join(parts)}", "dim"))
+    if not calendar_days:
         yield line("  Nothing happened.")
     others = [
         f"{word}: kept day {day.isoformat()} --month" for word, day in (("Before", found.before), ("After", found.after)) if day
@@ -305,12 +315,14 @@ def _routing_lines(
     """Where each thing extracted of a day went: every memory output by output, and what was refused by its reason."""
     what = f"{format_count(len(whole.memories), 'memory', 'memories')}, {len(whole.refused):,} refused"
     yield line((show.format_weekday(found.day), "bold"), (f"  {what}", "dim"))
-    for each in whole.memories:
-        yield memory_line(each, workspace.zone, category_title(workspace.profiles, each.profile, each.category))
-        if each.status_at(workspace.clock()) is not Status.ACTIVE:
-            reason = each.reason.removeprefix(f"{each.status.value}: ")
-            yield line((f"      {each.status.value:<7} ", "yellow"), (f" {reason}", "dim"))
-        yield from route_lines([one for one in told.get(each.id, ()) if one.where or each.status is Status.ACTIVE])
+    for memory in whole.memories:
+        yield memory_line(memory, workspace.zone, category_title(workspace.profiles, memory.profile, memory.category))
+        if memory.status_at(workspace.clock()) is not Status.ACTIVE:
+            reason = memory.reason.removeprefix(f"{memory.status.value}: ")
+            yield line((f"      {memory.status.value:<7} ", "yellow"), (f" {reason}", "dim"))
+        yield from route_lines(
+            [output_route for output_route in told.get(memory.id, ()) if output_route.where or memory.status is Status.ACTIVE]
+        )
     for judged in whole.refused:
         reason = getattr(judged.verdict, "reason", "")
         yield hanging_line([("    refused     ", "dim")], judged.candidate.content, (f"  {reason}", "dim"))
@@ -321,12 +333,12 @@ def _day_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Itera
         (show.format_weekday(found.day) + (f" to {show.format_weekday(found.last)}" if found.last != found.day else ""), "bold")
     )
     if not (found.sittings or found.learnt or found.confirmed):
-        before = max((each for each in list_active_days(workspace) if each < found.day), default=None)
+        before = max((item for item in list_active_days(workspace) if item < found.day), default=None)
         yield line("Nothing happened.", (f" The day before it on which something did: kept day {before}" if before else "", "dim"))
     if found.sittings:
         yield line((format_count(len(found.sittings), "session"), "cyan"))
     if found.last != found.day:
-        counts = Counter(workspace.scope(each.project, each.path) for each in found.sittings)
+        counts = Counter(workspace.scope(sitting.project, sitting.path) for sitting in found.sittings)
         for scope, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
             yield line(f"  {count:>4,}  {scope_name(scope, workspace.scope_names())}")
     for each in found.sittings if found.last == found.day else ():
@@ -353,13 +365,21 @@ def _work_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Iter
 
     In short unless ``detailed``. Memories are told by themselves.
     """
-    whole = [each for each in found.summary.detailed if each.part is SummaryPart.WORKED or each.by]
-    short = [each for each in found.summary.condensed if each.part is SummaryPart.WORKED or each.by]
+    whole = [
+        summary_bullet
+        for summary_bullet in found.summary.detailed
+        if summary_bullet.part is SummaryPart.WORKED or summary_bullet.by
+    ]
+    short = [
+        summary_bullet
+        for summary_bullet in found.summary.condensed
+        if summary_bullet.part is SummaryPart.WORKED or summary_bullet.by
+    ]
     for part, title in _PARTS.items():
-        told = [each for each in whole if each.part is part]
-        shown = told if detailed else [each for each in short if each.part is part]
-        if told:
-            rest = f" ({len(shown)} of {len(told)}, all with --detailed)" if len(shown) < len(told) else ""
+        summary_bullets = [summary_bullet for summary_bullet in whole if summary_bullet.part is part]
+        shown = summary_bullets if detailed else [summary_bullet for summary_bullet in short if summary_bullet.part is part]
+        if summary_bullets:
+            rest = f" ({len(shown)} of {len(summary_bullets)}, all with --detailed)" if len(shown) < len(summary_bullets) else ""
             yield line((title, "cyan"), (f"  {format_authors(shown)}{rest}", "dim"))
         for scope, bullets in groupby(shown, key=lambda each: each.scope):
             yield line(f"  {scope_name(scope, workspace.scope_names())}")
@@ -371,15 +391,15 @@ def _work_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Iter
 def _day_body(workspace: Workspace, found: DayView) -> dict[str, Any]:
     return json_fields(found, "day", "last") | {
         "summary": {
-            "condensed": [to_json_value(each) for each in found.summary.condensed],
-            "detailed": [to_json_value(each) for each in found.summary.detailed],
-            "written_by": sorted({each.by for each in found.summary.condensed if each.by}),
+            "condensed": [to_json_value(summary_bullet) for summary_bullet in found.summary.condensed],
+            "detailed": [to_json_value(summary_bullet) for summary_bullet in found.summary.detailed],
+            "written_by": sorted({summary_bullet.by for summary_bullet in found.summary.condensed if summary_bullet.by}),
         },
         "sessions": [
             json_fields(sitting, "source", "path", "session", "project", "events", "prompts", "first_at", "last_at")
             for sitting in found.sittings
         ],
-        "learnt": [to_export(workspace, each) for each in found.learnt],
-        "confirmed": [to_export(workspace, each) for each in found.confirmed],
+        "learnt": [to_export(workspace, memory) for memory in found.learnt],
+        "confirmed": [to_export(workspace, memory) for memory in found.confirmed],
         "coverage": to_json(found.covered),
     }

@@ -23,22 +23,22 @@ def upgrade(
     one run.
     """
     with command_workspace(context) as workspace:
-        found = preview_upgrade(workspace)
+        upgrade_report = preview_upgrade(workspace)
         if not as_json:
-            show.write_lines(_format_upgrade(found, everything=not call_options(context).quiet))
-        if (found.retired or found.made) and not yes:
+            show.write_lines(_format_upgrade(upgrade_report, everything=not call_options(context).quiet))
+        if (upgrade_report.retired or upgrade_report.made) and not yes:
             if as_json:
-                show.write_json(_upgrade_body(found))
+                show.write_json(_upgrade_body(upgrade_report))
                 return 0
             if not is_interactive() or not typer.confirm("Do this now?", default=False):
                 show.write_lines([line(("Nothing was changed.", ""), (" → kept upgrade --yes", "dim"))])
                 return 0
-        done = make_anew(workspace) if found.retired or found.made else found
+        done = make_anew(workspace) if upgrade_report.retired or upgrade_report.made else upgrade_report
         if as_json:
             show.write_json(_upgrade_body(done))
         elif done.run:
             show.write_lines([line((f"Done in run {done.run}.", ""), (" → kept undo takes it back", "dim"))])
-        show.write_lines(line((each, "red")) for each in done.problems)
+        show.write_lines(line((problem, "red")) for problem in done.problems)
         return int(bool(done.problems))
 
 
@@ -54,11 +54,11 @@ def _format_upgrade(found: UpgradeReport, *, everything: bool) -> list[show.Line
             ),
         )
     ]
-    lines += [_upgrade_line("-", each) for each in found.retired if everything]
+    lines += [_upgrade_line("-", memory) for memory in found.retired if everything]
     lines.append(
         line((f"{format_count(len(found.made), 'memory is', 'memories are')} made anew, in the words that were said", "green"))
     )
-    lines += [_upgrade_line("+", each) for each in found.made if everything]
+    lines += [_upgrade_line("+", memory) for memory in found.made if everything]
     return lines
 
 

@@ -122,14 +122,18 @@ def find_cjk_times(text: str) -> Iterator[CjkTime]:
     """What a text in Chinese, Japanese or Korean names, dates first."""
     if text.isascii():
         return
-    for found in _DENSE_DATE.finditer(text):
-        year, month, day = (int(part or 0) for part in found.groups())
+    for search_match in _DENSE_DATE.finditer(text):
+        year, month, day = (int(part or 0) for part in search_match.groups())
         if month:
-            yield CjkTime(found.start(), found.end(), "", (year, month, day))
-    for found in _DENSE_YEAR.finditer(text):
-        yield CjkTime(found.start(), found.end(), "", (int(found[1]), 0, 0))
-    for found in _DENSE_AGO.finditer(text):
-        yield CjkTime(found.start(), found.end(), f"ago {_UNITS[found[2]]} {_DIGITS.get(found[1], found[1])}")
+            yield CjkTime(search_match.start(), search_match.end(), "", (year, month, day))
+    for search_match in _DENSE_YEAR.finditer(text):
+        yield CjkTime(search_match.start(), search_match.end(), "", (int(search_match[1]), 0, 0))
+    for search_match in _DENSE_AGO.finditer(text):
+        yield CjkTime(
+            search_match.start(),
+            search_match.end(),
+            f"ago {_UNITS[search_match[2]]} {_DIGITS.get(search_match[1], search_match[1])}",
+        )
     for word, name in _SPANS:
         at = text.find(word)
         if at >= 0:

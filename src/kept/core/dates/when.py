@@ -90,8 +90,8 @@ def parse_time_span(question: str, now: datetime, zone: ZoneInfo, *, month_first
 def split_question_words(question: str) -> tuple[list[str], list[str]]:
     """The words of a question's beginning, as they are written, and in lower case without marks, those of time in English."""
     raw = question[:_CHARACTERS].split()
-    words = [each.lower().strip(".,;:!?()\"'“”") for each in raw]
-    words = [each.removesuffix("'s").removesuffix("’s") for each in words]
+    words = [item.lower().strip(".,;:!?()\"'“”") for item in raw]
+    words = [item.removesuffix("'s").removesuffix("’s") for item in words]
     return raw, [
         _translate_time_word(words, place) if not _is_product_name(raw, words, place) else "" for place in range(len(words))
     ]
@@ -129,8 +129,8 @@ def is_month_first_locale(env: Mapping[str, str]) -> bool:
 
 def _parse_cjk_span(text: str, today: date, zone: ZoneInfo) -> TimeSpan | None:
     """A span in a text without spaces between words."""
-    for found in find_cjk_times(text):
-        year, month, day = found.date
+    for item in find_cjk_times(text):
+        year, month, day = item.date
         if day:
             named = _resolve_day(year or today.year, month, day, today, fixed=bool(year), length=1)
         elif month:
@@ -138,7 +138,7 @@ def _parse_cjk_span(text: str, today: date, zone: ZoneInfo) -> TimeSpan | None:
         elif year:
             named = (date(year, 1, 1), date(year, 12, 31)), 1
         else:
-            *ago, unit, number = found.span.split()
+            *ago, unit, number = item.span.split()
             if ago:
                 named = _parse_ago([number, unit, "ago"], 0, today)
             else:
@@ -146,9 +146,9 @@ def _parse_cjk_span(text: str, today: date, zone: ZoneInfo) -> TimeSpan | None:
                 named = span, 1
         if named is not None:
             (first, last), _ = named
-            rest = f"{text[: found.start]} {text[found.end :]}".strip()
+            rest = f"{text[: item.start]} {text[item.end :]}".strip()
             return TimeSpan(
-                _day_start(first, zone), _day_start(last + timedelta(days=1), zone), text[found.start : found.end], rest=rest
+                _day_start(first, zone), _day_start(last + timedelta(days=1), zone), text[item.start : item.end], rest=rest
             )
     return None
 
@@ -307,7 +307,7 @@ def _parse_numeric_date(word: str, *, month_first: bool, led: bool) -> tuple[tup
     """``10.01.2024``, ``10/01/2024``, ``2024/01/10``, ``01/2024``, ``2024-01``; ``10.01.24`` where a preposition has ``led`` to it,
     for it may be a version.
     """
-    mark = next((each for each in "./-" if each in word), "")
+    mark = next((item for item in "./-" if item in word), "")
     parts = word.split(mark) if mark else []
     if not all(part.isdecimal() and part.isascii() for part in parts):
         return None
@@ -354,10 +354,10 @@ def _parse_ago(words: Sequence[str], at: int, today: date) -> tuple[tuple[date, 
 
 def _parse_iso_date(word: str) -> date | None:
     try:
-        found = date.fromisoformat(word) if len(word) == 10 and word[4] == "-" else None
+        day = date.fromisoformat(word) if len(word) == 10 and word[4] == "-" else None
     except ValueError:
         return None
-    return found if found and MINYEAR < found.year < MAXYEAR else None  # there is a day before it and one after it
+    return day if day and MINYEAR < day.year < MAXYEAR else None  # there is a day before it and one after it
 
 
 def _parse_month(words: Sequence[str], at: int, today: date, *, sure: bool = False) -> tuple[tuple[date, date], int] | None:
@@ -370,7 +370,7 @@ def _parse_month(words: Sequence[str], at: int, today: date, *, sure: bool = Fal
         named = _month_number(third if of else after)
         if not named:
             return None
-        year = next((_parse_year(each) for each in words[at + 2 + of : at + 4 + of] if each not in ("of", ",")), 0)
+        year = next((_parse_year(item) for item in words[at + 2 + of : at + 4 + of] if item not in ("of", ",")), 0)
         bare = word.isdecimal() and not of and not year and _MONTHS[named - 1] in ("may", "march")  # "step 3 may fail"
         if bare and words[max(0, at - 1) : at] not in _DATED and len(words) > 2:
             return None

@@ -72,8 +72,8 @@ def _find_secrets(data: bytes, more: Scan | None) -> list[SecretSpan]:
     called = load_rule_book().match_anchors(data)
     others = more(data) if more is not None else ()
     last = len(load_rule_book().rules)
-    found = [SecretSpan(start=start, end=end, order=last, kind=kind, secret=data[start:end]) for start, end, kind in others]
-    spans = [*scan_secrets(data, called), *find_disguised(data, called), *found]
+    secret_spans = [SecretSpan(start=start, end=end, order=last, kind=kind, secret=data[start:end]) for start, end, kind in others]
+    spans = [*scan_secrets(data, called), *find_disguised(data, called), *secret_spans]
     return _merge_overlaps(spans, data) if spans else []
 
 

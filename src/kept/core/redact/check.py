@@ -12,7 +12,7 @@ _KEY = b"compared within one call"
 
 def refuse_secrets(text: str, *, before: str = "", where: str = "", hint: str = "leave it out; nothing was changed") -> None:
     """Raise UsageError where a text holds a secret that ``before``, what stands there now, does not hold."""
-    known = {each.fingerprint for each in redact(before, key=_KEY).found}
-    for each in redact(text, key=_KEY).found:
-        if each.fingerprint not in known:
-            raise UsageError(f"this looks like a secret ({each.kind}), which kept stores nowhere", where=where, hint=hint)
+    known = {redacted_secret.fingerprint for redacted_secret in redact(before, key=_KEY).found}
+    for item in redact(text, key=_KEY).found:
+        if item.fingerprint not in known:
+            raise UsageError(f"this looks like a secret ({item.kind}), which kept stores nowhere", where=where, hint=hint)

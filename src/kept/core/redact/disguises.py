@@ -158,7 +158,7 @@ def _find_broken_tokens(data: bytes, called: frozenset[int]) -> Iterator[SecretS
                 end = _broken_token_end(data, start, end)
                 whole = data[start:end].replace(b"\n", b"")
                 if b"\n" in data[start:end] and any(
-                    each.secret == whole for each in apply_rule(load_rule_book().rules[index], whole, index)
+                    secret_span.secret == whole for secret_span in apply_rule(load_rule_book().rules[index], whole, index)
                 ):
                     yield SecretSpan(start=start, end=end, order=index, kind=span.kind, secret=whole)
 

@@ -70,26 +70,31 @@ def curate(
     ``surroundings`` the words that stand around a wish, ``meaning`` tells how near texts are in meaning (None: no model
     is at hand).
     """
-    live = {each.candidate.id: each for each in judged if is_eligible(each.verdict) and each.candidate.id not in blocked}
+    live = {
+        candidate_verdict.candidate.id: candidate_verdict
+        for candidate_verdict in judged
+        if is_eligible(candidate_verdict.verdict) and candidate_verdict.candidate.id not in blocked
+    }
     proposals = sorted(live.values(), key=time_order)
-    standing = [each for each in memories if (is_person_owned(each) or is_agent_suggestion(each)) and each.content]
+    standing = [memory for memory in memories if (is_person_owned(memory) or is_agent_suggestion(memory)) and memory.content]
     statements = [
-        parse_statement(each.candidate.content, each.candidate.artifacts, each.candidate.fingerprint) for each in proposals
+        parse_statement(proposal.candidate.content, proposal.candidate.artifacts, proposal.candidate.fingerprint)
+        for proposal in proposals
     ]
-    statements += [parse_statement(each.content, each.artifacts, each.fingerprint) for each in standing]
+    statements += [parse_statement(memory.content, memory.artifacts, memory.fingerprint) for memory in standing]
     linked = [*pair_with_memories(proposals, standing), *pair_rewordings(proposals)]
     linked += pair_llm_merged(proposals, memories)
     linked += find_similar_wishes(proposals, statements)
     meant = _pair_by_meaning(proposals, statements, memories, rules, meaning)
     linked += meant
-    gone = frozenset(each.id for each in memories if each.status in (Status.RETIRED, Status.REJECTED))
+    gone = frozenset(memory.id for memory in memories if memory.status in (Status.RETIRED, Status.REJECTED))
     groups = tuple(
         group
         for group in find_clusters(statements, linked)
         if not is_pending_cluster([proposals[i] for i in group if i < len(proposals)], len(group), surroundings)
     )
     owners = assign_memories(groups, proposals, standing, memories)
-    taken = {each.id for each in memories}
+    taken = {memory.id for memory in memories}
     plans = []
     nearness: dict[int, float] = {}
     told: dict[int, float] = {}  # by place
@@ -99,18 +104,21 @@ def curate(
     for number, group in enumerate(groups):
         nearness[number] = min((told[place] for place in group if place in told), default=0.0)
         members = [proposals[i] for i in group if i < len(proposals)]
-        known = {(each.candidate.content, each.candidate.artifacts): statements[i] for i, each in zip(group, members, strict=False)}
+        known = {
+            (candidate_verdict.candidate.content, candidate_verdict.candidate.artifacts): statements[i]
+            for i, candidate_verdict in zip(group, members, strict=False)
+        }
         plans.append(build_plan(members, owners.get(group[0], ()), taken, rules, known, gone=gone))
-    found = find_conflicts(plans, rules)
-    replaced = found.replaced
+    conflicts = find_conflicts(plans, rules)
+    replaced = conflicts.replaced
     operations = [
         operation
         for place, plan in enumerate(plans)
         for operation in _plan_operations(
             plan,
             replaced=place in replaced,
-            doubtful=place in found.doubtful,
-            beside=plans[found.paired[place]].number if place in found.paired else "",
+            doubtful=place in conflicts.doubtful,
+            beside=plans[conflicts.paired[place]].number if place in conflicts.paired else "",
             nearness=nearness[place],
         )
     ]
@@ -119,11 +127,11 @@ def curate(
     for question, answer in sorted(find_answers(plans, rules, replaced).items()):
         asked, later = plans[question], plans[answer]
         operations.append(Resolve(memory=asked.number, at=later.last, reason=ANSWERED, by=later.number))
-    kept = {each.id for plan in plans for each in plan.found}
+    kept = {memory.id for plan in plans for memory in plan.found}
     operations += [
-        Retire(memory=each.id, at=each.last_seen, reason=WITHDRAWN)
-        for each in memories
-        if each.id not in kept and each.status in (Status.ACTIVE, Status.HELD) and each.candidates and not is_person_owned(each)
+        Retire(memory=item.id, at=item.last_seen, reason=WITHDRAWN)
+        for item in memories
+        if item.id not in kept and item.status in (Status.ACTIVE, Status.HELD) and item.candidates and not is_person_owned(item)
     ]
     return tuple(operations)
 
@@ -139,18 +147,20 @@ def _pair_by_meaning(
     memory already (0).
     """
     mine = statements[: len(proposals)]
-    texts = [each.candidate.content for each in proposals]
+    texts = [proposal.candidate.content for proposal in proposals]
     # Of these the latest stands, or several do at once: each is told in its own words.
     apart = {
-        place for place, each in enumerate(proposals) if each.candidate.category in rules.lasting | rules.gathered | rules.themes
+        place
+        for place, candidate_verdict in enumerate(proposals)
+        if candidate_verdict.candidate.category in rules.lasting | rules.gathered | rules.themes
     }
     found = find_pairs_by_meaning(texts, mine, frozenset(apart), meaning) if meaning else None
     told = {pair: score for pair, score in (found or {}).items() if score is not None}
-    untold = {each for pair in found if found[pair] is None for each in pair} if found is not None else set(range(len(mine)))
+    untold = {item for pair in found if found[pair] is None for item in pair} if found is not None else set(range(len(mine)))
     if not untold:
         return told
-    place = {each.candidate.id: number for number, each in enumerate(proposals)}
-    known = ([place[each] for each in memory.candidates if place.get(each) in untold] for memory in memories)
+    place = {candidate_verdict.candidate.id: number for number, candidate_verdict in enumerate(proposals)}
+    known = ([place[candidate] for candidate in memory.candidates if place.get(candidate) in untold] for memory in memories)
     return {(first, other): 0.0 for first, *others in filter(None, known) for other in others} | told
 
 
@@ -186,9 +196,9 @@ def _plan_operations(plan: Plan, *, replaced: bool, doubtful: bool, beside: str,
         and not (beside and (winner.status, winner.superseded_by) != (Status.HELD, beside))
     )
     rest = tuple(
-        each.id
-        for each in plan.found
-        if each is not winner and not is_person_owned(each) and each.status in (Status.ACTIVE, Status.HELD)
+        memory.id
+        for memory in plan.found
+        if memory is not winner and not is_person_owned(memory) and memory.status in (Status.ACTIVE, Status.HELD)
     )
     if winner is None or not (living or replaced):
         if winner is not None and rest:
@@ -219,7 +229,7 @@ def _plan_operations(plan: Plan, *, replaced: bool, doubtful: bool, beside: str,
 
 def _is_doubted(plan: Plan) -> bool:
     """Whether a memory that machines made active rests on what a model doubts: it waits then, as if the model had come first."""
-    doubts = all(isinstance(each.verdict, Held) and each.verdict.reason == DOUBTED for each in plan.members)
+    doubts = all(isinstance(member.verdict, Held) and member.verdict.reason == DOUBTED for member in plan.members)
     return bool(plan.members) and doubts and _is_made_active(plan)
 
 

@@ -32,7 +32,9 @@ def find_clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, i
         for key in ((each.form,), *(((each.fingerprint, each.remedy),) if each.fingerprint and each.remedy else ())):
             a, b = root(first.setdefault(key, i)), root(i)
             parent[max(a, b)] = min(a, b)
-    distinct = {(each.form, each.artifacts, each.fingerprint): i for i, each in reversed([*enumerate(statements)])}
+    distinct = {
+        (statement.form, statement.artifacts, statement.fingerprint): i for i, statement in reversed([*enumerate(statements)])
+    }
     for i, j in _comparable_pairs(statements, sorted(distinct.values())):
         a, b = root(i), root(j)
         if a != b and is_same_statement(statements[i], statements[j]):
@@ -53,7 +55,7 @@ def find_clusters(statements: Sequence[Statement], linked: Iterable[tuple[int, i
 
 def _comparable_pairs(statements: Sequence[Statement], places: Iterable[int]) -> Iterator[tuple[int, int]]:
     """The pairs that can say the same: they share two rare words of their content and are of like length."""
-    frequency = Counter(word for each in statements for word in each.content)
+    frequency = Counter(word for statement in statements for word in statement.content)
     index: dict[tuple[object, tuple[str, str]], list[int]] = {}
     for i in places:
         each = statements[i]

@@ -47,7 +47,7 @@ def find_conflicts(plans: Sequence[Plan], rules: CurationRules) -> Conflicts:
             if not plan.fixed and plans[earlier].stands:
                 doubtful.add(later)
         elif plan.held and _trust_rank(plan) <= _trust_rank(plans[earlier]):
-            since = [each.candidate.at for each in plan.members if each.candidate.at and each.candidate.at > before]
+            since = [member.candidate.at for member in plan.members if member.candidate.at and member.candidate.at > before]
             replaced[earlier] = (later, min(since, default=last))
     replaced |= _find_newer_values(
         [(last, place) for last, place in dated if plans[place].category not in rules.gathered], plans, replaced
@@ -57,10 +57,10 @@ def find_conflicts(plans: Sequence[Plan], rules: CurationRules) -> Conflicts:
     )
     replaced |= _find_handovers(plans, replaced)
     replaced = {each: by for each, by in replaced.items() if by[0] not in doubtful}
-    found = Conflicts(replaced=replaced, doubtful=doubtful)
+    conflicts = Conflicts(replaced=replaced, doubtful=doubtful)
     for earlier, later in find_contradictions(texts):
-        _add_doubtful_pair(plans, dated[earlier][1], dated[later][1], found)
-    return found
+        _add_doubtful_pair(plans, dated[earlier][1], dated[later][1], conflicts)
+    return conflicts
 
 
 def _add_doubtful_pair(plans: Sequence[Plan], earlier: int, later: int, found: Conflicts) -> None:
@@ -69,7 +69,7 @@ def _add_doubtful_pair(plans: Sequence[Plan], earlier: int, later: int, found: C
     What a person or a model has seen beside the later one stands beside it.
     """
     before, plan = plans[earlier], plans[later]
-    ended = any(place in known for place in (earlier, later) for known in (found.replaced, found.doubtful, found.paired))
+    ended = any(place in item for place in (earlier, later) for item in (found.replaced, found.doubtful, found.paired))
     if ended or not before.stands or not plan.stands or before.last == plan.last:
         return
     seen = before.winner is not None and before.winner.reason.startswith((APPROVED, BOTH_HOLD))
@@ -198,7 +198,7 @@ def find_answers(plans: Sequence[Plan], rules: CurationRules, replaced: Mapping[
         if plan.last is not None and plan.category not in rules.questions and place not in replaced and plan.stands
     )
     for last, place in later if asked else ():
-        shared = Counter(one for word in plans[place].says.content for one in filed.get(word, ()))
+        shared = Counter(item for word in plans[place].says.content for item in filed.get(word, ()))
         for question, count in sorted(shared.items()):
             before = plans[question].last
             if (

@@ -39,33 +39,36 @@ def is_person_owned(memory: Memory) -> bool:
 
 def facts_of(members: Sequence[CandidateVerdict]) -> tuple[Facts, Status]:
     """What the members of a cluster say together, and whether that is enough to be active."""
-    accepted = [each for each in members if isinstance(each.verdict, Accepted)]
+    accepted = [member for member in members if isinstance(member.verdict, Accepted)]
     # Better words for the same are what they were asked for.
     best = max(
         accepted or members, key=lambda each: (each.candidate.rewords != "", each.candidate.confidence, *time_order(each))
     ).candidate
     best = _select_fullest(best, accepted or members) if len(members) > 1 and not best.subject else best
-    candidates = [each.candidate for each in members]
+    candidates = [member.candidate for member in members]
     evidence = _unique_evidence(candidates)
-    times = [each.at for each in candidates if each.at is not None]
+    times = [candidate.at for candidate in candidates if candidate.at is not None]
     sessions = count_sessions(candidates)
-    lasting = [each for each in members if isinstance(each.verdict, Held) and each.verdict.reason in LASTING]
-    often = count_sessions([each.candidate for each in members if each not in lasting]) >= OFTEN
-    subject = best.subject or next((each.subject for each in candidates if each.subject), "")
+    lasting = [member for member in members if isinstance(member.verdict, Held) and member.verdict.reason in LASTING]
+    often = count_sessions([member.candidate for member in members if member not in lasting]) >= OFTEN
+    subject = best.subject or next((candidate.subject for candidate in candidates if candidate.subject), "")
     facts = Facts(
         content=best.content,
         category=best.category,
         confidence=round(min(0.99, best.confidence + (0.05 if best.fingerprint else 0.02) * (max(1, sessions) - 1)), 4),
-        origin=min((each.origin for each in candidates), key=lambda origin: origin.rank, default=Origin.TOOL),
+        origin=min((candidate.origin for candidate in candidates), key=lambda origin: origin.rank, default=Origin.TOOL),
         first_seen=min(times, default=None),
         last_seen=max(times, default=None),
         observations=max(1, sessions),
         artifacts=tuple(
             dict.fromkeys(
-                name for each in (best, *candidates) for name in each.artifacts if subject or each is best or name in best.content
+                name
+                for candidate in (best, *candidates)
+                for name in candidate.artifacts
+                if subject or candidate is best or name in best.content
             )
         ),
-        candidates=tuple(sorted(each.id for each in candidates)),
+        candidates=tuple(sorted(candidate.id for candidate in candidates)),
         added=evidence,
         valid_until=best.valid_until,
         trigger=best.trigger,
@@ -79,7 +82,7 @@ def facts_of(members: Sequence[CandidateVerdict]) -> tuple[Facts, Status]:
 def _select_fullest(best: Candidate, members: Sequence[CandidateVerdict]) -> Candidate:
     """Of those that say what the best says and then more, word for word, the one that says most; else the best."""
     form = f"{normal_form(best.content)} "
-    fuller = [each.candidate for each in members if normal_form(each.candidate.content).startswith(form)]
+    fuller = [member.candidate for member in members if normal_form(member.candidate.content).startswith(form)]
     return max(fuller, key=lambda each: (len(each.content), each.id), default=best)
 
 
@@ -90,30 +93,30 @@ def count_sessions(candidates: Sequence[Candidate]) -> int:
     """
     where: dict[str, str] = {}
     for candidate in candidates:
-        for each in candidate.evidence:
-            if candidate.fingerprint or (candidate.origin is Origin.USER and each.origin is Origin.USER):
-                where[each.event] = min(each.session, where.get(each.event, each.session))
+        for item in candidate.evidence:
+            if candidate.fingerprint or (candidate.origin is Origin.USER and item.origin is Origin.USER):
+                where[item.event] = min(item.session, where.get(item.event, item.session))
     return len(set(where.values()))
 
 
 def _unique_evidence(candidates: Iterable[Candidate]) -> tuple[Evidence, ...]:
-    unique = {(each.event, each.quote): each for candidate in candidates for each in candidate.evidence}
+    unique = {(item.event, item.quote): item for candidate in candidates for item in candidate.evidence}
     return tuple(sorted(unique.values(), key=lambda each: (each.at is None, each.at, each.event, each.quote)))
 
 
 def select_new_facts(memory: Memory, facts: Facts) -> Facts:
     """The facts for a memory that exists: only evidence that is new to it, and a person's own words left alone."""
-    have = {(each.event, each.quote) for each in memory.evidence}
-    want = {(each.event, each.quote) for each in facts.added}
+    have = {(item.event, item.quote) for item in memory.evidence}
+    want = {(evidence.event, evidence.quote) for evidence in facts.added}
     proposed = frozenset(memory.candidates) & frozenset(facts.candidates) or not memory.owned
-    gone = tuple(dict.fromkeys(each.event for each in memory.evidence if (each.event, each.quote) not in want)) if proposed else ()
+    gone = tuple(dict.fromkeys(item.event for item in memory.evidence if (item.event, item.quote) not in want)) if proposed else ()
     dropped = () if is_person_owned(memory) else gone
-    added = tuple(each for each in facts.added if (each.event, each.quote) not in have or each.event in dropped)
+    added = tuple(evidence for evidence in facts.added if (evidence.event, evidence.quote) not in have or evidence.event in dropped)
     facts = replace(facts, added=added, dropped=dropped)
     if not is_person_owned(memory):
         return facts
-    times = [each for each in (memory.first_seen, facts.first_seen) if each is not None]
-    last = [each for each in (memory.last_seen, facts.last_seen) if each is not None]
+    times = [moment for moment in (memory.first_seen, facts.first_seen) if moment is not None]
+    last = [moment for moment in (memory.last_seen, facts.last_seen) if moment is not None]
     return replace(
         facts,
         content=memory.content,
@@ -209,7 +212,9 @@ def build_memory(number: str, candidate: Candidate, facts: Facts, status: Status
 def format_evidence_reason(members: Sequence[CandidateVerdict], facts: Facts, status: Status) -> str:
     """Why a memory is what it is, by its evidence alone: whatever was read first, it says the same."""
     if status is Status.HELD:
-        return f"held: {next((each.verdict.reason for each in reversed(members) if not isinstance(each.verdict, Accepted)), '')}"
+        return (
+            f"held: {next((member.verdict.reason for member in reversed(members) if not isinstance(member.verdict, Accepted)), '')}"
+        )
     return f"seen in {format_session_count(facts.observations)}" if facts.observations > 1 else "accepted"
 
 

@@ -28,9 +28,9 @@ def find_pairs_by_meaning(
 
     ``apart`` are the places of those that are one with none.
     """
-    pairs = [each for each in _find_comparable_pairs(statements) if apart.isdisjoint(each)]
+    pairs = [pair for pair in _find_comparable_pairs(statements) if apart.isdisjoint(pair)]
     change = {place for place in {place for pair in pairs for place in pair} if _is_about_change(texts[place], statements[place])}
-    pairs = [each for each in pairs if change.isdisjoint(each)]
+    pairs = [pair for pair in pairs if change.isdisjoint(pair)]
     scores = meaning([(texts[left], texts[right]) for left, right in pairs]) if pairs else ()
     return (
         None
@@ -41,24 +41,30 @@ def find_pairs_by_meaning(
 
 def _is_about_change(text: str, says: Statement) -> bool:
     """Whether a text tells how it was at first, or that it changed: it is no other wording of anything."""
-    told = parse_value_statement(text, says)
-    return told.once or told.tells_change
+    value_statement = parse_value_statement(text, says)
+    return value_statement.once or value_statement.tells_change
 
 
 def _find_comparable_pairs(statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
     """The pairs of statements that may mean the same and are not the same already."""
     having: dict[tuple[object, str], list[int]] = {}
     forms: set[str] = set()
-    for place, each in enumerate(statements):
-        if each.form in forms or not _SHARED <= len(each.content) <= _MOST or each.fingerprint or each.asks or each.refused:
+    for place, statement in enumerate(statements):
+        if (
+            statement.form in forms
+            or not _SHARED <= len(statement.content) <= _MOST
+            or statement.fingerprint
+            or statement.asks
+            or statement.refused
+        ):
             continue
-        forms.add(each.form)
-        agrees = (each.numbers, each.artifacts, each.denials % 2)
-        near = Counter(other for word in each.content for other in having.get((agrees, word), ())[-_COMMON:])
+        forms.add(statement.form)
+        agrees = (statement.numbers, statement.artifacts, statement.denials % 2)
+        near = Counter(other for word in statement.content for other in having.get((agrees, word), ())[-_COMMON:])
         for other, shared in sorted(near.items()):
-            if shared >= _SHARED and _can_mean_same(each, statements[other]):
+            if shared >= _SHARED and _can_mean_same(statement, statements[other]):
                 yield other, place
-        for word in each.content:
+        for word in statement.content:
             having.setdefault((agrees, word), []).append(place)
 
 

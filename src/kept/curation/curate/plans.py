@@ -60,7 +60,7 @@ class Plan:
     @property
     def last(self) -> datetime | None:
         """When it was last said."""
-        times = [each.last_seen for each in (self.facts, self.winner if self.fixed else None) if each and each.last_seen]
+        times = [item.last_seen for item in (self.facts, self.winner if self.fixed else None) if item and item.last_seen]
         return max(times, default=None)
 
     @property
@@ -93,11 +93,12 @@ def build_plan(
     facts, status = (None, Status.ACTIVE)
     if members:
         facts, status = facts_of(members)
-    ids = {each.id for each in found}
-    apart = [each for each in found if each.superseded_by not in ids]  # without those a merge took in
-    living = [each for each in apart if is_person_owned(each) or each.status in (Status.ACTIVE, Status.HELD)]
+    ids = {memory.id for memory in found}
+    apart = [memory for memory in found if memory.superseded_by not in ids]  # without those a merge took in
+    living = [memory for memory in apart if is_person_owned(memory) or memory.status in (Status.ACTIVE, Status.HELD)]
     ended = not living and any(
-        (each.status in _ENDED or _has_given_way(each, ids | gone)) and not _is_returning(each, facts, gone) for each in found
+        (memory.status in _ENDED or _has_given_way(memory, ids | gone)) and not _is_returning(memory, facts, gone)
+        for memory in found
     )
     winner = next(iter((*living, *apart, *found)), None)
     fixed = winner is not None and is_person_owned(winner)
@@ -144,28 +145,35 @@ def _is_wording_complete(memory: Memory, facts: Facts) -> bool:
 
 def pair_llm_merged(proposals: Sequence[CandidateVerdict], memories: Sequence[Memory]) -> Iterator[tuple[int, int]]:
     """Which proposals belong together because a model said that their memories are one."""
-    place = {each.candidate.id: i for i, each in enumerate(proposals)}
-    by = {each.id: each for each in memories}
+    place = {candidate_verdict.candidate.id: i for i, candidate_verdict in enumerate(proposals)}
+    by = {memory.id: memory for memory in memories}
     for memory in memories:
         winner = by.get(memory.superseded_by)
         if winner is not None and memory.reason.startswith(ADVISED) and set(memory.candidates) <= set(winner.candidates):
-            found = [place[each] for each in winner.candidates if each in place]
-            yield from ((found[0], each) for each in found[1:])
+            found = [place[candidate] for candidate in winner.candidates if candidate in place]
+            yield from ((found[0], item) for item in found[1:])
 
 
 def pair_with_memories(proposals: Sequence[CandidateVerdict], standing: Sequence[Memory]) -> list[tuple[int, int]]:
     """Which proposals belong to what a person has put in other words since, or are the one sentence that a note of an agent's is a
     good part of.
     """
-    place = {each.candidate.id: i for i, each in enumerate(proposals)}
-    pairs = [(place[each], len(proposals) + i) for i, memory in enumerate(standing) for each in memory.candidates if each in place]
+    place = {candidate_verdict.candidate.id: i for i, candidate_verdict in enumerate(proposals)}
+    pairs = [
+        (place[candidate], len(proposals) + i)
+        for i, memory in enumerate(standing)
+        for candidate in memory.candidates
+        if candidate in place
+    ]
     wholes = [
-        (i, f" {normal_form(each.candidate.content)} ") for i, each in enumerate(proposals) if each.candidate.trigger == CAUSE
+        (i, f" {normal_form(candidate_verdict.candidate.content)} ")
+        for i, candidate_verdict in enumerate(proposals)
+        if candidate_verdict.candidate.trigger == CAUSE
     ]
     parts = [
-        (len(proposals) + i, f" {normal_form(each.content)} ")
-        for i, each in enumerate(standing)
-        if wholes and is_agent_suggestion(each)
+        (len(proposals) + i, f" {normal_form(memory.content)} ")
+        for i, memory in enumerate(standing)
+        if wholes and is_agent_suggestion(memory)
     ]
     for number, part in parts:
         share, i = max(((len(part) / len(whole), -i) for i, whole in wholes if part in whole), default=(0.0, 0))
@@ -175,8 +183,12 @@ def pair_with_memories(proposals: Sequence[CandidateVerdict], standing: Sequence
 
 def pair_rewordings(proposals: Sequence[CandidateVerdict]) -> list[tuple[int, int]]:
     """Which proposals put others in better words."""
-    place = {each.candidate.id: i for i, each in enumerate(proposals)}
-    return [(place[each.candidate.rewords], i) for i, each in enumerate(proposals) if each.candidate.rewords in place]
+    place = {candidate_verdict.candidate.id: i for i, candidate_verdict in enumerate(proposals)}
+    return [
+        (place[candidate_verdict.candidate.rewords], i)
+        for i, candidate_verdict in enumerate(proposals)
+        if candidate_verdict.candidate.rewords in place
+    ]
 
 
 def assign_memories(
@@ -187,11 +199,11 @@ def assign_memories(
     spoken = {standing[i - len(proposals)].id: group[0] for group in groups for i in group if i >= len(proposals)}
     owners: dict[int, list[Memory]] = {}
     for memory in memories:
-        groups_of = [place[each] for each in memory.candidates if each in place]
+        groups_of = [place[candidate] for candidate in memory.candidates if candidate in place]
         where = spoken.get(memory.id, min(groups_of) if groups_of else None)
         if where is not None:
             owners.setdefault(where, []).append(memory)
-    return {group: tuple(sorted(found, key=_seniority_order)) for group, found in owners.items()}
+    return {group: tuple(sorted(memories, key=_seniority_order)) for group, memories in owners.items()}
 
 
 def _seniority_order(memory: Memory) -> tuple[bool, datetime, str]:

@@ -153,7 +153,7 @@ def _find_frames(text: str, forms: _ChangeLexicon) -> Iterator[ValueFrame]:
             yield ValueFrame(words=("home",), value=place[1].casefold())
         return
     raw = _TOKEN.findall(text)
-    plain = [each.casefold() for each in raw]
+    plain = [item.casefold() for item in raw]
     kinds = [_value_kind(each, place, forms) for place, each in enumerate(raw)]
     kept = [place for place, word in enumerate(plain) if kinds[place] or word not in forms.empty]
     verb = next((place for place, word in enumerate(plain) if word in forms.states), len(plain))
@@ -177,8 +177,8 @@ def _find_new_home(text: str, forms: _ChangeLexicon) -> Iterator[ValueFrame]:
     """Where somebody lives who moved there and says that they live elsewhere no longer."""
     if forms.home.search(" ".join(forms.gone.sub(" ", text).split())) is None:
         return
-    for found in forms.turned.finditer(text):
-        toward, _, rest = text[found.end() :].lstrip().partition(" ")
+    for search_match in forms.turned.finditer(text):
+        toward, _, rest = text[search_match.end() :].lstrip().partition(" ")
         place = _PLACE.match(rest) if toward.casefold() in forms.toward else None
         if place is not None and (place[1][:1].isupper() or not place[1].isascii()):
             yield ValueFrame(words=("home",), value=place[1].casefold())
@@ -201,25 +201,25 @@ def _value_kind(raw: str, place: int, forms: _ChangeLexicon) -> str:
 
 def _find_ended_facts(text: str, forms: _ChangeLexicon) -> Iterator[EndedFact]:
     for form, is_value in ((forms.gone, False), (forms.instead, True)):
-        for found in form.finditer(text):
-            if forms.depends.search(_SENTENCE.split(text[: found.start()])[-1]):
+        for search_match in form.finditer(text):
+            if forms.depends.search(_SENTENCE.split(text[: search_match.start()])[-1]):
                 continue
-            rest = _EDGE.split(text[found.end() :], maxsplit=1)[0]
-            if found[0].casefold().endswith(" from"):
+            rest = _EDGE.split(text[search_match.end() :], maxsplit=1)[0]
+            if search_match[0].casefold().endswith(" from"):
                 rest = rest.split(" to ", 1)[0]
-            yield from _parse_ended_fact(rest.split()[:_GONE_WORDS], _clause_before(text, found), forms, is_value=is_value)
-    for found in forms.gone_back.finditer(text):
-        yield from _parse_ended_fact(_clause_before(text, found).split()[-_GONE_WORDS:], "", forms, is_value=False)
+            yield from _parse_ended_fact(rest.split()[:_GONE_WORDS], _clause_before(text, search_match), forms, is_value=is_value)
+    for search_match in forms.gone_back.finditer(text):
+        yield from _parse_ended_fact(_clause_before(text, search_match).split()[-_GONE_WORDS:], "", forms, is_value=False)
 
 
 def _clause_before(text: str, found: re.Match[str]) -> str:
-    begin = max((each.end() for each in _EDGE.finditer(text, 0, found.start())), default=0)
+    begin = max((search_match.end() for search_match in _EDGE.finditer(text, 0, found.start())), default=0)
     return text[begin : found.start()]
 
 
 def _parse_ended_fact(words: Sequence[str], before: str, forms: _ChangeLexicon, *, is_value: bool) -> Iterator[EndedFact]:
     old = parse_statement(" ".join(words)).content
-    limits = [each.casefold().strip("`.,") for each in before.split()]
+    limits = [part.casefold().strip("`.,") for part in before.split()]
     narrow = next((place for place, word in enumerate(limits) if word in forms.narrow), len(limits))
     if any(len(word) > 2 or not word.isascii() for word in old if not word.isdecimal()):
         yield EndedFact(words=old, limits=parse_statement(" ".join(limits[narrow:])).content, is_value=is_value)
@@ -228,13 +228,13 @@ def _parse_ended_fact(words: Sequence[str], before: str, forms: _ChangeLexicon, 
 def find_supersessions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
     """The pairs (earlier, later) of sayings, which are in the order of time, of which the later leaves no room for the earlier."""
     filed: dict[tuple[str, ...], list[tuple[int, ValueFrame]]] = {}
-    for later, each in enumerate(sayings):
-        for frame in each.frames:
+    for later, value_statement in enumerate(sayings):
+        for frame in value_statement.frames:
             others = filed.setdefault(frame.words, [])
             yield from (
                 (earlier, later)
                 for earlier, other in others
-                if other.value != frame.value and ((other.is_state and frame.is_state) or _is_value_changed(each, frame))
+                if other.value != frame.value and ((other.is_state and frame.is_state) or _is_value_changed(value_statement, frame))
             )
             others.append((later, frame))
     yield from _find_retractions(sayings)
@@ -253,24 +253,26 @@ def find_contradictions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int
     filed: dict[tuple[str, ...], list[tuple[int, ValueFrame]]] = {}
     reversible: dict[frozenset[str], list[int]] = {}
     choices: dict[frozenset[str], list[int]] = {}
-    for later, each in enumerate(sayings):
-        if matter := _choice_matter(each.says):
+    for later, value_statement in enumerate(sayings):
+        if matter := _choice_matter(value_statement.says):
             same_matter = choices.setdefault(matter, [])
             yield from (
-                (place, later) for place in same_matter[-_COMPARED:] if sayings[place].says.chosen.isdisjoint(each.says.chosen)
+                (place, later)
+                for place in same_matter[-_COMPARED:]
+                if sayings[place].says.chosen.isdisjoint(value_statement.says.chosen)
             )
             same_matter.append(later)
-        for frame in each.frames:
+        for frame in value_statement.frames:
             others = filed.setdefault(frame.words, [])
             if frame.is_choice and not VERSIONED & set(frame.words):
                 yield from (
                     (place, later) for place, other in others[-_COMPARED:] if other.is_choice and other.value != frame.value
                 )
             others.append((later, frame))
-        rest = each.says.content - OPPOSING
-        if len(rest) < len(each.says.content) and len(rest) >= _REVERSED:
+        rest = value_statement.says.content - OPPOSING
+        if len(rest) < len(value_statement.says.content) and len(rest) >= _REVERSED:
             others_ = reversible.setdefault(rest, [])
-            yield from ((place, later) for place in others_[-_COMPARED:] if _is_reverse(each.says, sayings[place].says))
+            yield from ((place, later) for place in others_[-_COMPARED:] if _is_reverse(value_statement.says, sayings[place].says))
             others_.append(later)
 
 
@@ -295,28 +297,38 @@ def _is_value_changed(later: ValueStatement, frame: ValueFrame) -> bool:
 
 def _find_retractions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
     """Those of which the later one says that the value of the earlier is gone."""
-    wanted = {word for each in sayings for gone in each.gone for word in gone.words}
+    wanted = {word for saying in sayings for gone in saying.gone for word in gone.words}
     having: dict[str, list[int]] = {}
-    for later, each in enumerate(sayings):
-        for gone in each.gone:
+    for later, value_statement in enumerate(sayings):
+        for gone in value_statement.gone:
             rarest = min(gone.words, key=lambda word: (len(having.get(word, ())), word))
-            yield from ((earlier, later) for earlier in having.get(rarest, ()) if _is_retracted(each, gone, sayings[earlier]))
-        for word in each.says.content & wanted:
+            yield from (
+                (earlier, later) for earlier in having.get(rarest, ()) if _is_retracted(value_statement, gone, sayings[earlier])
+            )
+        for word in value_statement.says.content & wanted:
             having.setdefault(word, []).append(later)
 
 
 def _is_retracted(later: ValueStatement, gone: EndedFact, earlier: ValueStatement) -> bool:
     """Whether an earlier statement says of the same matter what the later one says to be gone."""
-    said, matter = earlier.says, later.says.content
-    if not gone.words | gone.limits <= said.content or said.denials or said.asks or said.form == later.says.form:
+    statement, matter = earlier.says, later.says.content
+    if (
+        not gone.words | gone.limits <= statement.content
+        or statement.denials
+        or statement.asks
+        or statement.form == later.says.form
+    ):
         return False
-    if any(gone.words & other.words for other in earlier.gone) or len(said.content & matter) < _WHOLE * len(matter):
+    if any(gone.words & other.words for other in earlier.gone) or len(statement.content & matter) < _WHOLE * len(matter):
         return False
-    if gone.is_value and next((stem_word(word) for word in said.form.split() if stem_word(word) in said.content), "") in gone.words:
+    if (
+        gone.is_value
+        and next((stem_word(word) for word in statement.form.split() if stem_word(word) in statement.content), "") in gone.words
+    ):
         return False
-    rest = said.content - gone.words
+    rest = statement.content - gone.words
     shared = rest & matter
-    named = any(_IDENTIFIER.fullmatch(word) for word in gone.words) or bool(shared & later.says.artifacts & said.artifacts)
+    named = any(_IDENTIFIER.fullmatch(word) for word in gone.words) or bool(shared & later.says.artifacts & statement.artifacts)
     least, words = _NAMED if named else (_SHARED, 1)
     return len(rest) <= len(gone.words) // _REST or (len(shared) >= words and len(shared) >= least * len(rest))
 
@@ -325,12 +337,12 @@ def _find_outdated(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int
     """Those of which the earlier one tells how it was at first, and the later how it is."""
     having: dict[str, list[int]] = {}
     share, least = _OVERTAKEN
-    for later, each in enumerate(sayings):
-        if each.once:
-            for word in each.says.content:
+    for later, value_statement in enumerate(sayings):
+        if value_statement.once:
+            for word in value_statement.says.content:
                 having.setdefault(word, []).append(later)
-        elif having and not each.says.asks:
-            shared = Counter(place for word in each.says.content for place in having.get(word, ()))
+        elif having and not value_statement.says.asks:
+            shared = Counter(place for word in value_statement.says.content for place in having.get(word, ()))
             yield from (
                 (earlier, later)
                 for earlier, count in sorted(shared.items())

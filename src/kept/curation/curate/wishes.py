@@ -35,7 +35,7 @@ def is_pending_cluster(members: Sequence[CandidateVerdict], size: int, surroundi
     """
     if len(members) != size or not all(map(is_said_once, members)):
         return False
-    candidates = [each.candidate for each in members]
+    candidates = [member.candidate for member in members]
     return count_sessions(candidates) < OFTEN or _count_distinct_requests(candidates, surroundings) < OFTEN
 
 
@@ -57,8 +57,8 @@ def _has_similar_words(left: frozenset[str], right: frozenset[str]) -> bool:
 def find_similar_wishes(proposals: Sequence[CandidateVerdict], statements: Sequence[Statement]) -> Iterator[tuple[int, int]]:
     """The pairs of wishes that mean the same in other words. Only those that share a word which few have are compared."""
     having: dict[str, list[int]] = {}
-    for place, each in enumerate(proposals):
-        if is_said_once(each):
+    for place, candidate_verdict in enumerate(proposals):
+        if is_said_once(candidate_verdict):
             mine = statements[place]
             near = Counter(other for word in mine.content for other in having.get(word, ())[-_COMMON:])
             yield from (

@@ -83,14 +83,14 @@ def read_answer(body: Mapping[str, Any], reading: ChunkReading) -> Answer:
     filled = parse_as(ReplyForm, body)
     dropped: Counter[str] = Counter()
     claims, overruled = _read_hint_verdicts(filled.hints, reading, dropped)
-    for each in filled.memories[:MOST]:
-        claims.append(_build_claim(each, reading, claims))
+    for memory in filled.memories[:MOST]:
+        claims.append(_build_claim(memory, reading, claims))
     dropped["more than a reply may claim"] += len(filled.memories[MOST:])
     points = _points(filled.notes, reading, dropped)
-    kept = {each.candidate.rewords for each in claims}
+    kept = {claim.candidate.rewords for claim in claims}
     return Answer(
         claims=tuple(claims),
-        overruled=tuple(each for each in overruled if each[1].candidate.id not in kept),
+        overruled=tuple(item for item in overruled if item[1].candidate.id not in kept),
         points=points,
         dropped=dict(+dropped),
     )
@@ -99,22 +99,22 @@ def read_answer(body: Mapping[str, Any], reading: ChunkReading) -> Answer:
 def _read_hint_verdicts(
     verdicts: Sequence[HintVerdict], reading: ChunkReading, dropped: Counter[str]
 ) -> tuple[list[Claim], list[tuple[int, CandidateVerdict]]]:
-    waiting = {each.name: each.candidate for each in reading.hints}
+    waiting = {hint.name: hint.candidate for hint in reading.hints}
     claims: list[Claim] = []
     overruled: list[tuple[int, CandidateVerdict]] = []
-    for each in verdicts:
-        candidate = waiting.pop(each.hint.strip(), None)
+    for hint_verdict in verdicts:
+        candidate = waiting.pop(hint_verdict.hint.strip(), None)
         if candidate is None:
             dropped["verdict on a hint that was not given"] += 1
             continue
-        match each.verdict.strip().lower():
+        match hint_verdict.verdict.strip().lower():
             case "confirm":
                 claims.append(reading.make_claim(_confirm_candidate(candidate)))
             case "reword":
-                claims.append(_reword_candidate(candidate, each.content, reading))
+                claims.append(_reword_candidate(candidate, hint_verdict.content, reading))
             case "refuse":
                 place = max(reading.cited_places(candidate), default=reading.chunk.start)
-                overruled.append((place, _overrule_candidate(candidate, one_line(each.reason)[:_REASON_CHARS])))
+                overruled.append((place, _overrule_candidate(candidate, one_line(hint_verdict.reason)[:_REASON_CHARS])))
             case _:
                 dropped["no verdict on a hint"] += 1
     return claims, overruled
@@ -201,7 +201,7 @@ def _grade_doubt(worth: int, profile: Profile) -> str:
 def _evidence_doubt(evidence: Sequence[Evidence], reading: ChunkReading) -> str:
     """Why the person's words may not be meant where they stand."""
     by_key = {event.key: event for event in reading.events.values()}
-    reasons = (quote_doubt(each.quote, by_key[each.event]) for each in evidence if each.event in by_key)
+    reasons = (quote_doubt(item.quote, by_key[item.event]) for item in evidence if item.event in by_key)
     return next(filter(None, reasons), "")
 
 
@@ -212,11 +212,11 @@ def _choose_wording(
     trusted, else a passage that says enough. They are ``doubted`` where they rest on words that stand nowhere as well.
     """
     # A part of an event is a passage, whatever it is called: it is not to be cut out of its sentence.
-    cited = {event.key: event for event in reading.events.values() if event.key in {each.event for each in evidence}}
+    cited = {event.key: event for event in reading.events.values() if event.key in {item.event for item in evidence}}
     wording = next(filter(None, (complete_passage(wording, event) for event in cited.values() if wording)), wording)
     whole = [whole_sentences(quote, cited[each.event]) for quote, each in zip(passages, evidence, strict=True)] if wording else []
-    choices = list(filter(None, (wording, *(each for each in whole if count_mass(each) >= _ENOUGH)))) if wording else passages
-    faults = [find_trust_fault(each, category, evidence, reading.events) for each in choices]
+    choices = list(filter(None, (wording, *(item for item in whole if count_mass(item) >= _ENOUGH)))) if wording else passages
+    faults = [find_trust_fault(choice, category, evidence, reading.events) for choice in choices]
     if doubted and wording and wording not in passages:
         faults[0] = faults[0] or doubted
     if wording and faults[0] == UNSUPPORTED:  # then the passage was not chosen for what it says
@@ -230,13 +230,13 @@ def _choose_wording(
 def _scope(content: str, category: str, reading: ChunkReading) -> str:
     known = reading.profile.category(category)
     # A wish about one part of a project is no wish about all of them.
-    local = any("/" in each and not each.startswith("http") for each in find_artifacts(content))
+    local = any("/" in artifact and not artifact.startswith("http") for artifact in find_artifacts(content))
     return USER_SCOPE if known is not None and known.user_wide and not local else reading.scope
 
 
 def _find_fingerprint(places: Sequence[int], reading: ChunkReading) -> str:
     outputs = (reading.events[place] for place in places if reading.events[place].kind is EventKind.TOOL_OUTPUT)
-    return next((mark for each in outputs if (mark := failure_fingerprint(each))), "")
+    return next((mark for event in outputs if (mark := failure_fingerprint(event))), "")
 
 
 def _check_evidence(said: ProposedMemory, reading: ChunkReading) -> tuple[list[int], tuple[Evidence, ...], list[str], str]:
@@ -283,7 +283,7 @@ def _evidence_of(event: Event, quote: str) -> Evidence:
 
 def _find_matching_hint(content: str, evidence: Sequence[Evidence], reading: ChunkReading, before: Sequence[Claim]) -> Hint | None:
     """The hint that says the same, or rests on the same words, and is not put in better words already."""
-    taken = {each.candidate.rewords for each in before}
+    taken = {claim.candidate.rewords for claim in before}
     says = parse_statement(content, find_artifacts(content))
     for hint in reading.hints:
         each = hint.candidate
@@ -296,7 +296,9 @@ def _find_matching_hint(content: str, evidence: Sequence[Evidence], reading: Chu
 
 
 def _has_overlap(left: Sequence[Evidence], right: Sequence[Evidence]) -> bool:
-    return any(one.event == other.event and _is_same_quote(one.quote, other.quote) for one in left for other in right)
+    return any(
+        evidence.event == other.event and _is_same_quote(evidence.quote, other.quote) for evidence in left for other in right
+    )
 
 
 def _is_same_quote(left: str, right: str) -> bool:
@@ -307,24 +309,24 @@ def _is_same_quote(left: str, right: str) -> bool:
 def _is_repeated(candidate: Candidate, before: Sequence[Claim]) -> bool:
     """Whether an earlier claim of the reply says the same, or rests on the same words in the same category."""
     says = parse_statement(candidate.content, candidate.artifacts)
-    others = [each.candidate for each in before if not each.refusal]
+    others = [claim.candidate for claim in before if not claim.refusal]
     return any(
-        is_same_statement(says, parse_statement(each.content, each.artifacts))
-        or (each.category == candidate.category and _has_overlap(candidate.evidence, each.evidence))
-        for each in others
+        is_same_statement(says, parse_statement(other.content, other.artifacts))
+        or (other.category == candidate.category and _has_overlap(candidate.evidence, other.evidence))
+        for other in others
     )
 
 
 def _points(notes: Notes, reading: ChunkReading, dropped: Counter[str]) -> tuple[SummaryPoint, ...]:
     """The points that stand up, in the order of the last events they cite."""
-    found = [_point(kind, each, reading) for kind in KINDS for each in getattr(notes, kind)[:_MOST_POINTS]]
+    found = [_point(kind, item, reading) for kind in KINDS for item in getattr(notes, kind)[:_MOST_POINTS]]
     dropped["point without ground"] += found.count(None)
-    return tuple(point for _, point in sorted((each for each in found if each is not None), key=lambda each: each[0]))
+    return tuple(point for _, point in sorted((item for item in found if item is not None), key=lambda each: each[0]))
 
 
 def _point(kind: str, noted: NotePoint, reading: ChunkReading) -> tuple[int, SummaryPoint] | None:
     text = one_line(noted.text)
-    places = [place for each in noted.events if (place := reading.ordinal(each)) is not None]
+    places = [place for event in noted.events if (place := reading.ordinal(event)) is not None]
     if not text or len(text) > _POINT_CHARS or len(places) < len(noted.events) or not reading.has_support(text, places):
         return None
     keys = tuple(dict.fromkeys(reading.events[place].key for place in places))

@@ -81,23 +81,23 @@ def _chunk(units: Sequence[_Unit], events: Sequence[Event], offset: int, limit: 
         start=start,
         stop=units[-1].turn.ordinal + 1,
         closed=closed,
-        turns=tuple(each.turn for each in units),
+        turns=tuple(unit.turn for unit in units),
         lead=_lead(events, start - offset, offset, limit),
     )
 
 
 def _lead(events: Sequence[Event], place: int, offset: int, limit: int) -> tuple[Turn, ...]:
-    found: list[Turn] = []
+    turn_views: list[Turn] = []
     left = limit * _LEAD_SHARE
-    for each in range(place - 1, max(-1, place - 1 - _LEAD_EVENTS), -1):
-        text = render_turn(events[each], each + offset)[:_LEAD_CHARS]
+    for item in range(place - 1, max(-1, place - 1 - _LEAD_EVENTS), -1):
+        text = render_turn(events[item], item + offset)[:_LEAD_CHARS]
         if not text:
             continue
         left -= estimate_tokens_high(text)
         if left < 0:
             break
-        found.append(Turn(ordinal=each + offset, text=text))
-    return tuple(reversed(found))
+        turn_views.append(Turn(ordinal=item + offset, text=text))
+    return tuple(reversed(turn_views))
 
 
 def _units(event: Event, ordinal: int, limit: int) -> Iterator[_Unit]:
@@ -139,14 +139,14 @@ def _bounds(units: Sequence[_Unit], events: Sequence[Event], offset: int, limit:
         while place > first and size + unit.size > limit:
             first = _find_best_end(units, events, offset, first, place)
             yield first
-            size = sum(each.size for each in units[first:place])
+            size = sum(unit.size for unit in units[first:place])
         size += unit.size
         place += 1
 
 
 def _find_best_end(units: Sequence[_Unit], events: Sequence[Event], offset: int, first: int, last: int) -> int:
     """The end of a full chunk: in its last half where the talk turns most, else before a call, else where it is full."""
-    total = sum(each.size for each in units[first:last])
+    total = sum(unit.size for unit in units[first:last])
     size, found = 0, list[tuple[float, int]]()
     fallback = last
     for place in range(first, last + 1):
@@ -164,7 +164,7 @@ def topic_shift(events: Sequence[Event], place: int) -> float:
     """How much a prompt turns to something else, from 0 to 2: the share of its words that the events before it do not know, and a
     pause.
     """
-    known = {word for each in events[max(0, place - _RECENT) : place] for word in parse_statement(each.text[:_READ]).content}
+    known = {word for event in events[max(0, place - _RECENT) : place] for word in parse_statement(event.text[:_READ]).content}
     words = parse_statement(events[place].text[:_READ]).content
     fresh = len(words - known) / len(words) if words else 0.0
     return fresh + min(1.0, _pause(events, place) / _SHORT_PAUSE)

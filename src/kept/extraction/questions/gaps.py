@@ -11,19 +11,23 @@ def apply_overrulings(judged: Iterable[CandidateVerdict]) -> tuple[CandidateVerd
     theirs.
     """
     listed = tuple(judged)
-    words = {each.candidate.id: each.verdict for each in listed if _is_overruling(each)}
-    own = (each for each in listed if not _is_overruling(each))
+    words = {
+        candidate_verdict.candidate.id: candidate_verdict.verdict
+        for candidate_verdict in listed
+        if _is_overruling(candidate_verdict)
+    }
+    own = (candidate_verdict for candidate_verdict in listed if not _is_overruling(candidate_verdict))
     return tuple(
-        replace(each, verdict=words[each.candidate.id])
-        if each.candidate.id in words and isinstance(each.verdict, Accepted | Held)
-        else each
-        for each in own
+        replace(candidate_verdict, verdict=words[candidate_verdict.candidate.id])
+        if candidate_verdict.candidate.id in words and isinstance(candidate_verdict.verdict, Accepted | Held)
+        else candidate_verdict
+        for candidate_verdict in own
     )
 
 
 def overruled_candidate_ids(judged: Iterable[CandidateVerdict]) -> frozenset[str]:
     """The candidates of the rules that a model turned down or doubts."""
-    return frozenset(each.candidate.id for each in judged if _is_overruling(each))
+    return frozenset(candidate_verdict.candidate.id for candidate_verdict in judged if _is_overruling(candidate_verdict))
 
 
 def _is_overruling(judged: CandidateVerdict) -> bool:

@@ -52,14 +52,19 @@ def merge_points(points: Iterable[SummaryPoint]) -> tuple[SummaryPoint, ...]:
     """The points in their order, each thing once with the events of all who said it, without questions that a later point
     settles and without reports that checks passed.
     """
-    listed = [each for each in points if not is_status_report(each.text)]
-    says = [parse_statement(each.text, find_artifacts(each.text)) for each in listed]
+    listed = [summary_point for summary_point in points if not is_status_report(summary_point.text)]
+    says = [parse_statement(summary_point.text, find_artifacts(summary_point.text)) for summary_point in listed]
     kept: list[tuple[SummaryPoint, Statement]] = []
     for number, each in enumerate(listed):
         if each.kind == "questions" and any(_is_answer_to(later, each) for later in listed[number + 1 :]):
             continue
         place = next(
-            (n for n, (other, said) in enumerate(kept) if other.kind == each.kind and _is_same_statement(says[number], said)), None
+            (
+                n
+                for n, (other, statement) in enumerate(kept)
+                if other.kind == each.kind and _is_same_statement(says[number], statement)
+            ),
+            None,
         )
         if place is None:
             kept.append((each, says[number]))
@@ -67,7 +72,7 @@ def merge_points(points: Iterable[SummaryPoint]) -> tuple[SummaryPoint, ...]:
             first, said = kept[place]
             events = tuple(dict.fromkeys((*first.events, *each.events)))
             kept[place] = SummaryPoint(kind=first.kind, text=first.text, events=events), said
-    return tuple(each for each, _ in kept)
+    return tuple(summary_point for summary_point, _ in kept)
 
 
 def _is_answer_to(later: SummaryPoint, question: SummaryPoint) -> bool:
@@ -83,7 +88,7 @@ def _is_same_statement(left: Statement, right: Statement) -> bool:
 
 def build_condense_ask(points: Sequence[SummaryPoint], *, system: str, version: str, about: Sequence[str] = ()) -> Ask:
     """The question that has the points of a session or a day condensed; ``system`` is the text of ``outcome.md``."""
-    lines = [f"p{number} ({each.kind}): {each.text}" for number, each in enumerate(points, 1)]
+    lines = [f"p{number} ({summary_point.kind}): {summary_point.text}" for number, summary_point in enumerate(points, 1)]
     return Ask(
         purpose=PURPOSE,
         version=version,
@@ -103,19 +108,19 @@ def read_condensed_points(body: Mapping[str, Any], points: Sequence[SummaryPoint
     Raises ValueError that says what does not fit where the reply is not of the form that was asked for.
     """
     sums = parse_as(CondensedPoints, body)
-    known = {f"p{number}": each for number, each in enumerate(points, 1)}
-    found: list[SummaryPoint] = []
+    known = {f"p{number}": summary_point for number, summary_point in enumerate(points, 1)}
+    summary_points: list[SummaryPoint] = []
     refused = 0
     for kind in KINDS:
-        for each in getattr(sums, kind):
-            text, named = one_line(each.text), [known.get(one.strip()) for one in each.points]
-            own = [one for one in named if one is not None]
-            words = " ".join(one.text for one in own)
+        for item in getattr(sums, kind):
+            text, named = one_line(item.text), [known.get(point.strip()) for point in item.points]
+            own = [summary_point for summary_point in named if summary_point is not None]
+            words = " ".join(summary_point.text for summary_point in own)
             names = all(name.casefold() in words.casefold() for name in find_artifacts(text))
             fits = own and len(own) == len(named) and len(text) <= _POINT_CHARS and not is_status_report(text)
             if not fits or not names or supported_share(text, words) < _SUPPORT:
                 refused += 1
             else:
-                events = tuple(dict.fromkeys(event for one in own for event in one.events))
-                found.append(SummaryPoint(kind=kind, text=text, events=events))
-    return tuple(found), refused
+                events = tuple(dict.fromkeys(event for summary_point in own for event in summary_point.events))
+                summary_points.append(SummaryPoint(kind=kind, text=text, events=events))
+    return tuple(summary_points), refused

@@ -135,7 +135,9 @@ def _find_excerpt(name: str, excerpts: Sequence[Excerpt], shifts: Sequence[int])
         return None
     if place < excerpts[0].chunk.start:
         return 0  # of what stands before the first one
-    ranges = (range(each.chunk.start + shift, each.chunk.stop + shift) for each, shift in zip(excerpts, shifts, strict=True))
+    ranges = (
+        range(excerpt.chunk.start + shift, excerpt.chunk.stop + shift) for excerpt, shift in zip(excerpts, shifts, strict=True)
+    )
     return next((number for number, span in enumerate(ranges) if place in span), None)
 
 

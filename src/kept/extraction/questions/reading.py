@@ -62,12 +62,12 @@ class ChunkReading:
         """The place of an event that was shown, by the id the model knows it by."""
         digits = name.strip().strip("[]").removeprefix("e")
         place = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else -1
-        shown = any(each.ordinal == place and each.text for each in (*self.chunk.lead, *self.chunk.turns))
+        shown = any(turn_view.ordinal == place and turn_view.text for turn_view in (*self.chunk.lead, *self.chunk.turns))
         return place if shown and place in self.events else None
 
     def cited_places(self, candidate: Candidate) -> list[int]:
         """The places of the events that a candidate cites."""
-        keys = {each.event for each in candidate.evidence}
+        keys = {item.event for item in candidate.evidence}
         return [place for place, event in self.events.items() if event.key in keys]
 
     def make_claim(self, candidate: Candidate, refusal: str = "") -> Claim:
@@ -97,10 +97,10 @@ class ChunkReading:
 
     def signals(self, content: str, category: str, evidence: Sequence[Evidence], places: Sequence[int]) -> tuple[str, ...]:
         """What else speaks for and against a claim, by the names in ``WEIGHTS``."""
-        own = " ".join(each.quote for each in evidence if each.origin is Origin.USER)
+        own = " ".join(item.quote for item in evidence if item.origin is Origin.USER)
         known = self.profile.category(category)
         allowed = (
-            known is not None and not known.users_words and not own and any(each.origin is Origin.ASSISTANT for each in evidence)
+            known is not None and not known.users_words and not own and any(item.origin is Origin.ASSISTANT for item in evidence)
         )
         cues = [cue for words in self.lexicon.spoken for cue in (words.rule, words.convention, words.preference, words.decided)]
         fails = any(
@@ -112,7 +112,7 @@ class ChunkReading:
             ("from an author the category takes", allowed),
             ("names artifacts", bool(find_artifacts(content))),
             ("tells what it does", any(_has_word(cue, own) for cue in cues)),
-            ("several events", len({each.event for each in evidence}) > 1),
+            ("several events", len({item.event for item in evidence}) > 1),
             ("tells the error", category == FIX and fails),
             ("question", asks and not any(self._is_followed_by_work(place) for place, _ in self._person_evidence(evidence))),
         )
@@ -120,7 +120,7 @@ class ChunkReading:
 
     def _person_evidence(self, evidence: Sequence[Evidence]) -> list[tuple[int, Evidence]]:
         places = {event.key: place for place, event in self.events.items()}
-        return [(places[each.event], each) for each in evidence if each.origin is Origin.USER and each.event in places]
+        return [(places[item.event], item) for item in evidence if item.origin is Origin.USER and item.event in places]
 
     def _is_followed_by_work(self, place: int) -> bool:
         """Whether the assistant set to work after a prompt, before the person's next one."""

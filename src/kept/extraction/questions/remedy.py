@@ -47,7 +47,7 @@ def is_unproven_fix(content: str, cited: Iterable[Event], events: Sequence[Event
         return True
     errors = [line for event in events if event.kind is EventKind.TOOL_OUTPUT for line in find_error_lines(event.text)]
     placed = shown if shown != [content] else _INSTALLED.findall(content)
-    if places_unnamed((each for each in placed if one_line(each).casefold() not in said), errors, " ; ".join(failed)):
+    if places_unnamed((item for item in placed if one_line(item).casefold() not in said), errors, " ; ".join(failed)):
         return True
     orders = [name for name in _ADDRESS.findall(content.casefold()) if name not in ran and name not in said]
     if orders or any(_SHELL.search(name) or " " in name for name in foreign):

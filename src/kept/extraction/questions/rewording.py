@@ -50,7 +50,7 @@ Item = tuple[Claim, ChunkReading]
 def is_unclear(candidate: Candidate, lexicon: Lexicon) -> bool:
     """Whether a sentence is not understood alone: its first words point outside and nothing says at what, or it is very long."""
     text = candidate.content
-    return len(text) > _LONG or (not candidate.about and any(_leans(text, each) for each in lexicon.spoken))
+    return len(text) > _LONG or (not candidate.about and any(_leans(text, telling_patterns) for telling_patterns in lexicon.spoken))
 
 
 def _leans(text: str, words: TellingPatterns) -> bool:
@@ -99,8 +99,8 @@ def _around(words: str, event: Event) -> str:
 def clearer(body: Mapping[str, Any], items: Sequence[Item]) -> dict[int, Claim]:
     """The claims that a reply puts in better words, by their places. Raises ValueError where it is not of the form asked for."""
     found: dict[int, Claim] = {}
-    for each in parse_as(Sentences, body).sentences:
-        place, text = each.id - 1, one_line(each.text)
+    for sentence in parse_as(Sentences, body).sentences:
+        place, text = sentence.id - 1, one_line(sentence.text)
         if 0 <= place < len(items) and text and (claim := _reworded(text, *items[place])) is not None:
             found[place] = claim
     return found

@@ -31,7 +31,7 @@ _LEFT_OUT = re.compile(r"\[?(?:…|\.{3,})\]?")
 def event_fields(event: Event) -> tuple[str, ...]:
     """The texts of an event: what was said, and its tool's side."""
     tool = (event.tool.target, event.tool.detail) if event.tool else ()
-    return tuple(each for each in (event.text, *tool) if each)
+    return tuple(item for item in (event.text, *tool) if item)
 
 
 def find_verbatim(quote: str, event: Event) -> str:

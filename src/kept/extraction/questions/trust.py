@@ -32,7 +32,7 @@ def find_trust_fault(content: str, category: str, evidence: Sequence[Evidence], 
 
     ``events`` are those around the evidence, by place.
     """
-    keys = {each.event for each in evidence}
+    keys = {item.event for item in evidence}
     cited = {place: event for place, event in events.items() if event.key in keys}
     verbatim = any(locate(content, text) for event in cited.values() for text in event_fields(event))
     checks: tuple[Callable[[], str], ...] = (
@@ -47,7 +47,7 @@ def find_trust_fault(content: str, category: str, evidence: Sequence[Evidence], 
 def _support_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
     """Whether the events do not say what is claimed. Of the person's quotes the share of words decides nothing by itself."""
     said = [text for event in cited.values() for text in event_fields(event)]
-    if all(each.origin is Origin.USER for each in evidence):
+    if all(item.origin is Origin.USER for item in evidence):
         holds = supported_share(content, *said, *nearby_texts(events, cited)) >= _COMMON and supported_share(content, *said) > 0
     else:
         holds = bool(said) and supported_share(content, *said) >= _SUPPORT
@@ -69,15 +69,15 @@ def _name_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, E
 
 def _remedy_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
     ordered = [events[place] for place in sorted(events)]
-    own = all(each.origin is Origin.USER for each in evidence)
-    told = own and supported_share(content, *(each.quote for each in evidence)) >= _CARRIED  # the person says what helped
+    own = all(item.origin is Origin.USER for item in evidence)
+    told = own and supported_share(content, *(item.quote for item in evidence)) >= _CARRIED  # the person says what helped
     return "a remedy that never helped" if is_unproven_fix(content, cited.values(), ordered, told=told) else ""
 
 
 def _polarity_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
     """How a claim turns the sentences that it quotes around."""
     by_key = {event.key: event for event in cited.values()}
-    sentences = [whole_sentences(each.quote, by_key[each.event]) for each in evidence if each.event in by_key]
+    sentences = [whole_sentences(item.quote, by_key[item.event]) for item in evidence if item.event in by_key]
     around = [text for event in cited.values() for text in event_fields(event)]
     kind = find_distortion(content, sentences, around, tuple(nearby_texts(events, cited)))
     return f"{kind} is not that of the words it cites" if kind else ""
@@ -104,26 +104,28 @@ def claim_authority(
     """Whose word a claim is: the person's where all of its quotes are, where theirs carry it, or where they grant what the
     assistant said just before; else that of the least trusted author.
     """
-    own = [each.quote for each in evidence if each.origin is Origin.USER]
+    own = [item.quote for item in evidence if item.origin is Origin.USER]
     if own and (len(own) == len(evidence) or supported_share(content, *own) >= _CARRIED):
         return Origin.USER, ("the user's words",)
     places = {event.key: place for place, event in events.items()}
-    cited = [(places[each.event], each) for each in evidence if each.event in places]
-    said = [place for place, each in cited if events[place].author is Author.ASSISTANT]
-    if own and said and all(each.origin is not Origin.TOOL for each in evidence):
+    cited = [(places[item.event], item) for item in evidence if item.event in places]
+    said = [place for place, evidence in cited if events[place].author is Author.ASSISTANT]
+    if own and said and all(item.origin is not Origin.TOOL for item in evidence):
         granted = next_prompt_place(max(said), events)
-        if granted in (place for place, each in cited if each.origin is Origin.USER) and is_agreement(events[granted], lexicon):
+        if granted in (place for place, evidence in cited if evidence.origin is Origin.USER) and is_agreement(
+            events[granted], lexicon
+        ):
             return Origin.USER, ("agreed to by the user",)
-    return (least_trusted(tuple(each.origin for each in evidence)) if evidence else Origin.TOOL), ()
+    return (least_trusted(tuple(item.origin for item in evidence)) if evidence else Origin.TOOL), ()
 
 
 def is_disputed(evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon) -> bool:
     """Whether the person's next prompt corrects what the assistant or a tool said, or takes their own words back."""
-    keys = {each.event for each in evidence}
+    keys = {item.event for item in evidence}
     following = next_prompt_place(max((place for place, event in events.items() if event.key in keys), default=-1), events)
     if following < 0:
         return False
-    own = all(each.origin is Origin.USER for each in evidence)
+    own = all(item.origin is Origin.USER for item in evidence)
     opening = typed_text(events[following]).strip()[:200]
     for words in lexicon.spoken:
         pattern = words.taken_back if own else words.correction
@@ -143,9 +145,9 @@ def is_turned_down(each: Evidence, beside: Sequence[Evidence], events: Mapping[i
 def next_prompt_place(place: int, events: Mapping[int, Event]) -> int:
     """The place of the person's next prompt; -1 where there is none."""
     prompts = (
-        each
-        for each in sorted(events)
-        if each > place and events[each].kind is EventKind.PROMPT and events[each].author is Author.HUMAN
+        event
+        for event in sorted(events)
+        if event > place and events[event].kind is EventKind.PROMPT and events[event].author is Author.HUMAN
     )
     return next(prompts, -1)
 

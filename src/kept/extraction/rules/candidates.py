@@ -27,10 +27,10 @@ def extract_candidates(
 
     ``suggested`` says whether what the session's agent handed over counts.
     """
-    told = prompts.propose_prompt_tellings(events, start, stop, profile=profile, lexicon=lexicon, scope=scope)
+    candidates = prompts.propose_prompt_tellings(events, start, stop, profile=profile, lexicon=lexicon, scope=scope)
     listed = headings.propose_heading_items(events, start, stop, profile=profile, scope=scope)
     handed = handover.propose_handed_over(events, start, stop, profile=profile, scope=scope) if suggested else ()
-    return (*handed, *(_place_in_category(each, profile) for each in (*told, *listed)))
+    return (*handed, *(_place_in_category(candidate, profile) for candidate in (*candidates, *listed)))
 
 
 def _place_in_category(candidate: Candidate, profile: Profile) -> Candidate:

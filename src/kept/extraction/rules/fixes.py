@@ -90,16 +90,18 @@ def _fixes(events: Sequence[Event], done: Done, *, border: int | None = None) ->
         if failure is None or (border is not None and command.place >= border):
             continue
         later = [
-            each
-            for each in commands[index + 1 : index + 1 + _COMMANDS]
-            if each.place - command.place <= REACH and (border is not None or each.output.session == command.output.session)
+            item
+            for item in commands[index + 1 : index + 1 + _COMMANDS]
+            if item.place - command.place <= REACH and (border is not None or item.output.session == command.output.session)
         ]
         fix = _find_fix(failure, later, done, apart=border is not None)
         if fix is None or (border is not None and fix.success.place < border):
             continue
         key = fix.success.place, fingerprint_error(fix.failure.error)
-        after = [each for each in commands if fix.success.place < each.place <= fix.success.place + AHEAD]
-        undone = is_reversed_later(fix.remedy, after, [each for each in edits if each.place <= fix.success.place + AHEAD])
+        after = [command for command in commands if fix.success.place < command.place <= fix.success.place + AHEAD]
+        undone = is_reversed_later(
+            fix.remedy, after, [edit_body for edit_body in edits if edit_body.place <= fix.success.place + AHEAD]
+        )
         ahead = events[fix.success.place + 1 : fix.success.place + 1 + AHEAD]
         if key not in seen and not undone and not has_failed_again(fix.failure, fix.success, after) and not is_rejected_next(ahead):
             seen.add(key)
@@ -149,8 +151,8 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Done, *, apart: 
         if again and not passed:
             return other  # the later failure stands for itself
         if again:
-            between = [each for each in later if last < each.place < command.place]
-            edits = [each for each in done[1] if last < each.place < command.place]
+            between = [item for item in later if last < item.place < command.place]
+            edits = [edit_body for edit_body in done[1] if last < edit_body.place < command.place]
             found = remedy(failure, between, edits, command)
             if found is not None and apart and found.rank < 2:
                 found = None  # between two sessions much may have been done that nobody sees
@@ -161,7 +163,7 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Done, *, apart: 
                 return other
             last = command.place
         elif other is None:
-            changed = any(last < each.place < command.place for each in done[1])
+            changed = any(last < edit_body.place < command.place for edit_body in done[1])
             found = find_variant_remedy(failure, command, step) if step and not changed else None
             if found is None and step is None and passed and distance <= _REPLACED:
                 found = find_replacement(failure, command)
@@ -213,7 +215,7 @@ def _candidate(fix: Fix, profile: Profile, category: str, scope: Callable[[str],
         doubt=DANGEROUS if any(map(is_harmful_command, done)) else UNNAMED if _places_other(fix, done) else "",
         trigger=TRIGGER,
         at=event.at,
-        origin=least_trusted(tuple(each.origin for each in evidence)),
+        origin=least_trusted(tuple(item.origin for item in evidence)),
         artifacts=(error, command),
         evidence=evidence,
         reasoning="the command failed, and passed after this",

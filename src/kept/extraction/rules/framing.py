@@ -56,9 +56,9 @@ def is_own_telling(text: str, spans: Sequence[SentenceSpan], first: int, last: i
         text[spans[last].end :][:_MARK]
     ):
         return False
-    if any(has_match(each.taken_back, text[span.start : span.end]) for span in spans[first : last + 1] for each in patterns):
+    if any(has_match(pattern.taken_back, text[span.start : span.end]) for span in spans[first : last + 1] for pattern in patterns):
         return False
-    if first and any(has_match(each.reported, _words(text, spans[first - 1])) for each in patterns):
+    if first and any(has_match(pattern.reported, _words(text, spans[first - 1])) for pattern in patterns):
         return False
     return last + 1 == len(spans) or not _is_taken_back(_words(text, spans[last + 1]), patterns)
 
@@ -79,7 +79,7 @@ def _can_begin_after(before: str, patterns: Sequence[TellingPatterns], *, next_l
     if next_line and _PASSING.match(before.rsplit("\n", 1)[-1]):
         return True
     line = before.rstrip(" ,;–—-")
-    return len(line) <= _MARK and "\n" not in line and any(_is_only_filler(line, each) for each in patterns)
+    return len(line) <= _MARK and "\n" not in line and any(_is_only_filler(line, pattern) for pattern in patterns)
 
 
 def _is_only_filler(line: str, patterns: TellingPatterns) -> bool:
@@ -90,10 +90,10 @@ def _is_taken_back(words: str, patterns: Sequence[TellingPatterns]) -> bool:
     """Whether the sentence behind a telling takes it back, says whose it is, or asks about it."""
     asks = words.rstrip().endswith(_QUESTION)
     return any(
-        has_match(each.taken_back, words)
-        or has_match(each.reported, words)
-        or (asks and has_match(each.outside, words) and not has_match(each.request, words[skip_filler(words, each) :]))
-        for each in patterns
+        has_match(pattern.taken_back, words)
+        or has_match(pattern.reported, words)
+        or (asks and has_match(pattern.outside, words) and not has_match(pattern.request, words[skip_filler(words, pattern) :]))
+        for pattern in patterns
     )
 
 

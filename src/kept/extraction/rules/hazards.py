@@ -70,13 +70,13 @@ def named_error(line: str) -> str:
     the end of its first sentence.
     """
     ends = [found.start() for pattern in (_MARKUP, _NEXT, _ORDER) if (found := pattern.search(line))]
-    ends += [found.start() for found in _QUOTED.finditer(line) if not any(found.groups())][:1]
+    ends += [match.start() for match in _QUOTED.finditer(line) if not any(match.groups())][:1]
     return line[: min(ends, default=len(line))].rstrip(" .:,;=([{")
 
 
 def plain_command(command: str) -> str:
     """A command up to the first thing in it that speaks to somebody: a remark, markup, or words in a row."""
-    ends = [found.start() for found in _ARGUMENT.finditer(command) if _SPOKEN.search(found[0])][:1]
+    ends = [match.start() for match in _ARGUMENT.finditer(command) if _SPOKEN.search(match[0])][:1]
     ends += [found.start() for pattern in (_REMARK, _MARKUP, _TOLD, _IN_A_ROW) if (found := pattern.search(command))]
     return command[: min(ends, default=len(command))].rstrip()
 

@@ -47,7 +47,7 @@ def propose_heading_items(
     events: Sequence[Event], start: int, stop: int, *, profile: Profile, scope: Callable[[str], str]
 ) -> tuple[Candidate, ...]:
     """The candidates anchored at the notes in ``[start, stop)``, in order. Empty where the profile names no headings."""
-    named = {name.casefold(): each for each in profile.categories for name in each.headings}
+    named = {name.casefold(): category for category in profile.categories for name in category.headings}
     if not named:
         return ()
     found: dict[str, Candidate] = {}
@@ -109,7 +109,7 @@ def items(text: str, names: frozenset[str]) -> Iterator[Item]:
 def _title(line: str) -> str | None:
     """The name of a heading in small letters, without number, time and marks; None for any other line."""
     match = _TITLE.match(line.rstrip()) or _BARE.match(line.rstrip())
-    words = next((each for each in match.groups() if each), None) if match else None
+    words = next((group for group in match.groups() if group), None) if match else None
     return normalize_heading(words) if words else None
 
 

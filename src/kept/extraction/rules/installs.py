@@ -112,7 +112,7 @@ _ASKED = re2.compile(
 
 def places_unnamed(passages: Iterable[str], errors: Sequence[str], failed: str) -> bool:
     """Whether a command or line places a package that neither the ``errors`` nor the ``failed`` command name."""
-    fetched = [each for passage in passages for each in _fetched(_RUN.sub("", passage))]
+    fetched = [item for passage in passages for item in _fetched(_RUN.sub("", passage))]
     if not fetched:
         return False
     known = _missing(errors) | {_bare_name(name) for name, _ in _fetched(failed)}
@@ -125,8 +125,8 @@ def requires_unnamed(name: str, old: str, new: str, errors: Sequence[str]) -> bo
     if not _MANIFEST.fullmatch(name):
         return False
     lines = new.splitlines()
-    known = _missing(errors) | {_bare_name(each) for line in old.splitlines() for each in _required(line)}
-    return not all(_bare_name(each) in known for line in lines if line not in old.splitlines() for each in _required(line))
+    known = _missing(errors) | {_bare_name(item) for line in old.splitlines() for item in _required(line)}
+    return not all(_bare_name(item) in known for line in lines if line not in old.splitlines() for item in _required(line))
 
 
 def _fetched(command: str) -> Iterator[tuple[str, bool]]:

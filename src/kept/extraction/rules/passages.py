@@ -82,9 +82,9 @@ def find_passage(words: str, events: Sequence[Event], first: int, place: int, se
         event = events[at]
         if event.session != session or event.kind is not EventKind.PROMPT or event.author is not Author.HUMAN:
             continue
-        found = _find_in_prompt(needle, event, at) or _find_in_choice(needle, events, first, at)
-        if found is not None:
-            return found
+        passage = _find_in_prompt(needle, event, at) or _find_in_choice(needle, events, first, at)
+        if passage is not None:
+            return passage
     return None
 
 

@@ -53,7 +53,9 @@ class _Prompt:
 
     def spoken_patterns(self, telling: Telling) -> list[TellingPatterns]:
         """The patterns of the language whose words told; of every language for a command."""
-        return [each for each in self.lexicon.tellings if telling.language in ("", each.language)]
+        return [
+            telling_patterns for telling_patterns in self.lexicon.tellings if telling.language in ("", telling_patterns.language)
+        ]
 
 
 def propose_prompt_tellings(
@@ -80,9 +82,12 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
         return [given]
     if is_command(text):
         return []
-    spans = [span for each in typed_spans(event) for span in split_sentences(text, each.start, each.end) if not span.aside][
-        :_SENTENCES
-    ]
+    spans = [
+        span
+        for sentence_span in typed_spans(event)
+        for span in split_sentences(text, sentence_span.start, sentence_span.end)
+        if not span.aside
+    ][:_SENTENCES]
     told = dict(tellings(text, spans, lexicon.tellings))
     rest = [(place, span) for place, span in enumerate(spans) if place not in told]
     told.update(wishes(text, rest, lexicon.spoken))
@@ -139,7 +144,7 @@ def _person_of(content: str, spoken: Sequence[TellingPatterns]) -> str:
 
 def _is_about_person(content: str, spoken: Sequence[TellingPatterns]) -> bool:
     """Whether a passage tells of somebody in the speaker's life: a pronoun ("Ich mag …", "nobody likes …") names no one."""
-    found = (compile_pattern(each.kin).search(content) for each in spoken if each.kin)
+    found = (compile_pattern(telling_patterns.kin).search(content) for telling_patterns in spoken if telling_patterns.kin)
     return any(_WORD.findall(kin[0])[0].casefold() not in _NO_ONE for kin in found if kin)
 
 
@@ -172,14 +177,17 @@ def _choose_category(
     """
     profile, every = prompt.profile, prompt.lexicon.tellings
     kinds = [
-        ("decision", telling.trigger == DECIDED or any(has_match(each.decided, content) for each in spoken)),
+        (
+            "decision",
+            telling.trigger == DECIDED or any(has_match(telling_patterns.decided, content) for telling_patterns in spoken),
+        ),
         ("person", _is_about_person(content, every)),
-        ("goal", any(has_match(each.goal, content) for each in spoken)),
-        ("preference", any(has_match(each.preference, content) for each in spoken)),
-        ("identity", any(has_match(each.person, content) for each in every)),
-        ("convention", any(has_match(each.ours, content) for each in spoken)),
-        ("constraint", any(has_match(each.rule, content) for each in spoken)),
-        ("convention", any(has_match(each.convention, content) for each in spoken)),
+        ("goal", any(has_match(telling_patterns.goal, content) for telling_patterns in spoken)),
+        ("preference", any(has_match(telling_patterns.preference, content) for telling_patterns in spoken)),
+        ("identity", any(has_match(telling_patterns.person, content) for telling_patterns in every)),
+        ("convention", any(has_match(telling_patterns.ours, content) for telling_patterns in spoken)),
+        ("constraint", any(has_match(telling_patterns.rule, content) for telling_patterns in spoken)),
+        ("convention", any(has_match(telling_patterns.convention, content) for telling_patterns in spoken)),
         ("project_fact", True),
     ]
     likely = [intent for intent, holds in kinds if holds]
@@ -193,10 +201,12 @@ def _choose_category(
 
 def _scope(text: str, content: str, category: Category, scope: str, spoken: Sequence[TellingPatterns]) -> str:
     """Whom a telling is for: its project, unless the person says "everywhere", or it is about the person."""
-    if any(has_match(each.everywhere, text if len(text) < 2 * len(content) else content) for each in spoken):
+    if any(
+        has_match(telling_patterns.everywhere, text if len(text) < 2 * len(content) else content) for telling_patterns in spoken
+    ):
         return USER_SCOPE
-    local = any(has_match(each.here, content) for each in spoken) or any(
-        "/" in each and "://" not in each for each in find_artifacts(content)
+    local = any(has_match(telling_patterns.here, content) for telling_patterns in spoken) or any(
+        "/" in artifact and "://" not in artifact for artifact in find_artifacts(content)
     )
     return USER_SCOPE if category.user_wide and not local else scope
 
@@ -207,7 +217,7 @@ def _resolve_reference(prompt: _Prompt, content: str, telling: Telling, spoken: 
 
     Empty where it points at nothing; None where there is nothing to point at.
     """
-    if telling.trigger == COMMAND or not any(_has_unresolved_reference(content, each) for each in spoken):
+    if telling.trigger == COMMAND or not any(_has_unresolved_reference(content, telling_patterns) for telling_patterns in spoken):
         return ""
     before = one_line(str(_SENTENCE.sub("", prompt.event.text[: telling.start])))
     if _has_words(before):

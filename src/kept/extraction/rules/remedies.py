@@ -91,14 +91,16 @@ def remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Edit], 
     does.
     """
     own = {step.text for step in failure.command.steps}
-    found = [done for command in (*between, success) if (done := _command_remedy(failure, command, own, last=command is success))]
+    remedies = [
+        done for command in (*between, success) if (done := _command_remedy(failure, command, own, last=command is success))
+    ]
     code_changed = any(not CONFIG.fullmatch(file_name(edit.path)) for edit in edits)
     if code_changed and error_location(failure.error):
-        found = [done for done in found if done.rank > _KIND]
-    step = max(found, key=lambda done: done.rank, default=None) if found else None
+        remedies = [done for done in remedies if done.rank > _KIND]
+    step = max(remedies, key=lambda done: done.rank, default=None) if remedies else None
     if step is not None:  # of equals the last
-        step = next(done for done in reversed(found) if done.rank == step.rank)
-    change = _find_edit_remedy(failure, edits, alone=step is None and not any(_has_effect(each) for each in between))
+        step = next(done for done in reversed(remedies) if done.rank == step.rank)
+    change = _find_edit_remedy(failure, edits, alone=step is None and not any(_has_effect(command) for command in between))
     if step is None or change is None:
         return step or change
     if change.rank < _NAMED:
@@ -247,7 +249,7 @@ def _find_edit_remedy(failure: Failure, edits: Sequence[Edit], *, alone: bool) -
         clause = _clause(edit)
         name = file_name(edit.path).casefold()
         named = _is_edit_named(failure, edit) or (len(name) >= _TELLING and name in failure.error.casefold())
-        constant = alone and len({each.path for each in edits}) == 1 and CONSTANT.search(failure.error) is not None
+        constant = alone and len({edit_body.path for edit_body in edits}) == 1 and CONSTANT.search(failure.error) is not None
         if clause and (named or constant):
             return _edit_remedy(edit, clause, _NAMED if named else _KIND)
     if settings or not alone or len(edits) != 1:

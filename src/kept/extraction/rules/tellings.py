@@ -89,15 +89,15 @@ def is_command(text: str) -> bool:
 
 def _possible_languages(text: str, patterns: Sequence[TellingPatterns]) -> tuple[TellingPatterns, ...]:
     """The languages of which a prompt has any word of a telling: most prompts have none, and are not read further."""
-    return tuple(each for each in patterns if has_match(each.words, text))
+    return tuple(pattern for pattern in patterns if has_match(pattern.words, text))
 
 
 def _tellings_of_sentence(
     text: str, spans: Sequence[SentenceSpan], place: int, patterns: Sequence[TellingPatterns], around: Sequence[TellingPatterns]
 ) -> Iterator[tuple[int, Telling]]:
     words = text[spans[place].start : spans[place].end]
-    for each in patterns:
-        found = tuple(_read_sentence(text, spans, place, each))
+    for pattern in patterns:
+        found = tuple(_read_sentence(text, spans, place, pattern))
         if found and any(_is_memory_refusal(words, other) for other in around):
             return
         if found:
@@ -303,7 +303,7 @@ def _is_one_time(trigger: str, words: str, patterns: TellingPatterns) -> bool:
     if trigger == FROM_NOW_ON or not patterns.occasion:
         return False
     found = (match[match.lastindex].casefold().strip() for match in compile_pattern(patterns.occasion).finditer(words))
-    return any(trigger != REMEMBER or each not in word_list("change", "present") for each in found)
+    return any(trigger != REMEMBER or item not in word_list("change", "present") for item in found)
 
 
 def _can_continue(text: str, end: int, patterns: TellingPatterns) -> bool:

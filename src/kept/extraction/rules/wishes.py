@@ -23,7 +23,7 @@ def wishes(
         words = text[span.start : span.end]
         if not _LEAST <= count_mass(words) <= _MOST or words.rstrip().endswith(("?", "？", ":", "：")):
             continue
-        for each in patterns:
-            if has_match(each.wish, words) and not has_match(each.occasion, words) and not has_match(each.reported, words):
-                yield place, Telling(start=span.start, end=span.end, trigger=WISH, language=each.language)
+        for pattern in patterns:
+            if has_match(pattern.wish, words) and not has_match(pattern.occasion, words) and not has_match(pattern.reported, words):
+                yield place, Telling(start=span.start, end=span.end, trigger=WISH, language=pattern.language)
                 break

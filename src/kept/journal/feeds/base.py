@@ -66,8 +66,8 @@ def read_data(given: FeedRequest) -> tuple[bytes | None, Mapping[str, str]]:
     Raises SourceError.
     """
     if given.remote:
-        found = given.fetch(given.place, given.cursor)
-        data, validators = found.data, dict(found.validators)
+        fetch_response = given.fetch(given.place, given.cursor)
+        data, validators = fetch_response.data, dict(fetch_response.validators)
     else:
         data, validators = read_file_bytes(given.path), {}
     if data is None:
@@ -102,7 +102,7 @@ def item_key(*parts: str) -> str:
 def clean_feed_text(text: str, most: int = _TEXT) -> str:
     """Text of a source on one line, without markup, without what is invisible, cut."""
     visible, _ = strip_invisible(html_to_text(text[: 20 * most]) if "<" in text or "&" in text else text[: 20 * most])
-    return one_line("".join(each if each.isprintable() else " " for each in visible))[:most]
+    return one_line("".join(item if item.isprintable() else " " for item in visible))[:most]
 
 
 def clean_feed_title(text: str) -> str:

@@ -82,7 +82,7 @@ def _parse_json(text: str, where: str) -> Iterator[Mark]:
             address = _first_text(own, _ADDRESS)
             if address:
                 yield address, _first_text(own, _TITLE), _first_text(own, _TEXT), _bookmark_time(own)
-            waiting += [each for each in reversed(node.values()) if isinstance(each, dict | list)]
+            waiting += [item for item in reversed(node.values()) if isinstance(item, dict | list)]
 
 
 def _first_text(own: Mapping[str, Any], names: tuple[str, ...]) -> str:

@@ -133,12 +133,14 @@ def _event_starts(
 def _series_instants(made: RecurrenceRule, start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> Iterator[datetime]:
     """The instants of a series until its rule ends it."""
     last = _parse_local_time("", made.until, zone or usual) if made.until else None
-    for each in occurrences(made, start):
-        at = _start_instant(each, zone, usual)
+    for occurrence in occurrences(made, start):
+        at = _start_instant(occurrence, zone, usual)
         if last is not None:
             whole_day = last[1] is None
             over = (
-                each.date() > last[0].date() if whole_day or zone is None else at is None or at > _to_utc(last[0], last[1], usual)
+                occurrence.date() > last[0].date()
+                if whole_day or zone is None
+                else at is None or at > _to_utc(last[0], last[1], usual)
             )
             if over:
                 return
@@ -160,7 +162,7 @@ def _start_instant(start: datetime, zone: ZoneInfo | None, usual: ZoneInfo) -> d
 
 def _event_item(fields: Fields, key: str, at: datetime, given: FeedRequest) -> FeedItem:
     place = _unescape(_field_value(fields, "LOCATION"))
-    rest = ", ".join(each for each in (place, _unescape(_field_value(fields, "DESCRIPTION"))) if each)
+    rest = ", ".join(item for item in (place, _unescape(_field_value(fields, "DESCRIPTION"))) if item)
     return FeedItem(
         key=key,
         source=given.name,
@@ -181,14 +183,14 @@ def _unescape(value: str) -> str:
 
 
 def _field_instant(fields: Fields, name: str, usual: ZoneInfo) -> datetime | None:
-    found = _parse_instants(fields.get(name, [("", "")])[0], usual)
-    return found[0] if found else None
+    moments = _parse_instants(fields.get(name, [("", "")])[0], usual)
+    return moments[0] if moments else None
 
 
 def _parse_instants(field: tuple[str, str], usual: ZoneInfo) -> list[datetime]:
     """The instants of a list of dates or times."""
-    found = (_parse_local_time(field[0], each, usual) for each in field[1].split(","))
-    return [at for each in found if each is not None and (at := _start_instant(each[0], each[1], usual)) is not None]
+    found = (_parse_local_time(field[0], part, usual) for part in field[1].split(","))
+    return [at for item in found if item is not None and (at := _start_instant(item[0], item[1], usual)) is not None]
 
 
 def _parse_local_time(parameters: str, value: str, usual: ZoneInfo) -> tuple[datetime, ZoneInfo | None] | None:

@@ -26,8 +26,8 @@ _HANDLERS = (
 
 def _create_opener() -> urllib.request.OpenerDirector:
     made = urllib.request.OpenerDirector()
-    for each in _HANDLERS:
-        made.add_handler(each())
+    for handler in _HANDLERS:
+        made.add_handler(handler())
     return made
 
 

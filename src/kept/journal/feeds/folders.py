@@ -33,7 +33,7 @@ def last_seen_mtime(given: FeedRequest) -> int:
 
 def _changed_files(folder: Path, after: int, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[tuple[Path, int]]:
     for root, folders, names in os.walk(folder):
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
         for name in sorted(names):
             path = Path(root) / name
             if (suffixes and path.suffix.lower() not in suffixes) or name.startswith("."):

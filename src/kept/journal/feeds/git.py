@@ -58,9 +58,9 @@ def _parse_commits(text: str, name: str, skipped: Counter[str]) -> Iterator[Feed
 
 
 def _parse_commit_time(text: str) -> datetime | None:
-    found = parse_instant(text.strip())
-    if found is not None:
-        return found
+    moment = parse_instant(text.strip())
+    if moment is not None:
+        return moment
     try:
         return datetime.strptime(text.strip(), "%a %b %d %H:%M:%S %Y %z").astimezone(UTC)  # as git writes it for people
     except (ValueError, OverflowError):

@@ -28,7 +28,15 @@ class XmlNode:
 
     def first(self, *names: str) -> str:
         """The text of the first child of one of these names that has any."""
-        return next((each.text.strip() for name in names for each in self.children if each.name == name and each.text.strip()), "")
+        return next(
+            (
+                xml_node.text.strip()
+                for name in names
+                for xml_node in self.children
+                if xml_node.name == name and xml_node.text.strip()
+            ),
+            "",
+        )
 
 
 def parse_xml(data: bytes, where: str) -> XmlNode:

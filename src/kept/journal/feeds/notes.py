@@ -29,9 +29,9 @@ def read_notes(given: FeedRequest) -> FeedResult:
 
 
 def _note_item(given: FeedRequest, path: Path, text: str, stamp: int) -> FeedItem:
-    lines = [each for each in _without_front_matter(text) if each.strip()]
-    heading = next((each.lstrip("# ") for each in lines[:3] if each.startswith("#")), path.stem)
-    rest = " ".join(each for each in lines if not each.startswith("#"))
+    lines = [item for item in _without_front_matter(text) if item.strip()]
+    heading = next((line.lstrip("# ") for line in lines[:3] if line.startswith("#")), path.stem)
+    rest = " ".join(line for line in lines if not line.startswith("#"))
     return FeedItem(
         key=item_key(given.name, str(path.relative_to(given.path)), str(stamp)),
         source=given.name,

@@ -16,10 +16,10 @@ _MOST = 500  # feeds
 def parse_feed_addresses(data: bytes, where: str) -> tuple[str, ...]:
     """The addresses of the feeds that an OPML file lists, each once, in its order. Raises SourceError."""
     root = parse_xml(data, where)
-    if not any(each.name == "opml" for each in root.children):
+    if not any(xml_node.name == "opml" for xml_node in root.children):
         raise SourceError("is no OPML file", where=where)
-    found = (each.attributes.get("xmlurl", "").strip() for each in root.walk() if each.name == "outline")
-    return tuple(dict.fromkeys(each for each in found if each.startswith(("http://", "https://"))))[:_MOST]
+    found = (xml_node.attributes.get("xmlurl", "").strip() for xml_node in root.walk() if xml_node.name == "outline")
+    return tuple(dict.fromkeys(item for item in found if item.startswith(("http://", "https://"))))[:_MOST]
 
 
 def read_feed_list(given: FeedRequest) -> FeedResult:
@@ -30,13 +30,13 @@ def read_feed_list(given: FeedRequest) -> FeedResult:
     for address in parse_feed_addresses(read_file_bytes(given.path), given.place):
         before = given.cursor.get(address, "")
         try:
-            found = rss.read_feed(replace(given, place=address, cursor=json.loads(before) if before else {}))
+            feed_result = rss.read_feed(replace(given, place=address, cursor=json.loads(before) if before else {}))
         except (SourceError, ValueError):
             skipped["feeds that cannot be read"] += 1
             if before:
                 cursor[address] = before
             continue
-        items += found.items
-        skipped += found.skipped
-        cursor[address] = json.dumps(dict(found.cursor))
+        items += feed_result.items
+        skipped += feed_result.skipped
+        cursor[address] = json.dumps(dict(feed_result.cursor))
     return FeedResult(items=tuple(items), cursor=cursor, skipped=skipped)

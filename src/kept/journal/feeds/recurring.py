@@ -38,7 +38,7 @@ class RecurrenceRule:
 def parse_recurrence_rule(text: str) -> RecurrenceRule | None:
     """The rule of an RRULE's value; None where it is malformed or says something that is not read. Never raises."""
     parts: Mapping[str, str] = {
-        name.strip(): value.strip() for name, _, value in (each.partition("=") for each in text.strip().upper().split(";") if each)
+        name.strip(): value.strip() for name, _, value in (part.partition("=") for part in text.strip().upper().split(";") if part)
     }
     if parts.keys() - _READ or parts.get("FREQ") not in _FREQUENCIES:
         return None
@@ -51,7 +51,7 @@ def parse_recurrence_rule(text: str) -> RecurrenceRule | None:
             week_start=_DAYS.index(parts.get("WKST", "MO")),
             months=_parse_numbers(parts.get("BYMONTH", "")),
             month_days=_parse_numbers(parts.get("BYMONTHDAY", "")),
-            days=tuple(_parse_weekday(each) for each in parts.get("BYDAY", "").split(",") if each),
+            days=tuple(_parse_weekday(part) for part in parts.get("BYDAY", "").split(",") if part),
         )
     except ValueError:
         return None
@@ -59,7 +59,7 @@ def parse_recurrence_rule(text: str) -> RecurrenceRule | None:
 
 
 def _parse_numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(each) for each in text.split(",") if each)
+    return tuple(int(part) for part in text.split(",") if part)
 
 
 def _parse_weekday(text: str) -> tuple[int, int]:
@@ -76,8 +76,8 @@ def _is_valid_rule(made: RecurrenceRule) -> bool:
         1 <= made.interval <= 1_000
         and bool(_UNTIL.match(made.until))
         and made.count >= 0
-        and all(1 <= each <= 12 for each in made.months)
-        and all(1 <= abs(each) <= 31 for each in made.month_days)
+        and all(1 <= month <= 12 for month in made.months)
+        and all(1 <= abs(month_day) <= 31 for month_day in made.month_days)
         and all(abs(number) <= 5 for number, _ in made.days)
         and (monthly or not numbered)
         and not (made.frequency == "WEEKLY" and made.month_days)
@@ -96,12 +96,12 @@ def occurrences(made: RecurrenceRule, start: datetime) -> Iterator[datetime]:
             days = _days_of_period(made, start.date(), number)
         except (ValueError, OverflowError):
             return  # beyond the last year that dates have
-        for each in days:
+        for day in days:
             if made.count and count >= made.count:
                 return
-            if each > start.date():
+            if day > start.date():
                 count += 1
-                yield datetime.combine(each, start.time())
+                yield datetime.combine(day, start.time())
 
 
 def _days_of_period(made: RecurrenceRule, start: date, number: int) -> list[date]:
@@ -112,19 +112,19 @@ def _days_of_period(made: RecurrenceRule, start: date, number: int) -> list[date
     match made.frequency:
         case "DAILY":
             found = [start + timedelta(days=step)]
-            found = [each for each in found if not made.days or (0, each.weekday()) in made.days]
-            found = [each for each in found if not made.month_days or _is_rule_day(made, each)]
+            found = [day for day in found if not made.days or (0, day.weekday()) in made.days]
+            found = [day for day in found if not made.month_days or _is_rule_day(made, day)]
         case "WEEKLY":
             first = start - timedelta(days=(start.weekday() - made.week_start) % 7) + timedelta(weeks=step)
             wanted = {day for _, day in made.days} or {start.weekday()}
-            found = [each for each in (first + timedelta(days=place) for place in range(7)) if each.weekday() in wanted]
+            found = [day for day in (first + timedelta(days=place) for place in range(7)) if day.weekday() in wanted]
         case "MONTHLY":
             years, month = divmod(start.month - 1 + step, 12)
             return _days_of_month(made, start, start.year + years, month + 1)
         case _:
             months = sorted(set(made.months)) or [start.month]
-            return [each for month in months for each in _days_of_month(made, start, start.year + step, month)]
-    return [each for each in found if not made.months or each.month in made.months]
+            return [day for month in months for day in _days_of_month(made, start, start.year + step, month)]
+    return [day for day in found if not made.months or day.month in made.months]
 
 
 def _is_rule_day(made: RecurrenceRule, day: date) -> bool:
@@ -137,13 +137,13 @@ def _days_of_month(made: RecurrenceRule, start: date, year: int, month: int) -> 
     if made.months and month not in made.months:
         return []
     last = monthrange(year, month)[1]
-    days = [date(year, month, each) for each in range(1, last + 1)]
+    days = [date(year, month, item) for item in range(1, last + 1)]
     if not made.days and not made.month_days:
-        return [each for each in days if each.day == start.day]
+        return [item for item in days if item.day == start.day]
     if made.month_days:
-        days = [each for each in days if _is_rule_day(made, each)]
+        days = [day for day in days if _is_rule_day(made, day)]
     if made.days:
-        days = [each for each in days if any(_is_nth_weekday(each, last, *one) for one in made.days)]
+        days = [item for item in days if any(_is_nth_weekday(item, last, *day) for day in made.days)]
     return days
 
 

@@ -26,7 +26,7 @@ def read_feed(given: FeedRequest) -> FeedResult:
     if data is None:
         return FeedResult(cursor=cursor)
     root = parse_xml(data, given.place)
-    names = {each.name for each in root.children}
+    names = {xml_node.name for xml_node in root.children}
     if not names & {"rss", "rdf", "feed"}:
         raise SourceError("is no RSS or Atom feed", where=given.place)
     skipped = Counter[str]()
@@ -45,7 +45,12 @@ def read_feed(given: FeedRequest) -> FeedResult:
 
 def _entry_item(node: XmlNode, name: str) -> FeedItem:
     address = node.first("link") or next(
-        (each.attributes.get("href", "") for each in node.children if each.name == "link" and each.attributes.get("href")), ""
+        (
+            xml_node.attributes.get("href", "")
+            for xml_node in node.children
+            if xml_node.name == "link" and xml_node.attributes.get("href")
+        ),
+        "",
     )
     head = clean_feed_title(node.first("title"))
     return FeedItem(
@@ -59,9 +64,9 @@ def _entry_item(node: XmlNode, name: str) -> FeedItem:
 
 
 def _parse_feed_date(text: str) -> datetime | None:
-    found = parse_instant(text)
-    if found is not None or not text:
-        return found
+    moment = parse_instant(text)
+    if moment is not None or not text:
+        return moment
     try:
         stamp = parsedate_to_datetime(text)
     except (ValueError, TypeError, IndexError, OverflowError):

@@ -40,37 +40,43 @@ class ItemSelection:
 
 def select_items(told: Sequence[ContextItem], bounds: ContextBounds) -> ItemSelection:
     """The parts of an entry within the bounds: of each source the weightiest first, in the order they came in."""
-    inside = [each for each in told if each.grade is TrustLevel.SESSION]
-    outside = [each for each in told if each.grade is TrustLevel.OUTSIDE]
+    inside = [context_item for context_item in told if context_item.grade is TrustLevel.SESSION]
+    outside = [context_item for context_item in told if context_item.grade is TrustLevel.OUTSIDE]
     room = int(bounds.whole * (1 - bounds.outside)) if outside else bounds.whole
     sessions = _heaviest_items(inside, room)
     spent = _count_characters(sessions)
     memory = _heaviest_items(
-        _related_memories([each for each in told if each.grade is TrustLevel.MEMORY], sessions), min(bounds.memory, spent)
+        _related_memories([context_item for context_item in told if context_item.grade is TrustLevel.MEMORY], sessions),
+        min(bounds.memory, spent),
     )
     memory = memory[: bounds.memories]
     chosen = [*sessions, *_share_among_sources(outside, bounds, spent), *memory]
-    wanted = {id(each) for each in chosen}
-    kept = tuple(each for each in told if id(each) in wanted)
+    wanted = {id(context_item) for context_item in chosen}
+    kept = tuple(context_item for context_item in told if id(context_item) in wanted)
     total = _count_characters(kept)
-    sources = dict.fromkeys(each.source for each in kept)
+    sources = dict.fromkeys(context_item.source for context_item in kept)
     return ItemSelection(
         told=kept,
-        shares={name: _count_characters(each for each in kept if each.source == name) / total for name in sources} if total else {},
+        shares={
+            name: _count_characters(context_item for context_item in kept if context_item.source == name) / total
+            for name in sources
+        }
+        if total
+        else {},
     )
 
 
 def _count_characters(told: Iterable[ContextItem]) -> int:
-    return sum(len(each.text) + 1 for each in told)
+    return sum(len(context_item.text) + 1 for context_item in told)
 
 
 def _heaviest_items(told: Sequence[ContextItem], room: int) -> list[ContextItem]:
     """The weightiest that fit, the earlier first among equals."""
     found, left = [], room
-    for each in sorted(told, key=lambda one: -one.weight):
-        if len(each.text) + 1 <= left:
-            found.append(each)
-            left -= len(each.text) + 1
+    for context_item in sorted(told, key=lambda one: -one.weight):
+        if len(context_item.text) + 1 <= left:
+            found.append(context_item)
+            left -= len(context_item.text) + 1
     return found
 
 
@@ -80,16 +86,18 @@ def _share_among_sources(told: Sequence[ContextItem], bounds: ContextBounds, spe
     All of them together have their share of what the sessions say (``spent`` characters), a few lines at least, but no more than
     the sessions where that is more than one item.
     """
-    names = list(dict.fromkeys(each.source for each in told))
-    usual = min((each for each in bounds.shares.values() if each > 0), default=1.0)
+    names = list(dict.fromkeys(context_item.source for context_item in told))
+    usual = min((share for share in bounds.shares.values() if share > 0), default=1.0)
     weights = {name: bounds.shares.get(name, usual) for name in names}
     total = sum(weights.values()) or 1.0
     relative = spent * bounds.outside / max(1 - bounds.outside, 0.01)
     room = min(bounds.whole * bounds.outside, max(relative, min(_LEAST_OUTSIDE, max(spent, _ONE_ITEM))))
     return [
-        each
+        item
         for name in names
-        for each in _heaviest_items([one for one in told if one.source == name], int(room * weights[name] / total))
+        for item in _heaviest_items(
+            [context_item for context_item in told if context_item.source == name], int(room * weights[name] / total)
+        )
     ]
 
 
@@ -97,18 +105,18 @@ def _related_memories(memories: Sequence[ContextItem], day: Sequence[ContextItem
     """The memories that have something to do with the day: that name what it names, or share telling words with one thing of it;
     and where work stood, which is no memory.
     """
-    names = {each.casefold() for one in day for each in find_artifacts(one.text)}
-    said = [(one.scope, parse_statement(one.text).content) for one in day]
-    found = [each for each in memories if not each.reference]
-    for each in (each for each in memories if each.reference):
-        own = {one.casefold() for one in find_artifacts(each.text)}
-        words = parse_statement(each.text).content
-        shared = max((len(words & other) for scope, other in said if scope == each.scope or len(words & other) > 3), default=0)
+    names = {artifact.casefold() for context_item in day for artifact in find_artifacts(context_item.text)}
+    said = [(context_item.scope, parse_statement(context_item.text).content) for context_item in day]
+    context_items = [context_item for context_item in memories if not context_item.reference]
+    for item in (context_item for context_item in memories if context_item.reference):
+        own = {artifact.casefold() for artifact in find_artifacts(item.text)}
+        words = parse_statement(item.text).content
+        shared = max((len(words & other) for scope, other in said if scope == item.scope or len(words & other) > 3), default=0)
         if own & names or shared >= max(_LEAST_SHARED, len(words) // 3):
-            found.append(replace(each, weight=each.weight + 3 * len(own & names) + shared))
-    ranked = sorted(found, key=lambda one: -one.weight)
-    originals = {(each.reference, each.text): each for each in memories}
-    return [originals[one.reference, one.text] for one in ranked]
+            context_items.append(replace(item, weight=item.weight + 3 * len(own & names) + shared))
+    ranked = sorted(context_items, key=lambda one: -one.weight)
+    originals = {(context_item.reference, context_item.text): context_item for context_item in memories}
+    return [originals[context_item.reference, context_item.text] for context_item in ranked]
 
 
 WRITTEN = frozenset({Slot.WORKED, Slot.SOLVED, Slot.DECIDED, Slot.LEARNT, Slot.OPEN, Slot.OUTSIDE})  # what a model may put in words

@@ -9,7 +9,7 @@ _ITEM = re2.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 
 def entry_sentences(text: str) -> tuple[str, ...]:
     """The sentences of an entry's body: no headings, quotations, comments or empty lines."""
-    lines = [_ITEM.sub("", each) for each in text.splitlines() if each.strip() and not each.lstrip().startswith(("#", ">", "<!--"))]
+    lines = [_ITEM.sub("", line) for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", ">", "<!--"))]
     return tuple(sentence for line in lines for sentence in sentence_texts(line))
 
 
@@ -19,4 +19,4 @@ def self_reference_share(text: str, machinery: str) -> float:
     """
     pattern = re2.compile(machinery)
     found = entry_sentences(text)
-    return round(sum(pattern.search(each) is not None for each in found) / len(found), 4) if found else 0.0
+    return round(sum(pattern.search(item) is not None for item in found) / len(found), 4) if found else 0.0

@@ -25,7 +25,7 @@ _ESCAPED = (("<!--", "‹!--"), ("-->", "--›"), ("```", "'''"))
 
 def template_slots(template: Template) -> tuple[Slot, ...]:
     """The parts that a template has a place for, in its order."""
-    named = {each.value: each for each in Slot}
+    named = {slot.value: slot for slot in Slot}
     return tuple(dict.fromkeys(named[name] for name in _SLOT.findall(template.text) if name in named))
 
 
@@ -47,12 +47,14 @@ def render_entry(
 def _fill_template(
     head: EntryHead, template: Template, told: Sequence[ContextItem], names: Mapping[str, str], links: Mapping[date, str]
 ) -> str:
-    blocks = {slot: _slot_lines(slot, [each for each in told if each.slot is slot], names, links) for slot in Slot}
+    blocks = {
+        slot: _slot_lines(slot, [context_item for context_item in told if context_item.slot is slot], names, links) for slot in Slot
+    }
     span = head.first.isoformat() if head.first == head.last else f"{head.first.isoformat()} to {head.last.isoformat()}"
     lines: list[str] = []
     for raw in template.text.splitlines():
         found = _SLOT.fullmatch(raw.strip())
-        if found and found[1] in {each.value for each in Slot}:
+        if found and found[1] in {slot.value for slot in Slot}:
             _fill_slot(lines, blocks[Slot(found[1])])
         else:
             lines.append(raw.replace("{{date}}", span).replace("{{writer}}", _format_writer(head)).rstrip())
@@ -85,15 +87,15 @@ def _fill_slot(lines: list[str], block: Sequence[str]) -> None:
 
 def _slot_lines(slot: Slot, told: Sequence[ContextItem], names: Mapping[str, str], links: Mapping[date, str]) -> list[str]:
     """The lines of a part: each project under its name; what is recalled or comes from outside between its marks."""
-    scopes = list(dict.fromkeys(each.scope for each in told))
+    scopes = list(dict.fromkeys(context_item.scope for context_item in told))
     lines: list[str] = []
     for scope in scopes:
-        within = [each for each in told if each.scope == scope]
+        within = [context_item for context_item in told if context_item.scope == scope]
         if scope and (len(scopes) > 1 or slot is Slot.WORKED):
             lines.append(f"### {clean_line(names.get(scope, scope))}")
         for grade, run in groupby(within, key=lambda one: one.grade):
             begin, end = ((), ()) if slot is Slot.BEFORE else _MARKS[grade]
-            lines += [*begin, *(_format_item(each, links) for each in run), *end]
+            lines += [*begin, *(_format_item(context_item, links) for context_item in run), *end]
     return [OURS, *lines, OURS_END] if lines and slot is Slot.BEFORE else lines
 
 
@@ -139,7 +141,7 @@ def _front_matter_lines(head: EntryHead) -> list[str]:
 
 
 def _front_matter_text(text: str) -> str:
-    return "".join(each for each in one_line(text) if each not in '"\\')[:80]
+    return "".join(item for item in one_line(text) if item not in '"\\')[:80]
 
 
 def _entry_digest(head: EntryHead, body: str) -> str:
@@ -167,7 +169,7 @@ def parse_entry_head(text: str) -> EntryHead | None:
             extract=front.get("extract") == "yes",
             sessions=int(front.get("sessions", "0")),
             shares={name: int(share) / 100 for name, share in _SHARE.findall(front.get("sources", ""))},
-            memories=tuple(each.strip() for each in front.get("memories", "").strip("[]").split(",") if each.strip()),
+            memories=tuple(part.strip() for part in front.get("memories", "").strip("[]").split(",") if part.strip()),
             self_reference=float(front.get("self_reference", "0")),
             tokens=(int(tokens[1]), int(tokens[2])) if tokens else (0, 0),
             inputs=front.get("inputs", ""),
@@ -187,13 +189,13 @@ def update_digest(text: str) -> str:
     rest = _split_front_matter(text)[1]
     front = text[: len(text) - len(rest)].split("\n")
     number = _digest_of_text(text)
-    return "\n".join(f"digest: {number}" if each.startswith("digest: ") else each for each in front) + rest
+    return "\n".join(f"digest: {number}" if item.startswith("digest: ") else item for item in front) + rest
 
 
 def _digest_of_text(text: str) -> str:
     rest = _split_front_matter(text)[1]
     front = text[: len(text) - len(rest)].split("\n")
-    plain = "\n".join("digest: " if each.startswith("digest: ") else each for each in front)
+    plain = "\n".join("digest: " if item.startswith("digest: ") else item for item in front)
     return blake2b((plain + rest).encode(), digest_size=8).hexdigest()
 
 
@@ -207,5 +209,5 @@ def _split_front_matter(text: str) -> tuple[dict[str, str], str]:
     if lines[0] != "---" or "---" not in lines[1:]:
         return {}, text
     end = lines.index("---", 1)
-    fields = {found[1]: found[2] for each in lines[1:end] if (found := _FIELD.match(each))}
+    fields = {found[1]: found[2] for line in lines[1:end] if (found := _FIELD.match(line))}
     return fields, "\n".join(lines[end + 1 :])

@@ -16,8 +16,10 @@ _KNOWN = frozenset({"span", "extract", "instruction"})
 
 def list_templates(config: Path) -> tuple[str, ...]:
     """The names of all templates; ``config`` is the folder of the user's settings."""
-    own = (each.stem for each in (config / "templates").glob("*.md"))
-    built_in = (each.name.removesuffix(".md") for each in files(__name__).iterdir() if each.name.endswith(".md"))
+    own = (path.stem for path in (config / "templates").glob("*.md"))
+    built_in = (
+        traversable.name.removesuffix(".md") for traversable in files(__name__).iterdir() if traversable.name.endswith(".md")
+    )
     return tuple(sorted({*own, *built_in}))
 
 

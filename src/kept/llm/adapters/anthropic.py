@@ -76,11 +76,11 @@ class Anthropic:
         if self._client.messages.batches.retrieve(batch).processing_status != "ended":
             return None
         replies: dict[str, Spoken] = {}
-        for each in self._client.messages.batches.results(batch):
-            if each.result.type == "succeeded":
-                replies[each.custom_id] = _read_message(each.result.message, None)
+        for item in self._client.messages.batches.results(batch):
+            if item.result.type == "succeeded":
+                replies[item.custom_id] = _read_message(item.result.message, None)
             else:
-                replies[each.custom_id] = AdapterFailure(fault=Fault.FAILED, reason=f"the batch says that it is {each.result.type}")
+                replies[item.custom_id] = AdapterFailure(fault=Fault.FAILED, reason=f"the batch says that it is {item.result.type}")
         return replies
 
     def _request(self, ask: Ask) -> dict[str, Any]:

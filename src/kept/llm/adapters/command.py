@@ -105,14 +105,14 @@ class Command:
     ) -> None:
         words = shlex.split(command)
         self._program = words[0] if words else ""
-        known = _WAYS.get(Path(self._program).name)
-        self._way = known or _ProgramAdapter(call=lambda asked: _plain_call(words, asked))
+        program_adapter = _WAYS.get(Path(self._program).name)
+        self._way = program_adapter or _ProgramAdapter(call=lambda asked: _plain_call(words, asked))
         self._model = model
-        self._options = tuple(each for each in words[1:] if known and each not in known.own)
+        self._options = tuple(word for word in words[1:] if program_adapter and word not in program_adapter.own)
         self._timeout = timeout
         self._env = scrub_env(env, self._way.passed, more) | dict(self._way.given or {})
         self._programs = RunningPrograms()
-        shown = " ".join((Path(self._program).name, *self._options)) if known else command
+        shown = " ".join((Path(self._program).name, *self._options)) if program_adapter else command
         self.name = f"command:{shown}:{model}"
 
     def ask(self, ask: Ask) -> Spoken:
@@ -176,7 +176,7 @@ def _decode_output(output: bytes) -> str:
 
 
 def _format_error_line(errors: bytes) -> str:
-    lines = [one_line(each) for each in _decode_output(errors).splitlines() if each.strip()]
+    lines = [one_line(line) for line in _decode_output(errors).splitlines() if line.strip()]
     return f": {lines[-1][:_TOLD]}" if lines else ""
 
 
@@ -234,7 +234,7 @@ def _parse_claude_result(text: str, ask: Ask) -> Spoken:
 def _claude_usage(body: Mapping[str, Any]) -> Usage:
     used = body.get("usage") or {}
     fresh, read, written = (
-        int(used.get(each) or 0) for each in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        int(used.get(item) or 0) for item in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     )
     cost = body.get("total_cost_usd")
     return Usage(
@@ -273,7 +273,7 @@ def _codex_call(asked: _ProgramAsk) -> _ProgramCall:
         "--skip-git-repo-check",
         "-s",
         "read-only",
-        *(word for each in settings for word in ("-c", each)),
+        *(word for setting in settings for word in ("-c", setting)),
         *_option_args("-m", asked.model),
         *asked.options,
         "--output-schema",
@@ -387,7 +387,7 @@ _CODEX_OFF = (
     "memories",
 )
 _CODEX_SETTINGS = (
-    *(f"features.{each}=false" for each in _CODEX_OFF),
+    *(f"features.{item}=false" for item in _CODEX_OFF),
     "agents.enabled=false",
     "skills.include_instructions=false",
     "skills.bundled.enabled=false",

@@ -87,7 +87,7 @@ def served_context(model: str, base_url: str) -> int:
     for row in rows if isinstance(rows, list) else []:
         if isinstance(row, Mapping) and row.get("id") == model:
             said = [row.get(name) for name in ("max_model_len", "loaded_context_length", "context_length", "context_window")]
-            return next((context for each in said if (context := _number(each))), 0)
+            return next((context for item in said if (context := _number(item))), 0)
     return 0
 
 

@@ -85,9 +85,9 @@ def remove_recorded_replies(text: str, sessions: Collection[str], tells: Callabl
 
     A line that cannot be read goes where it tells, and stays as it is otherwise.
     """
-    lines = [each for each in text.split("\n") if each.strip()]
-    left = [each for each in lines if not _is_removed(each, sessions, tells)]
-    return "".join(f"{each}\n" for each in left), len(lines) - len(left)
+    lines = [part for part in text.split("\n") if part.strip()]
+    left = [line for line in lines if not _is_removed(line, sessions, tells)]
+    return "".join(f"{item}\n" for item in left), len(lines) - len(left)
 
 
 def _is_removed(line: str, sessions: Collection[str], tells: Callable[[str], bool]) -> bool:
@@ -97,7 +97,7 @@ def _is_removed(line: str, sessions: Collection[str], tells: Callable[[str], boo
     text = row.get("text")
     said = [text, *_strings(_parse_json(text))] if isinstance(text, str) else [line]
     about = row.get("about")
-    return bool(isinstance(about, list) and set(_strings(about)) & set(sessions)) or any(tells(each) for each in said)
+    return bool(isinstance(about, list) and set(_strings(about)) & set(sessions)) or any(tells(item) for item in said)
 
 
 def _parse_json(text: str) -> Any:
@@ -112,8 +112,8 @@ def _strings(value: object) -> Iterator[str]:
         case str():
             yield value
         case list():
-            for each in value:
-                yield from _strings(each)
+            for item in value:
+                yield from _strings(item)
         case dict():
             yield from _strings(list(value.values()))
 

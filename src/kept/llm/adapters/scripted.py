@@ -78,5 +78,5 @@ def _rule(line: str, where: str) -> _Rule:
 
 
 def _find_scripted_reply(rules: Sequence[_Rule], ask: Ask) -> str:
-    fits = (each.reply for each in rules if each.purpose in ("", ask.purpose) and each.contains in ask.prompt)
+    fits = (rule.reply for rule in rules if rule.purpose in ("", ask.purpose) and rule.contains in ask.prompt)
     return next(fits, "")

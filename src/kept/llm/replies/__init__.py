@@ -130,7 +130,7 @@ class ReplyCache:
 
     def pending_batches(self, model: str = "") -> tuple[Batch, ...]:
         """The batches (of a model) that were handed in and not collected."""
-        rows = [each for each in self._rows("batches") if model in ("", each[1])]
+        rows = [row for row in self._rows("batches") if model in ("", row[1])]
         return tuple(
             Batch(
                 id=row[0],
@@ -143,7 +143,10 @@ class ReplyCache:
 
     def save_batch(self, batch: Batch) -> None:
         """Note a batch that was handed in."""
-        items = {name: [each.key, each.purpose, each.version, each.schema, list(each.about)] for name, each in batch.items.items()}
+        items = {
+            name: [question_note.key, question_note.purpose, question_note.version, question_note.schema, list(question_note.about)]
+            for name, question_note in batch.items.items()
+        }
         self._write("put_batch", batch.id, batch.model, batch.at, json.dumps(items))
 
     def drop_batch(self, batch: str) -> None:
@@ -166,7 +169,7 @@ class ReplyCache:
         for key in [row[0] for row in self._rows("every_failure") if gone & set(json.loads(row[3]))]:
             self._write("drop_failures", key)
         for batch in self.pending_batches():
-            left = {name: each for name, each in batch.items.items() if not gone & set(each.about)}
+            left = {name: question_note for name, question_note in batch.items.items() if not gone & set(question_note.about)}
             if len(left) < len(batch.items):
                 self.save_batch(replace(batch, items=left))
         if keys:
@@ -208,7 +211,7 @@ class ReplyCache:
 def _statements() -> Mapping[str, str]:
     """The named statements of queries.sql."""
     parts = _read_sql("queries.sql").split("-- name: ")[1:]
-    return {name.strip(): sql.strip() for name, _, sql in (each.partition("\n") for each in parts)}
+    return {name.strip(): sql.strip() for name, _, sql in (part.partition("\n") for part in parts)}
 
 
 def _read_sql(name: str) -> str:

@@ -173,7 +173,7 @@ def _lock_holder(handle: int) -> str:
     except OSError:
         return ""
     return next(
-        (f" as process {each[4]}" for each in listed if each[1] == "FLOCK" and each[5].endswith(f":{inode}") and each[4] > "0"), ""
+        (f" as process {item[4]}" for item in listed if item[1] == "FLOCK" and item[5].endswith(f":{inode}") and item[4] > "0"), ""
     )
 
 

@@ -44,7 +44,7 @@ def open_parent(path: Path, root: Path, *, make: bool, links: Links = None) -> I
     """An open directory and the name in it that a path leads to, every link on the way followed by hand and under ``root``."""
     real = os.path.realpath(root)
     if make:
-        for missing in [each for each in (Path(real), *Path(real).parents) if not each.exists()][::-1]:
+        for missing in [path for path in (Path(real), *Path(real).parents) if not path.exists()][::-1]:
             missing.mkdir(mode=0o700, exist_ok=True)
     with ExitStack() as opened:
         folders, names = [_open_folder(opened, real, None)], [real]
@@ -69,7 +69,7 @@ def open_parent(path: Path, root: Path, *, make: bool, links: Links = None) -> I
                     del folders[1:], names[1:]
                     rest += _path_parts(Path(os.path.realpath(link)), Path(real), real, path)[::-1]
                 else:
-                    rest += [each for each in reversed(link.split("/")) if each not in ("", ".")]
+                    rest += [part for part in reversed(link.split("/")) if part not in ("", ".")]
             elif rest:
                 folders.append(_enter_folder(opened, part, folders[-1], make=make, path=path, root=root))
                 names.append(part)
@@ -85,7 +85,7 @@ def _refuse_link(place: str, link: str, allowed: tuple[Path, ...], *, last: bool
     """
     folder, name = os.path.split(place)
     target = Path(os.path.realpath(os.path.join(folder, link)))  # noqa: PTH118 - links are texts
-    if any(target.is_relative_to(os.path.realpath(each)) for each in allowed):
+    if any(target.is_relative_to(os.path.realpath(item)) for item in allowed):
         return
     if not target.is_relative_to(folder) or (last and target.suffix != Path(name).suffix):
         hint = f"replace the link, or allow it: kept config set linked_folders {target.parent if last else target}"

@@ -181,14 +181,14 @@ def unknown_setting_error(name: str, known: Iterable[str], where: str = "") -> C
     """The error about a setting that there is not, with the names that look like it."""
     from difflib import get_close_matches  # noqa: PLC0415 - hooks read the settings and do without
 
-    names = {each.rpartition(".")[2]: each for each in known} | {each: each for each in known}
-    near = dict.fromkeys(names[each] for each in get_close_matches(name, names, n=3))
+    names = {item.rpartition(".")[2]: item for item in known} | {item: item for item in known}
+    near = dict.fromkeys(names[match] for match in get_close_matches(name, names, n=3))
     hint = f"did you mean {' or '.join(near)}?" if near else "see `kept config list`"
     return ConfigError(f"unknown setting {name!r}", where=where, hint=hint)
 
 
 def _check_settings(body: Mapping[str, Any], where: str) -> Settings:
-    known = {each.name: each.default for each in fields(Settings)}
+    known = {item.name: item.default for item in fields(Settings)}
     values: dict[str, Any] = {}
     for name, value in body.items():
         if name not in known:
@@ -221,10 +221,10 @@ def _check_value(name: str, value: object, where: str) -> Any:
         case "timezone" | "profile" if isinstance(value, str):
             return value
         case "profiles" | "sources_off" | "exclude" | "linked_folders" if isinstance(value, list) and all(
-            isinstance(each, str) for each in value
+            isinstance(item, str) for item in value
         ):
             return tuple(value)
-        case "projects" if isinstance(value, dict) and all(isinstance(each, str) for each in value.values()):
+        case "projects" if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
             return dict(value)
         case "use" if isinstance(value, list):
             return tuple(_parse_profile_rule(each, f"{where}, [[use]] number {number}") for number, each in enumerate(value, 1))
@@ -244,7 +244,7 @@ def _check_value(name: str, value: object, where: str) -> Any:
 
 def _parse_table(usual: Section, body: Mapping[str, Any], where: str) -> Section:
     """The values of a table, each of the kind of its default, over the defaults. Raises ConfigError."""
-    known = {each.name: getattr(usual, each.name) for each in fields(usual)}
+    known = {item.name: getattr(usual, item.name) for item in fields(usual)}
     values: dict[str, Any] = {}
     for name, value in body.items():
         if name not in known:
@@ -260,7 +260,7 @@ def _parse_table(usual: Section, body: Mapping[str, Any], where: str) -> Section
                         f"{name} must be a {'whole ' if isinstance(default, int) else ''}number from 0 on", where=where
                     )
                 values[name] = type(default)(number)
-            case tuple(), list() if all(isinstance(each, str) for each in value):
+            case tuple(), list() if all(isinstance(item, str) for item in value):
                 values[name] = tuple(value)
             case default, _:
                 raise ConfigError(f"{name} must be a {KINDS[type(default)]}", where=where)
@@ -286,14 +286,14 @@ def _parse_tables(usual: Section, body: Sequence[object], name: str, where: str)
 
 
 def _parse_profile_rule(body: object, where: str) -> ProfileRule:
-    known = {each.name for each in fields(ProfileRule)}
+    known = {item.name for item in fields(ProfileRule)}
     if not isinstance(body, dict) or not isinstance(body.get("profile"), str):
         raise ConfigError("a rule names the profile it is for", where=where, hint='[[use]] profile = "vault" sources = ["vault"]')
     lists = {name: value for name, value in body.items() if name != "profile"}
     for name, value in lists.items():
         if name not in known:
             raise ConfigError(f"unknown setting {name!r}", where=where, hint=f"settings: {', '.join(sorted(known))}")
-        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise ConfigError(f"{name} must be a list of words", where=where)
     return ProfileRule(profile=body["profile"], **{name: tuple(value) for name, value in lists.items()})
 
@@ -309,12 +309,12 @@ def load_zone(name: str) -> ZoneInfo:
 def flatten_settings(settings: Settings) -> dict[str, Any]:
     """Every setting with its value, by the name that `kept config` knows it by; those of a table as ``llm.model``."""
     flat: dict[str, Any] = {}
-    for each in fields(settings):
-        value = getattr(settings, each.name)
+    for entry in fields(settings):
+        value = getattr(settings, entry.name)
         if isinstance(value, _SECTIONS):
-            flat |= {f"{each.name}.{one.name}": getattr(value, one.name) for one in fields(value)}
+            flat |= {f"{entry.name}.{item.name}": getattr(value, item.name) for item in fields(value)}
         else:
-            flat[each.name] = value
+            flat[entry.name] = value
     return flat
 
 
@@ -332,4 +332,4 @@ def configured_names(path: Path) -> frozenset[str]:
 def load_meanings() -> tuple[tuple[str, str, Mapping[str, str]], ...]:
     """What each setting is for, in groups: their ids and titles, and the meanings by name."""
     body = tomllib.loads(files(__package__).joinpath("meanings.toml").read_text(encoding="utf-8"))
-    return tuple((each["id"], each["title"], each["settings"]) for each in body["groups"])
+    return tuple((item["id"], item["title"], item["settings"]) for item in body["groups"])

@@ -97,7 +97,7 @@ def _to_toml_value(name: str, usual: object, value: str | Sequence[str]) -> Any:
     """A value as TOML holds it, of the kind of its default. Raises ConfigError."""
     if isinstance(usual, tuple):
         items = value.split(",") if isinstance(value, str) else value
-        return [each.strip() for each in items if each.strip()]
+        return [item.strip() for item in items if item.strip()]
     text = value if isinstance(value, str) else ",".join(value)
     try:
         match usual:

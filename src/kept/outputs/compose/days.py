@@ -31,10 +31,10 @@ def compose_day_notes(
     ``summaries`` are lines told of a day before what was learnt on it.
     """
     found: dict[date, list[Memory]] = {}
-    for each in memories:
-        day = to_local_day(each.first_seen, zone)
-        if day is not None and each.content and each.status in _TOLD and is_shown(each, profiles, OutputPlace.DAILY):
-            found.setdefault(day, []).append(each)
+    for memory in memories:
+        day = to_local_day(memory.first_seen, zone)
+        if day is not None and memory.content and memory.status in _TOLD and is_shown(memory, profiles, OutputPlace.DAILY):
+            found.setdefault(day, []).append(memory)
     told = {day: tuple(lines) for day, lines in summaries.items() if lines}
     return {
         day: Document(sections=_day_sections(found.get(day, []), profiles, names, zone), told=told.get(day, ()), bare=True)
@@ -47,4 +47,7 @@ def _day_sections(
 ) -> tuple[Section, ...]:
     called = unique_scope_names(memories, names)
     sections = to_sections(memories, profiles, called, zone, recency_of(memories))
-    return tuple(each if each.scope == USER_SCOPE else replace(each, title=f"{each.title} · {each.name}") for each in sections)
+    return tuple(
+        section if section.scope == USER_SCOPE else replace(section, title=f"{section.title} · {section.name}")
+        for section in sections
+    )

@@ -43,23 +43,25 @@ def build_graph(
         most: nodes at most.
         pages: the file of each knowledge page that is written, by its path.
     """
-    known = {each.id: each for each in profiles}
-    active = [each for each in memories if each.content and each.profile in known and each.status_at(as_of) is Status.ACTIVE]
+    known = {profile.id: profile for profile in profiles}
+    active = [
+        memory for memory in memories if memory.content and memory.profile in known and memory.status_at(as_of) is Status.ACTIVE
+    ]
     called = unique_scope_names(active, names)
-    homes = {each.id: home_page_of(each, known[each.profile], called) for each in active}
+    homes = {memory.id: home_page_of(memory, known[memory.profile], called) for memory in active}
     resources = _shared_resources(active)
     things = [*_home_nodes(active, homes, pages or {}), *_resource_nodes(resources, pages or {})]
     spoken = _mentioned_entities(active, things)
     chosen = _heaviest_nodes(things, int(most * _THINGS) if len(active) > most * (1 - _THINGS) else most - len(active))
-    shown = _heaviest_nodes((_memory_node(each) for each in active), most - len(chosen))
-    there = {each.id for each in (*chosen, *shown)}
+    shown = _heaviest_nodes((_memory_node(memory) for memory in active), most - len(chosen))
+    there = {xml_node.id for xml_node in (*chosen, *shown)}
     edges = [
-        each
-        for each in (*_link_memories(active, homes, resources, spoken), *_cooccurrence_edges(active, homes, resources, spoken))
-        if each.source in there and each.target in there
+        edge
+        for edge in (*_link_memories(active, homes, resources, spoken), *_cooccurrence_edges(active, homes, resources, spoken))
+        if edge.source in there and edge.target in there
     ]
-    counts = Counter(each.kind for each in (*things, *(_memory_node(each) for each in active)))
-    counts.subtract(each.kind for each in (*chosen, *shown))
+    counts = Counter(xml_node.kind for xml_node in (*things, *(_memory_node(memory) for memory in active)))
+    counts.subtract(xml_node.kind for xml_node in (*chosen, *shown))
     return Graph(nodes=(*chosen, *shown), edges=tuple(edges), left_out=dict(+counts))
 
 
@@ -82,7 +84,7 @@ def _memory_node(memory: Memory) -> Node:
 def _home_nodes(active: Sequence[Memory], homes: Mapping[str, tuple[str, str]], pages: Mapping[str, str]) -> Iterator[Node]:
     """You, projects and entities: whatever memories are at home with."""
     count = Counter(path for path, _ in homes.values())
-    scopes = {homes[each.id][0]: each.scope for each in active}
+    scopes = {homes[memory.id][0]: memory.scope for memory in active}
     for path, title in dict(homes.values()).items():
         kind = NodeKind.PROJECT if path.startswith(f"{PROJECTS}/") else NodeKind.YOU if path == OWNER else NodeKind.ENTITY
         detail = scopes[path] if kind is NodeKind.PROJECT else ""
@@ -117,12 +119,17 @@ def _mentioned_entities(active: Sequence[Memory], things: Iterable[Node]) -> dic
         if thing.kind is NodeKind.ENTITY and thing.label:
             by_word[thing.label.casefold().split()[0]].append(thing)
     found: dict[str, list[str]] = {}
-    for each in active if by_word else ():
-        words = [word.strip(".,;:!?()[]{}'\"`’") for word in each.content.casefold().split()]
+    for memory in active if by_word else ():
+        words = [word.strip(".,;:!?()[]{}'\"`’") for word in memory.content.casefold().split()]
         text = f" {' '.join(words)} "
-        ids = [one.id for word in dict.fromkeys(words) for one in by_word.get(word, ()) if f" {one.label.casefold()} " in text]
+        ids = [
+            xml_node.id
+            for word in dict.fromkeys(words)
+            for xml_node in by_word.get(word, ())
+            if f" {xml_node.label.casefold()} " in text
+        ]
         if ids:
-            found[each.id] = ids
+            found[memory.id] = ids
     return found
 
 
@@ -139,12 +146,12 @@ _Spoken = Mapping[str, Sequence[str]]
 
 def _link_memories(active: Sequence[Memory], homes: _Homes, resources: _Resources, spoken: _Spoken) -> Iterator[Edge]:
     """What each memory is about and names."""
-    for each in active:
-        home = homes[each.id][0]
-        yield Edge(source=each.id, target=home, kind=EdgeKind.ABOUT)
-        for other in dict.fromkeys(spoken.get(each.id, ())):
+    for memory in active:
+        home = homes[memory.id][0]
+        yield Edge(source=memory.id, target=home, kind=EdgeKind.ABOUT)
+        for other in dict.fromkeys(spoken.get(memory.id, ())):
             if other != home:
-                yield Edge(source=each.id, target=other, kind=EdgeKind.NAMES)
+                yield Edge(source=memory.id, target=other, kind=EdgeKind.NAMES)
     for path, (_, members) in resources.items():
         for number in sorted(members):
             yield Edge(source=number, target=path, kind=EdgeKind.NAMES)
@@ -157,8 +164,8 @@ def _cooccurrence_edges(active: Sequence[Memory], homes: _Homes, resources: _Res
         for number in members:
             named[number].append(path)
     count: Counter[tuple[str, str]] = Counter()
-    for each in active:
-        home, others = homes[each.id][0], sorted({*named[each.id], *spoken.get(each.id, ())})
+    for memory in active:
+        home, others = homes[memory.id][0], sorted({*named[memory.id], *spoken.get(memory.id, ())})
         count.update((home, other) for other in others if other != home)
         some = others[:_PARTNERS]
         count.update((one, other) for at, one in enumerate(some) for other in some[at + 1 :])

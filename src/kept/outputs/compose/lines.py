@@ -30,7 +30,7 @@ def to_sections(
     """The sections of some memories: the user's own first, then projects by ``recency``; in each the categories as profiles list
     them. ``was`` is what a memory may contradict, by its id.
     """
-    kinds = [(each.id, one.id) for each in profiles for one in each.categories]
+    kinds = [(profile.id, category.id) for profile in profiles for category in profile.categories]
     rank = {each: number for number, each in enumerate(kinds)}
 
     def sort_key(memory: Memory) -> tuple[bool, float, str, int, str, str]:
@@ -51,7 +51,7 @@ def to_sections(
             category=format_kind(profile, category),
             name=names[scope],
             title=category_heading(profile, category, profiles),
-            facts=tuple(to_fact(each, zone, was.get(each.id, "")) for each in group),
+            facts=tuple(to_fact(memory, zone, was.get(memory.id, "")) for memory in group),
         )
         for (scope, profile, category), group in groupby(ordered, key=lambda each: (each.scope, each.profile, each.category))
     )
@@ -60,15 +60,15 @@ def to_sections(
 def recency_of(memories: Sequence[Memory]) -> dict[str, float]:
     """When each scope was last spoken of, as seconds."""
     latest: dict[str, float] = {}
-    for each in memories:
-        moment = each.last_seen.timestamp() if each.last_seen else 0.0
-        latest[each.scope] = max(latest.get(each.scope, 0.0), moment)
+    for memory in memories:
+        moment = memory.last_seen.timestamp() if memory.last_seen else 0.0
+        latest[memory.scope] = max(latest.get(memory.scope, 0.0), moment)
     return latest
 
 
 def contradicted_texts(memories: Iterable[Memory]) -> dict[str, str]:
     """What memories may contradict, as it was said before, by their ids."""
-    return {each.superseded_by: each.content for each in memories if each.status is Status.HELD and each.superseded_by}
+    return {memory.superseded_by: memory.content for memory in memories if memory.status is Status.HELD and memory.superseded_by}
 
 
 def to_fact(memory: Memory, zone: ZoneInfo, was: str = "") -> Fact:
@@ -86,7 +86,7 @@ def unique_scope_names(memories: Sequence[Memory], names: Mapping[str, str]) -> 
     """One name per scope; those that read the same get the end of their scope's key behind them."""
     called = {USER_SCOPE: EVERYWHERE} | {
         scope: to_fact_text(names.get(scope, ""), NAME) or project_label(scope.removeprefix(PROJECT))
-        for scope in sorted({each.scope for each in memories} - {USER_SCOPE})
+        for scope in sorted({memory.scope for memory in memories} - {USER_SCOPE})
     }
     alike: dict[str, int] = {}
     for name in called.values():

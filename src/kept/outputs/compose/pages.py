@@ -56,28 +56,28 @@ def compose_pages(
     memories: Sequence[Memory], profile: Profile, *, as_of: datetime, names: Mapping[str, str], zone: ZoneInfo
 ) -> tuple[Page, ...]:
     """The pages of a profile's memories, by their paths."""
-    mine = [each for each in memories if each.content and is_shown(each, (profile,), OutputPlace.PAGE)]
-    active = [each for each in mine if each.status_at(as_of) is Status.ACTIVE]
+    mine = [memory for memory in memories if memory.content and is_shown(memory, (profile,), OutputPlace.PAGE)]
+    active = [memory for memory in mine if memory.status_at(as_of) is Status.ACTIVE]
     called = unique_scope_names(active, names)
     drafts: dict[str, _PageDraft] = {}
-    for each in active:
-        path, title = home_page_of(each, profile, called)
-        drafts.setdefault(path, _PageDraft(title=title, memories=[], links=set())).memories.append(each)
+    for entry in active:
+        path, title = home_page_of(entry, profile, called)
+        drafts.setdefault(path, _PageDraft(title=title, memories=[], links=set())).memories.append(entry)
     for name, several in _named_resources(active).items():
         draft = _PageDraft(
-            title=name, memories=several, links={home_page_of(each, profile, called)[0] for each in several}, home=False
+            title=name, memories=several, links={home_page_of(memory, profile, called)[0] for memory in several}, home=False
         )
         drafts.setdefault(f"{RESOURCES}/{slug(name)}", draft)
     _link_pages(drafts)
-    later = {each.id: each for each in mine}
+    later = {memory.id: memory for memory in mine}
     made = []
     for path, draft in sorted(drafts.items()):
         earlier = [
-            each
-            for each in mine
-            if each.status is Status.SUPERSEDED and _final_successor(each, later) in {one.id for one in draft.memories}
+            item
+            for item in mine
+            if item.status is Status.SUPERSEDED and _final_successor(item, later) in {memory.id for memory in draft.memories}
         ]
-        back = sorted(other for other, one in drafts.items() if path in one.links and other != path)
+        back = sorted(other for other, page_draft in drafts.items() if path in page_draft.links and other != path)
         made += _build_pages(path, draft, back, _earlier_lines(earlier, later, zone) if draft.home else (), (profile, called, zone))
     return tuple(made)
 
@@ -101,20 +101,20 @@ def slug(name: str) -> str:
 
 def _named_resources(active: Sequence[Memory]) -> dict[str, list[Memory]]:
     """The artifacts that several memories name, the most named first: files, addresses, commands."""
-    count = Counter(name for each in active for name in dict.fromkeys(each.artifacts) if len(name) > 3)
+    count = Counter(name for memory in active for name in dict.fromkeys(memory.artifacts) if len(name) > 3)
     often = sorted((name for name, times in count.items() if times >= NAMED_BY), key=lambda name: (-count[name], name))
-    return {name: [each for each in active if name in each.artifacts] for name in often[:MOST_RESOURCES]}
+    return {name: [memory for memory in active if name in memory.artifacts] for name in often[:MOST_RESOURCES]}
 
 
 def _link_pages(drafts: Mapping[str, _PageDraft]) -> None:
     """Let each page name the pages of the people, things and resources that its memories speak of."""
     for path, draft in drafts.items():
-        text = " ".join(each.content for each in draft.memories).casefold()
+        text = " ".join(memory.content for memory in draft.memories).casefold()
         words = set(_NAMED.findall(text))
-        for other, one in drafts.items():
+        for other, page_draft in drafts.items():
             if other in (path, OWNER) or other.startswith(f"{PROJECTS}/"):
                 continue
-            name = one.title.casefold()
+            name = page_draft.title.casefold()
             if name in words or (" " in name and name in text):
                 draft.links.add(other)
 
@@ -131,11 +131,11 @@ def _final_successor(memory: Memory, known: Mapping[str, Memory]) -> str:
 def _earlier_lines(memories: Sequence[Memory], known: Mapping[str, Memory], zone: ZoneInfo) -> tuple[str, ...]:
     """What was so, until when, and what is so since, the latest change first."""
     lines = []
-    for each in sorted(memories, key=lambda one: (one.ended_at is None, one.ended_at, one.id), reverse=True)[:_EARLIER]:
-        day, now = to_local_day(each.ended_at, zone), known.get(each.superseded_by)
+    for memory in sorted(memories, key=lambda one: (one.ended_at is None, one.ended_at, one.id), reverse=True)[:_EARLIER]:
+        day, now = to_local_day(memory.ended_at, zone), known.get(memory.superseded_by)
         until = f"until {day.isoformat()}: " if day else "before: "
         since = f" Since then: {to_fact_text(now.content, 120)}" if now else ""
-        lines.append(f"- {escape(to_fact_text(f'{until}{each.content}{since}'))}")
+        lines.append(f"- {escape(to_fact_text(f'{until}{memory.content}{since}'))}")
     return tuple(lines)
 
 
@@ -146,10 +146,10 @@ def _build_pages(
     sections = to_sections(draft.memories, (profile,), names, zone, recency_of(draft.memories))
     parts = _split_sections(sections, profile.outputs.page_bytes)
     links = [
-        *(f"- [[{each}]]" for each in sorted(draft.links)),
-        *(f"- [[{each}]] (names this page)" for each in back if each not in draft.links),
+        *(f"- [[{link}]]" for link in sorted(draft.links)),
+        *(f"- [[{item}]] (names this page)" for item in back if item not in draft.links),
     ]
-    home = frozenset(each.id for each in draft.memories) if draft.home else frozenset[str]()
+    home = frozenset(memory.id for memory in draft.memories) if draft.home else frozenset[str]()
     made = []
     for number, part in enumerate(parts, 1):
         footer: list[str] = []
@@ -187,4 +187,4 @@ def _split_sections(sections: Sequence[Section], most: int) -> list[tuple[Sectio
         if facts:
             parts[-1].append(replace(section, facts=tuple(facts)))
             used += size_in_bytes((section.title, section.name, section.category)) + 40
-    return [tuple(each) for each in parts if each] or [()]
+    return [tuple(sections) for sections in parts if sections] or [()]

@@ -81,14 +81,14 @@ def _sheet_route(
     names: Mapping[str, str],
     zone: ZoneInfo,
 ) -> OutputRoute:
-    shown = [each for each in memories if each.status_at(as_of) is Status.ACTIVE and is_shown(each, (profile,), place)]
+    shown = [memory for memory in memories if memory.status_at(as_of) is Status.ACTIVE and is_shown(memory, (profile,), place)]
     document = compose_sheet(shown, (profile,), as_of=as_of, names=names, zone=zone, place=place)
     order = rank_memories(shown, (profile,))
-    rank = f"it ranks {[each.id for each in order].index(memory.id) + 1} of {len(order)}"
+    rank = f"it ranks {[memory.id for memory in order].index(memory.id) + 1} of {len(order)}"
     if memory.id in {fact.id for section in document.sections for fact in section.facts}:
         return OutputRoute(place=place, where=path, why="it is pinned" if memory.pinned else rank)
     category = profile.category(memory.category)
-    better = [each for each in order if (each.category, each.scope) == (memory.category, memory.scope)]
-    if category is not None and category.budget and [each.id for each in better].index(memory.id) >= category.budget:
+    better = [item for item in order if (item.category, item.scope) == (memory.category, memory.scope)]
+    if category is not None and category.budget and [memory.id for memory in better].index(memory.id) >= category.budget:
         return OutputRoute(place=place, where="", why=f"there are {category.budget} better among its {category.title.lower()}")
     return OutputRoute(place=place, where="", why=f"there is no room: {rank}")

@@ -54,14 +54,14 @@ def compose_sheet(
     What does not fit is left out of the file by relevance, never out of the store; pinned memories leave last.
     """
     shown = tuple(
-        each
-        for each in memories
-        if each.status_at(as_of) is Status.ACTIVE and is_shown(each, profiles, place) and to_fact_text(each.content, NAME)
+        memory
+        for memory in memories
+        if memory.status_at(as_of) is Status.ACTIVE and is_shown(memory, profiles, place) and to_fact_text(memory.content, NAME)
     )
     # A category needs its profile's name beside it only where another one has a like-named category in this very file.
-    profiles = [each for each in profiles if each.id in {one.profile for one in shown}] or profiles
+    profiles = [item for item in profiles if item.id in {memory.profile for memory in shown}] or profiles
     called = unique_scope_names(shown, names)
-    cap = (HARD_CAP if place is OutputPlace.MEMORY else max(each.outputs.card_chars for each in profiles)) - reserved
+    cap = (HARD_CAP if place is OutputPlace.MEMORY else max(profile.outputs.card_chars for profile in profiles)) - reserved
     was = contradicted_texts(memories)
     room = _SheetBudget(profiles=profiles, place=place, names=called, zone=zone, cap=cap, was=was)
     kept = _fitting_prefix(rank_memories(shown, profiles), room)
@@ -85,15 +85,15 @@ def relevance_score(memory: Memory, profile: Profile, newest: datetime | None) -
 
 def is_shown(memory: Memory, profiles: Sequence[Profile], place: OutputPlace) -> bool:
     """Whether an output shows such memories: one of its profiles is theirs, and their category goes there."""
-    profile = next((each for each in profiles if each.id == memory.profile), None)
+    profile = next((item for item in profiles if item.id == memory.profile), None)
     category = profile.category(memory.category) if profile else None
     return profile is not None and (category is None or place in category.shown_in)
 
 
 def rank_memories(memories: Sequence[Memory], profiles: Sequence[Profile]) -> list[Memory]:
     """Memories in the order in which an output over its budget keeps them: pinned ones, then by relevance, then the newest."""
-    newest = max((each.last_seen for each in memories if each.last_seen is not None), default=None)
-    known = {each.id: each for each in profiles}
+    newest = max((memory.last_seen for memory in memories if memory.last_seen is not None), default=None)
+    known = {profile.id: profile for profile in profiles}
 
     def place(memory: Memory) -> tuple[bool, float, float, str]:
         age = -memory.last_seen.timestamp() if memory.last_seen else 0.0
@@ -106,12 +106,12 @@ def select_leading(memories: Sequence[Memory], profile: Profile) -> list[Memory]
     """Of each scope and category the most relevant, as many as its budget has, and whatever a person has the say over."""
     kept: list[Memory] = []
     count: Counter[tuple[str, str]] = Counter()
-    for each in rank_memories(memories, (profile,)):
-        category = profile.category(each.category)
-        section = (each.scope, each.category)
-        if each.owned or each.pinned or category is None or not category.budget or count[section] < category.budget:
+    for memory in rank_memories(memories, (profile,)):
+        category = profile.category(memory.category)
+        section = (memory.scope, memory.category)
+        if memory.owned or memory.pinned or category is None or not category.budget or count[section] < category.budget:
             count[section] += 1
-            kept.append(each)
+            kept.append(memory)
     return kept
 
 
@@ -130,16 +130,16 @@ class _SheetBudget:
         """The bytes and lines of each profile."""
         card = self.place is OutputPlace.CARD
         return {
-            each.id: (
-                min(self.cap, each.outputs.card_chars if card else each.outputs.memory_bytes),
-                _LINES if card else each.outputs.memory_lines,
+            profile.id: (
+                min(self.cap, profile.outputs.card_chars if card else profile.outputs.memory_bytes),
+                _LINES if card else profile.outputs.memory_lines,
             )
-            for each in self.profiles
+            for profile in self.profiles
         }
 
     def category_budget(self, memory: Memory) -> int:
         """How many of its category and scope are shown."""
-        found = (each.category(memory.category) for each in self.profiles if each.id == memory.profile)
+        found = (item.category(memory.category) for item in self.profiles if item.id == memory.profile)
         category = next(found, None)
         return (category.budget if category else 0) or _LINES
 

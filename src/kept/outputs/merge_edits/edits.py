@@ -145,7 +145,7 @@ def _added_blocks(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -
     for at, line in enumerate((*there, FileLine(text="", end=""))):
         number = tags.get(at)
         if block and (number is not None or _is_block_start(block[-1], line)):
-            text = "".join(f"{each.text}{each.end}" for each in block)
+            text = "".join(f"{file_line.text}{file_line.end}" for file_line in block)
             yield AddedLines(text=text, fact=_block_statement(block), after=after, scope=section[0], category=section[1])
             block = []
         if number is not None and number != STALE and base[number].key:

@@ -105,8 +105,8 @@ def _match_reworded(base: Sequence[Line], there: Sequence[FileLine], tags: Tags)
     for number in lost:
         words, day = parse_fact(base[number].text)
         was = tokenize(words)
-        low = next((back[each] for each in range(number - 1, -1, -1) if each in back), -1)
-        high = next((back[each] for each in range(number + 1, len(base)) if each in back), len(there))
+        low = next((back[item] for item in range(number - 1, -1, -1) if item in back), -1)
+        high = next((back[item] for item in range(number + 1, len(base)) if item in back), len(there))
         for at, words_now in meant.items():
             like = jaccard_similarity(was, words_now)
             part = len(was & words_now) / max(1, min(len(was), len(words_now)))
@@ -171,7 +171,7 @@ def _match_renamed_headings(base: Sequence[Line], there: Sequence[FileLine], tag
         if tags.get(at, STALE) != STALE and base[tags[at]].key:
             below = tags[at]
         level = 0 if at in tags or below == STALE or 0 < heading_level(base[below]) <= there[at].level else there[at].level
-        above = next((each for each in range(below - 1, -1, -1) if heading_level(base[each]) == level), STALE) if level else STALE
+        above = next((item for item in range(below - 1, -1, -1) if heading_level(base[item]) == level), STALE) if level else STALE
         if above != STALE and above not in matched:
             found[at] = below = above
             matched.add(above)
@@ -184,7 +184,7 @@ def _match_blank_lines(base: Sequence[Line], there: Sequence[FileLine], tags: Ta
     found: dict[int, int] = {}
     for number, line in enumerate(base):
         if line.key.startswith("blank:"):
-            before = next((each for each in range(number - 1, -1, -1) if base[each].key), len(base))
+            before = next((item for item in range(number - 1, -1, -1) if base[item].key), len(base))
             for at in (back.get(number + 1, 0) - 1, back.get(before, len(there)) + 1):
                 if 0 <= at < len(there) and not there[at].bare and at not in found and number not in found.values():
                     found[at] = number

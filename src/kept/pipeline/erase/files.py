@@ -51,8 +51,8 @@ class TextFiles:
         return count
 
     def _paths(self) -> list[Path]:
-        found = {path for pattern in self.claims for path in self.folder.glob(pattern) if path.is_file() and not path.is_symlink()}
-        return sorted(path for path in found if not is_database(path))
+        paths = {path for pattern in self.claims for path in self.folder.glob(pattern) if path.is_file() and not path.is_symlink()}
+        return sorted(path for path in paths if not is_database(path))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -168,9 +168,9 @@ def _drop_vectors(workspace: Workspace) -> int:
 
 def _erase_feed(workspace: Workspace, source: str) -> int:
     """Empty the items of an external source, and take what they said out of entries and replies."""
-    found = erase_source(workspace, source)
-    said = ErasureWords(sentences=tuple(text for text in found.texts if len(text) >= _LEAST))
+    feed_erasure = erase_source(workspace, source)
+    erasure_words = ErasureWords(sentences=tuple(text for text in feed_erasure.texts if len(text) >= _LEAST))
     for holder in (ReplyFile(path=workspace.paths.replies), RecordingFile(workspace=workspace)):
-        holder.erase(said)
-    erase_feed_from_entries(workspace, found.name, said)
-    return found.items
+        holder.erase(erasure_words)
+    erase_feed_from_entries(workspace, feed_erasure.name, erasure_words)
+    return feed_erasure.items

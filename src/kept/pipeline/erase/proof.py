@@ -25,7 +25,7 @@ def find_remaining_words(workspace: Workspace, words: ErasureWords) -> tuple[str
 
 def _places_with_words(workspace: Workspace, words: ErasureWords) -> Iterator[str]:
     # Only what no prose looks like is left out of account: many words and no blank.
-    said = [each for each in names(workspace, words) if " " not in each and len(_WORD.findall(each)) >= RUN]
+    said = [name for name in names(workspace, words) if " " not in name and len(_WORD.findall(name)) >= RUN]
     for path in _own_files(workspace):
         for place in traces(path, words, said):
             yield f"{path} ({place})"
@@ -37,8 +37,8 @@ def names(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
     first.
     """
     store = workspace.store
-    paths = {each.path for each in store.archive.threads()} | {each.directory for each in store.archive.projects()}
-    parts = {each for path in paths for part in Path(path).parts for each in (Path(part).stem, part) if words.is_in_text(each)}
+    paths = {thread.path for thread in store.archive.threads()} | {project.directory for project in store.archive.projects()}
+    parts = {item for path in paths for part in Path(path).parts for item in (Path(part).stem, part) if words.is_in_text(item)}
     return tuple(sorted(parts, key=lambda part: (len(part), part)))
 
 

@@ -54,9 +54,11 @@ class StoreHolder:
         yield from (self._place_at(name, "") for name in named)
         for passage in self.store.days.passages():
             yield from self._search_text(words, f"the summary of {passage.at.date()}", passage.text)
-        for noted in self.store.days.notes_between(*ALWAYS):
-            if any(words.is_in_text(text) for text in (noted.note.asked, noted.note.outcome, *noted.note.commits)):
-                yield self._place_at(f"what was worked on, {noted.note.at.date()}", "")
+        for thread_note in self.store.days.notes_between(*ALWAYS):
+            if any(
+                words.is_in_text(text) for text in (thread_note.note.asked, thread_note.note.outcome, *thread_note.note.commits)
+            ):
+                yield self._place_at(f"what was worked on, {thread_note.note.at.date()}", "")
         for path in self.store.outputs():
             if any(words.is_in_text(_join_lines(output.lines)) for output in self.store.output_states(path)):
                 yield self._place_at(f"what was last written to {path}", "")
@@ -114,7 +116,9 @@ class StoreHolder:
 
     def _sessions_to_erase(self, words: ErasureWords) -> list[tuple[str, str]]:
         """The sessions that are forgotten whole, each with the files that tell it."""
-        return sorted({(each.session, each.path) for each in self.store.archive.threads() if each.session in words.sessions})
+        return sorted(
+            {(thread.session, thread.path) for thread in self.store.archive.threads() if thread.session in words.sessions}
+        )
 
     def _find_target(self, words: ErasureWords) -> _EraseTarget:
         """The memories and proposals that go whole, and the fingerprints that keep them from coming back."""
@@ -122,18 +126,18 @@ class StoreHolder:
         prints = {fingerprint_statement(sentence, key) for sentence in words.sentences} - {""}
         proposals = [judged.candidate for judged in self.store.log.all_judged_candidates()]
         told = [
-            each
-            for each in proposals
-            if words.is_in_text(each.content)
-            or is_known_statement(each.content, prints, key)
-            or any(quote.event in words.events or quote.session in words.sessions for quote in each.evidence)
+            candidate
+            for candidate in proposals
+            if words.is_in_text(candidate.content)
+            or is_known_statement(candidate.content, prints, key)
+            or any(quote.event in words.events or quote.session in words.sessions for quote in candidate.evidence)
         ]
-        found = [each for each in self.store.log.memories() if each.content]
-        found = [each for each in found if each.id in words.memories or words.is_in_text(each.content)]
-        contents = [*(each.content for each in told), *(each.content for each in found)]
+        found = [memory for memory in self.store.log.memories() if memory.content]
+        found = [memory for memory in found if memory.id in words.memories or words.is_in_text(memory.content)]
+        contents = [*(candidate.content for candidate in told), *(memory.content for memory in found)]
         return _EraseTarget(
-            memories=frozenset(each.id for each in found),
-            candidates=frozenset({each.id for each in told}.union(*(each.candidates for each in found))),
+            memories=frozenset(memory.id for memory in found),
+            candidates=frozenset({candidate.id for candidate in told}.union(*(memory.candidates for memory in found))),
             prints=tuple(sorted(prints | {fingerprint_statement(text, key) for text in contents} - {""})),
         )
 
@@ -197,9 +201,9 @@ class StoreHolder:
         key = self.store.key("forget")
         prints = {fingerprint_statement(sentence, key) for sentence in words.sentences} - {""}
         lines = [
-            each.id
-            for each in self.store.days.passages()
-            if words.is_in_text(each.text) or is_known_statement(each.text, prints, key)
+            passage.id
+            for passage in self.store.days.passages()
+            if words.is_in_text(passage.text) or is_known_statement(passage.text, prints, key)
         ]
         self.store.days.erase_passages(lines)
         if events or words.sessions:

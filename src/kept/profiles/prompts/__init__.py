@@ -80,7 +80,7 @@ def load_prompt(made: Profile, *, root: Path, config: Path, default_profile: str
 
     ``root`` is the home that both lie under. Raises ConfigError naming the file where it cannot be read or followed.
     """
-    path = next((each for each in _prompt_paths(made.id, root, config, default_profile) if each.is_file()), None)
+    path = next((path for path in _prompt_paths(made.id, root, config, default_profile) if path.is_file()), None)
     text = _read_prompt(path) if path else default_prompt_text()
     return compose_prompt(made, text, str(path) if path else BUILT_IN)
 
@@ -99,7 +99,7 @@ def compose_prompt(made: Profile, text: str, origin: str) -> Prompt:
     body = body.strip()
     body = body.replace("{{categories}}", listed) if "{{categories}}" in body else f"{body}\n\n# What to keep\n\n{listed}"
     contract, reminder = ((files(__name__) / name).read_text(encoding="utf-8") for name in ("contract.md", "reminder.md"))
-    system = f"{body}\n\n{contract.replace('{{ids}}', ', '.join(each.id for each in profile.categories)).strip()}\n"
+    system = f"{body}\n\n{contract.replace('{{ids}}', ', '.join(category.id for category in profile.categories)).strip()}\n"
     version = sha256(f"{system}{reminder}".encode()).hexdigest()[:8]
     return Prompt(
         profile=made.id, origin=origin, text=text, system=system, reminder=reminder.strip(), version=version, declared=declared
@@ -108,8 +108,8 @@ def compose_prompt(made: Profile, text: str, origin: str) -> Prompt:
 
 def with_declared_categories(made: Profile, declared: tuple[Category, ...]) -> Profile:
     """The profile with the categories a prompt declares, in the place of its own of the same id or after them."""
-    new = {each.id: each for each in declared}
-    kept = tuple(new.pop(each.id, each) for each in made.categories)
+    new = {category.id: category for category in declared}
+    kept = tuple(new.pop(category.id, category) for category in made.categories)
     return replace(made, categories=(*kept, *new.values())) if declared else made
 
 
@@ -156,9 +156,9 @@ def _parse_declared_categories(head: str, made: Profile, where: str) -> tuple[Ca
 
 
 def _parse_category_list(found: object, where: str) -> list[tuple[str, Any]]:
-    if not isinstance(found, list) or not all(isinstance(each, Mapping) and isinstance(each.get("id"), str) for each in found):
+    if not isinstance(found, list) or not all(isinstance(item, Mapping) and isinstance(item.get("id"), str) for item in found):
         raise ConfigError("categories of a prompt are a mapping, or a list of entries with an id", where=where)
-    return [(each["id"], {name: value for name, value in each.items() if name != "id"}) for each in found]
+    return [(item["id"], {name: value for name, value in item.items() if name != "id"}) for item in found]
 
 
 def _parse_category(name: str, said: object, made: Profile, where: str) -> Category:
@@ -191,7 +191,7 @@ def _convert_setting(name: str, value: object, hints: Mapping[str, Any], where: 
                 return kind(value)
             case kind, str() if kind is str:
                 return value
-            case _, list() if all(isinstance(each, str) for each in value) and name == "examples":
+            case _, list() if all(isinstance(item, str) for item in value) and name == "examples":
                 return tuple(value)
     except (KeyError, ValueError):
         pass

@@ -17,7 +17,7 @@ def with_category(text: str, name: str, settings: Mapping[str, str | bool]) -> s
     start, end, entries = _find_categories_block(lines[1:stop])
     indent = entries[0][2] if entries else _INDENT
     told = yaml.safe_dump({name: dict(settings)}, allow_unicode=True, width=10_000, sort_keys=False).splitlines()
-    new = [f"{' ' * indent}{each}" for each in told]
+    new = [f"{' ' * indent}{item}" for item in told]
     if start < 0:
         return "\n".join([*lines[:stop], f"{_KEY}:", *new, *lines[stop:]])
     at = 1 + (entries[-1][1] if entries else end)
@@ -29,12 +29,12 @@ def without_category(text: str, name: str) -> str:
     text = _to_block_form(text)
     lines, stop = _split_prompt_lines(text)
     start, end, entries = _find_categories_block(lines[1:stop])
-    found = next((each for each in entries if each[3] == name), None)
+    found = next((entry for entry in entries if entry[3] == name), None)
     if found is None:
         return text
     first, last = (start, end) if len(entries) == 1 else found[:2]
     del lines[1 + first : 1 + last]
-    if not any(each.strip() for each in lines[1 : stop - (last - first)]):
+    if not any(line.strip() for line in lines[1 : stop - (last - first)]):
         return "\n".join(lines[stop - (last - first) + 1 :]).lstrip("\n")  # nothing is left to say in front
     return "\n".join(lines)
 
@@ -66,7 +66,7 @@ def _find_categories_block(head: Sequence[str]) -> tuple[int, int, list[tuple[in
     if not isinstance(value, yaml.MappingNode) or value.flow_style:
         return start, end, []
     firsts = [key.start_mark.line for key, _ in value.value]
-    lasts = [_trim_entry_end(head, each) for each in (*firsts[1:], end)]
+    lasts = [_trim_entry_end(head, item) for item in (*firsts[1:], end)]
     names = [(key.start_mark.column, str(key.value)) for key, _ in value.value]
     return start, end, [(first, last, *name) for first, last, name in zip(firsts, lasts, names, strict=True)]
 
@@ -88,7 +88,9 @@ def _to_block_form(text: str) -> str:
         return text
     found = body.get(_KEY)
     named = (
-        found if isinstance(found, Mapping) else {one["id"]: {key: one[key] for key in one if key != "id"} for one in found or ()}
+        found
+        if isinstance(found, Mapping)
+        else {item["id"]: {key: item[key] for key in item if key != "id"} for item in found or ()}
     )
     told = (
         yaml.safe_dump({_KEY: dict(named)}, allow_unicode=True, width=10_000, sort_keys=False).splitlines()

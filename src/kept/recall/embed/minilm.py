@@ -47,26 +47,26 @@ class MiniLM:
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> Floats:  # noqa: ARG002 - it tells no question from a text
         """One vector of length one for each text, shape (texts, dimensions); only the first 256 tokens of a text count."""
-        numbers = [self._tokens.tokenize(each, _MOST_TOKENS) for each in texts]
+        numbers = [self._tokens.tokenize(text, _MOST_TOKENS) for text in texts]
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         batch: list[int] = []
         total = 0
         for place in sorted(range(len(texts)), key=lambda each: len(numbers[each])):
             if batch and total + len(numbers[place]) > _BATCH_TOKENS:
-                vectors[batch] = self._forward([numbers[each] for each in batch])
+                vectors[batch] = self._forward([numbers[item] for item in batch])
                 batch, total = [], 0
             batch.append(place)
             total += len(numbers[place])
         if batch:
-            vectors[batch] = self._forward([numbers[each] for each in batch])
+            vectors[batch] = self._forward([numbers[item] for item in batch])
         return vectors
 
     def _forward(self, sequences: Sequence[Sequence[int]]) -> Floats:
         """The vectors of some sequences of token numbers."""
-        ends = np.cumsum([len(each) for each in sequences])
+        ends = np.cumsum([len(item) for item in sequences])
         spans = [(int(end) - len(each), int(end)) for each, end in zip(sequences, ends, strict=True)]
-        ids = np.concatenate([np.asarray(each, np.int64) for each in sequences])
-        places = np.concatenate([np.arange(len(each)) for each in sequences])
+        ids = np.concatenate([np.asarray(item, np.int64) for item in sequences])
+        places = np.concatenate([np.arange(len(item)) for item in sequences])
         rows = self._tensor("words")[ids].astype(np.float32) * self._tensor("words.scale")[ids, None]
         state = self._normalize_layer(rows + self._tensor("places")[places], "embeddings")
         for layer in range(_LAYERS):
@@ -121,8 +121,8 @@ def _gelu(values: Floats) -> Floats:
         share += np.float32(1)
         np.reciprocal(share, out=share)
         tail = share * np.float32(1.061405429)
-        for each in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
-            tail += np.float32(each)
+        for item in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
+            tail += np.float32(item)
             tail *= share
         size *= size
         np.negative(size, out=size)

@@ -61,11 +61,11 @@ def _pack_weights(model: Tensors, vocabulary: str) -> dict[str, NDArray[Any]]:
     found |= _pack_norm(model, "embeddings", "embeddings.LayerNorm")
     for layer in range(6):
         place = f"encoder.layer.{layer}."
-        parts = [f"{place}attention.self.{each}" for each in ("query", "key", "value")]
+        parts = [f"{place}attention.self.{item}" for item in ("query", "key", "value")]
         found |= _pack_linear(
             f"{layer}.attend",
-            np.concatenate([model[f"{each}.weight"] for each in parts]),
-            np.concatenate([model[f"{each}.bias"] for each in parts]),
+            np.concatenate([model[f"{part}.weight"] for part in parts]),
+            np.concatenate([model[f"{part}.bias"] for part in parts]),
         )
         for name, theirs in _LINEAR.items():
             found |= _pack_linear(f"{layer}.{name}", model[f"{place}{theirs}.weight"], model[f"{place}{theirs}.bias"])
@@ -75,7 +75,7 @@ def _pack_weights(model: Tensors, vocabulary: str) -> dict[str, NDArray[Any]]:
 
 
 def _pack_norm(model: Tensors, name: str, theirs: str) -> dict[str, NDArray[Any]]:
-    return {f"{name}.norm.{each}": model[f"{theirs}.{each}"].astype(np.float32) for each in ("weight", "bias")}
+    return {f"{name}.norm.{item}": model[f"{theirs}.{item}"].astype(np.float32) for item in ("weight", "bias")}
 
 
 def _pack_linear(name: str, weight: NDArray[Any], bias: NDArray[Any]) -> dict[str, NDArray[Any]]:

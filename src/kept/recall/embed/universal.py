@@ -56,8 +56,8 @@ class UniversalEncoder:
 
     def _forward(self, sequences: Sequence[Sequence[int]]) -> Floats:
         """The vectors of some sequences of token numbers."""
-        lengths = np.array([len(each) for each in sequences])
-        ids = np.concatenate([np.asarray(each, np.int64) for each in sequences])
+        lengths = np.array([len(item) for item in sequences])
+        ids = np.concatenate([np.asarray(item, np.int64) for item in sequences])
         starts = np.cumsum(lengths) - lengths
         features = self._normalize_layer(
             self._compute_features(self._piece_vectors(ids), _windows(starts, lengths)), "ln_g", "ln_b"

@@ -57,7 +57,7 @@ def make_query_context(state: Path | str, recall: RecallSettings, env: Mapping[s
 
 def parse_recall_settings(table: Mapping[str, object]) -> RecallSettings:
     """The settings in a table that nobody checked. Raises TypeError for what is no setting."""
-    known = {each.name for each in fields(RecallSettings)}
+    known = {field.name for field in fields(RecallSettings)}
     # A value of the wrong type raises where it is used.
     return RecallSettings(**{name: value for name, value in table.items() if name in known})  # type: ignore[arg-type]
 

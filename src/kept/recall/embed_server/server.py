@@ -37,9 +37,9 @@ def run_server(state: str, prepare: Callable[[], Answer]) -> Iterator[None]:
         yield
     finally:
         done.set()
-        for each in listening:
+        for item in listening:
             with suppress(OSError):
-                each.shutdown(SHUT_RDWR)
+                item.shutdown(SHUT_RDWR)
         if listening:
             thread.join(timeout=2 * _SECONDS)
 
@@ -77,7 +77,7 @@ def _answer_request(door: socket, answer: Answer) -> None:
             return
         body = json.loads(read_line(connection, until))
         message, scopes = (body.get("message"), body.get("scopes")) if isinstance(body, dict) else (None, None)
-        if not isinstance(message, str) or not isinstance(scopes, list) or not all(isinstance(each, str) for each in scopes):
+        if not isinstance(message, str) or not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
             return
         session = body.get("session")
         found = answer(message, tuple(scopes[:_SCOPES]), session if isinstance(session, str) else None)

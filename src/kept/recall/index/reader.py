@@ -109,7 +109,7 @@ class Index:
         """
         wanted = tuple(dict.fromkeys(phrases))
         rows = self._fetch_all(
-            f"{_TABLES[kind]}_counted", phrases=json.dumps([_match_any_word([each]) for each in wanted]), most=most
+            f"{_TABLES[kind]}_counted", phrases=json.dumps([_match_any_word([item]) for item in wanted]), most=most
         )
         return {wanted[row["place"]]: row["found"] for row in rows}
 
@@ -135,7 +135,7 @@ class Index:
         """What was said before and after turns in their conversations: its row, and whether an assistant said it."""
         rows = self._fetch_all("around", items=json.dumps(list(items)), reach=_REACH)
         return {
-            row["item"]: tuple((each // 2, bool(each % 2)) for each in (row["before"], row["after"]) if each is not None)
+            row["item"]: tuple((item // 2, bool(item % 2)) for item in (row["before"], row["after"]) if item is not None)
             for row in rows
         }
 
@@ -164,7 +164,7 @@ class Index:
             case UnitKind.MEMORY:
                 return {row["item"]: _memory_unit(row) for row in self._fetch_all("memories", items=wanted)}
             case UnitKind.TURN:
-                return {each.item: each for each in self._turn_units(self._fetch_all("turns", items=wanted))}
+                return {search_unit.item: search_unit for search_unit in self._turn_units(self._fetch_all("turns", items=wanted))}
             case UnitKind.SUMMARY:
                 notes = {row["item"]: self._summary_unit(row) for row in self._fetch_all("summaries", items=wanted)}
                 return notes | {row["item"]: _passage_unit(row) for row in self._fetch_all("passages", items=wanted)}

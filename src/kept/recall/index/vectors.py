@@ -171,12 +171,12 @@ def _blank_rows(rows: NDArray[Any], gone: Mapping[UnitKind, Sequence[int]]) -> N
 
 def _pack_rows(entries: Sequence[VectorEntry], dimensions: int) -> NDArray[Any]:
     rows = np.zeros(len(entries), _row_type(dimensions))
-    vectors = np.stack([each.vector for each in entries]).astype(np.float32)
+    vectors = np.stack([vector_entry.vector for vector_entry in entries]).astype(np.float32)
     scale = np.abs(vectors).max(axis=1) / 127
     scale[scale == 0] = 1
-    rows["item"] = [each.item for each in entries]
-    rows["mark"] = [each.mark & _MARK for each in entries]
-    rows["kind"] = [_KINDS[each.kind] for each in entries]
+    rows["item"] = [vector_entry.item for vector_entry in entries]
+    rows["mark"] = [vector_entry.mark & _MARK for vector_entry in entries]
+    rows["kind"] = [_KINDS[vector_entry.kind] for vector_entry in entries]
     rows["scale"] = scale
     rows["body"][:, :dimensions] = np.round(vectors / scale[:, None])
     rows["signs"] = _sign_bits(vectors)

@@ -46,7 +46,7 @@ _EMPTY = frozenset(_EMPTY_TEXT.split())
 
 def is_telling(text: str) -> bool:
     """Whether a text has any word that tells what it is about."""
-    return any(each not in _STOP and each not in _EMPTY for each in query_words(text))
+    return any(word not in _STOP and word not in _EMPTY for word in query_words(text))
 
 
 def telling_words(text: str) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ def telling_words(text: str) -> tuple[str, ...]:
     """
     whole = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}"
     words = query_words(whole, most=10 * MOST_WORDS)
-    telling = tuple(each for each in words if each not in _STOP)
+    telling = tuple(word for word in words if word not in _STOP)
     return (telling or words)[:MOST_WORDS]
 
 
@@ -87,7 +87,7 @@ def select_search_terms(
     """
     taken = words if most is None else _rarest_words(words, counts, most)
     pairs = {f"{first} {second}": min(counts[first], counts[second]) for first, second in pairwise(words)}
-    return (*taken, *(each for each in phrases if 0 < counts[each] <= _APART * pairs.get(each, counts[each] / _APART)))
+    return (*taken, *(phrase for phrase in phrases if 0 < counts[phrase] <= _APART * pairs.get(phrase, counts[phrase] / _APART)))
 
 
 def _rarest_words(words: Sequence[str], counts: Mapping[str, int], most: int) -> list[str]:

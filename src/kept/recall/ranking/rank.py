@@ -55,9 +55,9 @@ def conversation_scores(told: Sequence[Mapping[int, tuple[int, int]]], count: in
     """
     usual = max(1.0, events / max(1, count))
     scores: dict[int, float] = {}
-    for found in told:
-        rarity = log(1 + (max(count - len(found), 0) + 0.5) / (len(found) + 0.5))
-        for each, (turns, length) in found.items():
+    for item in told:
+        rarity = log(1 + (max(count - len(item), 0) + 0.5) / (len(item) + 0.5))
+        for each, (turns, length) in item.items():
             share = turns * (_K1 + 1) / (turns + _K1 * (1 - _B + _B * length / usual))
             scores[each] = scores.get(each, 0.0) + rarity * share
     best = max(scores.values(), default=0.0)

@@ -113,8 +113,8 @@ def _read_run(rows: Sequence[Row], first: int, after: int, kind: str, template: 
     lines = [row.text for row in rows[first:after]]
     if kind == "typed":
         text = "\n".join(line.removeprefix(_TYPED).rstrip() for line in lines).strip()
-        said, removed = split_prompt(text, "slash-command" if text.startswith("/") else "typed", template)
-        return DocumentEntry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=removed)
+        event_drafts, removed = split_prompt(text, "slash-command" if text.startswith("/") else "typed", template)
+        return DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=removed)
     if kind == "printed":
         text = shorten_output("\n".join(line.removeprefix(">").strip() for line in lines).strip())
         return DocumentEntry(

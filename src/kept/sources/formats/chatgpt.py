@@ -113,8 +113,10 @@ def _read_parts(content: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
 
 
 def _prompt_entry(place: RecordPlace, text: str, template: EventDraft, noted: Mapping[str, int]) -> DocumentEntry:
-    said, removed = split_prompt(text, template.reason, template)
-    return DocumentEntry(place=place, said=tuple(said), dropped="" if said else "no-text", noted={**noted, **removed})
+    event_drafts, removed = split_prompt(text, template.reason, template)
+    return DocumentEntry(
+        place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted={**noted, **removed}
+    )
 
 
 def _answer_entry(
@@ -124,5 +126,5 @@ def _answer_entry(
         return DocumentEntry(place=place, dropped="no-text", noted=noted)
     kind = EventKind.TOOL_CALL if tool else EventKind.RESPONSE
     text = tool.target if tool else text
-    said = replace(template, kind=kind, author=Author.ASSISTANT, reason="export:assistant", text=text, tool=tool)
-    return DocumentEntry(place=place, said=(said,), noted=noted)
+    event_draft = replace(template, kind=kind, author=Author.ASSISTANT, reason="export:assistant", text=text, tool=tool)
+    return DocumentEntry(place=place, said=(event_draft,), noted=noted)

@@ -68,31 +68,31 @@ def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datet
     if not any(block.get("type") == "text" for block in blocks):
         blocks.append({"type": "text", "text": message.get("text")})
     noted: dict[str, int] = {}
-    said: list[EventDraft] = []
+    event_drafts: list[EventDraft] = []
     for block in blocks:
         text = content_text(block.get("text"))
         match block.get("type"):
             case "text" if sender == "human":
                 typed, removed = split_prompt(text, "export:human", template)
-                said += typed
+                event_drafts += typed
                 noted |= removed
             case "text" if text:
-                said.append(
+                event_drafts.append(
                     replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="export:assistant", text=text)
                 )
             case "text":
                 pass
             case "tool_use" if sender == "assistant":
-                said.append(_call_draft(block, template))
+                event_drafts.append(_call_draft(block, template))
             case "tool_result" if sender == "assistant":
-                said.append(_result_draft(block, template))
+                event_drafts.append(_result_draft(block, template))
             case kind:
                 noted[f"block:{safe_word(kind)}"] = noted.get(f"block:{safe_word(kind)}", 0) + 1
     attachments = message.get("attachments")
     for attachment in attachments if isinstance(attachments, list) else ():
         if text := content_text(to_mapping(attachment).get("extracted_content")):
-            said.append(replace(template, author=Author.INJECTED, reason="attachment", text=text))
-    return DocumentEntry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=noted)
+            event_drafts.append(replace(template, author=Author.INJECTED, reason="attachment", text=text))
+    return DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=noted)
 
 
 def _call_draft(block: Mapping[str, Any], template: EventDraft) -> EventDraft:

@@ -138,19 +138,19 @@ def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
         parent=truncate_name(value.get("parentId")),
         stamp=str(record.start),
     )
-    said: list[EventDraft] = []
+    event_drafts: list[EventDraft] = []
     dropped, noted = "no-text", dict[str, int]()
     match value.get("type"):
         case "user.message":
-            said, noted = _read_user(data, template)
+            event_drafts, noted = _read_user(data, template)
         case "assistant.message":
-            said = _read_assistant(state, data, template, (record.start, record.end))
+            event_drafts = _read_assistant(state, data, template, (record.start, record.end))
         case "tool.execution_complete":
-            said = [_read_completion(state, data, template)]
+            event_drafts = [_read_completion(state, data, template)]
         case kind:
             dropped = safe_word(kind)
     place = RecordPlace(record.line, record.start, record.end)
-    entry = DocumentEntry(place=place, said=tuple(said), dropped="" if said else dropped, noted=noted)
+    entry = DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else dropped, noted=noted)
     document = SourceDocument(session=state.session, entries=(entry,), project=state.cwd, branch=state.branch)
     return next(to_outcomes(document, str(path)))
 
@@ -160,8 +160,8 @@ def _read_user(data: Mapping[str, Any], template: EventDraft) -> tuple[list[Even
     source = data.get("source")
     if isinstance(source, str) and source not in ("", "user"):
         return ([replace(template, author=Author.INJECTED, reason="source-not-user")] if template.text else []), {}
-    said, removed = split_prompt(template.text, template.reason, template)
-    return said, dict(removed)
+    event_drafts, removed = split_prompt(template.text, template.reason, template)
+    return event_drafts, dict(removed)
 
 
 def _read_assistant(state: _State, data: Mapping[str, Any], template: EventDraft, place: tuple[int, int]) -> list[EventDraft]:
@@ -169,19 +169,19 @@ def _read_assistant(state: _State, data: Mapping[str, Any], template: EventDraft
     if data.get("parentToolCallId"):
         author, reason = Author.SUBAGENT, "parentToolCallId"
     answer = replace(template, kind=EventKind.RESPONSE, author=author, reason=reason, turn=truncate_name(data.get("messageId")))
-    said = [answer] if answer.text else []
+    event_drafts = [answer] if answer.text else []
     for tool in _requested_tools(data):
-        said.append(replace(answer, kind=EventKind.TOOL_CALL, text=tool.target or tool.name, tool=tool))
+        event_drafts.append(replace(answer, kind=EventKind.TOOL_CALL, text=tool.target or tool.name, tool=tool))
         state.calls[tool.call] = (place, tool.name, tool.target)
         if len(state.calls) > _OPEN_CALLS:
             del state.calls[next(iter(state.calls))]
-    return said
+    return event_drafts
 
 
 def _requested_tools(data: Mapping[str, Any]) -> Iterator[ToolUse]:
     requests = data.get("toolRequests")
-    for each in requests if isinstance(requests, list) else ():
-        request = to_mapping(each)
+    for item in requests if isinstance(requests, list) else ():
+        request = to_mapping(item)
         raw = request.get("arguments")
         given = parse_object(raw) if isinstance(raw, str) else to_mapping(raw)
         call, name = truncate_name(request.get("toolCallId")), truncate_name(request.get("name"))
@@ -351,7 +351,7 @@ def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> Do
         precision=Precision.MESSAGE,
         native=truncate_name(request.get("requestId")),
     )
-    said, noted = split_prompt(
+    event_drafts, noted = split_prompt(
         content_text(message if isinstance(message, str) else to_mapping(message).get("text")), "request", template
     )
     noted = dict(noted)
@@ -360,30 +360,32 @@ def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> Do
         if request.get("response"):
             noted["unfinished-answer"] = 1
     else:
-        said += _response_drafts(request.get("response"), replace(template, precision=Precision.INFERRED), noted)
-    return DocumentEntry(place=RecordPlace(number, 0, 0), said=tuple(said), dropped="" if said else "no-text", noted=noted)
+        event_drafts += _response_drafts(request.get("response"), replace(template, precision=Precision.INFERRED), noted)
+    return DocumentEntry(
+        place=RecordPlace(number, 0, 0), said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=noted
+    )
 
 
 def _response_drafts(parts: Any, template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
     """An answer's parts in order, neighbouring pieces of text as one."""
     answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="response")
-    said: list[EventDraft] = []
+    event_drafts: list[EventDraft] = []
     words: list[str] = []
-    for each in [*(parts if isinstance(parts, list) else []), {"kind": "end"}]:
-        part = to_mapping(each)
+    for item in [*(parts if isinstance(parts, list) else []), {"kind": "end"}]:
+        part = to_mapping(item)
         kind = part.get("kind")
         if kind in (None, "markdownContent", "inlineReference"):
             words.append(_part_text(part))
             continue
         if kind in ("toolInvocationSerialized", "toolInvocation", "end"):
             if text := "".join(words).strip():
-                said.append(replace(answer, text=text))
+                event_drafts.append(replace(answer, text=text))
             words = []
         if kind in ("toolInvocationSerialized", "toolInvocation"):
-            said.append(_invocation_draft(part, answer))
+            event_drafts.append(_invocation_draft(part, answer))
         elif kind != "end":
             noted[f"part:{safe_word(kind)}"] = noted.get(f"part:{safe_word(kind)}", 0) + 1
-    return said
+    return event_drafts
 
 
 def _part_text(part: Mapping[str, Any]) -> str:

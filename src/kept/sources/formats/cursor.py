@@ -79,8 +79,8 @@ def _list_conversations(path: Path, connection: Connection) -> Iterator[Conversa
 def _list_keys(connection: Connection, prefix: str) -> list[str]:
     # The last character of the prefix is a colon, and a semicolon comes after it: a range uses the index of the keys.
     # The statement is a constant.
-    found = connection.execute(f"SELECT key FROM {_TABLE} WHERE key >= ? AND key < ?", (prefix, prefix[:-1] + ";"))  # noqa: S608
-    return [str(key) for (key,) in found]
+    cursor = connection.execute(f"SELECT key FROM {_TABLE} WHERE key >= ? AND key < ?", (prefix, prefix[:-1] + ";"))  # noqa: S608
+    return [str(key) for (key,) in cursor]
 
 
 def _stored_object(connection: Connection, key: str) -> Mapping[str, Any] | Reject:
@@ -150,8 +150,8 @@ def _bubble_entry(bubble: Mapping[str, Any], template: EventDraft, place: Record
     text, tool = content_text(bubble.get("text")), to_mapping(bubble.get("toolFormerData"))
     match bubble.get("type"):
         case 1:
-            said, removed = split_prompt(text, template.reason, template)
-            return DocumentEntry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=removed)
+            event_drafts, removed = split_prompt(text, template.reason, template)
+            return DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=removed)
         case 2:
             answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="assistant-bubble", text=text)
             pieces = [*([answer] if text else []), *(_former_tool_drafts(tool, answer) if tool.get("name") else ())]
@@ -225,8 +225,10 @@ def _read_line(_state: None, record: Record, *, path: Path) -> Outcome:
         stamp="" if at else str(record.start),
         native=truncate_name(value.get("id")),
     )
-    said, noted, dropped = _message_events(message, role, template)
-    entry = DocumentEntry(place=RecordPlace(record.line, record.start, record.end), said=tuple(said), dropped=dropped, noted=noted)
+    event_drafts, noted, dropped = _message_events(message, role, template)
+    entry = DocumentEntry(
+        place=RecordPlace(record.line, record.start, record.end), said=tuple(event_drafts), dropped=dropped, noted=noted
+    )
     document = SourceDocument(session=path.stem, entries=(entry,))
     return next(to_outcomes(document, str(path)))
 
@@ -235,30 +237,30 @@ def _message_events(message: Mapping[str, Any], role: Any, template: EventDraft)
     """What a message says, what was left out of it, and why it says nothing."""
     content = message.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    said: list[EventDraft] = []
+    event_drafts: list[EventDraft] = []
     noted: dict[str, int] = {}
     if role not in ("user", "assistant"):
-        return said, noted, f"role:{safe_word(role)}"
+        return event_drafts, noted, f"role:{safe_word(role)}"
     answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="role:assistant")
-    for each in blocks if isinstance(blocks, list) else ():
-        block = to_mapping(each)
+    for item in blocks if isinstance(blocks, list) else ():
+        block = to_mapping(item)
         text = content_text(block.get("text"))
         match block.get("type"):
             case "text" if role == "user":
                 typed, removed = split_prompt(text, template.reason, template)
-                said += typed
+                event_drafts += typed
                 noted |= removed
             case "text":
-                said += [replace(answer, text=text)] if text else []
+                event_drafts += [replace(answer, text=text)] if text else []
             case "tool_use" if role == "assistant":
-                said.append(_tool_use_draft(block, answer))
+                event_drafts.append(_tool_use_draft(block, answer))
             case "tool_result":
                 output = replace(answer, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result")
                 tool = ToolUse(name="", call=truncate_name(block.get("tool_use_id")))
-                said.append(replace(output, text=shorten_output(content_text(block.get("content"))), tool=tool))
+                event_drafts.append(replace(output, text=shorten_output(content_text(block.get("content"))), tool=tool))
             case kind:
                 noted[f"block:{safe_word(kind)}"] = noted.get(f"block:{safe_word(kind)}", 0) + 1
-    return said, noted, "" if said else "no-text"
+    return event_drafts, noted, "" if event_drafts else "no-text"
 
 
 def _tool_use_draft(block: Mapping[str, Any], answer: EventDraft) -> EventDraft:

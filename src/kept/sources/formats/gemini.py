@@ -150,7 +150,7 @@ def _read_line(state: _State, record: Record, *, path: str) -> Outcome:
         listed = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
         each = [_read_message(state, message, pointer, noted) for message in listed]
         return Outcome(
-            events=tuple(event for found in each if not isinstance(found, str) for event in found), dropped="session", noted=noted
+            events=tuple(event for item in each if not isinstance(item, str) for event in item), dropped="session", noted=noted
         )
     return Outcome(dropped=f"unknown-type:{safe_word(value.get('type'))}")
 

@@ -112,7 +112,7 @@ def _read_record(_state: None, record: Record, *, path: Path, zone: ZoneInfo) ->
     several = any(isinstance(value.get(key), list) for key in _LISTS)
     own = _first_text(value, _SESSION) or (_first_text(value, ("id", "uuid")) if several else "")
     session = own or (f"{path.stem}:{record.line}" if several else path.stem)
-    said: list[EventDraft] = []
+    event_drafts: list[EventDraft] = []
     noted: dict[str, int] = {}
     dropped = "no-message"
     for number, message in enumerate(messages):
@@ -120,9 +120,9 @@ def _read_record(_state: None, record: Record, *, path: Path, zone: ZoneInfo) ->
         if isinstance(found, str):
             dropped = found
         else:
-            said += found
+            event_drafts += found
     place = RecordPlace(record.line, record.start, record.end)
-    entry = DocumentEntry(place=place, said=tuple(said), dropped="" if said else dropped, noted=noted)
+    entry = DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else dropped, noted=noted)
     project = _first_text(value, ("cwd", "project", "working_directory"))
     return next(to_outcomes(SourceDocument(session=session, entries=(entry,), project=project), str(path)))
 
@@ -183,28 +183,28 @@ def _message_events(message: Mapping[str, Any], position: str, zone: ZoneInfo, n
     )
     match role:
         case Role.HUMAN:
-            said, removed = split_prompt(text, template.reason, template)
+            event_drafts, removed = split_prompt(text, template.reason, template)
             noted |= removed
         case Role.ASSISTANT:
             answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT)
-            said = [*([answer] if text else []), *_call_drafts(message.get("tool_calls"), answer)]
+            event_drafts = [*([answer] if text else []), *_call_drafts(message.get("tool_calls"), answer)]
         case Role.TOOL:
             failed = message.get("is_error")
             ok = not failed if isinstance(failed, bool) else None
             tool = ToolUse(name=truncate_name(message.get("name")), call=truncate_name(message.get("tool_call_id")), ok=ok)
-            said = (
+            event_drafts = (
                 [replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, text=shorten_output(text), tool=tool)]
                 if text
                 else []
             )
         case Role.SYSTEM:
-            said = [replace(template, author=Author.INJECTED)] if text else []
-    return said or "no-text"
+            event_drafts = [replace(template, author=Author.INJECTED)] if text else []
+    return event_drafts or "no-text"
 
 
 def _call_drafts(calls: Any, answer: EventDraft) -> Iterator[EventDraft]:
-    for each in calls if isinstance(calls, list) else ():
-        call = to_mapping(each)
+    for item in calls if isinstance(calls, list) else ():
+        call = to_mapping(item)
         function = to_mapping(call.get("function"))
         raw = function.get("arguments")
         given = parse_object(raw) if isinstance(raw, str) else to_mapping(raw)

@@ -123,7 +123,7 @@ def _note_identity(front: FrontMatter, path: Path) -> str:
 def _note_day(front: FrontMatter, path: Path) -> Stamp | None:
     """The day of a whole note; a day alone, for a note goes on."""
     named = find_stamp(path.stem) or conversation_stamp(front, path) or find_stamp("-".join(_day_folders(path)))
-    stamp = named or next((found for name in _UPDATED_FIELDS if (found := parse_stamp(front.first(name)))), None)
+    stamp = named or next((file_stamp for name in _UPDATED_FIELDS if (file_stamp := parse_stamp(front.first(name)))), None)
     return Stamp(day=stamp.day) if stamp else None
 
 
@@ -193,10 +193,10 @@ def _section_entry(
         _quoted_prompts(rows, heading.row, after, inside) if template.author is Author.ASSISTANT else ([], frozenset[int]())
     )
     noted: dict[str, int] = {}
-    said: list[EventDraft] = []
+    event_drafts: list[EventDraft] = []
     for quote in quoted:
         pieces, removed = split_prompt(quote, "quoted-prompt", replace(template, author=Author.HUMAN))
-        said += pieces
+        event_drafts += pieces
         noted |= removed
     kept = [row for number, row in enumerate(rows[heading.row : after], heading.row) if number not in taken]
     text, hidden = strip_hidden(strip_edges(kept, 0, len(kept)))
@@ -204,11 +204,11 @@ def _section_entry(
         noted["removed:hidden-text"] = hidden
     if template.author is Author.HUMAN:
         pieces, removed = split_prompt(text, template.reason, template)
-        said += pieces
+        event_drafts += pieces
         noted |= removed
     elif text:
-        said.append(replace(template, kind=EventKind.RESPONSE, text=text))
-    return DocumentEntry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=noted)
+        event_drafts.append(replace(template, kind=EventKind.RESPONSE, text=text))
+    return DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=noted)
 
 
 def _quoted_prompts(rows: Sequence[Row], first: int, after: int, inside: Sequence[bool]) -> tuple[list[str], frozenset[int]]:

@@ -126,7 +126,7 @@ def _read_session(connection: Connection, session: str, directory: str, who: _Se
         place = RecordPlace(int(part_row or message_row), 0, 0)
         entries.append(_read_part(message, part, template, place, who))
     return SourceDocument(session=session, entries=tuple(entries), project=directory), [
-        each for each in rejects if isinstance(each, Reject)
+        reject for reject in rejects if isinstance(reject, Reject)
     ]
 
 
@@ -168,10 +168,10 @@ def _read_part(
         case "text" if part.get("synthetic") or part.get("ignored"):
             return DocumentEntry(place=place, said=(replace(template, author=Author.INJECTED, reason="synthetic", text=text),))
         case "text":
-            said, removed = split_prompt(text, template.reason, template)
+            event_drafts, removed = split_prompt(text, template.reason, template)
             noted = dict(removed)
-            said = label_as_program(said, noted, "run") if who.unattended else said
-            return DocumentEntry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=noted)
+            event_drafts = label_as_program(event_drafts, noted, "run") if who.unattended else event_drafts
+            return DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=noted)
         case "tool" if role == "assistant":
             return DocumentEntry(place=place, said=tuple(_tool_drafts(part, answer)))
         case "compaction":

@@ -122,7 +122,7 @@ def _parse_entry(
     rows: Sequence[Row], start: int, begin: int, sections: Sequence[_Section], when: ConversationTime
 ) -> list[DocumentEntry]:
     """The records of one entry: its header (the rows before ``begin``) and its sections."""
-    stamps = [found for row in rows[start:begin] if (found := find_stamp(row.text))]
+    stamps = [file_stamp for row in rows[start:begin] if (file_stamp := find_stamp(row.text))]
     own = next((stamp for stamp in stamps if stamp.clock), next(iter(stamps), None))
     template = _entry_template(own if own and (own.clock or when.stamp is None) else when.stamp, when)
     entries = []
@@ -150,11 +150,13 @@ def _section_entry(text: str, section: _Section, template: EventDraft, rows: Seq
     if not text:
         return DocumentEntry(place=place, dropped="no-text", noted=noted)
     if part is PromptLogPart.PROMPT and not _RETELLING.search(text[:200]):
-        said, removed = split_prompt(text, "prompt-log:prompt", template)
-        return DocumentEntry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=noted | dict(removed))
+        event_drafts, removed = split_prompt(text, "prompt-log:prompt", template)
+        return DocumentEntry(
+            place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=noted | dict(removed)
+        )
     reason = f"prompt-log:{part if part is PromptLogPart.REPORT else PromptLogPart.RETOLD}"
-    told = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason=reason, text=text)
-    return DocumentEntry(place=place, said=(told,), noted=noted)
+    event_draft = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason=reason, text=text)
+    return DocumentEntry(place=place, said=(event_draft,), noted=noted)
 
 
 def _header_end(rows: Sequence[Row], start: int, after: int) -> int:

@@ -115,10 +115,10 @@ def chats_folder(vault: Path) -> Path:
 def find_project(path: Path) -> str:
     """The vault or repository a file belongs to: the nearest folder that is marked as one, else what holds the folder of logs."""
     ancestors = list(path.absolute().parents)[:_ANCESTORS]
-    marked = next((each for each in ancestors if any((each / marker).exists() for marker in _MARKERS)), None)
+    marked = next((ancestor for ancestor in ancestors if any((ancestor / marker).exists() for marker in _MARKERS)), None)
     if marked is not None:
         return str(marked)
-    return next((str(each.parent) for each in ancestors if each.name.lower() in _LOG_FOLDERS), "")
+    return next((str(ancestor.parent) for ancestor in ancestors if ancestor.name.lower() in _LOG_FOLDERS), "")
 
 
 def _parse_note(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocument:
@@ -144,7 +144,7 @@ def _parse_note(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocumen
 
 def conversation_stamp(front: FrontMatter, path: Path) -> Stamp | None:
     """When a conversation was: as its front matter says, else its file's name."""
-    day = next((found for name in _DATE_FIELDS if (found := parse_stamp(front.first(name)))), None)
+    day = next((file_stamp for name in _DATE_FIELDS if (file_stamp := parse_stamp(front.first(name)))), None)
     if day is not None and day.clock is None and (clock := front.first("time")):
         day = find_stamp(f"{day.day:%Y-%m-%d} {clock}") or day
     return day or find_stamp(path.stem)
@@ -155,7 +155,7 @@ def find_session_id(front: FrontMatter, entries: Sequence[DocumentEntry]) -> str
     own = front.first(*_SESSION_FIELDS)
     if own:
         return own
-    first = next((said for entry in entries for said in entry.said), None)
+    first = next((event_draft for entry in entries for event_draft in entry.said), None)
     words = one_line(first.text)[:1000] if first else ""
     return hash_texts("chat", front.first("title"), front.first(*_DATE_FIELDS), first.stamp if first else "", words)
 
@@ -166,10 +166,10 @@ def unsigned_entries(rows: Sequence[Row], first: int, when: ConversationTime) ->
     if not text:
         return []
     template = roles.draft_template(when)
-    said = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="no-role-heading", text=text)
+    event_draft = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="no-role-heading", text=text)
     return [
         DocumentEntry(
-            place=rows_place(rows, first, len(rows)), said=(said,), noted={"removed:hidden-text": hidden} if hidden else {}
+            place=rows_place(rows, first, len(rows)), said=(event_draft,), noted={"removed:hidden-text": hidden} if hidden else {}
         )
     ]
 
@@ -214,8 +214,12 @@ _RESULTS = {"✓": True, "✗": False, "✘": False, "❌": False, "…": None}
 
 def _split_entry_tools(entry: DocumentEntry) -> DocumentEntry:
     """An assistant's turn with its quoted tool calls as calls of their own, in the order of the text."""
-    said = [piece for each in entry.said for piece in (_split_tools(each) if each.author is Author.ASSISTANT else [each])]
-    return replace(entry, said=tuple(said))
+    event_drafts = [
+        piece
+        for event_draft in entry.said
+        for piece in (_split_tools(event_draft) if event_draft.author is Author.ASSISTANT else [event_draft])
+    ]
+    return replace(entry, said=tuple(event_drafts))
 
 
 def _split_tools(said: EventDraft) -> list[EventDraft]:

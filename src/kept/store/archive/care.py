@@ -154,8 +154,8 @@ def archive_rows(database: Database, blocks: Blocks) -> Iterator[Row]:
             project=row["project"],
             extracted=row["extracted"],
             seen=row["seen"],
-            events=tuple(each["key"] for each in members),
-            abandoned=tuple(each["ordinal"] for each in members if each["abandoned"]),
+            events=tuple(member["key"] for member in members),
+            abandoned=tuple(member["ordinal"] for member in members if member["abandoned"]),
             closed=row["closed"],
             heard=row["heard"],
         )

@@ -85,22 +85,22 @@ class SqliteArchive:
         return int(file)
 
     def _store_events(self, file: int, events: Sequence[Event]) -> int:
-        known = [self._stored_row(each) for each in events]
+        known = [self._stored_row(event) for event in events]
         new: dict[str, Event] = {}
         for each, found in zip(events, known, strict=True):
             if found is None:
                 new.setdefault(each.twin or each.key, each)
-        fresh = list({each.key: each for each in new.values()}.values())
+        fresh = list({event.key: event for event in new.values()}.values())
         for start in range(0, len(fresh), BLOCK_EVENTS):
             members = fresh[start : start + BLOCK_EVENTS]
             block = self._blocks.add_block(members)
             for place, each in enumerate(members):
                 self._add_event(each, block, place)
-        told = [(each, found or self._stored_row(each)) for each, found in zip(events, known, strict=True)]
-        self._join_threads(file, [(each, row["id"]) for each, row in told])
-        self._update_from_copies([(each, found) for each, found in zip(events, known, strict=True) if found is not None])
-        said = {each.key for each in fresh if event_passages(each)}
-        if again := find_events_repeated_by(self._database, [row["id"] for each, row in told if each.key in said]):
+        told = [(event, found or self._stored_row(event)) for event, found in zip(events, known, strict=True)]
+        self._join_threads(file, [(event, row["id"]) for event, row in told])
+        self._update_from_copies([(event, found) for event, found in zip(events, known, strict=True) if found is not None])
+        said = {event.key for event in fresh if event_passages(event)}
+        if again := find_events_repeated_by(self._database, [row["id"] for event, row in told if event.key in said]):
             self._requeue_threads(again)  # what was taken for typed in an earlier session is told apart from now on
         return len(fresh)
 
@@ -189,7 +189,7 @@ class SqliteArchive:
 
     def threads_by_id(self, threads: Iterable[int]) -> Iterator[Thread]:
         """The threads of these numbers as they are when it is their turn, in this order."""
-        return (_thread_from_row(self._database.fetch_one("thread_by_id", id=each)) for each in threads)
+        return (_thread_from_row(self._database.fetch_one("thread_by_id", id=thread)) for thread in threads)
 
     def threads_ended_between(self, projects: Iterable[str], start: datetime, stop: datetime, limit: int) -> tuple[Thread, ...]:
         """The threads of these working directories whose last event lies in [start, stop), at most so many, the latest first."""
@@ -388,9 +388,9 @@ class SqliteArchive:
         """Take up rows of :meth:`export_rows` of one kind, inside the transaction that loads them all. Raises ValueError,
         KeyError.
         """
-        events = [each for each in rows if isinstance(each, EventRow)]
+        events = [row for row in rows if isinstance(row, EventRow)]
         if events:
-            block = self._blocks.add_block([each.event for each in events])
+            block = self._blocks.add_block([row.event for row in events])
             for place, each in enumerate(events):
                 self._add_event(replace(each.event, twin=each.twin), block, place)
         for row in rows:
@@ -406,7 +406,7 @@ class SqliteArchive:
 
     def _load_thread(self, row: ThreadRow) -> None:
         file = self._database.fetch_one("file", source=row.source, path=row.path)
-        places = {each["key"]: each for each in self._database.run("places", keys=to_canonical_json(sorted(row.events)))}
+        places = {item["key"]: item for item in self._database.run("places", keys=to_canonical_json(sorted(row.events)))}
         times = [places[key]["at"] for key in row.events if places[key]["at"]]
         self._database.run(
             "put_thread",

@@ -109,18 +109,18 @@ class SavedOut(BaseModel):
 def list_files(request: Request) -> dict[str, Any]:
     """Every file that kept writes."""
     with request_workspace(request) as workspace:
-        told = edit_file.list_output_files(workspace)
+        editable_files = edit_file.list_output_files(workspace)
         return {
             "files": [
                 {
-                    "name": each.name,
-                    "form": each.form,
-                    "profiles": each.profiles,
-                    "condition": each.condition.value,
-                    "memories": len(each.entries),
-                    "problem": each.problem,
+                    "name": editable_file.name,
+                    "form": editable_file.form,
+                    "profiles": editable_file.profiles,
+                    "condition": editable_file.condition.value,
+                    "memories": len(editable_file.entries),
+                    "problem": editable_file.problem,
                 }
-                for each in told
+                for editable_file in editable_files
             ]
         }
 
@@ -129,17 +129,21 @@ def list_files(request: Request) -> dict[str, Any]:
 def get_file(request: Request, answer: Response, name: Which) -> dict[str, Any]:
     """One file as it stands; its revision is the ETag."""
     with request_workspace(request) as workspace:
-        found = edit_file.load_output_file(workspace, name)
-        answer.headers["etag"] = f'"{found.revision}"'
-        return file_body(found)
+        editable_file = edit_file.load_output_file(workspace, name)
+        answer.headers["etag"] = f'"{editable_file.revision}"'
+        return file_body(editable_file)
 
 
 @router.post("/files/preview", response_model=PreviewOut)
 def preview_file(request: Request, name: Which, body: TextBody) -> dict[str, Any]:
     """What saving a text would do, to memories and to every file. Changes nothing."""
     with web_context(request).writing, request_workspace(request) as workspace:
-        found = edit_file.preview_write(workspace, name, body.text)
-        return {"changes": [asdict(each) for each in found.changes], "files": found.files, "problems": found.problems}
+        write_preview = edit_file.preview_write(workspace, name, body.text)
+        return {
+            "changes": [asdict(memory_change) for memory_change in write_preview.changes],
+            "files": write_preview.files,
+            "problems": write_preview.problems,
+        }
 
 
 @router.put("/files/file", response_model=SavedOut)
@@ -186,5 +190,5 @@ def file_body(file: edit_file.EditableFile) -> dict[str, Any]:
         "revision": file.revision,
         "condition": file.condition.value,
         "problem": file.problem,
-        "entries": [asdict(each) for each in file.entries],
+        "entries": [asdict(file_entry) for file_entry in file.entries],
     }

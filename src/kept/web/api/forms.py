@@ -97,7 +97,7 @@ def apply_change(request: Request, answer: Response, act: Callable[[Workspace], 
         if len(done.result) == 1:
             answer.headers["etag"] = f'"{memory_revision(done.result[0])}"'
         return {
-            "memories": [to_export(workspace, each) for each in done.result],
+            "memories": [to_export(workspace, memory) for memory in done.result],
             "undo": done.undo,
             "problems": list(done.problems),
         }

@@ -49,14 +49,17 @@ def _undo_response(request: Request, body: UndoBody, *, undoing: bool) -> dict[s
         def undo_or_redo() -> list[UndoResult]:
             with workspace.store.transaction():
                 return (
-                    [undo(workspace, each) for each in reversed(wanted)] if undoing else [redo(workspace, each) for each in wanted]
+                    [undo(workspace, item) for item in reversed(wanted)] if undoing else [redo(workspace, item) for item in wanted]
                 )
 
-        found, problems = change_before_write(request, workspace, undo_or_redo)
-        now = [workspace.store.log.memory(number) for number in dict.fromkeys(one for each in found for one in each.changed)]
+        undo_results, problems = change_before_write(request, workspace, undo_or_redo)
+        now = [
+            workspace.store.log.memory(number)
+            for number in dict.fromkeys(item for undo_result in undo_results for item in undo_result.changed)
+        ]
         return {
-            "passes": [one for each in found for one in each.passes],
-            "memories": [to_export(workspace, each) for each in now if each is not None],
-            "later": sum(len(each.later) for each in found),
+            "passes": [pass_ for undo_result in undo_results for pass_ in undo_result.passes],
+            "memories": [to_export(workspace, memory) for memory in now if memory is not None],
+            "later": sum(len(undo_result.later) for undo_result in undo_results),
             "problems": list(problems),
         }

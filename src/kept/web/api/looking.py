@@ -160,11 +160,11 @@ def get_graph(
 ) -> dict[str, Any]:
     """The knowledge graph of what is remembered."""
     with request_workspace(request) as workspace:
-        found = build_knowledge_graph(workspace, project=project, most=most)
-        left_out = {kind.value: count for kind, count in found.left_out.items()}
+        graph = build_knowledge_graph(workspace, project=project, most=most)
+        left_out = {kind.value: count for kind, count in graph.left_out.items()}
         return {
-            "nodes": to_json(found.nodes),
-            "edges": to_json(found.edges),
+            "nodes": to_json(graph.nodes),
+            "edges": to_json(graph.edges),
             "left_out": left_out,
         }
 
@@ -195,22 +195,22 @@ def _parse_date(day: str) -> date:
 
 def _day_body(request: Request, day: date) -> dict[str, Any]:
     with request_workspace(request) as workspace:
-        found = look_at(workspace, day)
+        day_view = look_at(workspace, day)
         entry = calendar.load_journal_entry(workspace, day)
         return {
             "day": day,
-            "condensed": [_bullet_body(each) for each in found.summary.condensed],
-            "detailed": [_bullet_body(each) for each in found.summary.detailed],
-            "sessions": [_session_body(each) for each in calendar.load_day_sessions(workspace, day)],
-            "learnt": _memory_bodies(workspace, found.learnt),
-            "confirmed": _memory_bodies(workspace, found.confirmed),
+            "condensed": [_bullet_body(summary_bullet) for summary_bullet in day_view.summary.condensed],
+            "detailed": [_bullet_body(summary_bullet) for summary_bullet in day_view.summary.detailed],
+            "sessions": [_session_body(day_session) for day_session in calendar.load_day_sessions(workspace, day)],
+            "learnt": _memory_bodies(workspace, day_view.learnt),
+            "confirmed": _memory_bodies(workspace, day_view.confirmed),
             "open": _memory_bodies(workspace, calendar.list_open_questions(workspace, day)),
             "entry": entry.text if entry else None,
         }
 
 
 def _memory_bodies(workspace: Workspace, memories: Any) -> list[dict[str, Any]]:
-    return [to_export(workspace, each) for each in memories]
+    return [to_export(workspace, memory) for memory in memories]
 
 
 def _bullet_body(each: SummaryBullet) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def get_context(request: Request, body: MessageBody) -> dict[str, Any]:
         return {
             "tokens": found.tokens,
             "block": render_block(found.pieces),
-            "lines": [_piece_body(each) for each in found.pieces],
+            "lines": [_piece_body(piece) for piece in found.pieces],
             "omitted": [_piece_body(each, why) for each, why in found.omitted],
             "left_out": found.left_out,
         }

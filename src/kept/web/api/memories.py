@@ -94,7 +94,7 @@ def list_memories(
         )
         now = workspace.clock()
         found = filter_memories(workspace, workspace.store.log.memories(), which, now)
-        return {"total": len(found), "memories": [to_export(workspace, each, now) for each in found[offset : offset + limit]]}
+        return {"total": len(found), "memories": [to_export(workspace, memory, now) for memory in found[offset : offset + limit]]}
 
 
 @router.post("/memories", status_code=201, response_model=ChangeResponse)

@@ -83,7 +83,7 @@ def list_prompts(request: Request) -> dict[str, Any]:
     """The prompts of the profiles at work."""
     home = request_home(request)
     return {
-        "prompts": [_draft_body(prompt_override.load_prompt_state(home, each)) for each in prompt_override.active_profile_ids(home)]
+        "prompts": [_draft_body(prompt_override.load_prompt_state(home, item)) for item in prompt_override.active_profile_ids(home)]
     }
 
 
@@ -138,13 +138,14 @@ def _prompt_response(answer: Response, draft: PromptState) -> dict[str, Any]:
 
 
 def _draft_body(draft: PromptState) -> dict[str, Any]:
-    found = draft.prompt
+    waiting_prompt = draft.prompt
     return json_fields(draft, "overridden", "origin", "own", "text", "problem", "revision", profile="profile.id") | {
-        "system": found.system if found else "",
-        "version": found.version if found else "",
-        "tokens": estimate_tokens_high(found.system) if found else 0,
+        "system": waiting_prompt.system if waiting_prompt else "",
+        "version": waiting_prompt.version if waiting_prompt else "",
+        "tokens": estimate_tokens_high(waiting_prompt.system) if waiting_prompt else 0,
         "diff": prompt_override.difference(draft),
         "declared": [
-            json_fields(category, "id", "title", "belongs", "users_words") for category in (found.declared if found else ())
+            json_fields(category, "id", "title", "belongs", "users_words")
+            for category in (waiting_prompt.declared if waiting_prompt else ())
         ],
     }

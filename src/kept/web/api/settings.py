@@ -104,7 +104,7 @@ class ScheduleOut(BaseModel):
 def list_settings(request: Request) -> dict[str, Any]:
     """Every setting with its meaning, kind, default and value."""
     home = request_home(request)
-    return {"path": str(home.settings), "settings": [_setting_body(each) for each in configure.describe_settings(home)]}
+    return {"path": str(home.settings), "settings": [_setting_body(setting) for setting in configure.describe_settings(home)]}
 
 
 @router.get("/settings/{name}", response_model=SettingOut)
@@ -163,7 +163,7 @@ def write_settings_file(request: Request, answer: Response, body: FileBody, if_m
 @router.put("/sources/{name}", response_model=SettingOut)
 def switch_source(request: Request, answer: Response, name: Named, body: SwitchBody) -> dict[str, Any]:
     """Read a source, or read it no more; what was read of it stays."""
-    if name not in {each.name for each in SOURCES}:
+    if name not in {source.name for source in SOURCES}:
         raise MissingError(f"there is no source {name!r}", hint="see `kept sources`")
     home = request_home(request)
     with web_context(request).writing:
@@ -175,7 +175,7 @@ def switch_source(request: Request, answer: Response, name: Named, body: SwitchB
 @router.get("/schedule", response_model=ScheduleOut)
 def get_schedule(request: Request) -> dict[str, Any]:
     """The entries of the night's job with the system's schedulers. They name a program: only the terminal changes them."""
-    return {"entries": [dump(each) for each in scheduling.list_installed_jobs(request_home(request), os.environ)]}
+    return {"entries": [dump(installed_job) for installed_job in scheduling.list_installed_jobs(request_home(request), os.environ)]}
 
 
 def _require_setting(name: str) -> str:
@@ -188,13 +188,13 @@ def _require_setting(name: str) -> str:
 
 def _setting_response(request: Request, answer: Response, name: str) -> dict[str, Any]:
     _require_setting(name)
-    found = configure.describe_setting(request_home(request), name)
-    answer.headers["etag"] = f'"{found.revision}"'
-    return _setting_body(found)
+    setting = configure.describe_setting(request_home(request), name)
+    answer.headers["etag"] = f'"{setting.revision}"'
+    return _setting_body(setting)
 
 
 def _setting_body(found: Setting) -> dict[str, Any]:
-    return {each: getattr(found, each) for each in SettingOut.model_fields} | {"choices": list(found.choices)}
+    return {model_field: getattr(found, model_field) for model_field in SettingOut.model_fields} | {"choices": list(found.choices)}
 
 
 def _setting_text(value: Any, *, as_list: bool) -> str | list[str]:
@@ -214,4 +214,4 @@ def _setting_text(value: Any, *, as_list: bool) -> str | list[str]:
 
 def _split_lines(value: str | list[str]) -> list[str]:
     lines = value.splitlines() if isinstance(value, str) else value
-    return [each.strip() for each in lines if each.strip()]
+    return [line.strip() for line in lines if line.strip()]

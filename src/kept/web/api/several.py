@@ -89,7 +89,7 @@ def change_several(request: Request, answer: Response, body: BulkBody) -> dict[s
 
     def change_all(workspace: Workspace) -> list[Memory]:
         with workspace.store.transaction():
-            return [_apply_action(workspace, body.act, each) for each in body.memories]
+            return [_apply_action(workspace, body.act, seen_memory) for seen_memory in body.memories]
 
     return apply_change(request, answer, change_all)
 
@@ -113,7 +113,7 @@ def _apply_action(workspace: Workspace, act: BulkAction, seen: SeenMemory) -> Me
 @router.post("/merge", response_model=ChangeResponse)
 def merge_memories(request: Request, answer: Response, body: MergeBody) -> dict[str, Any]:
     """Make several memories one. The first takes in the others, with all the words they rest on."""
-    numbers, seen = [each.id for each in body.memories], [each.revision for each in body.memories]
+    numbers, seen = [seen_memory.id for seen_memory in body.memories], [seen_memory.revision for seen_memory in body.memories]
     return apply_change(
         request,
         answer,
@@ -131,10 +131,12 @@ def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
         asked = make_erasure_request(workspace, [person.find_memory(workspace, number) for number in dict.fromkeys(body.memories)])
         if body.sure:
             return _erasure_body(forget(workspace, asked, also=body.also))
-        found = find_erasure_places(workspace, asked)
-        counts = Counter(place.holder for place in found if not place.near)
+        erasure_matches = find_erasure_places(workspace, asked)
+        counts = Counter(place.holder for place in erasure_matches if not place.near)
         memories = tuple(memory.id for memory in asked.memories)
-        return _erasure_body(ErasureReport(memories=memories, places=counts, near=tuple(place for place in found if place.near)))
+        return _erasure_body(
+            ErasureReport(memories=memories, places=counts, near=tuple(place for place in erasure_matches if place.near))
+        )
 
 
 def _erasure_body(gone: ErasureReport) -> dict[str, Any]:

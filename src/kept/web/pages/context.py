@@ -19,7 +19,7 @@ router = APIRouter()
 PAGE = NavigationPage(id="context", title="What sessions see", path="/context", key="i", router=router)
 
 _MESSAGE = 8_000  # characters that an address carries
-_TITLES = {each.name: each.title for each in LAYERS}
+_TITLES = {layer.name: layer.title for layer in LAYERS}
 
 
 @router.get("/context")
@@ -51,7 +51,7 @@ def context(
             "layers": _group_by_layer(found),
             "omitted": _group_by_reason(found),
             "block": render_block(found.pieces),
-            "about": any(each.layer != CORE for each in found.pieces),
+            "about": any(piece.layer != CORE for piece in found.pieces),
             "stored": bool(workspace.store.log.memory_ids()),
             "is_memory": frozenset(workspace.store.log.memory_ids()).__contains__,
         }
@@ -64,8 +64,8 @@ def _last_work_directory(workspace: Workspace, directories: Sequence[str]) -> st
     """The directory of the project that the last session of all worked in; empty where there is none."""
     day = calendar.latest_active_day(workspace)
     sittings = workspace.store.archive.sittings(*workspace.day_bounds(day)) if day else ()
-    scopes = {workspace.scope(each): each for each in directories}
-    worked = sorted((each for each in sittings if each.project), key=lambda each: each.last_at)
+    scopes = {workspace.scope(directory): directory for directory in directories}
+    worked = sorted((sitting for sitting in sittings if sitting.project), key=lambda each: each.last_at)
     return scopes.get(workspace.scope(worked[-1].project), "") if worked else ""
 
 
@@ -73,7 +73,7 @@ def _group_by_layer(found: Context) -> list[tuple[str, list[tuple[ContextPiece, 
     """The lines by layer, each with about how many tokens it costs."""
     shown = groupby(found.pieces, key=lambda each: each.layer)
     return [
-        (_TITLES[layer], [(each, estimate_token_count(f"{render_piece(each)}\n")) for each in inside]) for layer, inside in shown
+        (_TITLES[layer], [(item, estimate_token_count(f"{render_piece(item)}\n")) for item in inside]) for layer, inside in shown
     ]
 
 

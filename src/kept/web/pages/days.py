@@ -33,18 +33,18 @@ def days(request: Request, month: Annotated[str, Query(max_length=10)] = "") -> 
     with request_workspace(request) as workspace:
         today = workspace.clock().astimezone(workspace.zone).date()
         first = calendar.parse_month(month, calendar.latest_active_day(workspace) or today)
-        found = calendar.load_month(workspace, first)
+        calendar_month = calendar.load_month(workspace, first)
         following = (first + timedelta(days=32)).replace(day=1)
         return render_page(
             request,
             workspace,
             "days.html",
             here=PAGE.id,
-            found=found,
-            after=found.after or (following if following <= today else None),
-            weeks=_split_weeks(found.cells),
+            found=calendar_month,
+            after=calendar_month.after or (following if following <= today else None),
+            weeks=_split_weeks(calendar_month.cells),
             today=today,
-            busy=_most_sessions(found.cells),
+            busy=_most_sessions(calendar_month.cells),
         )
 
 
@@ -57,7 +57,7 @@ def _split_weeks(cells: tuple[CalendarDay, ...]) -> list[list[CalendarDay | None
 
 
 def _most_sessions(cells: Iterable[CalendarDay]) -> int:
-    return max((each.sessions for each in cells), default=0) or 1
+    return max((calendar_day.sessions for calendar_day in cells), default=0) or 1
 
 
 @router.get("/days/{day}")
@@ -65,19 +65,23 @@ def day_page(request: Request, day: str) -> Response:
     """What a day was."""
     with request_workspace(request) as workspace:
         which = workspace.day(day)
-        found = look_at(workspace, which)
+        day_view = look_at(workspace, which)
         entry = calendar.load_journal_entry(workspace, which)
         values: dict[str, Any] = {
             "which": which,
-            "found": found,
+            "found": day_view,
             "sessions": calendar.load_day_sessions(workspace, which),
             "open": calendar.list_open_questions(workspace, which),
             "entry": entry,
             "html": Markup(_MARKDOWN.render(remove_invisible(_normalize_line_ends(entry.text)))) if entry else "",  # noqa: S704 - made with html off
-            "told": _group_bullets(found.summary.condensed),
-            "everything": _group_bullets(found.summary.detailed),
-            "decided": [each for each in found.learnt if _is_in_part(each.id, found.summary.detailed, SummaryPart.DECIDED)],
-            "learnt": [each for each in found.learnt if _is_in_part(each.id, found.summary.detailed, SummaryPart.LEARNT)],
+            "told": _group_bullets(day_view.summary.condensed),
+            "everything": _group_bullets(day_view.summary.detailed),
+            "decided": [
+                memory for memory in day_view.learnt if _is_in_part(memory.id, day_view.summary.detailed, SummaryPart.DECIDED)
+            ],
+            "learnt": [
+                memory for memory in day_view.learnt if _is_in_part(memory.id, day_view.summary.detailed, SummaryPart.LEARNT)
+            ],
             "before": which - timedelta(days=1),
             "after": which + timedelta(days=1),
             "month": which.strftime("%Y-%m"),
@@ -91,15 +95,22 @@ def _normalize_line_ends(text: str) -> str:
 
 
 def _is_in_part(number: str, bullets: Iterable[SummaryBullet], part: SummaryPart) -> bool:
-    return any(each.source == number and each.part is part for each in bullets)
+    return any(summary_bullet.source == number and summary_bullet.part is part for summary_bullet in bullets)
 
 
 def _group_bullets(bullets: Iterable[SummaryBullet]) -> list[tuple[str, str, list[tuple[str, list[str]]]]]:
     """What is told of a day besides memories: by part and by whom it is told, then by project."""
     made = []
     for part in SummaryPart:
-        inside = [each for each in bullets if each.part is part and (part is SummaryPart.WORKED or each.by)]
+        inside = [
+            summary_bullet
+            for summary_bullet in bullets
+            if summary_bullet.part is part and (part is SummaryPart.WORKED or summary_bullet.by)
+        ]
         if inside:
-            lines = [(scope, [each.text for each in some]) for scope, some in groupby(inside, key=lambda each: each.scope)]
+            lines = [
+                (scope, [summary_bullet.text for summary_bullet in some])
+                for scope, some in groupby(inside, key=lambda each: each.scope)
+            ]
             made.append((part.value.capitalize(), format_authors(inside), lines))
     return made

@@ -37,8 +37,10 @@ def files(request: Request) -> Response:
     """Every file that kept writes, by what it is, and those that the next writing would change."""
     with request_workspace(request) as workspace:
         order = list(FORMS)
-        told = sorted(edit_file.list_output_files(workspace), key=lambda each: order.index(each.form))
-        groups = [(FORMS[form], *_group_files(form, list(inside))) for form, inside in groupby(told, key=lambda each: each.form)]
+        editable_files = sorted(edit_file.list_output_files(workspace), key=lambda each: order.index(each.form))
+        groups = [
+            (FORMS[form], *_group_files(form, list(inside))) for form, inside in groupby(editable_files, key=lambda each: each.form)
+        ]
         return render_page(
             request, workspace, "files.html", here=PAGE.id, groups=groups, there=FileCondition.THERE, home=str(workspace.paths.root)
         )
@@ -49,15 +51,15 @@ def upcoming_changes(request: Request) -> Response:
     """What the next writing would change; asked for after the list is there, for it composes every file."""
     with request_workspace(request) as workspace:
         try:
-            found = edit_file.preview_write(workspace)
+            write_preview = edit_file.preview_write(workspace)
         except (BusyError, StoreError) as error:  # a run is writing them just now: what would change shows itself soon
-            found = edit_file.WritePreview(changes=(), files={}, problems=(str(error),))
-        return render_part(workspace, "files_coming.html", coming=found)
+            write_preview = edit_file.WritePreview(changes=(), files={}, problems=(str(error),))
+        return render_part(workspace, "files_coming.html", coming=write_preview)
 
 
 def _group_files(form: str, inside: list[EditableFile]) -> tuple[str, list[EditableFile]]:
     """The folder that all of them lie in (empty for a single one), and they by name; the latest day first."""
-    folder = commonpath([each.name for each in inside]) if len(inside) > 1 else ""
+    folder = commonpath([editable_file.name for editable_file in inside]) if len(inside) > 1 else ""
     return f"{folder}/" if folder else "", sorted(inside, key=lambda each: each.name, reverse=form == "daily")
 
 
@@ -85,6 +87,8 @@ def file_entries(request: Request, name: Which) -> Response:
 
 
 def _file_values(workspace: Workspace, file: EditableFile) -> dict[str, Any]:
-    known = ((each, workspace.store.log.memory(each.memory)) for each in file.entries)
-    told: list[tuple[FileEntry, Memory]] = [(each, memory) for each, memory in known if memory is not None and memory.content]
+    known = ((file_entry, workspace.store.log.memory(file_entry.memory)) for file_entry in file.entries)
+    told: list[tuple[FileEntry, Memory]] = [
+        (file_entry, memory) for file_entry, memory in known if memory is not None and memory.content
+    ]
     return {"file": file, "told": told, "there": FileCondition.THERE}

@@ -34,7 +34,7 @@ def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "")
             "project": project,
             "things": _group_nodes(found),
             "kinds": {kind.value: title for kind, title in KINDS.items()},
-            "counts": {kind.value: sum(each.kind is kind for each in found.nodes) for kind in NodeKind},
+            "counts": {kind.value: sum(xml_node.kind is kind for xml_node in found.nodes) for kind in NodeKind},
             "left_out": sum(found.left_out.values()),
             "projects": sorted(set(workspace.scope_names().values()), key=str.casefold),
         }
@@ -43,12 +43,12 @@ def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "")
 
 def _group_nodes(found: Graph) -> list[tuple[str, list[tuple[Any, list[Any]]]]]:
     """What is not a memory, by kind, each with what it is together with, the strongest tie first."""
-    nodes = {each.id: each for each in found.nodes}
+    nodes = {xml_node.id: xml_node for xml_node in found.nodes}
     ties: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    for each in found.edges:
-        if each.kind is EdgeKind.TOGETHER:
-            ties[each.source].append((-each.weight, each.target))
-            ties[each.target].append((-each.weight, each.source))
+    for edge in found.edges:
+        if edge.kind is EdgeKind.TOGETHER:
+            ties[edge.source].append((-edge.weight, edge.target))
+            ties[edge.target].append((-edge.weight, edge.source))
     made = []
     for kind, title in KINDS.items():
         inside = [(node, [nodes[other] for _, other in sorted(ties[node.id])[:_TIES]]) for node in found.nodes if node.kind is kind]

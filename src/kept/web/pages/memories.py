@@ -105,7 +105,7 @@ def turn_page(
 ) -> Response:
     """One archived turn in its conversation."""
     with request_workspace(request) as workspace:
-        turns = [to_turn_view(each) for each in workspace.store.archive.events_around(event, around, around)]
+        turns = [to_turn_view(item) for item in workspace.store.archive.events_around(event, around, around)]
         if not turns:
             raise MissingError("this turn is not in the archive", hint="search again")
         values: dict[str, Any] = {"turns": turns, "event": event, "around": around}
@@ -118,7 +118,7 @@ def turn_page(
 def count_transcripts(request: Request) -> Response:
     """How many transcripts there are, for a first visit; it may take a while to look."""
     with request_workspace(request) as workspace:
-        tools = [each for each in survey(workspace).tools if each.files]
+        tools = [tool_survey for tool_survey in survey(workspace).tools if tool_survey.files]
         return render_part(workspace, "memories_found.html", tools=tools)
 
 
@@ -127,9 +127,9 @@ def new_memory_form(request: Request) -> Response:
     """The form for something to remember."""
     with request_workspace(request) as workspace:
         kinds = [
-            (format_kind(each.id, one.id), category_title(workspace.profiles, each.id, one.id))
-            for each in workspace.profiles
-            for one in each.categories
+            (format_kind(profile.id, category.id), category_title(workspace.profiles, profile.id, category.id))
+            for profile in workspace.profiles
+            for category in profile.categories
         ]
         scopes = sorted(workspace.scope_names().items(), key=lambda each: each[1])
         return render_part(workspace, "memory_new.html", kinds=kinds, scopes=scopes, most=MOST)
@@ -139,8 +139,8 @@ def new_memory_form(request: Request) -> Response:
 def merge_form(request: Request, number: Ids) -> Response:
     """The form that makes several one."""
     with request_workspace(request) as workspace:
-        memories = [find_memory(workspace, each) for each in number]
-        body = json.dumps({"memories": [{"id": each.id, "revision": memory_revision(each)} for each in memories]})
+        memories = [find_memory(workspace, item) for item in number]
+        body = json.dumps({"memories": [{"id": memory.id, "revision": memory_revision(memory)} for memory in memories]})
         return render_part(workspace, "memories_merge.html", memories=memories, body=body, most=MOST)
 
 
@@ -148,11 +148,11 @@ def merge_form(request: Request, number: Ids) -> Response:
 def forget_form(request: Request, number: Ids) -> Response:
     """Where the words stand that forgetting would erase, and what says nearly the same, before it does."""
     with request_workspace(request) as workspace:
-        asked = make_erasure_request(workspace, [find_memory(workspace, each) for each in dict.fromkeys(number)])
-        found = find_erasure_places(workspace, asked)
-        exact = sorted((place for place in found if not place.near), key=lambda place: place.holder)
+        asked = make_erasure_request(workspace, [find_memory(workspace, item) for item in dict.fromkeys(number)])
+        erasure_matches = find_erasure_places(workspace, asked)
+        exact = sorted((place for place in erasure_matches if not place.near), key=lambda place: place.holder)
         held = [(holder, list(group)) for holder, group in groupby(exact, key=lambda place: place.holder)]
-        near = [place for place in found if place.near]
+        near = [place for place in erasure_matches if place.near]
         return render_part(workspace, "memories_forget.html", memories=asked.memories, held=held, near=near, shown=_PLACES)
 
 
@@ -187,7 +187,7 @@ def answer_form(request: Request, number: str) -> Response:
 def render_form(workspace: Workspace, memory: Memory, template: str, row: str = "") -> Response:
     """A form about a memory, in the place of the row that ``row`` gives."""
     profile = workspace.profile_of(memory) or workspace.profile
-    kinds = [(each.id, each.title) for each in profile.categories]
+    kinds = [(category.id, category.title) for category in profile.categories]
     where = row or f"/memories/{memory.id}/row"
     return render_part(workspace, template, memory=memory, revision=memory_revision, kinds=kinds, row=where, most=MOST)
 
@@ -195,7 +195,7 @@ def render_form(workspace: Workspace, memory: Memory, template: str, row: str = 
 def row_values(workspace: Workspace, words: Sequence[str] = ()) -> dict[str, Any]:
     """What a row needs besides its memory; ``words`` are marked in it."""
     now = workspace.clock()
-    filed = {(each.id, one.id) for each in workspace.profiles if (one := each.category_for("open_question"))}
+    filed = {(profile.id, one.id) for profile in workspace.profiles if (one := profile.category_for("open_question"))}
     return {
         "revision": memory_revision,
         "status_of": lambda each: each.status_at(now).value,
@@ -216,7 +216,7 @@ def _found_values(workspace: Workspace, wish: ListQuery, shown: int, *, exact: b
         category=wish.category.rpartition(".")[2],
         since=which.since,
         until=which.before,
-        statuses=tuple(each.value for each in Status) if wish.status else NO_FILTERS.statuses,
+        statuses=tuple(status.value for status in Status) if wish.status else NO_FILTERS.statuses,
     )
     chosen_after = bool(wish.origin or wish.status)  # what only a whole memory tells is asked of every hit
     most = _MOST_OF_ALL if chosen_after else min(shown, _MOST_FOUND)
@@ -224,31 +224,31 @@ def _found_values(workspace: Workspace, wish: ListQuery, shown: int, *, exact: b
     named = [] if len(wish.q) < _ID else workspace.store.log.memory_ids_with_prefix(wish.q) if wish.q.isalnum() else []
     memories = {
         number: memory
-        for number in (*named, *(each.id for each in hits if each.kind is UnitKind.MEMORY))
+        for number in (*named, *(hit.id for hit in hits if hit.kind is UnitKind.MEMORY))
         if (memory := workspace.store.log.memory(number)) is not None
     }
     fits = {
-        each.id
-        for each in filter_memories(
+        memory.id
+        for memory in filter_memories(
             workspace, tuple(memories.values()), replace(which, statuses=_SEARCHED) if not wish.status else which, workspace.clock()
         )
     }
-    by_id = [SearchResultRow(memory=memories[each]) for each in named if each in fits]
+    by_id = [SearchResultRow(memory=memories[item]) for item in named if item in fits]
     is_id = any(char.isdigit() for char in wish.q)  # else it is a word first, such as "face"
-    found = by_id if is_id else []
+    search_result_rows = by_id if is_id else []
     words = telling_words(asked)
     for hit in hits:
         if hit.kind is not UnitKind.MEMORY:
-            found.append(SearchResultRow(hit=hit, text=excerpt(hit.text, words, _EXCERPT)))
+            search_result_rows.append(SearchResultRow(hit=hit, text=excerpt(hit.text, words, _EXCERPT)))
         elif hit.id in fits and hit.id not in named:
-            found.append(SearchResultRow(memory=memories[hit.id], hit=hit))
-    found += [] if is_id else by_id
+            search_result_rows.append(SearchResultRow(memory=memories[hit.id], hit=hit))
+    search_result_rows += [] if is_id else by_id
     return {
         "wish": wish,
         "layers": [(each, label) for each, (label, _) in LAYERS.items()],
         "asked": asked if asked != wish.q else "",
-        "found": found[:shown],
-        "more": len(found) > shown and (chosen_after or shown < _MOST_FOUND),
+        "found": search_result_rows[:shown],
+        "more": len(search_result_rows) > shown and (chosen_after or shown < _MOST_FOUND),
         "shown": shown,
         "stretch": _STRETCH,
         **row_values(workspace, words),
@@ -257,7 +257,7 @@ def _found_values(workspace: Workspace, wish: ListQuery, shown: int, *, exact: b
 
 def _make_filter(workspace: Workspace, wish: ListQuery) -> MemoryFilter:
     since, before = wish.last_seen_span(workspace.clock())
-    known = {each.value: each for each in Status}
+    known = {status.value: status for status in Status}
     return MemoryFilter(
         everything=wish.status == "any",
         pinned=wish.status == "pinned",
@@ -266,5 +266,5 @@ def _make_filter(workspace: Workspace, wish: ListQuery) -> MemoryFilter:
         project=wish.project,
         since=since,
         before=before,
-        origin=next((each for each in Origin if each.value == wish.origin), None),
+        origin=next((item for item in Origin if item.value == wish.origin), None),
     )

@@ -37,7 +37,7 @@ def overview(request: Request) -> Response:
     """The page."""
     with request_workspace(request) as workspace:
         today = workspace.clock().astimezone(workspace.zone).date()
-        memories = [each for each in workspace.store.log.memories() if each.content]
+        memories = [memory for memory in workspace.store.log.memories() if memory.content]
         queue = waiting.best_of_each_scope(waiting.list_pending_proposals(workspace))
         return render_page(
             request,
@@ -45,7 +45,7 @@ def overview(request: Request) -> Response:
             "overview.html",
             here=PAGE.id,
             stored=bool(memories or queue),
-            active=sum(each.status is Status.ACTIVE for each in memories),
+            active=sum(memory.status is Status.ACTIVE for memory in memories),
             new=_recent_changes(workspace),
             most=_NEW,
             signs=MARKS,
@@ -66,19 +66,19 @@ def overview(request: Request) -> Response:
 def _recent_changes(workspace: Workspace) -> list[Any]:
     """What the last runs that changed any memory did, the most important first."""
     for entry in run_history(workspace, _RUNS):
-        found = [
-            each
-            for each in list_differences(run_changes(workspace, [made for made, _ in entry.passes]))
-            if each.what is not DifferenceKind.CONFIRMED
+        memory_differences = [
+            difference
+            for difference in list_differences(run_changes(workspace, [made for made, _ in entry.passes]))
+            if difference.what is not DifferenceKind.CONFIRMED
         ]
-        if found:
-            return [entry, found]
+        if memory_differences:
+            return [entry, memory_differences]
     return []
 
 
 def _list_projects(workspace: Workspace, memories: Iterable[Memory]) -> list[tuple[str, str, int]]:
     """Each project: its name, a directory of it, and how many memories a session there starts from."""
-    counts = Counter(each.scope for each in memories if each.status is Status.ACTIVE)
+    counts = Counter(memory.scope for memory in memories if memory.status is Status.ACTIVE)
     found: dict[str, tuple[str, str, int]] = {}
     for directory, name in session_directories(workspace):
         scope = workspace.scope(directory)
@@ -101,15 +101,15 @@ def _build_charts(workspace: Workspace, memories: Sequence[Memory], today: date)
     monday = today - timedelta(days=today.weekday())
     weeks = [monday - timedelta(weeks=back) for back in range(_WEEKS - 1, -1, -1)]
     grown: dict[str, Counter[date]] = {}
-    for each in memories:
-        if each.status is Status.ACTIVE and each.first_seen is not None:
-            seen = each.first_seen.astimezone(workspace.zone).date()
-            title = category_title(workspace.profiles, each.profile, each.category)
-            grown.setdefault(title, Counter()).update(week for week in weeks if seen < week + timedelta(weeks=1))
+    for entry in memories:
+        if entry.status is Status.ACTIVE and entry.first_seen is not None:
+            day = entry.first_seen.astimezone(workspace.zone).date()
+            title = category_title(workspace.profiles, entry.profile, entry.category)
+            grown.setdefault(title, Counter()).update(week for week in weeks if day < week + timedelta(weeks=1))
     whose = Counter(
-        WHOSE.get(each.evidence[0].author, each.evidence[0].author) if each.evidence else "told directly"
-        for each in memories
-        if each.status is Status.ACTIVE
+        WHOSE.get(memory.evidence[0].author, memory.evidence[0].author) if memory.evidence else "told directly"
+        for memory in memories
+        if memory.status is Status.ACTIVE
     )
     reasons: Counter[str] = Counter()
     for run in workspace.store.log.runs(1_000):
@@ -117,12 +117,14 @@ def _build_charts(workspace: Workspace, memories: Sequence[Memory], today: date)
     spent = build_chart("Spent on models", f"USD by day, the last {_DAYS}", daily_costs(workspace, _DAYS), share=False)
     found = (
         build_stacked_chart(
-            "Memories over time", "active ones by category, week by week", {each: str(each) for each in weeks}, grown, _CATEGORIES
+            "Memories over time", "active ones by category, week by week", {week: str(week) for week in weeks}, grown, _CATEGORIES
         ),
         build_stacked_chart(
-            "Where they come from", "whose words active memories rest on", {each: each for each in whose}, {"memories": whose}, 1
+            "Where they come from", "whose words active memories rest on", {item: item for item in whose}, {"memories": whose}, 1
         ),
-        build_stacked_chart("What was refused", "by reason, all runs", {each: each for each in reasons}, {"refused": reasons}, 1),
+        build_stacked_chart(
+            "What was refused", "by reason, all runs", {reason: reason for reason in reasons}, {"refused": reasons}, 1
+        ),
         spent,
     )
-    return [each for each in found if each is not None]
+    return [item for item in found if item is not None]

@@ -23,7 +23,7 @@ router = APIRouter()
 
 def _override_mark(workspace: Workspace) -> str:
     """That a text of the person's own is in force, for everybody to see."""
-    return "override" if any(workspace.extraction_prompt(each).overridden for each in workspace.profiles) else ""
+    return "override" if any(workspace.extraction_prompt(profile).overridden for profile in workspace.profiles) else ""
 
 
 PAGE = NavigationPage(id="prompt", title="Extraction prompt", path="/prompt", key="p", router=router, mark=_override_mark)
@@ -35,29 +35,30 @@ def prompt_page(request: Request, profile: Annotated[str, Query(max_length=80)] 
     home = request_home(request)
     try:
         with request_workspace(request) as workspace:
-            values = _prompt_values(home, [each.id for each in workspace.profiles], profile)
+            values = _prompt_values(home, [profile.id for profile in workspace.profiles], profile)
             return render_page(request, workspace, "prompt.html", here=PAGE.id, **values)
     except ConfigError:
         values = _prompt_values(home, prompt_override.active_profile_ids(home), profile)
-        if not any(each.problem for each in values["drafts"]):
+        if not any(item.problem for item in values["drafts"]):
             raise  # it is something else that is wrong
         return render_bare_page(request, "prompt.html", here=PAGE.id, **values)
 
 
 def _prompt_values(home: Paths, known: Sequence[str], profile: str) -> dict[str, Any]:
-    drafts = [prompt_override.load_prompt_state(home, each) for each in known]
+    drafts = [prompt_override.load_prompt_state(home, item) for item in known]
     draft = next(
-        (each for each in drafts if each.profile.id == profile), next((each for each in drafts if each.problem), drafts[0])
+        (prompt_state for prompt_state in drafts if prompt_state.profile.id == profile),
+        next((prompt_state for prompt_state in drafts if prompt_state.problem), drafts[0]),
     )
-    found = draft.prompt
-    declared = found.declared if found else ()
+    waiting_prompt = draft.prompt
+    declared = waiting_prompt.declared if waiting_prompt else ()
     return {
         "drafts": drafts,
         "draft": draft,
         "text": escape(draft.text),
         "diff": prompt_override.difference(draft),
-        "system": found.system if found else "",
-        "tokens": estimate_tokens_high(found.system) if found else 0,
+        "system": waiting_prompt.system if waiting_prompt else "",
+        "tokens": estimate_tokens_high(waiting_prompt.system) if waiting_prompt else 0,
         "declared": declared,
         "made": with_declared_categories(draft.profile, declared),
         "asked": settings.load_settings(home.settings).llm.adapter != "none",

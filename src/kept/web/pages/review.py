@@ -93,9 +93,9 @@ def review(
 def lingering_page(request: Request) -> Response:
     """What lingers: old and never confirmed, or fading."""
     with request_workspace(request) as workspace:
-        found = list_lingering(workspace)
-        why = {each.memory.id: each.reason for each in found}
-        memories = [each.memory for each in found]
+        lingering_memories = list_lingering(workspace)
+        why = {lingering_memory.memory.id: lingering_memory.reason for lingering_memory in lingering_memories}
+        memories = [lingering_memory.memory for lingering_memory in lingering_memories]
         return render_page(
             request,
             workspace,
@@ -112,24 +112,27 @@ def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query
     """What kept refused, by the reason; a person may say that it was right after all."""
     with request_workspace(request) as workspace:
         every = refused_candidates(workspace)
-        reasons = Counter(_refusal_reason(each) for each in every)
-        found = sorted((each for each in every if reason in ("", _refusal_reason(each))), key=_review_order)
+        reasons = Counter(_refusal_reason(candidate_verdict) for candidate_verdict in every)
+        candidate_verdicts = sorted(
+            (candidate_verdict for candidate_verdict in every if reason in ("", _refusal_reason(candidate_verdict))),
+            key=_review_order,
+        )
         values: dict[str, Any] = {
             "reasons": sorted(reasons.items()),
             "reason": reason,
-            "total": len(found),
+            "total": len(candidate_verdicts),
             "shown": shown,
             "stretch": _STRETCH,
             "why": WHY,
         }
-        taken = {one for each in workspace.store.log.memories() for one in each.candidates if each.content}
+        taken = {candidate for memory in workspace.store.log.memories() for candidate in memory.candidates if memory.content}
         return render_page(
             request,
             workspace,
             "review_refused.html",
             here=PAGE.id,
             tab="refused",
-            found=found[:shown],
+            found=candidate_verdicts[:shown],
             reason_of=_refusal_reason,
             taken=taken,
             declined=_count_with_status(workspace, Status.REJECTED),
@@ -160,20 +163,22 @@ def card_with_conversation(request: Request, number: str) -> Response:
     """The card with the conversation around every quote."""
     with request_workspace(request) as workspace:
         memory = find_decidable(workspace, number)
-        found = build_conversations(trace_memory(workspace, memory, context=5).evidence[:_QUOTES], memory.evidence)
-        shown = _review_values(workspace, [memory]) | {"evidence": found}
+        conversation_views = build_conversations(trace_memory(workspace, memory, context=5).evidence[:_QUOTES], memory.evidence)
+        shown = _review_values(workspace, [memory]) | {"evidence": conversation_views}
         return render_part(workspace, "review_card.html", memory=memory, row=number, **shown)
 
 
 def _review_values(workspace: Workspace, memories: Sequence[Memory], lingers: Mapping[str, str] | None = None) -> dict[str, Any]:
-    proposed = {each.id: words for each in memories if (words := _last_rewording(workspace, each))}
+    proposed = {memory.id: words for memory in memories if (words := _last_rewording(workspace, memory))}
     return {
         **row_values(workspace),
         "quotes": _QUOTES,
         "lingers": lingers or {},
-        "proposals": {each.id for each in memories if workspace.store.log.memory(each.id) is None},
+        "proposals": {item.id for item in memories if workspace.store.log.memory(item.id) is None},
         "proposed": proposed,
-        "later": {each.id: found for each in memories if (found := ranking.find_later_contradiction(workspace, each)) is not None},
+        "later": {
+            memory.id: found for memory in memories if (found := ranking.find_later_contradiction(workspace, memory)) is not None
+        },
         "evidence": [],
         "first": 0,
         "around": 5,
@@ -189,7 +194,7 @@ def _last_rewording(workspace: Workspace, memory: Memory) -> tuple[Change, ...]:
         for _, each in workspace.store.log.operations_on(memory.id)
         if each.memory == memory.id and (facts := getattr(each, "facts", None) or getattr(each, "value", None))
     ]
-    before = next((each for each in reversed(said) if each != memory.content), "")
+    before = next((item for item in reversed(said) if item != memory.content), "")
     return diff_words(before, memory.content) if before else ()
 
 

@@ -110,10 +110,10 @@ def runs_charts(request: Request) -> Response:
 def run_row(request: Request, number: Annotated[int, Path(ge=0, le=10**15)]) -> Response:
     """One run as the list shows it."""
     with request_workspace(request) as workspace:
-        found = next(iter(load_runs(workspace, 1, before=number + 1)), None)
-        if found is None or found.run.id != number:
+        run_summary = next(iter(load_runs(workspace, 1, before=number + 1)), None)
+        if run_summary is None or run_summary.run.id != number:
             raise MissingError(f"there is no run {number} that changed anything", hint="see `kept log`")
-        return render_part(workspace, "runs_row.html", each=found, **_row_helpers(workspace, (found,)))
+        return render_part(workspace, "runs_row.html", each=run_summary, **_row_helpers(workspace, (run_summary,)))
 
 
 @router.get("/history/{number}/changes")
@@ -121,8 +121,8 @@ def run_changes_part(request: Request, number: Annotated[int, Path(ge=0, le=10**
     """All that one run changed."""
     with request_workspace(request) as workspace:
         entry = find_run(workspace, str(number))
-        found = list_differences(run_changes(workspace, [each for each, _ in entry.passes]))
-        return render_part(workspace, "history_changes.html", steps=found, most=_MOST_CHANGES, signs=MARKS)
+        memory_differences = list_differences(run_changes(workspace, [pass_ for pass_, _ in entry.passes]))
+        return render_part(workspace, "history_changes.html", steps=memory_differences, most=_MOST_CHANGES, signs=MARKS)
 
 
 @router.get("/history/compare")
@@ -137,12 +137,13 @@ def compare_dates(
     with request_workspace(request) as workspace:
         first, last = sorted((workspace.parse_moment(earlier), workspace.parse_moment(later or "today")))
         names = workspace.scope_names()
-        found = [
-            each
-            for each in list_differences(diff_moments(workspace, first, last).changed)
-            if not project or project == names.get(next(one.scope for one in (each.after, each.before) if one is not None))
+        memory_differences = [
+            difference
+            for difference in list_differences(diff_moments(workspace, first, last).changed)
+            if not project
+            or project == names.get(next(memory.scope for memory in (difference.after, difference.before) if memory is not None))
         ]
-        return render_part(workspace, "history_changes.html", steps=found, most=_MOST_CHANGES, signs=MARKS)
+        return render_part(workspace, "history_changes.html", steps=memory_differences, most=_MOST_CHANGES, signs=MARKS)
 
 
 def _current_run_values(request: Request) -> dict[str, Any]:
@@ -152,30 +153,32 @@ def _current_run_values(request: Request) -> dict[str, Any]:
 def _row_helpers(workspace: Workspace, found: Sequence[RunSummary]) -> dict[str, Any]:
     """What rows need besides their runs; the changes of those that changed little: of others they are fetched when opened."""
     small = {
-        each.run.id: [one.id for one in each.passes] for each in found if 0 < each.operations.total() <= _SMALL or each.switches
+        run_summary.run.id: [pass_summary.id for pass_summary in run_summary.passes]
+        for run_summary in found
+        if 0 < run_summary.operations.total() <= _SMALL or run_summary.switches
     }
-    passes = {each.id: each for each in workspace.store.log.passes(only=[one for ids in small.values() for one in ids])}
-    steps = {run: list_differences(run_changes(workspace, [passes[one] for one in ids])) for run, ids in small.items()}
+    passes = {pass_.id: pass_ for pass_ in workspace.store.log.passes(only=[item for ids in small.values() for item in ids])}
+    steps = {run: list_differences(run_changes(workspace, [passes[item] for item in ids])) for run, ids in small.items()}
     return {"changes": describe_changes, "cost": format_run_cost, "steps_of": steps, "most": _SHOWN_CHANGES, "signs": MARKS}
 
 
 def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
-    found = load_runs(workspace, _SHOWN + 1, before=before)
+    run_summaries = load_runs(workspace, _SHOWN + 1, before=before)
     return {
-        "found": found[:_SHOWN],
-        "more": found[_SHOWN - 1].run.id if len(found) > _SHOWN else 0,
+        "found": run_summaries[:_SHOWN],
+        "more": run_summaries[_SHOWN - 1].run.id if len(run_summaries) > _SHOWN else 0,
         "stops": list_stopped_groups(workspace),
-        **_row_helpers(workspace, found[:_SHOWN]),
+        **_row_helpers(workspace, run_summaries[:_SHOWN]),
     }
 
 
 def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = ()) -> str:
     """What a run came to, in a few words; where ``steps`` are known, also what an undo gave back and how many wait."""
     told = [f"{count:,} {KINDS.get(kind, kind)}" for kind, count in sorted(happened.operations.items(), key=lambda each: -each[1])]
-    if not told and {each.stage for each in happened.passes} <= {"undo", "redo"} and happened.passes:
-        came = ", ".join(f"{count:,} {_GIVEN_BACK[what]}" for what, count in Counter(each.what for each in steps).items())
+    if not told and {pass_summary.stage for pass_summary in happened.passes} <= {"undo", "redo"} and happened.passes:
+        came = ", ".join(f"{count:,} {_GIVEN_BACK[what]}" for what, count in Counter(step.what for step in steps).items())
         return ("took back" if happened.passes[0].stage == "undo" else "brought back") + (f" a change: {came}" if came else "")
-    waiting = sum(each.what is DifferenceKind.HELD for each in steps)
+    waiting = sum(step.what is DifferenceKind.HELD for step in steps)
     return (", ".join(told) or "no memory changed") + (f"; {waiting:,} for you to decide" if waiting else "")
 
 
@@ -199,4 +202,4 @@ def _build_charts(workspace: Workspace) -> list[Chart]:
             target=target,
         ),
     )
-    return [each for each in found if each is not None]
+    return [chart for chart in found if chart is not None]

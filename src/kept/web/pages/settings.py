@@ -58,7 +58,9 @@ def sources_part(request: Request) -> Response:
     """What is on this machine, tool by tool; it takes a look at every file, so the page asks for it when it is there."""
     with request_workspace(request) as workspace:
         return render_part(
-            workspace, "settings_sources.html", tools=[each for each in survey(workspace).tools if each.known or not each.enabled]
+            workspace,
+            "settings_sources.html",
+            tools=[tool_survey for tool_survey in survey(workspace).tools if tool_survey.known or not tool_survey.enabled],
         )
 
 
@@ -72,8 +74,8 @@ def night_part(request: Request) -> Response:
 def _group_settings(found: tuple[Setting, ...]) -> list[tuple[str, str, list[Setting]]]:
     """The settings by group: its id, its title, what is in it."""
     by_title: dict[str, list[Setting]] = {}
-    for each in found:
-        by_title.setdefault(each.group, []).append(each)
+    for setting in found:
+        by_title.setdefault(setting.group, []).append(setting)
     return [(number, title, by_title[title]) for number, title in configure.setting_groups() if title in by_title]
 
 

@@ -97,14 +97,16 @@ def undo_preview(request: Request, what: str) -> Response:
     """What taking back a pass or run would change, found by trying it and leaving everything as it is."""
     with request_workspace(request) as workspace:
         with workspace.store.trial_transaction():
-            found = undo(workspace, what)
+            undo_result = undo(workspace, what)
         changes = [
             (before, after, diff_words(before.content, after.content) if before and after else ())
-            for before, after in found.changed.values()
+            for before, after in undo_result.changed.values()
             if _visible_state(before) != _visible_state(after)
         ]
-        unseen = len(found.changed) - len(changes)
-        return render_part(workspace, "before_undo.html", changes=changes, unseen=unseen, later=found.later, passes=found.passes)
+        unseen = len(undo_result.changed) - len(changes)
+        return render_part(
+            workspace, "before_undo.html", changes=changes, unseen=unseen, later=undo_result.later, passes=undo_result.passes
+        )
 
 
 def _visible_state(memory: Memory | None) -> Any:
@@ -119,17 +121,20 @@ def _direct_source(found: Timeline) -> str:
 
 
 def _story_values(workspace: Workspace, memory: Memory, most: int | None = _FIRST) -> dict[str, Any]:
-    found = build_timeline(workspace, memory, context=_AROUND)
-    chapters = [(each, diff_words(each.before, each.after) if each.changed else ()) for each in found.chapters]
+    timeline = build_timeline(workspace, memory, context=_AROUND)
+    chapters = [
+        (timeline_entry, diff_words(timeline_entry.before, timeline_entry.after) if timeline_entry.changed else ())
+        for timeline_entry in timeline.chapters
+    ]
     return {
         "memory": memory,
-        "story": found,
+        "story": timeline,
         "chapters": chapters[::-1],
         "who": WHO,
         "what": WHAT,
         "around": _AROUND,
-        "evidence": build_conversations(found.trace.evidence[:most], memory.evidence),
-        "rest": len(found.trace.evidence[most:]) if most else 0,
-        "origin": _direct_source(found),
+        "evidence": build_conversations(timeline.trace.evidence[:most], memory.evidence),
+        "rest": len(timeline.trace.evidence[most:]) if most else 0,
+        "origin": _direct_source(timeline),
         **row_values(workspace),
     }

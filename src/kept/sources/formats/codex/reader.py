@@ -395,7 +395,7 @@ def _event_time(state: State, stamp: str) -> tuple[datetime | None, Precision]:
 def _parse_uuid_time(native: str) -> datetime | None:
     """The time in a UUID of version 7: its first 48 bits are milliseconds."""
     try:
-        found = UUID(native)
+        uuid = UUID(native)
     except ValueError:
         return None
-    return parse_instant(found.int >> 80) if found.version == 7 else None
+    return parse_instant(uuid.int >> 80) if uuid.version == 7 else None

@@ -43,8 +43,8 @@ class Terminal:
 
     def feed(self, text: str, start: int, end: int) -> Iterator[Row]:
         """Write a line; ``start`` and ``end`` say where in the file it stands. Gives rows that scrolled out of reach."""
-        if not self._known and (found := _HEIGHT.search(text[:400])):
-            self._height, self._known = max(2, min(int(found.group(1)), _HIGHEST)), True
+        if not self._known and (search_match := _HEIGHT.search(text[:400])):
+            self._height, self._known = max(2, min(int(search_match.group(1)), _HIGHEST)), True
         self._place = (start, end)
         ended = text.endswith("\n")
         for piece in _PIECE.finditer(text.rstrip("\r\n") if ended else text):
@@ -136,7 +136,7 @@ class Terminal:
     def _apply_control(self, final: str, arguments: str) -> None:
         if arguments[:1] in ("?", ">", "=", "<"):
             return
-        numbers = [int(each[:5]) if each.isascii() and each.isdecimal() else 0 for each in arguments.split(";")]
+        numbers = [int(part[:5]) if part.isascii() and part.isdecimal() else 0 for part in arguments.split(";")]
         count = min(max(1, numbers[0]), _COLUMNS)
         match final:
             case "A" | "F":

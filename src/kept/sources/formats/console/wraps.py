@@ -119,7 +119,7 @@ def _has_breaks_after(
 
 def _break_places(word: str, marks: str) -> list[int]:
     """Where a word may be broken after one of these marks."""
-    return [found.end() for found in _BREAK.finditer(word) if found.group()[-1] in marks]
+    return [search_match.end() for search_match in _BREAK.finditer(word) if search_match.group()[-1] in marks]
 
 
 def join_lines(lines: Sequence[WrappedLine], own: WrapEdges, all_edges: WrapEdges) -> str:

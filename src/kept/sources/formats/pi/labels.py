@@ -81,11 +81,11 @@ def parse_sender(text: str, owner: str) -> tuple[str, Runner]:
     Numbers tell senders apart where both have one, as anybody may take a name; else names do.
     """
     told = [match[1] for match in _SENT.finditer(text)] if "(untrusted" in text else []
-    number, name = (next((found[1] for each in told if (found := pattern.search(each))), "") for pattern in (_NUMBER, _NAME))
+    number, name = (next((found[1] for item in told if (found := pattern.search(item))), "") for pattern in (_NUMBER, _NAME))
     own_number, _, own_name = owner.rpartition(_APART)
     numbered = bool(own_number and number)
     other = number != own_number if numbered else bool(own_name and name and name != own_name)
-    if other or any(_SHARED.search(each) for each in told) or _BOT.search(name):
+    if other or any(_SHARED.search(item) for item in told) or _BOT.search(name):
         return owner, Runner.GROUP
     known = _APART.join((own_number or number, own_name or name))
     return known if known != _APART else "", Runner.PERSON
@@ -120,7 +120,7 @@ def _unwrap_message(text: str, noted: dict[str, int]) -> tuple[str, list[str]]:
     """A message without what stands around it, and that."""
     around = []
     if "(untrusted" in text or "[message_id: " in text:
-        around = [found.group(0) for found in _METADATA.finditer(text)]
+        around = [match.group(0) for match in _METADATA.finditer(text)]
         text = _METADATA.sub("", text).strip()
     for pattern in (_SYSTEM, _ENVELOPE, _FILES):
         if found := pattern.match(text):

@@ -97,7 +97,7 @@ class _FenceLines:
     def find_closer(self, number: int, mark: str) -> int | None:
         """The first line after ``number`` that can close a fence opened with ``mark``."""
         following = self._bare[bisect_right(self._bare, number) :]
-        return next((each for each in following if self.lines[each].mark.startswith(mark)), None)
+        return next((item for item in following if self.lines[item].mark.startswith(mark)), None)
 
     def is_unclosed_at(self, number: int, mark: str) -> bool:
         """Whether a fence open at a line had no end: what would close it belongs to a fence that opens after that line."""
@@ -246,7 +246,7 @@ def split_turn_blocks(rows: Sequence[Row], zones: Sequence[RowZone], first: int,
             while end < after and zones[end].tool and not (rows[end].text.startswith(_OPEN) and not zones[end].fenced):
                 end += 1
             yield _join_lines(text)
-            yield _parse_tool_block([each.text for each in rows[number:end]])
+            yield _parse_tool_block([row.text for row in rows[number:end]])
             text, number = [], end
             continue
         if row.startswith(_THINK):
@@ -322,7 +322,7 @@ def _split_fences(lines: list[str]) -> tuple[str, str, str | None]:
         if found.language in _PRINTED or given:
             end = bare[-1] if bare and bare[-1] > number else len(lines)
             return "\n".join(prose), given, "\n".join(lines[number + 1 : end]).strip()
-        end = next((each for each in bare if each > number), len(lines))
+        end = next((item for item in bare if item > number), len(lines))
         given = "\n".join(lines[number + 1 : end]).strip()
         number = end + 1
     return "\n".join(prose), given, None

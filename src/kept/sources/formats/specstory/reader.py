@@ -134,19 +134,27 @@ def _turn_entry(rows: Sequence[Row], zones: Sequence[RowZone], turn: Turn, sessi
     if header.model == "<synthetic>":
         return DocumentEntry(place=place, dropped="synthetic-reply")
     if header.human:
-        said = _prompt_drafts(_rows_text(rows, first, turn.quoted), template, state, noted)
+        event_drafts = _prompt_drafts(_rows_text(rows, first, turn.quoted), template, state, noted)
         if pasted := _rows_text(rows, turn.quoted, turn.after):
-            said.append(replace(template, kind=EventKind.PROMPT, author=Author.INJECTED, reason="pasted-transcript", text=pasted))
+            event_drafts.append(
+                replace(template, kind=EventKind.PROMPT, author=Author.INJECTED, reason="pasted-transcript", text=pasted)
+            )
     else:
         state.command = None
-        said = _answer_drafts(split_turn_blocks(rows, zones, first, turn.after), template, state)
+        event_drafts = _answer_drafts(split_turn_blocks(rows, zones, first, turn.after), template, state)
     if header.sidechain:
-        said = [each if each.author is Author.TOOL else replace(each, author=Author.SUBAGENT, reason="sidechain") for each in said]
-    elif state.digest:
-        said = [
-            each if each.author is Author.TOOL else replace(each, author=Author.INJECTED, reason="machine-session") for each in said
+        event_drafts = [
+            event_draft if event_draft.author is Author.TOOL else replace(event_draft, author=Author.SUBAGENT, reason="sidechain")
+            for event_draft in event_drafts
         ]
-    return DocumentEntry(place=place, said=tuple(said), dropped="" if said else "no-text", noted=noted)
+    elif state.digest:
+        event_drafts = [
+            event_draft
+            if event_draft.author is Author.TOOL
+            else replace(event_draft, author=Author.INJECTED, reason="machine-session")
+            for event_draft in event_drafts
+        ]
+    return DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=noted)
 
 
 def _turn_time(turn: Turn, session: _Session, state: _State) -> tuple[datetime | None, Precision]:
@@ -174,14 +182,14 @@ def _prompt_drafts(text: str, template: EventDraft, state: _State, noted: Counte
     if reason:
         return [replace(template, reason=reason, text=text)]
     text, hooks = strip_hook_blocks(text)
-    said, removed = split_prompt(text, "user-turn", template)
+    event_drafts, removed = split_prompt(text, "user-turn", template)
     noted.update(removed)
     if hooks:
-        said.append(replace(template, reason="hook-prompt", text=hooks))
-    human = next((each for each in said if each.author is Author.HUMAN), None)
+        event_drafts.append(replace(template, reason="hook-prompt", text=hooks))
+    human = next((event_draft for event_draft in event_drafts if event_draft.author is Author.HUMAN), None)
     if human is not None and not state.opened:
         state.opened, state.digest = True, is_machine_session_start(human.text)
-    return said
+    return event_drafts
 
 
 def _client_text_reason(text: str) -> str:
@@ -199,13 +207,13 @@ def _rows_text(rows: Sequence[Row], first: int, after: int) -> str:
 
 
 def _answer_drafts(blocks: Iterable[str | ToolBlock], template: EventDraft, state: _State) -> list[EventDraft]:
-    said: list[EventDraft] = []
+    event_drafts: list[EventDraft] = []
     for block in blocks:
         if isinstance(block, ToolBlock):
-            said += _tool_drafts(block, template, state)
+            event_drafts += _tool_drafts(block, template, state)
         elif block:
-            said += _text_drafts(block, template, state)
-    return said
+            event_drafts += _text_drafts(block, template, state)
+    return event_drafts
 
 
 _TOOL_LINE = re2.compile(r"^Tool use: \*\*([^*\n]{1,128})\*\*[ \t]*(.*)$")
@@ -215,7 +223,7 @@ def _text_drafts(text: str, template: EventDraft, state: _State) -> list[EventDr
     """An agent's text; before version 2 a tool is a line in it, followed by what it printed."""
     if "Tool use: **" not in text:
         return [replace(template, text=text)]
-    said: list[EventDraft] = []
+    event_drafts: list[EventDraft] = []
     before, lines = list[str](), text.split("\n")
     number = 0
     while number < len(lines):
@@ -224,15 +232,15 @@ def _text_drafts(text: str, template: EventDraft, state: _State) -> list[EventDr
             before.append(lines[number])
             number += 1
             continue
-        end = next((each for each in range(number + 1, len(lines)) if _TOOL_LINE.match(lines[each])), len(lines))
+        end = next((item for item in range(number + 1, len(lines)) if _TOOL_LINE.match(lines[item])), len(lines))
         prose, mark, printed = "\n".join(lines[number + 1 : end]).partition("Result:")
         target = prose.strip().strip("`") or found.group(2).strip().strip("`")
         output = printed.strip().removeprefix("```").removesuffix("```").strip() if mark else None
         block = ToolBlock(name=found.group(1), kind="", target=target, detail="", output=output, answer="")
-        said += _tool_drafts(block, template, state)
+        event_drafts += _tool_drafts(block, template, state)
         number = end
     spoken = "\n".join(before).strip()
-    return ([replace(template, text=spoken)] if spoken else []) + said
+    return ([replace(template, text=spoken)] if spoken else []) + event_drafts
 
 
 def _tool_drafts(block: ToolBlock, template: EventDraft, state: _State) -> list[EventDraft]:
@@ -240,16 +248,18 @@ def _tool_drafts(block: ToolBlock, template: EventDraft, state: _State) -> list[
     same = hash_texts(template.stamp, name, target)[:16]
     state.calls[same] += 1
     tool = ToolUse(name=name, call=f"{same}.{state.calls[same]}", target=target, detail=truncate_text(block.detail))
-    said = [replace(template, kind=EventKind.TOOL_CALL, reason="tool-use", text=target or name, tool=tool)]
+    event_drafts = [replace(template, kind=EventKind.TOOL_CALL, reason="tool-use", text=target or name, tool=tool)]
     if block.output is not None:
         code = _exit_code(block.output)
         ok = code == 0 if code is not None else False if block.output.startswith("<tool_use_error>") else None
         done = replace(tool, detail="", ok=ok, exit_code=code)
         text = shorten_output(block.output)
-        said.append(replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=text, tool=done))
+        event_drafts.append(
+            replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=text, tool=done)
+        )
     if block.answer:
-        said.append(replace(template, kind=EventKind.PROMPT, author=Author.HUMAN, reason="answer", text=block.answer))
-    return said
+        event_drafts.append(replace(template, kind=EventKind.PROMPT, author=Author.HUMAN, reason="answer", text=block.answer))
+    return event_drafts
 
 
 def _exit_code(output: str) -> int | None:
