@@ -109,7 +109,7 @@ class Remembering(RuleBasedStateMachine):
 
     @rule(pick=PICK)
     def add_what_is_there(self, pick) -> None:
-        number = self.items_within(pick, "active", "held")
+        number = self.among(pick, "active", "held")
         if number:
             memory = self.workspace.store.log.memory(number)
             if memory.scope == "user":
@@ -124,35 +124,35 @@ class Remembering(RuleBasedStateMachine):
 
     @rule(pick=PICK, category=st.sampled_from([None, *CATEGORIES]))
     def edit(self, pick, category) -> None:
-        number, words = self.items_within(pick), self.words()
+        number, words = self.among(pick), self.words()
         if number:
             change = {"content": words} | ({"category": category} if category else {})
             self.do(lambda: person.edit(self.workspace, number, words, category=category), (number, change))
 
     @rule(pick=PICK)
     def retire(self, pick) -> None:
-        if number := self.items_within(pick, "active", "held"):
+        if number := self.among(pick, "active", "held"):
             self.do(lambda: person.retire(self.workspace, number), (number, {"status": "retired"}))
 
     @rule(pick=PICK)
     def approve(self, pick) -> None:
-        if number := self.items_within(pick, "held", "retired", "rejected"):
+        if number := self.among(pick, "held", "retired", "rejected"):
             self.do(lambda: person.approve(self.workspace, number), (number, {"status": "active"}))
 
     @rule(pick=PICK)
     def reject(self, pick) -> None:
-        if number := self.items_within(pick, "held"):
+        if number := self.among(pick, "held"):
             self.do(lambda: person.reject(self.workspace, number), (number, {"status": "rejected"}))
 
     @rule(pick=PICK, on=st.booleans())
     def pin(self, pick, on) -> None:
-        number = self.items_within(pick, "active")
+        number = self.among(pick, "active")
         if number and self.model.rows()[number][3] != on:  # else nothing happens that could be undone
             self.do(lambda: person.pin(self.workspace, number, on=on), (number, {"pinned": on}))
 
     @rule(pick=PICK)
     def forget(self, pick) -> None:
-        if number := self.items_within(pick):
+        if number := self.among(pick):
             change = {"content": "", "status": "retired", "pinned": False}
             self.do(lambda: forget_ids(self.workspace, [number]), (number, change), forgets=True)
 

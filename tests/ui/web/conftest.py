@@ -184,8 +184,8 @@ class Watched:
 
     def __init__(self, context):
         self.errors, self.strangers, self.expected = [], [], []
-        context.on("console", lambda message: self._read_result(message.text) if message.type in ("error", "warning") else None)
-        context.on("weberror", lambda error: self._read_result(str(error.error)))
+        context.on("console", lambda message: self._heard(message.text) if message.type in ("error", "warning") else None)
+        context.on("weberror", lambda error: self._heard(str(error.error)))
         context.on("request", lambda request: self._left(request.url))
 
     def _heard(self, text):

@@ -62,11 +62,11 @@ def _state_lines(
 ) -> Iterator[Line]:
     titles = {category.id: category.title for profile in reversed(workspace.profiles) for category in profile.categories}
     active = found.statuses[Status.ACTIVE]
+    noun = "profiles" if len(workspace.profiles) > 1 else "profile"
     yield line(
         (format_count(active, "memory", "memories"), "bold"),
         (
-            f" · {'profiles' if len(workspace.profiles) > 1 else 'profile'} "
-            f"{', '.join(profile.id for profile in workspace.profiles)}",
+            f" · {noun} {', '.join(profile.id for profile in workspace.profiles)}",
             "dim",
         ),
     )
