@@ -230,8 +230,7 @@ class Holder(Protocol):
     """Whatever holds text: it finds words in what it holds, and erases them there.
 
     ``claims`` are patterns of files below the state folder (relative, as of :meth:`pathlib.PurePath.match_lines`) that the holder
-    answers
-    for.
+    answers for.
     """
 
     @property

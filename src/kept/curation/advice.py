@@ -97,9 +97,7 @@ def build_tables(category: Category, memories: Sequence[Memory], fresh: frozense
     """The questions about a category: some of what is fresh, each time with what is related to it.
 
     ``memories`` are those of the group that :func:`should_ask_about` is true of: one of another category may answer a memory of
-    this, or
-    take its place.
-    What is related to nothing is not asked about: whether it belongs was judged when it was learnt.
+    this, or take its place. What is related to nothing is not asked about: whether it belongs was judged when it was learnt.
     """
     own = [memory for memory in memories if memory.category == category.id]
     others = [memory for memory in memories if memory.category != category.id]

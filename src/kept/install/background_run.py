@@ -26,8 +26,7 @@ FIRST = "kept has begun to read the sessions on this machine, in the background;
 
 def start_run(root: str, path: str) -> bool:
     """Start ``kept run`` for a transcript, where no run is under way; False where one is: then :func:`start_missed_run` does.
-    Returns at
-    once. Raises OSError.
+    Returns at once. Raises OSError.
     """
     begun = _start_command(root, [*_OF_SESSIONS, path])
     if not begun and path.isprintable():

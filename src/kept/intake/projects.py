@@ -31,8 +31,8 @@ def record_projects(workspace: Workspace, reading: ReadingReport, *, keep: bool 
 
     One that disappears later keeps what was noted. The repositories that git named and the branches are those of the ``reading``:
     no later one sees these transcripts again. With ``keep`` the branches are noted for good.
-    Where evidence gives a known directory another identity, its memories lie elsewhere than they belong: see :func:`misplaced`.
-    Raises StoreError.
+    Where evidence gives a known directory another identity, its memories lie elsewhere than they belong: see
+    :func:`list_misplaced_directories`. Raises StoreError.
     """
     archive, remotes = workspace.store.archive, reading.remotes
     if keep and reading.branches:

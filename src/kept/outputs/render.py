@@ -39,8 +39,7 @@ def render_file(document: Document) -> tuple[Line, ...]:
 
 def render_section(document: Document) -> tuple[Line, ...]:
     """The lines of kept's section in a file of somebody else's: what :func:`render_file` gives without title, names of scopes,
-    and the
-    comments of ids, which the clients that read such files do not strip.
+    and the comments of ids, which the clients that read such files do not strip.
     """
     lines = [line for section in document.sections for line in _section_lines(section)[:-1]]
     above = (*_header_lines("", document.header), *document.told)

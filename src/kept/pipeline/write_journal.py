@@ -190,7 +190,7 @@ def backfill_entries(
     same.
 
     Ends at the first that fails, for the next is to build on it; the same call goes on from there. Raises what
-    :func:`save_day_lines` does.
+    :func:`write_journal_entry` does.
     """
     entry_outcomes: list[EntryOutcome] = []
     ahead = dict[date, str]()

@@ -76,11 +76,11 @@ class Category:
     person, ``review`` the one from which it waits for a person (below it is refused), ``weight`` its relevance when a file is over
     budget, ``half_life`` the days after which an unconfirmed memory weighs half (0: never), ``fades`` the days after which it
     retires if its project goes on without naming any of its artifacts (0: never), ``budget`` how many of a scope one file shows (0:
-    all). ``user_wide`` puts it under the user's
-    scope instead of the project's. ``lasting`` says that several can hold at once, so that none replaces another; ``promotes_to``
-    is the category it becomes once it was said in three sessions. ``shown_in`` are the outputs it goes to, ``writers`` who may
-    write it: what is extracted into a category that the machine may not write is held. ``headings`` are those below which notes and
-    journals list what belongs here; without ``self_reference`` what speaks of the assistant itself is refused.
+    all). ``user_wide`` puts it under the user's scope instead of the project's. ``lasting`` says that several can hold at once, so
+    that none replaces another; ``promotes_to`` is the category it becomes once it was said in three sessions. ``shown_in`` are the
+    outputs it goes to, ``writers`` who may write it: what is extracted into a category that the machine may not write is held.
+    ``headings`` are those below which notes and journals list what belongs here; without ``self_reference`` what speaks of the
+    assistant itself is refused.
     """
 
     id: str

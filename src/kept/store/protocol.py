@@ -45,9 +45,8 @@ class Archive(Protocol):
         ...
 
     def save_stat_cache_entry(self, source: str, path: str, stamp: str) -> None:
-        """Note of a file that was read to its end what it looked like; :meth:`create_memory` forgets that. Of this machine: no
-        backup needs
-        it.
+        """Note of a file that was read to its end what it looked like; :meth:`add` forgets that. Of this machine: no
+        backup needs it.
         """
         ...
 

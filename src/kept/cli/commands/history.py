@@ -50,9 +50,7 @@ def log(
     which: Annotated[str, typer.Argument(metavar="RUN", help="Only this run (r3), with all that it changed.")] = "",
     *,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most so many runs.")] = 20,
-    cost: Annotated[
-        bool, typer.Option("--cost", help="DifferenceKind language models were asked in each run, and what it cost.")
-    ] = False,
+    cost: Annotated[bool, typer.Option("--cost", help="What language models were asked in each run, and what it cost.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """What each run and each change of yours did, newest first: what entered, changed and left, what was held and refused."""

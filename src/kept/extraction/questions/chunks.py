@@ -59,8 +59,8 @@ def chunks(events: Sequence[Event], *, offset: int, start: int, limit: int) -> t
     """The chunks of the events from the ordinal ``start`` on, in order, without gaps; the last one may be open.
 
     ``events[0]`` has the ordinal ``offset``; those before ``start`` serve as lead. ``limit`` is in tokens as
-    :func:`estimate_tokens_high` counts
-    them, and holds for the turns of a chunk; its lead adds at most a tenth. Raises ValueError for a limit below 200.
+    :func:`estimate_tokens_high` counts them, and holds for the turns of a chunk; its lead adds at most a tenth. Raises ValueError
+    for a limit below 200.
     """
     if limit < 200:
         raise ValueError("a chunk needs at least 200 tokens")

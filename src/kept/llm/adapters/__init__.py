@@ -1,4 +1,4 @@
-"""Language models, each behind one protocol (:class:`ScoreModel`): a program, two vendors' interfaces, a script, a recording.
+"""Language models, each behind one protocol (:class:`Model`): a program, two vendors' interfaces, a script, a recording.
 
 An adapter asks once and tells what came. It does not retry, remember, count money or check replies: that exists once, above it.
 """

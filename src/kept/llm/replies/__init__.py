@@ -159,8 +159,8 @@ class ReplyCache:
         return tuple(row[0] for row in self._rows("every_reply") if gone & set(json.loads(row[1])) or tells(row[2]))
 
     def erase_replies(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> int:
-        """Erase the replies of :meth:`holding`, without a trace; how many there were. What a batch will say of the sessions is not
-        taken in.
+        """Erase the replies of :meth:`find_reply_keys`, without a trace; how many there were. What a batch will say of the
+        sessions is not taken in.
         """
         gone = set(sessions)
         keys = self.find_reply_keys(gone, tells)

@@ -95,7 +95,7 @@ def write_if_unchanged(path: Path, data: bytes, *, expect: FileStamp, root: Path
 
 
 def delete_if_unchanged(path: Path, *, expect: FileStamp, root: Path, links: Links = None) -> None:
-    """Delete a file if it still is what ``expect`` says; one that is missing already is fine. Raises as :func:`save_day_lines`."""
+    """Delete a file if it still is what ``expect`` says; one that is missing already is fine. Raises as that does."""
     with explain_os_errors(path, "cannot delete"):
         try:
             with open_parent(path, root, make=False, links=links) as (folder, name):
@@ -107,7 +107,10 @@ def delete_if_unchanged(path: Path, *, expect: FileStamp, root: Path, links: Lin
 
 
 def delete_temp_files_beside(path: Path, *, root: Path, links: Links = None) -> None:
-    """Delete what writers of a file that died, or could not even delete it, left beside it. Raises as :func:`save_day_lines`."""
+    """Delete what writers of a file that died, or could not even delete it, left beside it.
+
+    Raises as :func:`write_if_unchanged`.
+    """
     with (
         explain_os_errors(path, "cannot tidy up beside"),
         suppress(FileNotFoundError),

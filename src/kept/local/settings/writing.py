@@ -40,7 +40,7 @@ def edit_item_text(path: Path, table: str, item: Mapping[str, Any] | None, *, nu
 
     Raises ConfigError for a table that is no such list, a number that it has not, and what would be no setting.
     """
-    import tomlkit  # noqa: PLC0415 - as in :func:`save_day_lines`
+    import tomlkit  # noqa: PLC0415 - as in :func:`edit_setting_text`
 
     if table not in LISTS:
         raise ConfigError(f"{table!r} is no list of tables", hint=f"one of: {', '.join(sorted(LISTS))}")
@@ -66,7 +66,7 @@ def edit_projects_text(path: Path, changes: Mapping[str, str]) -> str:
     """The text of the settings file with directories mapped to others in ``[projects]``; one that is mapped to nothing leaves
     it.
     """
-    import tomlkit  # noqa: PLC0415 - as in :func:`save_day_lines`
+    import tomlkit  # noqa: PLC0415 - as in :func:`edit_setting_text`
 
     document = _load_document(path)
     table: Any = document.setdefault("projects", tomlkit.table())
@@ -84,7 +84,7 @@ def edit_projects_text(path: Path, changes: Mapping[str, str]) -> str:
 
 def _load_document(path: Path) -> Any:
     """The settings file as it can be changed with its comments kept. Raises ConfigError."""
-    import tomlkit  # noqa: PLC0415 - as in :func:`save_day_lines`
+    import tomlkit  # noqa: PLC0415 - as in :func:`edit_setting_text`
     import tomlkit.exceptions  # noqa: PLC0415
 
     try:

@@ -18,7 +18,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 def find_remaining_words(workspace: Workspace, words: ErasureWords) -> tuple[str, ...]:
     """Where the words still stand in anything of kept's: below the state folder, in its backups, the journal, a recording, its
-    files; but for the :func:`list_profiles` that conversations are known by.
+    files; but for the :func:`names` that conversations are known by.
     """
     return tuple(sorted(dict.fromkeys(_places_with_words(workspace, words))))
 

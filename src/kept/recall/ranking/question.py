@@ -68,8 +68,8 @@ def find_compounds(text: str) -> tuple[tuple[str, str, str], ...]:
 
 def build_phrases(words: Sequence[str], compounds: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
     """What may be looked for beside telling words: two of them beside each other, ``compounds`` (of :func:`find_compounds`) as
-    one word,
-    and in a short question the two words that each may be made of ("changelog": "change log" among them). Most of it nobody says.
+    one word, and in a short question the two words that each may be made of ("changelog": "change log" among them). Most of it
+    nobody says.
     """
     found = [f"{first} {second}" for first, second in pairwise(words)]
     found += [whole for *_, whole in compounds]
