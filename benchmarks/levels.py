@@ -58,7 +58,9 @@ def levels(model: Embedder, questions: list[str], stored: np.ndarray) -> np.ndar
     """The cosines of questions and facts on the common scale; 0 where the model does not know a question's language."""
     raw = model.embed(questions, question=True) @ stored.T
     known = [find_scale(model.name, each) for each in questions]
-    return np.array([[each.of(float(cosine)) if each else 0.0 for cosine in row] for each, row in zip(known, raw, strict=True)])
+    return np.array(
+        [[each.to_common_scale(float(cosine)) if each else 0.0 for cosine in row] for each, row in zip(known, raw, strict=True)]
+    )
 
 
 def table(model: Embedder, facts: Mapping[str, list[list[str]]], unrelated: Mapping[str, list[str]]) -> dict[str, list[float]]:

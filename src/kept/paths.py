@@ -28,7 +28,7 @@ class Paths:
 
     def boundary(self, path: Path) -> Path:
         """The folder that writing a path must not leave: the home, or an agent's folder that the environment puts elsewhere."""
-        folders = (self.of(screen_client) for screen_client in (*CLIENTS, GEMINI))
+        folders = (self.of(client) for client in (*CLIENTS, GEMINI))
         return next(
             (folder for folder in folders if not folder.is_relative_to(self.root) and path.is_relative_to(folder)), self.root
         )
@@ -38,7 +38,7 @@ class Paths:
         is.
         """
         parts = Path(path).parts
-        client = next((screen_client for screen_client in (*CLIENTS, GEMINI) if parts[:1] == (screen_client.folder,)), None)
+        client = next((known_client for known_client in (*CLIENTS, GEMINI) if parts[:1] == (known_client.folder,)), None)
         return self.of(client).joinpath(*parts[1:]) if client else self.root / path
 
     @property
@@ -114,11 +114,7 @@ def find_paths(option: str | None, env: Mapping[str, str]) -> Paths:
         raise ConfigError("the home directory's name holds control characters or is no UTF-8", hint="give --home DIR")
     if root.exists() and not root.is_dir():
         raise ConfigError("the home is not a directory", where=str(root), hint="give --home DIR")
-    variables = tuple(
-        (screen_client.variable, env[screen_client.variable])
-        for screen_client in (*CLIENTS, GEMINI)
-        if env.get(screen_client.variable)
-    )
+    variables = tuple((client.variable, env[client.variable]) for client in (*CLIENTS, GEMINI) if env.get(client.variable))
     paths = Paths(root=root, user=Path(user) if user else root, variables=variables)
     refuse_state_elsewhere(paths)
     return paths

@@ -86,7 +86,7 @@ def test_unrelated_texts_are_as_far_apart_in_every_language_the_model_knows(many
     )
     for prompt in ("好的謝謝", "да, продолжай", "ok, thanks", "もう一度", "encore une fois", "오늘 날씨 어때?", "شكرا"):
         level = find_scale(many.name, prompt)
-        assert max(map(level.of, (many.embed([prompt], question=True)[0] @ facts.T).tolist())) < 0.4
+        assert max(map(level.to_common_scale, (many.embed([prompt], question=True)[0] @ facts.T).tolist())) < 0.4
 
 
 def test_the_small_model_says_nothing_about_a_language_it_does_not_know(model):
@@ -96,7 +96,7 @@ def test_the_small_model_says_nothing_about_a_language_it_does_not_know(model):
 
 
 def test_a_model_without_a_table_tells_its_own_cosines():
-    assert find_scale("hashing/1", "好的謝謝").of(0.25) == 0.25
+    assert find_scale("hashing/1", "好的謝謝").to_common_scale(0.25) == 0.25
 
 
 @pytest.mark.parametrize(

@@ -51,8 +51,8 @@ def write_lines(lines: Iterable[Line], stream: TextIO | None = None) -> None:
         _print_styled(lines, _create_console(target))
     else:
         target.writelines(
-            f"{''.join(to_safe_line(words) for words, _ in (*source_line.head, *source_line.body)).rstrip()}\n"
-            for source_line in lines
+            f"{''.join(to_safe_line(words) for words, _ in (*shown_line.head, *shown_line.body)).rstrip()}\n"
+            for shown_line in lines
         )
         target.flush()
 
@@ -77,9 +77,9 @@ def _create_console(target: TextIO) -> "Console":
 def _print_styled(lines: Iterable[Line], console: "Console") -> None:
     from rich.text import Text  # noqa: PLC0415 - as above
 
-    for source_line in lines:
-        head = Text.assemble(*((to_safe_line(words), style) for words, style in source_line.head))
-        body = Text.assemble(*((to_safe_line(words), style) for words, style in source_line.body))
+    for shown_line in lines:
+        head = Text.assemble(*((to_safe_line(words), style) for words, style in shown_line.head))
+        body = Text.assemble(*((to_safe_line(words), style) for words, style in shown_line.body))
         room = max(20, console.width - head.cell_len)
         for number, part in enumerate(body.wrap(console, room) or [Text()]):
             part.rstrip()

@@ -106,7 +106,7 @@ def curate_group(
     """Curate one group; False where a guard stopped the pass. Raises StoreError."""
     log, (profile, scope) = workspace.store.log, group
     memories = log.memories(group=(profile, scope))
-    proposed = tuple(proposal_reply.judged for proposal_reply in log.proposals(profile, scope))
+    proposed = tuple(proposal.judged for proposal in log.proposals(profile, scope))
     judged = apply_overrulings(proposed)
     way = next((item for item in workspace.profiles if item.id == profile), None)
     operations = curate(

@@ -129,19 +129,19 @@ class RecordedReplies:
         self.asked[number] = ask
         bodies: list[Mapping[str, Any]] = []
         wrong: UnreadableReply | None = None
-        for recording_model in self.recorded:
-            pairs = _pair_events(recording_model.typed, typed) if recording_model.sessions & sessions else ()
-            if not pairs and recording_model.id != number:
+        for recording in self.recorded:
+            pairs = _pair_events(recording.typed, typed) if recording.sessions & sessions else ()
+            if not pairs and recording.id != number:
                 continue
-            body = parse_reply(recording_model.text, SCHEMA)
-            self.matched.setdefault(recording_model.id, set()).update(old for old, _ in pairs)
+            body = parse_reply(recording.text, SCHEMA)
+            self.matched.setdefault(recording.id, set()).update(old for old, _ in pairs)
             if isinstance(body, InvalidReply):
-                self.unreadable[recording_model.id] = body.reason
+                self.unreadable[recording.id] = body.reason
                 wrong = UnreadableReply(reason=body.reason, fault=body.fault)
             else:
                 here = {event: text for event, _, text in _parse_events(ask)}
-                bodies.append(body if recording_model.id == number else _renumber_reply(body, pairs, here.keys()))
-                self.shown += [here[new] for _, new in pairs] if recording_model.typed else here.values()
+                bodies.append(body if recording.id == number else _renumber_reply(body, pairs, here.keys()))
+                self.shown += [here[new] for _, new in pairs] if recording.typed else here.values()
         if not bodies:
             return wrong or _NONE
         self.bodies[number] = {

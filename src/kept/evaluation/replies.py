@@ -82,9 +82,9 @@ def replay_recordings(
     if files:  # of other files nobody was asked
         turns = tuple(annotated_turn for annotated_turn in turns if annotated_turn.session in {path.stem for path in files})
     readers = {
-        path.name: recording_models
+        path.name: recordings
         for path in (folder, *sorted(folder.iterdir()))
-        if path.is_dir() and (recording_models := load_recordings(path))
+        if path.is_dir() and (recordings := load_recordings(path))
     }
     if not readers:
         raise UsageError("there are no replies in this folder or one below it", where=str(folder))
@@ -143,7 +143,7 @@ def _compare_replies(
     return ReplayResult(
         reader=reader,
         replies=(len(shelf.matched), len(shelf.recorded)),
-        turns=(sum(map(len, shelf.matched.values())), sum(len(recording_model.typed) for recording_model in shelf.recorded)),
+        turns=(sum(map(len, shelf.matched.values())), sum(len(recording.typed) for recording in shelf.recorded)),
         questions=len(shelf.bodies),
         unreadable=shelf.unreadable,
         score=score,

@@ -156,7 +156,7 @@ def reextract_thread(
     sequels = SessionPairing(workspace=workspace, run=lambda: run, coming=set(coming))
     for _ in _extract_thread(workspace, lambda: run, thread, rules, sequels, force=True):
         pass
-    return before, tuple(proposal_reply.judged for proposal_reply in _load_proposals(workspace, thread))
+    return before, tuple(proposal.judged for proposal in _load_proposals(workspace, thread))
 
 
 def _load_proposals(workspace: Workspace, thread: Thread) -> tuple[Proposal, ...]:
@@ -201,8 +201,7 @@ def _extract_thread(
 
 def _commit_span(workspace: Workspace, run: Callable[[], int], thread: Thread, span: Span, stop: int | None, *, live: bool) -> None:
     before = tuple(
-        (proposal_reply.ordinal, proposal_reply.judged)
-        for proposal_reply in workspace.store.log.thread_proposals(thread.id, span.start, stop=stop)
+        (proposal.ordinal, proposal.judged) for proposal in workspace.store.log.thread_proposals(thread.id, span.start, stop=stop)
     )
     if live:  # what an earlier batch found stays until the next one
         known = {candidate_verdict.candidate.id for _, candidate_verdict in before}

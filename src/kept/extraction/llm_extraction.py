@@ -140,11 +140,8 @@ class _LlmExtraction:
         """Ask some questions, and note the outcome thread by thread."""
         gathered = [part for question in planned for part in question.parts]
         answers = self._cleared(planned, self._ask_for_answers(planned))
-        points = [
-            to_passages(part, program_result, self._format_pass_note(part))
-            for part, program_result in zip(gathered, answers, strict=True)
-        ]
-        judged = [self._judge_answer(part, program_result) for part, program_result in zip(gathered, answers, strict=True)]
+        points = [to_passages(part, answer, self._format_pass_note(part)) for part, answer in zip(gathered, answers, strict=True)]
+        judged = [self._judge_answer(part, answer) for part, answer in zip(gathered, answers, strict=True)]
         for thread in dict.fromkeys(thread_part.thread.id for thread_part in gathered):
             own = [n for n, thread_part in enumerate(gathered) if thread_part.thread.id == thread]
             self._commit_answers(
@@ -159,9 +156,9 @@ class _LlmExtraction:
         asks = [question.ask for question in planned if question.ask is not None]
         replies = iter(self.asking(asks) if asks else ())
         return [
-            program_result
+            answer
             for question in planned
-            for program_result in self._read_reply(question.parts, next(replies) if question.ask is not None else None)
+            for answer in self._read_reply(question.parts, next(replies) if question.ask is not None else None)
         ]
 
     def _read_reply(self, some: Sequence[ThreadPart], reply: Reply | None) -> Iterator[Answer | None]:
@@ -169,9 +166,9 @@ class _LlmExtraction:
         bodies = iter(split_reply(reply.body, [part.excerpt for part in thread_parts]) if isinstance(reply, CompleteReply) else [])
         for part in some:
             body = next(bodies, None) if part.told else None
-            program_result = read_answer(body, part.reading) if body is not None else None if part.told else Answer()
-            self.heard.dropped.update(program_result.dropped if program_result else {})
-            yield program_result
+            answer = read_answer(body, part.reading) if body is not None else None if part.told else Answer()
+            self.heard.dropped.update(answer.dropped if answer else {})
+            yield answer
 
     def _cleared(self, planned: Sequence[Question], answers: Sequence[Answer | None]) -> list[Answer | None]:
         """The answers, with claims that are not clear alone sent back once, those of a reply together. A part of which that reply
@@ -271,9 +268,9 @@ class _LlmExtraction:
             if any(answered):
                 before = self.workspace.store.log.thread_proposals(thread.id, start, MODEL)
                 kept = [
-                    (proposal_reply.ordinal, proposal_reply.judged)
-                    for proposal_reply in before
-                    if proposal_reply.ordinal >= stop or any(hole.start <= proposal_reply.ordinal < hole.stop for hole in holes)
+                    (proposal.ordinal, proposal.judged)
+                    for proposal in before
+                    if proposal.ordinal >= stop or any(hole.start <= proposal.ordinal < hole.stop for hole in holes)
                 ]
                 found = [item for entry in judged for item in entry]
                 span = Span(thread=thread.id, start=start, judged=(*found, *kept))
@@ -336,7 +333,7 @@ def commit_llm_proposals(
     workspace: Workspace, run: Callable[[], int], thread: Thread, span: Span, *, before: Sequence[Proposal], note: str
 ) -> None:
     """Note what a model proposes of a thread, unless it is what it proposed ``before``. Raises StoreError."""
-    if [(proposal_reply.ordinal, proposal_reply.judged) for proposal_reply in before] == list(span.judged):
+    if [(proposal.ordinal, proposal.judged) for proposal in before] == list(span.judged):
         return  # the model says what it said before
     subject = f"{thread.source}:{thread.session}"
     workspace.store.log.commit(

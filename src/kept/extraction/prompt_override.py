@@ -52,8 +52,8 @@ def load_active_prompt(home: Paths, profile: str = "") -> ActivePrompt:
     """The prompt in force for a profile (the default one where none is named). Raises ConfigError."""
     usual = settings.load_settings(home.settings).profile
     made = profiles.load_profile(profile or usual, home.config / "profiles")
-    waiting_prompt = load_prompt(made, root=home.root, config=home.config, default_profile=usual)
-    return ActivePrompt(prompt=waiting_prompt, own=user_prompt_path(made.id, home.config, default_profile=usual))
+    prompt = load_prompt(made, root=home.root, config=home.config, default_profile=usual)
+    return ActivePrompt(prompt=prompt, own=user_prompt_path(made.id, home.config, default_profile=usual))
 
 
 def active_profile_ids(home: Paths) -> tuple[str, ...]:
@@ -70,17 +70,15 @@ def load_prompt_state(home: Paths, profile: str = "") -> PromptState:
     made = profiles.load_profile(profile or usual, home.config / "profiles")
     own = user_prompt_path(made.id, home.config, default_profile=usual)
     try:
-        waiting_prompt = load_prompt(made, root=home.root, config=home.config, default_profile=usual)
+        prompt = load_prompt(made, root=home.root, config=home.config, default_profile=usual)
     except ConfigError as error:
         path = Path(error.where.split(", category ")[0])  # of the file, whichever part of it is wrong
         text = files.read_file(path).data.decode("utf-8", "replace")
         return PromptState(
             profile=made, own=own, text=text, origin=str(path), revision=_revision(path, text), prompt=None, problem=str(error)
         )
-    revision = _revision(Path(waiting_prompt.origin) if waiting_prompt.overridden else None, waiting_prompt.text)
-    return PromptState(
-        profile=made, own=own, text=waiting_prompt.text, origin=waiting_prompt.origin, revision=revision, prompt=waiting_prompt
-    )
+    revision = _revision(Path(prompt.origin) if prompt.overridden else None, prompt.text)
+    return PromptState(profile=made, own=own, text=prompt.text, origin=prompt.origin, revision=revision, prompt=prompt)
 
 
 def _revision(path: Path | None, text: str) -> str:

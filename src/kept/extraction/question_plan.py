@@ -93,7 +93,7 @@ def parts(workspace: Workspace, thread: Thread, closed: int, *, limit: int) -> I
     profile = profile_of(workspace, thread)
     prompt = workspace.extraction_prompt(profile)
     scope = workspace.scope(thread.project, thread.path)
-    proposed = [proposal_reply.judged for proposal_reply in workspace.store.log.thread_proposals(thread.id, 0)]
+    proposed = [proposal.judged for proposal in workspace.store.log.thread_proposals(thread.id, 0)]
     place = closed
     while place < thread.events:
         base, stop = max(0, place - LOOKBACK), min(place + WINDOW, thread.events)

@@ -19,9 +19,7 @@ def revalidate_threads(workspace: Workspace, run: Callable[[], int], threads: It
     for thread in threads:
         with workspace.store.transaction():
             before = workspace.store.log.thread_proposals(thread.id, 0, MODEL)
-            after = tuple(
-                (proposal_reply.ordinal, _revalidate_proposal(workspace, thread, proposal_reply)) for proposal_reply in before
-            )
+            after = tuple((proposal.ordinal, _revalidate_proposal(workspace, thread, proposal)) for proposal in before)
             if before:
                 commit_llm_proposals(
                     workspace,
@@ -49,7 +47,7 @@ def _revalidate_proposal(workspace: Workspace, thread: Thread, proposal: Proposa
 
 def _last_pass_note(workspace: Workspace, proposals: Sequence[Proposal]) -> str:
     """Which model proposed them, by which prompt: of the last pass that did."""
-    last = max((proposal_reply.pass_id for proposal_reply in proposals), default=0)
+    last = max((proposal.pass_id for proposal in proposals), default=0)
     return next((pass_.note for pass_ in workspace.store.log.passes(only=[last])), "")
 
 
@@ -61,9 +59,7 @@ def move_proposals(
     ``renamed`` says what the candidates of the rules became. Raises StoreError.
     """
     before = workspace.store.log.thread_proposals(thread.id, 0, MODEL)
-    after = [
-        (proposal_reply.ordinal, _move_proposal(workspace, thread, proposal_reply, renamed, scopes)) for proposal_reply in before
-    ]
+    after = [(proposal.ordinal, _move_proposal(workspace, thread, proposal, renamed, scopes)) for proposal in before]
     commit_llm_proposals(
         workspace,
         lambda: run,

@@ -83,7 +83,7 @@ class SessionPairing:
             self.workspace, thread, self.workspace.store.log.forgotten_fingerprints(), self.workspace.store.key("forget")
         )
         judged = tuple(self._judge_fixes(thread, begun, rules))
-        was = tuple((proposal_reply.ordinal, proposal_reply.judged) for proposal_reply in before)
+        was = tuple((proposal.ordinal, proposal.judged) for proposal in before)
         if was == judged:
             return
         self._verdicts += [

@@ -89,9 +89,9 @@ def _enter_hooks(home: Paths) -> str:
     """Where kept is called already, or was before a variable led elsewhere: another agent, and leave to call, are asked for."""
     calling = hooked_clients(home)
     own = [
-        home.of(screen_client) / screen_client.file
-        for screen_client in used_clients(home)
-        if screen_client in calling or any(find_misplaced_settings(home, screen_client))
+        home.of(client) / client.file
+        for client in used_clients(home)
+        if client in calling or any(find_misplaced_settings(home, client))
     ]
     changes = tuple(hook for hook in plan_hooks(home, allow=False) if hook.path in own)
     return f"entered the hooks in {', '.join(str(hook.path) for hook in install_hooks(home, changes)) or 'no file'}"

@@ -90,28 +90,22 @@ def note_program(home: Paths, *, anew: bool = False) -> None:
 
 def used_clients(home: Paths) -> tuple[Client, ...]:
     """The coding agents that are used on this machine and can call hooks."""
-    return tuple(screen_client for screen_client in CLIENTS if home.of(screen_client).is_dir())
+    return tuple(client for client in CLIENTS if home.of(client).is_dir())
 
 
 def hooked_clients(home: Paths) -> tuple[Client, ...]:
     """Those whose settings call kept."""
-    return tuple(
-        screen_client for screen_client in CLIENTS if has_hooks(files.read_text(home.of(screen_client) / screen_client.file))
-    )
+    return tuple(client for client in CLIENTS if has_hooks(files.read_text(home.of(client) / client.file)))
 
 
 def plugin_clients(home: Paths) -> tuple[Client, ...]:
     """Those in which kept's plugin or extension is on: it brings the hooks."""
-    return tuple(
-        screen_client
-        for screen_client in (*CLIENTS, GEMINI)
-        if has_plugin(files.read_text(home.of(screen_client) / screen_client.plugins))
-    )
+    return tuple(client for client in (*CLIENTS, GEMINI) if has_plugin(files.read_text(home.of(client) / client.plugins)))
 
 
 def section_clients(home: Paths) -> tuple[Client, ...]:
     """The agents used here that read instructions of their own, so that memory can arrive in a section of them."""
-    return tuple(screen_client for screen_client in READERS if home.of(screen_client).is_dir())
+    return tuple(client for client in READERS if home.of(client).is_dir())
 
 
 def plan_hooks(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[SettingsChange, ...]:
@@ -141,7 +135,7 @@ def plan_hooks(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[
 
 def _plan_permissions(home: Paths) -> Iterator[SettingsChange]:
     """What lets Codex and Gemini CLI call the one tool, where kept's server is there."""
-    codex = next(screen_client for screen_client in CLIENTS if screen_client.name == "codex")
+    codex = next(client for client in CLIENTS if client.name == "codex")
     for path, after in (
         (home.of(codex) / CODEX_SETTINGS, with_codex_permission(files.read_text(home.of(codex) / CODEX_SETTINGS))),
         (
@@ -205,12 +199,8 @@ def uninstall_system_parts(home: Paths, env: Mapping[str, str], *, run: Run = ru
 def _uninstall_clients(home: Paths, left: UninstallReport) -> None:
     noted = _load_setup_note(home)
     edited: list[tuple[Path, str, Callable[[str, str], str]]] = [
-        *((home.of(screen_client) / screen_client.file, "the hooks", without_hooks) for screen_client in CLIENTS),
-        *(
-            (home.of(screen_client) / CODEX_SETTINGS, "the permission", _strip_permission)
-            for screen_client in CLIENTS
-            if screen_client.name == "codex"
-        ),
+        *((home.of(client) / client.file, "the hooks", without_hooks) for client in CLIENTS),
+        *((home.of(client) / CODEX_SETTINGS, "the permission", _strip_permission) for client in CLIENTS if client.name == "codex"),
         (home.of(GEMINI) / GEMINI_POLICY, "the permission", _strip_permission),
     ]
     for path, what, without in edited:
@@ -288,7 +278,7 @@ def _has_person_words(known: tuple[Output, ...], inside: bytes) -> bool:
 
 def _remove_empty_folders(home: Paths, folders: Sequence[Path]) -> None:
     """Remove folders that are left empty, up to the home; those of the agents themselves stay."""
-    stay = {home.root, *(home.of(screen_client) for screen_client in CLIENTS), home.root / ".config"}
+    stay = {home.root, *(home.of(client) for client in CLIENTS), home.root / ".config"}
     for folder in folders:
         path = folder
         while path not in stay and path.is_relative_to(home.root):

@@ -164,9 +164,9 @@ def _match_renamed(before: tuple[Proposal, ...], after: tuple[CandidateVerdict, 
     """What each candidate became, by its old id."""
     found = {_identity_of(candidate_verdict): candidate_verdict for candidate_verdict in after}
     return {
-        proposal_reply.judged.candidate.id: found[_identity_of(proposal_reply.judged)]
-        for proposal_reply in before
-        if _identity_of(proposal_reply.judged) in found
+        proposal.judged.candidate.id: found[_identity_of(proposal.judged)]
+        for proposal in before
+        if _identity_of(proposal.judged) in found
     }
 
 
@@ -207,7 +207,7 @@ def _moves(workspace: Workspace, scopes: set[str], renamed: dict[str, CandidateV
 
 def _target(workspace: Workspace, memory: Memory, renamed: dict[str, CandidateVerdict], whole: dict[str, str]) -> str:
     """Where a memory goes: with the candidates it rests on if all that live went; else with its scope, if that went as a whole."""
-    stay = {proposal_reply.judged.candidate.id for proposal_reply in workspace.store.log.proposals(memory.profile, memory.scope)}
+    stay = {proposal.judged.candidate.id for proposal in workspace.store.log.proposals(memory.profile, memory.scope)}
     if stay & set(memory.candidates):
         return ""
     reached = Counter(renamed[item].candidate.scope for item in memory.candidates if item in renamed)

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from kept.llm.ask import Ask, Usage
+from kept.llm.ask import Ask, CompleteReply, PendingReply, Reply, UnaffordableReply, UnreachableReply, UnreadableReply, Usage
 from kept.llm.prices import Price
 
 
@@ -74,6 +74,23 @@ class Tally:
         """Count what was spent on a purpose."""
         self.usage += usage
         self.purposes[purpose] = self.purposes.get(purpose, Usage()) + usage
+
+    def count(self, reply: Reply) -> None:
+        """Count how a question turned out; one with a usable reply was counted when it was paid."""
+        match reply:
+            case UnreadableReply(fault=fault):
+                self.unreadable[fault.value] += 1
+                self.note("unreadable", reply.reason)
+            case UnreachableReply(fault=fault):
+                self.unreachable[fault.value] += 1
+                self.note("unreachable", reply.reason)
+            case UnaffordableReply():
+                self.unaffordable += 1
+                self.note("unaffordable", reply.reason)
+            case PendingReply():
+                self.awaited += 1
+            case CompleteReply():
+                pass
 
     def note(self, what: str, sentence: str) -> None:
         """Take note of a sentence, once."""

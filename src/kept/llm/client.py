@@ -113,7 +113,7 @@ class LlmClient:
             self.tally.questions += len(asks)
             unreachable_reply = UnreachableReply(reason=str(error), fault=Fault.SETUP)
             for _ in asks:
-                self._count(unreachable_reply)
+                self.tally.count(unreachable_reply)
             return [unreachable_reply for _ in asks]
         safe = [self._redact_ask(ask) for ask in asks]
         keys = [ask.key(model.name) for ask in safe]
@@ -146,7 +146,7 @@ class LlmClient:
         replies |= handed
         replies |= self._send_questions(model, [open_question for open_question in waiting if open_question.key not in handed])
         for item in replies.values():
-            self._count(item)
+            self.tally.count(item)
         return [replies[key] for key in keys]
 
     def estimate(self, asks: Sequence[Ask]) -> Estimate:
@@ -211,12 +211,7 @@ class LlmClient:
         self._announced = True
         would = coming.usage
         told = f"{coming.questions:,} questions, about {would.input_tokens:,} tokens{self._format_cost(coming)}"
-        if (
-            self._plan is None
-            and coming.questions
-            and would.cost is None
-            and any(search_limits.usd for search_limits in self._all_limits())
-        ):
+        if self._plan is None and coming.questions and would.cost is None and any(limits.usd for limits in self._all_limits()):
             unknown = (
                 "the price of this model is not known, so that the budgets in USD cannot hold (llm.price_input, llm.run_tokens)"
             )
@@ -246,7 +241,7 @@ class LlmClient:
 
     def _exceeded_budget(self, more: Usage) -> str:
         """Which budget would be over with so much more; empty where none."""
-        run = next((told for search_limits in self._limits if (told := search_limits.over(self._run + more))), "")
+        run = next((told for limits in self._limits if (told := limits.over(self._run + more))), "")
         return run or (self._day.over(self._today + more) if self._day else "")
 
     def _send_questions(self, model: Model, questions: Sequence[OpenQuestion]) -> dict[str, Reply]:
@@ -385,22 +380,6 @@ class LlmClient:
             self._stopped = UnreachableReply(
                 reason=f"{self._silences} questions in a row got no reply, the last: {reason}", fault=fault
             )
-
-    def _count(self, reply: Reply) -> None:
-        match reply:
-            case UnreadableReply(fault=fault):
-                self.tally.unreadable[fault.value] += 1
-                self.tally.note("unreadable", reply.reason)
-            case UnreachableReply(fault=fault):
-                self.tally.unreachable[fault.value] += 1
-                self.tally.note("unreachable", reply.reason)
-            case UnaffordableReply():
-                self.tally.unaffordable += 1
-                self.tally.note("unaffordable", reply.reason)
-            case PendingReply():
-                self.tally.awaited += 1
-            case CompleteReply():
-                pass
 
     def _submit_batches(self, model: Model, waiting: Sequence[OpenQuestion]) -> dict[str, Reply]:
         """Hand what can wait to the provider's batch interface, where the user wants that; the rest is asked now."""

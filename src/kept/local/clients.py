@@ -94,7 +94,7 @@ GEMINI = Client(  # its hooks come with the extension alone
     below=True,
 )
 READERS = (
-    *(screen_client for screen_client in CLIENTS if screen_client.instructions),
+    *(client for client in CLIENTS if client.instructions),
     GEMINI,
 )  # agents that read instructions of their own in every session
 

@@ -94,7 +94,7 @@ def _find_kept_calls(workspace: Workspace, thread: int, start: int) -> Iterator[
     for number, event in enumerate(events):
         if event.at is None or event.kind is not EventKind.TOOL_CALL or not event.tool or "kept" not in event.tool.target:
             continue
-        steps = (night_step.text for night_step in steps_of(event.tool.target) if _RUNS_KEPT.fullmatch(night_step.program))
+        steps = (step.text for step in steps_of(event.tool.target) if _RUNS_KEPT.fullmatch(step.program))
         verbs = frozenset(verb for text in steps for verb in _DECIDES.findall(text))
         if verbs:
             output = _find_output(event, events[number + 1 :])

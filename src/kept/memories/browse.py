@@ -105,20 +105,18 @@ def trace_memory(workspace: Workspace, memory: Memory, *, context: int = 1) -> M
     evidence = tuple((item, workspace.store.archive.events_around(item.event, context, context)) for item in memory.evidence)
     rests = set(memory.candidates)
     proposed = [
-        proposal_reply
-        for proposal_reply in workspace.store.log.proposals(memory.profile, memory.scope)
-        if proposal_reply.judged.candidate.trigger == UNDERSTOOD
-        and proposal_reply.judged.candidate.id in rests
-        and not isinstance(proposal_reply.judged.verdict, Refused)
+        proposal
+        for proposal in workspace.store.log.proposals(memory.profile, memory.scope)
+        if proposal.judged.candidate.trigger == UNDERSTOOD
+        and proposal.judged.candidate.id in rests
+        and not isinstance(proposal.judged.verdict, Refused)
     ]
     notes = (
-        {pass_.id: pass_.note for pass_ in workspace.store.log.passes(only=[proposal_reply.pass_id for proposal_reply in proposed])}
+        {pass_.id: pass_.note for pass_ in workspace.store.log.passes(only=[proposal.pass_id for proposal in proposed])}
         if proposed
         else {}
     )
-    models = dict.fromkeys(
-        (notes[proposal_reply.pass_id], proposal_reply.judged.candidate.reasoning) for proposal_reply in proposed
-    )
+    models = dict.fromkeys((notes[proposal.pass_id], proposal.judged.candidate.reasoning) for proposal in proposed)
     return MemoryTrace(memory=memory, evidence=evidence, history=workspace.store.log.operations_on(memory.id), models=tuple(models))
 
 
@@ -166,9 +164,7 @@ def load_status(workspace: Workspace) -> StoreStatus:
 
 def refused_candidates(workspace: Workspace) -> tuple[CandidateVerdict, ...]:
     """Every candidate that was refused, with the reason. Of one that says what was forgotten there is nothing to show."""
-    return tuple(
-        proposal_reply.judged for proposal_reply in workspace.store.log.refused() if proposal_reply.judged.candidate.content
-    )
+    return tuple(proposal.judged for proposal in workspace.store.log.refused() if proposal.judged.candidate.content)
 
 
 def to_export(workspace: Workspace, memory: Memory, moment: datetime | None = None) -> dict[str, Any]:

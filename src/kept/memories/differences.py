@@ -13,7 +13,7 @@ Change = tuple[str, str]  # "same", "ins" or "del", and the words
 
 def diff_words(before: str, after: str) -> tuple[Change, ...]:
     """The words of both texts in order: those that stayed, went and came. What went stands before what came in its place."""
-    old, new = _split_words(before), _split_words(after)
+    old, new = _split_for_diff(before), _split_for_diff(after)
     found: list[Change] = []
     for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
@@ -23,7 +23,7 @@ def diff_words(before: str, after: str) -> tuple[Change, ...]:
     return tuple(found)
 
 
-def _split_words(text: str) -> list[str]:
+def _split_for_diff(text: str) -> list[str]:
     """Words and what stands between them, so that joined they are the text."""
     return list(_split_runs(text))
 

@@ -323,11 +323,7 @@ def accepted_memory_id(candidate: str) -> str:
 def _memory_of_refused(workspace: Workspace, candidate: str, status: Status) -> Memory:
     """The memory that a refused candidate becomes. Raises MissingError, UsageError where it is remembered or was forgotten."""
     judged = next(
-        (
-            proposal_reply.judged
-            for proposal_reply in workspace.store.log.refused()
-            if proposal_reply.judged.candidate.id == candidate
-        ),
+        (proposal.judged for proposal in workspace.store.log.refused() if proposal.judged.candidate.id == candidate),
         None,
     )
     if judged is None:

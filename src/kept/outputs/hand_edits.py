@@ -6,6 +6,7 @@ from datetime import datetime
 
 from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
+from kept.core.digest import hash_bytes
 from kept.core.document import AddedLines, Edits
 from kept.core.errors import UsageError
 from kept.core.event import Origin
@@ -18,6 +19,7 @@ from kept.outputs.agent_edits import AgentEdits
 from kept.outputs.compose.lines import contradicted_texts
 from kept.outputs.targets import Target
 from kept.profiles.profile import Profile, format_kind, parse_kind
+from kept.store.values import Output
 from kept.workspace import Workspace
 
 _SHOWN = (Status.ACTIVE, Status.HELD, Status.SUPERSEDED, Status.RESOLVED)
@@ -170,3 +172,20 @@ def _is_usable(workspace: Workspace, words: str) -> bool:
         return bool(clean_memory_text(workspace, words))
     except UsageError:
         return False
+
+
+def find_base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:
+    """Which of what was written and what was being written the file goes back to: the one it is, else the one it shares more with.
+
+    Only lines of kept's count: a person's own stand in what was being written because they stood in the file before.
+    """
+    if len(known) < 2 or inside is None:
+        return known[0] if known else None
+    now = hash_bytes(inside)
+    exact = next((output for output in reversed(known) if output.hash == now), None)
+    if exact is not None:
+        return exact
+    there = set(inside.decode("utf-8", "replace").splitlines())
+    return max(
+        known, key=lambda output: sum(line.text in there for line in output.lines if line.key and line.text and not line.users)
+    )

@@ -77,7 +77,7 @@ def extracted_between(workspace: Workspace, first: date, last: date) -> Extracte
         for memory in workspace.store.log.memories_between(start, stop)
         if memory.content and memory.first_seen is not None and start <= memory.first_seen < stop
     ]
-    refused = [proposal_reply.judged for proposal_reply in workspace.store.log.refused()]
+    refused = [proposal.judged for proposal in workspace.store.log.refused()]
     return ExtractedMemories(
         memories=tuple(sorted(found, key=lambda each: (each.first_seen or start, each.id))),
         refused=tuple(

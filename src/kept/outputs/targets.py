@@ -127,10 +127,10 @@ def _fixed_targets(workspace: Workspace, projects: Mapping[Path, str]) -> list[T
                 found.append(Target(path=workspace.paths.output_path(path), profiles=members, form=form))
     writing = tuple(profile for profile in workspace.writing if profile.outputs.project_section)
     ruling = tuple(profile for profile in workspace.writing if profile.outputs.project_rules)
-    readers = [screen_client for screen_client in READERS if screen_client.name in workspace.settings.sections]
-    found += [_instructions_target(workspace, screen_client) for screen_client in readers]
+    readers = [client for client in READERS if client.name in workspace.settings.sections]
+    found += [_instructions_target(workspace, client) for client in readers]
     for folder, scope in projects.items():
-        for name in ("CLAUDE.md", *(screen_client.instructions for screen_client in readers)) if writing else ():
+        for name in ("CLAUDE.md", *(client.instructions for client in readers)) if writing else ():
             heading = writing[0].outputs.section
             found.append(Target(path=folder / name, profiles=writing, form=TargetForm.SECTION, heading=heading, scope=scope))
         if ruling:
@@ -191,7 +191,7 @@ def _earlier_targets(workspace: Workspace) -> list[Target]:
         if any(profile.outputs.project_rules for profile in workspace.writing)
         else {}
     )
-    sections = {str(workspace.paths.of(screen_client) / screen_client.instructions): screen_client for screen_client in READERS}
+    sections = {str(workspace.paths.of(client) / client.instructions): client for client in READERS}
     for text in workspace.store.outputs():
         path = Path(text)
         if text in sections:  # one that is wanted no more
@@ -223,7 +223,7 @@ def compose_document(workspace: Workspace, book: OutputContent, target: Target, 
             return book.days[first.id].get(date.fromisoformat(target.part), Document(sections=()))
         case TargetForm.PAGE:
             return next(
-                (navigation_page.document for navigation_page in book.pages[first.id] if navigation_page.path == target.part),
+                (page.document for page in book.pages[first.id] if page.path == target.part),
                 Document(sections=()),
             )
         case TargetForm.RULES:
@@ -231,12 +231,10 @@ def compose_document(workspace: Workspace, book: OutputContent, target: Target, 
         case TargetForm.CARD:
             return _card_document(workspace, book, target, reserved)
         case _:
-            source_document = _SheetComposer(workspace=workspace, book=book, target=target, reserved=reserved).of(
+            document = _SheetComposer(workspace=workspace, book=book, target=target, reserved=reserved).document_for(
                 _memories_for(workspace, book, target)
             )
-            return (
-                source_document if target.scope or not target.heading else _with_project_titles(workspace, source_document, target)
-            )
+            return document if target.scope or not target.heading else _with_project_titles(workspace, document, target)
 
 
 def _with_project_titles(workspace: Workspace, found: Document, target: Target) -> Document:
@@ -255,9 +253,7 @@ def _with_project_titles(workspace: Workspace, found: Document, target: Target) 
 
 def _handover_lines(workspace: Workspace, target: Target) -> tuple[str, ...]:
     """How an agent hands the person's words over, where no hook tells it so."""
-    reader = next(
-        screen_client for screen_client in READERS if target.path == workspace.paths.of(screen_client) / screen_client.instructions
-    )
+    reader = next(client for client in READERS if target.path == workspace.paths.of(client) / client.instructions)
     return () if calls_hooks(workspace, reader) or workspace.settings.handover == OFF else (START,)
 
 
@@ -314,7 +310,7 @@ class _SheetComposer:
     target: Target
     reserved: int
 
-    def of(self, memories: Sequence[Memory], place: OutputPlace = OutputPlace.MEMORY) -> Document:
+    def document_for(self, memories: Sequence[Memory], place: OutputPlace = OutputPlace.MEMORY) -> Document:
         """The document of some memories."""
         return compose_sheet(
             memories,
@@ -329,25 +325,25 @@ class _SheetComposer:
 
 def _card_document(workspace: Workspace, book: OutputContent, target: Target, reserved: int) -> Document:
     """The quick-reference card: what matters most, and under it the pages that hold the rest."""
-    leaves = [navigation_page for profile in target.profiles for navigation_page in book.pages.get(profile.id, ())]
+    leaves = [note_page for profile in target.profiles for note_page in book.pages.get(profile.id, ())]
     sheet = _SheetComposer(workspace=workspace, book=book, target=target, reserved=reserved + _POINTERS)
-    source_document = sheet.of(book.memories, OutputPlace.CARD)
-    if not source_document.sections:
+    document = sheet.document_for(book.memories, OutputPlace.CARD)
+    if not document.sections:
         return Document(sections=())
-    shown = {fact.id for section in source_document.sections for fact in section.facts}
+    shown = {fact.id for section in document.sections for fact in section.facts}
     pointers: list[str] = []
     for page in sorted(leaves, key=lambda each: (-len(each.home - shown), -len(each.home), each.path)):
         more = len(page.home - shown)
         line = f"- [[{page.path}]]" + (f": {more} more" if more else "")
         if sum(len(pointer) + 1 for pointer in pointers) + len(line) < _POINTERS - 200:
             pointers.append(line)
-    newest = f" (newest evidence: {source_document.newest.isoformat()})" if source_document.newest else ""
+    newest = f" (newest evidence: {document.newest.isoformat()})" if document.newest else ""
     header = (
         "# MEMORY",
         f"A card for quick reference{newest}; what is said now outranks it. Details stand on the pages below. Edit freely.",
     )
     footer = ("", "## Pages", *pointers) if pointers else ()
-    return Document(sections=source_document.sections, header=header, footer=footer)
+    return Document(sections=document.sections, header=header, footer=footer)
 
 
 _POINTERS = 2_500  # characters of the card for the names of pages
@@ -364,8 +360,8 @@ def _rules_document(workspace: Workspace, book: OutputContent, target: Target, r
     else:
         gone = {number for ids in apart.values() for number in ids}
         chosen = [memory for memory in memories if memory.id not in gone]
-    source_document = _SheetComposer(workspace=workspace, book=book, target=target, reserved=reserved).of(chosen)
-    if not source_document.sections:
+    document = _SheetComposer(workspace=workspace, book=book, target=target, reserved=reserved).document_for(chosen)
+    if not document.sections:
         return Document(sections=())
     paths = ("---", f'paths: ["{target.part}/**"]', "---") if target.part else ()
     header = (
@@ -373,7 +369,7 @@ def _rules_document(workspace: Workspace, book: OutputContent, target: Target, r
         "# Rules of this project" if not target.part else f"# Rules for {target.part}",
         "Learnt in earlier sessions; what is said now outranks them. Edit freely.",
     )
-    return Document(sections=source_document.sections, header=header)
+    return Document(sections=document.sections, header=header)
 
 
 def _memory_ids_by_folder(memories: Sequence[Memory], profile: Profile, scope: str) -> dict[str, frozenset[str]]:

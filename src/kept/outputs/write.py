@@ -27,7 +27,7 @@ from kept.outputs import section
 from kept.outputs.agent_edits import split_agent_edits
 from kept.outputs.aside import find_quarantined, quarantine_file, release_quarantined
 from kept.outputs.hand_edits import edits_to_operations as operations_of
-from kept.outputs.hand_edits import hold_agent_edits, keep_long_lines
+from kept.outputs.hand_edits import find_base, hold_agent_edits, keep_long_lines
 from kept.outputs.merge_edits import find_edits, is_fact, restore_user_lines, unchanged_edits
 from kept.outputs.render import render_file, render_section
 from kept.outputs.targets import (
@@ -200,7 +200,7 @@ def _merge_target_edits(workspace: Workspace, target: Target, run: RunNumber, wr
     content = written.read(target.path)
     inside = section_bytes(target, content)
     outputs = workspace.store.output_states(str(target.path))
-    base = _find_base(outputs, inside)
+    base = find_base(outputs, inside)
     if base is not None and inside and base.hash == hash_bytes(inside):
         return _TargetState(content=content, inside=inside, edits=unchanged_edits(base.lines, inside))
     lines = base.lines if base else ()
@@ -221,7 +221,7 @@ def _merge_quarantined(workspace: Workspace, target: Target, run: RunNumber, wri
     aside, outputs = find_quarantined(workspace.paths, target.path), workspace.store.output_states(str(target.path))
     if aside is None or not outputs:
         return
-    lines = tuple(source_line for source_line in outputs[0].lines if not is_fact(source_line) or source_line.key in aside.keys)
+    lines = tuple(line for line in outputs[0].lines if not is_fact(line) or line.key in aside.keys)
     result = find_edits(lines, section_bytes(target, files.read_file(aside.copy)), bounded=bool(target.heading))
     edits = result.edits if isinstance(result, UnsafeEdits) else result
     if edits is not None:
@@ -271,21 +271,6 @@ def section_bytes(target: Target, content: FileContent) -> bytes | None:
     return block.inside if block else None
 
 
-def _find_base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:
-    """Which of what was written and what was being written the file goes back to: the one it is, else the one it shares more with.
-
-    Only lines of kept's count: a person's own stand in what was being written because they stood in the file before.
-    """
-    if len(known) < 2 or inside is None:
-        return known[0] if known else None
-    now = hash_bytes(inside)
-    exact = next((output for output in reversed(known) if output.hash == now), None)
-    if exact is not None:
-        return exact
-    there = set(inside.decode("utf-8", "replace").splitlines())
-    return max(known, key=lambda each: sum(line.text in there for line in each.lines if line.key and line.text and not line.users))
-
-
 def _handle_unsafe(
     workspace: Workspace,
     target: Target,
@@ -311,7 +296,7 @@ def _handle_unsafe(
 def _quarantine_target(workspace: Workspace, target: Target, lines: Sequence[Line], found: UnsafeEdits) -> Path:
     if found.edits is None:
         return files.copy_to_quarantine(target.path, into=workspace.paths.state / "aside")
-    return quarantine_file(workspace.paths, target.path, [source_line.key for source_line in lines if is_fact(source_line)])
+    return quarantine_file(workspace.paths, target.path, [line.key for line in lines if is_fact(line)])
 
 
 def _commit_operations(
@@ -422,7 +407,7 @@ def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
         if inside is None:
             yield str(target.path), FileState.MISSING, ""
             continue
-        base = _find_base(outputs, inside) or outputs[0]
+        base = find_base(outputs, inside) or outputs[0]
         if base.hash == hash_bytes(inside):
             yield str(target.path), FileState.WRITTEN, ""
             continue

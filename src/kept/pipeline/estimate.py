@@ -113,8 +113,8 @@ def _curation_asks(workspace: Workspace, waiting: Iterable[Thread]) -> Iterator[
     text, version = question_text("curation")
     finds: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)  # by group the category of each content
     for thread in waiting:
-        for proposal_reply in workspace.store.log.thread_proposals(thread.id, 0):
-            candidate, verdict = proposal_reply.judged.candidate, proposal_reply.judged.verdict
+        for proposal in workspace.store.log.thread_proposals(thread.id, 0):
+            candidate, verdict = proposal.judged.candidate, proposal.judged.verdict
             if not isinstance(verdict, Refused) or verdict.reason == SAID_ONCE:
                 finds[candidate.profile, candidate.scope].setdefault(candidate.content, candidate.category)
     for (profile, scope), found in sorted(finds.items()):

@@ -73,7 +73,7 @@ def create_meaning_scorer(workspace: Workspace) -> Callable[[Sequence[tuple[str,
             asked, said = model.embed(texts, question=True), model.embed(texts)
             levels = {text: find_scale(model.name, text) for text in texts}
             return [
-                level.of(float(asked[place[left]] @ said[place[right]])) if (level := levels[left]) else None
+                level.to_common_scale(float(asked[place[left]] @ said[place[right]])) if (level := levels[left]) else None
                 for left, right in pairs
             ]
         return None

@@ -388,7 +388,10 @@ class _MeaningQuery(NamedTuple):
         return self._to_common_scale(self.vectors.of(kind, items, self.question))
 
     def _to_common_scale(self, near: "Mapping[int, NearUnit]") -> "dict[int, NearUnit]":
-        return {item: replace(near_unit, similarity=self.level.of(near_unit.similarity)) for item, near_unit in near.items()}
+        return {
+            item: replace(near_unit, similarity=self.level.to_common_scale(near_unit.similarity))
+            for item, near_unit in near.items()
+        }
 
 
 def _embed_query(workspace: SearchContext, query: str) -> _MeaningQuery | None:

@@ -29,8 +29,8 @@ def skip_store_redaction(text: str, _: bytes) -> str:
 
 def redact_draft(draft: Draft, safe: Safe) -> Draft:
     """A pass without secrets in what is said of it, and in what a person or an agent does by it."""
-    prompt_state = replace(draft, subject=safe(draft.subject), note=safe(draft.note))
-    return prompt_state if draft.actor is Actor.MACHINE else replace(prompt_state, operations=redact_value(draft.operations, safe))
+    stored_draft = replace(draft, subject=safe(draft.subject), note=safe(draft.note))
+    return stored_draft if draft.actor is Actor.MACHINE else replace(stored_draft, operations=redact_value(draft.operations, safe))
 
 
 def redact_cursor(cursor: Cursor, safe: Safe) -> Cursor:

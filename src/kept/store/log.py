@@ -220,7 +220,7 @@ class SqliteLog(SqliteMemories):
 
     def all_judged_candidates(self) -> tuple[CandidateVerdict, ...]:
         """Every candidate ever proposed whose words are still there, live or not."""
-        return tuple(proposal_reply.judged for proposal_reply in self._query_proposals("candidate_rows"))
+        return tuple(proposal.judged for proposal in self._query_proposals("candidate_rows"))
 
     def _query_proposals(self, name: str, **values: Any) -> tuple[Proposal, ...]:
         return tuple(proposal_of(row) for row in self._query_candidates(name, **values) if row.words is not None)

@@ -119,7 +119,7 @@ def eval_(
                     },
                 )
                 lines = chain(
-                    (source_line for replay_result in replay_results for source_line in _replay_lines(replay_result)),
+                    (shown_line for replay_result in replay_results for shown_line in _replay_lines(replay_result)),
                     _adversarial_lines(tricks),
                 )
             case _, _ if turns is not None:
@@ -134,7 +134,7 @@ def eval_(
                 judged = list(compare_gold_sets(open_desk, gold, corpus, progress=progress))
                 rows = ({"set": gold_result.name} | dict(memory) for gold_result in judged for memory in gold_result.memories)
                 body = {"sets": {gold_result.name: _comparison_body(gold_result) for gold_result in judged}}
-                lines = (source_line for gold_result in judged for source_line in _comparison_lines(gold_result, misses=misses))
+                lines = (shown_line for gold_result in judged for shown_line in _comparison_lines(gold_result, misses=misses))
             case _:
                 learnt = run_extraction(
                     open_desk, _require_path(corpus, "--corpus", what), _require_path(gold, "--gold", what), progress=progress

@@ -52,13 +52,13 @@ def graph_body(found: Graph) -> dict[str, Any]:
 
 
 def _format_graph(found: Graph) -> Iterator[Line]:
-    labels = {xml_node.id: xml_node.label for xml_node in found.nodes}
+    labels = {node.id: node.label for node in found.nodes}
     ties: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     for edge in found.edges:
         if edge.kind is EdgeKind.TOGETHER:
             ties[edge.source].append((-edge.weight, labels[edge.target]))
             ties[edge.target].append((-edge.weight, labels[edge.source]))
-    things = [xml_node for xml_node in found.nodes if xml_node.kind is not NodeKind.MEMORY]
+    things = [node for node in found.nodes if node.kind is not NodeKind.MEMORY]
     for thing in things[:_SHOWN]:
         others = ", ".join(label for _, label in sorted(ties[thing.id])[:_TIES])
         told = f"  {format_count(int(thing.weight), 'memory', 'memories')}{f'; with {others}' if others else ''}"
@@ -67,16 +67,16 @@ def _format_graph(found: Graph) -> Iterator[Line]:
         yield line("Nothing is remembered yet.", (" → kept run", "dim"))
         return
     more = [f"{format_count(len(things) - _SHOWN, 'thing')} more"] if len(things) > _SHOWN else []
-    memories = sum(xml_node.kind is NodeKind.MEMORY for xml_node in found.nodes)
+    memories = sum(node.kind is NodeKind.MEMORY for node in found.nodes)
     left = [f"{format_count(count, *PLURALS[kind])} left out" for kind, count in sorted(found.left_out.items())]
     yield line(("; ".join([format_count(memories, "memory", "memories"), *more, *left]) + "  → kept graph --json", "dim"))
 
 
 def _format_dot(found: Graph) -> str:
     lines = ["graph kept {", "  overlap=false;"]
-    for xml_node in found.nodes:
-        shape = _SHAPES.get(xml_node.kind, "plaintext")
-        lines.append(f"  {_quote_dot(xml_node.id)} [label={_quote_dot(xml_node.label[:60])}, shape={shape}];")
+    for node in found.nodes:
+        shape = _SHAPES.get(node.kind, "plaintext")
+        lines.append(f"  {_quote_dot(node.id)} [label={_quote_dot(node.label[:60])}, shape={shape}];")
     lines += [f"  {_quote_dot(edge.source)} -- {_quote_dot(edge.target)} [weight={edge.weight}];" for edge in found.edges]
     return "\n".join([*lines, "}", ""])
 

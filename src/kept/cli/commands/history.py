@@ -63,7 +63,7 @@ def log(
         else:
             most = None if which else _CHANGES_OF_A_RUN
             show.page_lines(
-                [source_line for history_entry in history_entries for source_line in _entry_lines(workspace, history_entry, most)]
+                [shown_line for history_entry in history_entries for shown_line in _entry_lines(workspace, history_entry, most)]
                 or [line("Nothing happened yet.", (" → kept run", "dim"))]
             )
 

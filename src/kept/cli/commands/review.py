@@ -88,7 +88,7 @@ def review(
         elif not queue:
             show.write_lines([line("Nothing waits for you.")])
         elif list_ or not is_interactive():
-            show.write_lines(source_line for item in queue for source_line in _pending_card(workspace, item))
+            show.write_lines(shown_line for item in queue for shown_line in _pending_card(workspace, item))
             if len(queue) < len(pool):
                 show.write_lines([line((f"… and {len(pool) - len(queue):,} more", "dim"), (" → kept review --all", "dim"))])
         else:
@@ -121,9 +121,9 @@ def _review_stale(workspace: Workspace, *, list_: bool, as_json: bool) -> int:
         show.write_lines([line("Nothing lingers.")])
     elif list_ or not is_interactive():
         show.write_lines(
-            source_line
+            shown_line
             for memory in queue
-            for source_line in (*_decision_card(workspace, memory), line((f"    {found[memory.id].reason}", "dim")))
+            for shown_line in (*_decision_card(workspace, memory), line((f"    {found[memory.id].reason}", "dim")))
         )
     else:
         return _ask_decisions(workspace, queue, {number: lingering_memory.reason for number, lingering_memory in found.items()})

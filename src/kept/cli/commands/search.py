@@ -75,12 +75,12 @@ def _hit_line(workspace: Workspace, hit: Hit, words: Sequence[str]) -> Line:
     match hit.kind:
         case UnitKind.MEMORY if (memory := workspace.store.log.memory(hit.id)) is not None:
             state = "" if hit.status == Status.ACTIVE else hit.status
-            source_line = memory_line(
+            shown_line = memory_line(
                 memory, workspace.zone, ", ".join(filter(None, (state, scope_name(memory.scope, workspace.scope_names()))))
             )
         case UnitKind.TURN if (turn := workspace.store.archive.event(hit.id)) is not None:
             head = turn_line(workspace, turn).head
-            source_line = Line(head=head, body=line(excerpt(hit.text, words, _SHOWN)).body)
+            shown_line = Line(head=head, body=line(excerpt(hit.text, words, _SHOWN)).body)
         case _:
-            source_line = hanging_line([(f"    {format_day(hit.first_at, workspace.zone)}  the day: ", "dim")], hit.text)
-    return Line(head=source_line.head, body=(*source_line.body, why))
+            shown_line = hanging_line([(f"    {format_day(hit.first_at, workspace.zone)}  the day: ", "dim")], hit.text)
+    return Line(head=shown_line.head, body=(*shown_line.body, why))

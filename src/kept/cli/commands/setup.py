@@ -60,11 +60,7 @@ def setup(
     with command_workspace(context, dry=show_) as workspace:
         show.write_lines(_survey_lines(workspace))
     changes = plan_hooks(home, hooks=hooks, allow=allow and load_setting(home, "handover") != "off")
-    readers = tuple(
-        screen_client
-        for screen_client in section_clients(home)
-        if sections and screen_client.name not in load_setting(home, "sections")
-    )
+    readers = tuple(client for client in section_clients(home) if sections and client.name not in load_setting(home, "sections"))
     show.write_lines(_plan_lines(home, changes, readers, hooks=hooks, nightly=nightly, at=at, whole=show_))
     if show_:
         return 0
@@ -76,9 +72,7 @@ def setup(
             show.write_lines([line("Nothing was changed.")])
             return 0
     if readers:
-        change_setting(
-            home, "sections", ",".join([*load_setting(home, "sections"), *(screen_client.name for screen_client in readers)])
-        )
+        change_setting(home, "sections", ",".join([*load_setting(home, "sections"), *(client.name for client in readers)]))
     return _install_all(context, home, changes, nightly=nightly and not list_installed_jobs(home, os.environ), at=at, ask=not yes)
 
 
@@ -142,14 +136,14 @@ def _plan_lines(
         if whole:
             yield from (line((f"      {text}", "dim")) for text in (change.text or "").splitlines())
     if hooks and not changes:
-        names = ", ".join(dict.fromkeys(screen_client.name for screen_client in (*hooked_clients(home), *plugin_clients(home))))
+        names = ", ".join(dict.fromkeys(client.name for client in (*hooked_clients(home), *plugin_clients(home))))
         yield line(
             (f"  no hooks: {f'{names} calls kept already' if names else 'neither Claude Code nor Codex is used here'}", "dim")
         )
     for reader in readers:
         what = "  a section with what is remembered, in half the room of memory.md; the rest stays as it is"
         yield hanging_line([("  ", "")], show.format_path(home.of(reader) / reader.instructions), (what, "dim"))
-    if any(screen_client.name == "codex" for screen_client in used_clients(home)) and changes:
+    if any(client.name == "codex" for client in used_clients(home)) and changes:
         yield line(("  Codex asks you once whether it may call these hooks", "dim"))
     if nightly:
         there = list_installed_jobs(home, os.environ)
@@ -200,12 +194,12 @@ def uninstall(
             [line(("Not purged: what you added lies in the folder that would go. Move it, then run this again.", "yellow"))]
         )
         return 1
-    for screen_client in plugin_clients(home):
+    for client in plugin_clients(home):
         show.write_lines(
             [
                 line(
-                    (f"The plugin of {screen_client.name} is yours to take out", "yellow"),
-                    (f" → {PLUGIN_OUT[screen_client.name]}", "dim"),
+                    (f"The plugin of {client.name} is yours to take out", "yellow"),
+                    (f" → {PLUGIN_OUT[client.name]}", "dim"),
                 )
             ]
         )
@@ -326,13 +320,13 @@ def _removed_lines(told: tuple[str, ...]) -> Iterator[Line]:
 def _night_lines(night: NightReport) -> Iterator[Line]:
     if night.busy:
         yield line("Another run is under way; it does the work.")
-    for night_step in night.steps:
+    for step in night.steps:
         yield hanging_line(
             [
-                (f"{night_step.name:<10}", "cyan"),
-                ("done    " if night_step.done else "FAILED  ", "green" if night_step.done else "red"),
+                (f"{step.name:<10}", "cyan"),
+                ("done    " if step.done else "FAILED  ", "green" if step.done else "red"),
             ],
-            night_step.detail,
+            step.detail,
         )
 
 

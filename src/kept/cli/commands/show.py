@@ -141,8 +141,8 @@ def _format_evidence(workspace: Workspace, evidence: Evidence, events: tuple[Eve
 
 
 def _dimmed_turn_line(workspace: Workspace, event: Event) -> Line:
-    source_line = turn_line(workspace, event, 160)
-    return Line(head=source_line.head, body=tuple((words, "dim") for words, _ in source_line.body))
+    shown_line = turn_line(workspace, event, 160)
+    return Line(head=shown_line.head, body=tuple((words, "dim") for words, _ in shown_line.body))
 
 
 def _trace_body(workspace: Workspace, found: MemoryTrace, place: PendingProposal | None) -> dict[str, Any]:

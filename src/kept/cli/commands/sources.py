@@ -229,8 +229,8 @@ def _account_lines(account: RecordAccount) -> Iterator[Line]:
         noted = ", ".join(f"{count:,} {what}" for what, count in sorted(account.noted.items()))
         yield hanging_line([("  ", "")], (f"left out of records that were kept: {noted}", "dim"))
     yield from (
-        line("  ", f"{show.format_path(record_problem.path)}:{record_problem.line}", (f"  {record_problem.reason}", "dim"))
-        for record_problem in account.problems
+        line("  ", f"{show.format_path(problem.path)}:{problem.line}", (f"  {problem.reason}", "dim"))
+        for problem in account.problems
     )
     if account.malformed > len(account.problems):
         yield line((f"  … and {account.malformed - len(account.problems):,} more malformed records", "dim"))

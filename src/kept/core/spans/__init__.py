@@ -56,13 +56,13 @@ def find_spans(text: str, *, note: bool = False, repeated: tuple[int, ...] = ())
     for passage in find_long_passages(visible) if repeated else ():
         if passage.hash in repeated:
             marks.mark(passage.start, passage.end, SpanKind.REPEATED)
-    sentence_spans = [Span(start=places[span.start], end=places[span.end], kind=span.kind) for span in marks.to_spans()]
-    if sentence_spans and places[0]:
-        sentence_spans[0] = Span(start=0, end=sentence_spans[0].end, kind=sentence_spans[0].kind)
+    spans = [Span(start=places[span.start], end=places[span.end], kind=span.kind) for span in marks.to_spans()]
+    if spans and places[0]:
+        spans[0] = Span(start=0, end=spans[0].end, kind=spans[0].kind)
     if len(text) > places[-1]:
-        start = sentence_spans[-1].end if sentence_spans else 0
-        sentence_spans.append(Span(start=start, end=len(text), kind=SpanKind.PASTED))
-    return tuple(sentence_spans)
+        start = spans[-1].end if spans else 0
+        spans.append(Span(start=start, end=len(text), kind=SpanKind.PASTED))
+    return tuple(spans)
 
 
 def event_spans(event: Event) -> tuple[Span, ...]:

@@ -87,7 +87,7 @@ def _chunk(units: Sequence[_Unit], events: Sequence[Event], offset: int, limit: 
 
 
 def _lead(events: Sequence[Event], place: int, offset: int, limit: int) -> tuple[Turn, ...]:
-    turn_views: list[Turn] = []
+    turns: list[Turn] = []
     left = limit * _LEAD_SHARE
     for item in range(place - 1, max(-1, place - 1 - _LEAD_EVENTS), -1):
         text = render_turn(events[item], item + offset)[:_LEAD_CHARS]
@@ -96,8 +96,8 @@ def _lead(events: Sequence[Event], place: int, offset: int, limit: int) -> tuple
         left -= estimate_tokens_high(text)
         if left < 0:
             break
-        turn_views.append(Turn(ordinal=item + offset, text=text))
-    return tuple(reversed(turn_views))
+        turns.append(Turn(ordinal=item + offset, text=text))
+    return tuple(reversed(turns))
 
 
 def _units(event: Event, ordinal: int, limit: int) -> Iterator[_Unit]:

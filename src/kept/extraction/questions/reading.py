@@ -62,7 +62,7 @@ class ChunkReading:
         """The place of an event that was shown, by the id the model knows it by."""
         digits = name.strip().strip("[]").removeprefix("e")
         place = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else -1
-        shown = any(turn_view.ordinal == place and turn_view.text for turn_view in (*self.chunk.lead, *self.chunk.turns))
+        shown = any(turn.ordinal == place and turn.text for turn in (*self.chunk.lead, *self.chunk.turns))
         return place if shown and place in self.events else None
 
     def cited_places(self, candidate: Candidate) -> list[int]:

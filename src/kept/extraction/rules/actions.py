@@ -237,9 +237,9 @@ def _find_culprit(steps: tuple[Step, ...], errors: tuple[str, ...], *, failed: b
     missed = next(
         (step for step in steps if step.trivial and any(word in line for word in step.words[1:] for line in errors)), None
     )
-    night_step = missed or complaining_step(steps, errors)
-    if night_step is not None or not failed:
-        return night_step or main_step(steps)
+    command_step = missed or complaining_step(steps, errors)
+    if command_step is not None or not failed:
+        return command_step or main_step(steps)
     serious = [step for step in steps if not step.trivial and not step.filters]
     linters = [step for step in serious if any(word in step.text for word in _LINTERS)] if errors and linter_rule(errors[0]) else []
     return next(iter((*linters, *serious[::-1])), None)

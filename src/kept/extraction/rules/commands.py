@@ -76,9 +76,9 @@ def unquote_word(word: str) -> str:
 def steps_of(command: str) -> tuple[Step, ...]:
     """The steps of a command line, in order; comments, and what follows a here-document, are none."""
     text = command[:COMMAND_CHARS].replace("\\\n", "  ")
-    night_steps: list[Step] = []
+    steps: list[Step] = []
     begin, joint, place, depth, quote = 0, "", 0, 0, ""
-    while place <= len(text) and len(night_steps) < STEPS_KEPT:
+    while place <= len(text) and len(steps) < STEPS_KEPT:
         if not quote and (plain := _PLAIN.match(text, place)):
             place = plain.end()
         char = text[place] if place < len(text) else "\n"
@@ -97,20 +97,20 @@ def steps_of(command: str) -> tuple[Step, ...]:
         elif char == ")":
             depth = max(0, depth - 1)
         elif text.startswith("<<", place) and not text.startswith("<<<", place):
-            _append_step(night_steps, text[begin:place], joint)
-            return tuple(night_steps)
+            _append_step(steps, text[begin:place], joint)
+            return tuple(steps)
         elif char == "#" and depth == 0 and text[max(0, place - 1) : place].strip("|&;") in ("", " ", "\t", "\n"):
-            _append_step(night_steps, text[begin:place], joint)
+            _append_step(steps, text[begin:place], joint)
             begin = text.find("\n", place) if "\n" in text[place:] else len(text)
             width = begin - place
         elif char in "|&;\n" and (depth == 0 or place >= len(text)) and not _is_redirection(text, place):
             width = 2 if text[place : place + 2] in ("&&", "||", ";;") else 1
-            _append_step(night_steps, text[begin:place], joint)
+            _append_step(steps, text[begin:place], joint)
             joint, begin = text[place : place + width].strip() or ";", place + width
         place += width
-    if begin < len(text) and len(night_steps) < STEPS_KEPT:
-        _append_step(night_steps, text[begin:], joint)
-    return tuple(night_steps)
+    if begin < len(text) and len(steps) < STEPS_KEPT:
+        _append_step(steps, text[begin:], joint)
+    return tuple(steps)
 
 
 def _is_redirection(text: str, place: int) -> bool:

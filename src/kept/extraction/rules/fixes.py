@@ -99,9 +99,7 @@ def _fixes(events: Sequence[Event], done: Done, *, border: int | None = None) ->
             continue
         key = fix.success.place, fingerprint_error(fix.failure.error)
         after = [command for command in commands if fix.success.place < command.place <= fix.success.place + AHEAD]
-        undone = is_reversed_later(
-            fix.remedy, after, [edit_body for edit_body in edits if edit_body.place <= fix.success.place + AHEAD]
-        )
+        undone = is_reversed_later(fix.remedy, after, [edit for edit in edits if edit.place <= fix.success.place + AHEAD])
         ahead = events[fix.success.place + 1 : fix.success.place + 1 + AHEAD]
         if key not in seen and not undone and not has_failed_again(fix.failure, fix.success, after) and not is_rejected_next(ahead):
             seen.add(key)
@@ -152,7 +150,7 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Done, *, apart: 
             return other  # the later failure stands for itself
         if again:
             between = [item for item in later if last < item.place < command.place]
-            edits = [edit_body for edit_body in done[1] if last < edit_body.place < command.place]
+            edits = [edit for edit in done[1] if last < edit.place < command.place]
             found = remedy(failure, between, edits, command)
             if found is not None and apart and found.rank < 2:
                 found = None  # between two sessions much may have been done that nobody sees
@@ -163,7 +161,7 @@ def _find_fix(failure: Failure, later: Sequence[Command], done: Done, *, apart: 
                 return other
             last = command.place
         elif other is None:
-            changed = any(last < edit_body.place < command.place for edit_body in done[1])
+            changed = any(last < edit.place < command.place for edit in done[1])
             found = find_variant_remedy(failure, command, step) if step and not changed else None
             if found is None and step is None and passed and distance <= _REPLACED:
                 found = find_replacement(failure, command)

@@ -84,8 +84,8 @@ def _tellings(event: Event, lexicon: Lexicon) -> list[Telling]:
         return []
     spans = [
         span
-        for sentence_span in typed_spans(event)
-        for span in split_sentences(text, sentence_span.start, sentence_span.end)
+        for typed_span in typed_spans(event)
+        for span in split_sentences(text, typed_span.start, typed_span.end)
         if not span.aside
     ][:_SENTENCES]
     told = dict(tellings(text, spans, lexicon.tellings))

@@ -249,7 +249,7 @@ def _find_edit_remedy(failure: Failure, edits: Sequence[Edit], *, alone: bool) -
         clause = _clause(edit)
         name = file_name(edit.path).casefold()
         named = _is_edit_named(failure, edit) or (len(name) >= _TELLING and name in failure.error.casefold())
-        constant = alone and len({edit_body.path for edit_body in edits}) == 1 and CONSTANT.search(failure.error) is not None
+        constant = alone and len({file_edit.path for file_edit in edits}) == 1 and CONSTANT.search(failure.error) is not None
         if clause and (named or constant):
             return _edit_remedy(edit, clause, _NAMED if named else _KIND)
     if settings or not alone or len(edits) != 1:

@@ -16,9 +16,9 @@ _MOST = 500  # feeds
 def parse_feed_addresses(data: bytes, where: str) -> tuple[str, ...]:
     """The addresses of the feeds that an OPML file lists, each once, in its order. Raises SourceError."""
     root = parse_xml(data, where)
-    if not any(xml_node.name == "opml" for xml_node in root.children):
+    if not any(node.name == "opml" for node in root.children):
         raise SourceError("is no OPML file", where=where)
-    found = (xml_node.attributes.get("xmlurl", "").strip() for xml_node in root.walk() if xml_node.name == "outline")
+    found = (node.attributes.get("xmlurl", "").strip() for node in root.walk() if node.name == "outline")
     return tuple(dict.fromkeys(item for item in found if item.startswith(("http://", "https://"))))[:_MOST]
 
 

@@ -48,7 +48,7 @@ class Anthropic:
 
     def ask(self, ask: Ask) -> Spoken:
         """Ask once."""
-        return self._catch_api_errors(lambda: _read_message(self._client.messages.create(**self._request(ask)), ask))
+        return self._catch_api_errors(lambda: _parse_api_message(self._client.messages.create(**self._request(ask)), ask))
 
     def count(self, ask: Ask) -> int:
         """The tokens of a question as the vendor counts them, which costs nothing; else an estimate."""
@@ -78,7 +78,7 @@ class Anthropic:
         replies: dict[str, Spoken] = {}
         for item in self._client.messages.batches.results(batch):
             if item.result.type == "succeeded":
-                replies[item.custom_id] = _read_message(item.result.message, None)
+                replies[item.custom_id] = _parse_api_message(item.result.message, None)
             else:
                 replies[item.custom_id] = AdapterFailure(fault=Fault.FAILED, reason=f"the batch says that it is {item.result.type}")
         return replies
@@ -104,7 +104,7 @@ class Anthropic:
             return from_error(error, connection=isinstance(error, library.APIConnectionError))
 
 
-def _read_message(message: anthropic.types.Message, ask: Ask | None) -> AdapterReply:
+def _parse_api_message(message: anthropic.types.Message, ask: Ask | None) -> AdapterReply:
     text = "".join(block.text for block in message.content if block.type == "text")
     used = message.usage
     read, written = used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0

@@ -54,14 +54,14 @@ def build_graph(
     spoken = _mentioned_entities(active, things)
     chosen = _heaviest_nodes(things, int(most * _THINGS) if len(active) > most * (1 - _THINGS) else most - len(active))
     shown = _heaviest_nodes((_memory_node(memory) for memory in active), most - len(chosen))
-    there = {xml_node.id for xml_node in (*chosen, *shown)}
+    there = {node.id for node in (*chosen, *shown)}
     edges = [
         edge
         for edge in (*_link_memories(active, homes, resources, spoken), *_cooccurrence_edges(active, homes, resources, spoken))
         if edge.source in there and edge.target in there
     ]
-    counts = Counter(xml_node.kind for xml_node in (*things, *(_memory_node(memory) for memory in active)))
-    counts.subtract(xml_node.kind for xml_node in (*chosen, *shown))
+    counts = Counter(node.kind for node in (*things, *(_memory_node(memory) for memory in active)))
+    counts.subtract(node.kind for node in (*chosen, *shown))
     return Graph(nodes=(*chosen, *shown), edges=tuple(edges), left_out=dict(+counts))
 
 
@@ -122,12 +122,7 @@ def _mentioned_entities(active: Sequence[Memory], things: Iterable[Node]) -> dic
     for memory in active if by_word else ():
         words = [word.strip(".,;:!?()[]{}'\"`’") for word in memory.content.casefold().split()]
         text = f" {' '.join(words)} "
-        ids = [
-            xml_node.id
-            for word in dict.fromkeys(words)
-            for xml_node in by_word.get(word, ())
-            if f" {xml_node.label.casefold()} " in text
-        ]
+        ids = [node.id for word in dict.fromkeys(words) for node in by_word.get(word, ()) if f" {node.label.casefold()} " in text]
         if ids:
             found[memory.id] = ids
     return found

@@ -21,7 +21,7 @@ class SimilarityScale(NamedTuple):
     gain: float = 1.0
     shift: float = 0.0
 
-    def of(self, cosine: float) -> float:
+    def to_common_scale(self, cosine: float) -> float:
         """A cosine on the common scale, 1 at most."""
         return min(1.0, self.gain * cosine + self.shift)
 

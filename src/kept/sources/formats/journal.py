@@ -123,7 +123,7 @@ def _note_identity(front: FrontMatter, path: Path) -> str:
 def _note_day(front: FrontMatter, path: Path) -> Stamp | None:
     """The day of a whole note; a day alone, for a note goes on."""
     named = find_stamp(path.stem) or conversation_stamp(front, path) or find_stamp("-".join(_day_folders(path)))
-    stamp = named or next((file_stamp for name in _UPDATED_FIELDS if (file_stamp := parse_stamp(front.first(name)))), None)
+    stamp = named or next((date_stamp for name in _UPDATED_FIELDS if (date_stamp := parse_stamp(front.first(name)))), None)
     return Stamp(day=stamp.day) if stamp else None
 
 

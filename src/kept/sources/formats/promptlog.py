@@ -122,7 +122,7 @@ def _parse_entry(
     rows: Sequence[Row], start: int, begin: int, sections: Sequence[_Section], when: ConversationTime
 ) -> list[DocumentEntry]:
     """The records of one entry: its header (the rows before ``begin``) and its sections."""
-    stamps = [file_stamp for row in rows[start:begin] if (file_stamp := find_stamp(row.text))]
+    stamps = [date_stamp for row in rows[start:begin] if (date_stamp := find_stamp(row.text))]
     own = next((stamp for stamp in stamps if stamp.clock), next(iter(stamps), None))
     template = _entry_template(own if own and (own.clock or when.stamp is None) else when.stamp, when)
     entries = []

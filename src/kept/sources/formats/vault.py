@@ -144,7 +144,7 @@ def _parse_note(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocumen
 
 def conversation_stamp(front: FrontMatter, path: Path) -> Stamp | None:
     """When a conversation was: as its front matter says, else its file's name."""
-    day = next((file_stamp for name in _DATE_FIELDS if (file_stamp := parse_stamp(front.first(name)))), None)
+    day = next((stamp for name in _DATE_FIELDS if (stamp := parse_stamp(front.first(name)))), None)
     if day is not None and day.clock is None and (clock := front.first("time")):
         day = find_stamp(f"{day.day:%Y-%m-%d} {clock}") or day
     return day or find_stamp(path.stem)

@@ -138,14 +138,13 @@ def _prompt_response(answer: Response, draft: PromptState) -> dict[str, Any]:
 
 
 def _draft_body(draft: PromptState) -> dict[str, Any]:
-    waiting_prompt = draft.prompt
+    prompt = draft.prompt
     return json_fields(draft, "overridden", "origin", "own", "text", "problem", "revision", profile="profile.id") | {
-        "system": waiting_prompt.system if waiting_prompt else "",
-        "version": waiting_prompt.version if waiting_prompt else "",
-        "tokens": estimate_tokens_high(waiting_prompt.system) if waiting_prompt else 0,
+        "system": prompt.system if prompt else "",
+        "version": prompt.version if prompt else "",
+        "tokens": estimate_tokens_high(prompt.system) if prompt else 0,
         "diff": prompt_override.difference(draft),
         "declared": [
-            json_fields(category, "id", "title", "belongs", "users_words")
-            for category in (waiting_prompt.declared if waiting_prompt else ())
+            json_fields(category, "id", "title", "belongs", "users_words") for category in (prompt.declared if prompt else ())
         ],
     }

@@ -34,7 +34,7 @@ def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "")
             "project": project,
             "things": _group_nodes(found),
             "kinds": {kind.value: title for kind, title in KINDS.items()},
-            "counts": {kind.value: sum(xml_node.kind is kind for xml_node in found.nodes) for kind in NodeKind},
+            "counts": {kind.value: sum(node.kind is kind for node in found.nodes) for kind in NodeKind},
             "left_out": sum(found.left_out.values()),
             "projects": sorted(set(workspace.scope_names().values()), key=str.casefold),
         }
@@ -43,7 +43,7 @@ def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "")
 
 def _group_nodes(found: Graph) -> list[tuple[str, list[tuple[Any, list[Any]]]]]:
     """What is not a memory, by kind, each with what it is together with, the strongest tie first."""
-    nodes = {xml_node.id: xml_node for xml_node in found.nodes}
+    nodes = {graph_node.id: graph_node for graph_node in found.nodes}
     ties: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     for edge in found.edges:
         if edge.kind is EdgeKind.TOGETHER:

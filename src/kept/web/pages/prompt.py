@@ -47,18 +47,18 @@ def prompt_page(request: Request, profile: Annotated[str, Query(max_length=80)] 
 def _prompt_values(home: Paths, known: Sequence[str], profile: str) -> dict[str, Any]:
     drafts = [prompt_override.load_prompt_state(home, item) for item in known]
     draft = next(
-        (prompt_state for prompt_state in drafts if prompt_state.profile.id == profile),
-        next((prompt_state for prompt_state in drafts if prompt_state.problem), drafts[0]),
+        (prompt_draft for prompt_draft in drafts if prompt_draft.profile.id == profile),
+        next((prompt_draft for prompt_draft in drafts if prompt_draft.problem), drafts[0]),
     )
-    waiting_prompt = draft.prompt
-    declared = waiting_prompt.declared if waiting_prompt else ()
+    prompt = draft.prompt
+    declared = prompt.declared if prompt else ()
     return {
         "drafts": drafts,
         "draft": draft,
         "text": escape(draft.text),
         "diff": prompt_override.difference(draft),
-        "system": waiting_prompt.system if waiting_prompt else "",
-        "tokens": estimate_tokens_high(waiting_prompt.system) if waiting_prompt else 0,
+        "system": prompt.system if prompt else "",
+        "tokens": estimate_tokens_high(prompt.system) if prompt else 0,
         "declared": declared,
         "made": with_declared_categories(draft.profile, declared),
         "asked": settings.load_settings(home.settings).llm.adapter != "none",

@@ -163,8 +163,8 @@ def card_with_conversation(request: Request, number: str) -> Response:
     """The card with the conversation around every quote."""
     with request_workspace(request) as workspace:
         memory = find_decidable(workspace, number)
-        conversation_views = build_conversations(trace_memory(workspace, memory, context=5).evidence[:_QUOTES], memory.evidence)
-        shown = _review_values(workspace, [memory]) | {"evidence": conversation_views}
+        conversations = build_conversations(trace_memory(workspace, memory, context=5).evidence[:_QUOTES], memory.evidence)
+        shown = _review_values(workspace, [memory]) | {"evidence": conversations}
         return render_part(workspace, "review_card.html", memory=memory, row=number, **shown)
 
 
