@@ -9,8 +9,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
+from itertools import combinations
 from math import ceil
 from typing import Protocol
 from urllib.parse import unquote
@@ -46,6 +47,8 @@ _PACKED = (  # with its further lines
 )
 _BREAK = re.compile(r"\\[nr]|[\r\n=]")
 _TWICE_ESCAPED = re.compile(r"%(?:25)+(?=[0-9a-fA-F]{2})")
+_READERS = {marks: re.compile("|".join(marks)) for size in (1, 2, 3) for marks in combinations((_TAG, _ESCAPE, _IN_URL), size)}
+_READERS[_PACKED,] = re.compile(_PACKED)
 _MAY_BE_IN_URL = re2.compile("%[0-9a-fA-F]{2}")
 _MAY_BE_PACKED = re2.compile("[A-Za-z0-9]{24}")  # quick: few texts have one
 _END = re2.compile(r"[.!?]\s+|[。！？]|\n+|\\n")
@@ -275,7 +278,7 @@ def _word_runs(sentence: str) -> Iterator[str]:
 def _split_words(sentence: str) -> list[str]:
     """The letters of each word: of a path or identifier in one, of scripts without spaces two characters in one."""
     found: list[str] = []
-    for chunk in _reader_of((_TAG,)).sub(" ", sentence).split():
+    for chunk in _READERS[_TAG,].sub(" ", sentence).split():
         if any(map(is_cjk, chunk)):
             letters = "".join(filter(str.isalnum, chunk))
             parts = [letters[at : at + 2] for at in range(0, len(letters), 2)]
@@ -295,16 +298,11 @@ def _reading_variants(text: str) -> list[tuple[str, ...]]:
     return [(), *([marks] if marks else ()), *([(_PACKED,)] if _MAY_BE_PACKED.search(text) else ())]
 
 
-@cache
-def _reader_of(marks: tuple[str, ...]) -> "re.Pattern[str]":
-    return re.compile("|".join(marks))
-
-
 def _fold_letters(text: str, marks: tuple[str, ...] = ()) -> str:
     """The letters and digits of a text, folded."""
     if marks:
         coded = "\\u" in text or _IN_URL in marks or _PACKED in marks  # a function for each mark costs much where there are many
-        text = _reader_of(marks).sub(_resolve_escape if coded else "", text)
+        text = _READERS[marks].sub(_resolve_escape if coded else "", text)
     if not text.isascii():
         text = _NOT_ASCII.sub(lambda found: _fold_piece(found[0]), text)
     # Bytes are many times faster to sift than characters, and most of a text is ASCII.
@@ -348,7 +346,7 @@ def _locate_letters(text: str, marks: tuple[str, ...]) -> tuple[str, Sequence[tu
             places.append((start, end))
 
     at = 0
-    for mark in _reader_of(marks).finditer(text) if marks else ():
+    for mark in _READERS[marks].finditer(text) if marks else ():
         for place in range(at, mark.start()):
             add_letters(text[place], place, place + 1)
         add_letters(_resolve_escape(mark), *mark.span())
