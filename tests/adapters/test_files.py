@@ -423,9 +423,9 @@ def test_the_second_to_lock_is_told_who_was_first(tmp_path):
 HOLDER = """
 import sys
 from pathlib import Path
-from kept.local.files import locked
+from kept.local.files import hold_lock
 
-with locked(Path(sys.argv[1])):
+with hold_lock(Path(sys.argv[1])):
     print(flush=True)
     sys.stdin.read()
 """

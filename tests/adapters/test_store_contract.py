@@ -217,7 +217,7 @@ def test_any_history_of_operations_undos_and_redos_agrees_with_its_fold(tmp_path
                 number = data.draw(st.sampled_from(ids))
                 commit_one(found, what, number, data.draw(st.sampled_from(ids)), passes)
             assert {each.id: each for each in found.log.memories()} == fold(found.log.passes())
-        assert found.damage() == ()
+        assert found.find_damage() == ()
 
 
 def commit_one(store: Store, what: str, number: str, other: str, passes: list[int]) -> None:
@@ -396,15 +396,15 @@ def test_a_store_written_out_and_loaded_is_the_same_store(store, tmp_path, into)
     filled(store)
     assert store.find_damage() == ()
     with opened(into, tmp_path / "second.db") as second:
-        second.load(store.export_rows())
-        assert list(second.rows()) == list(store.export_rows())
+        second.load_rows(store.export_rows())
+        assert list(second.export_rows()) == list(store.export_rows())
         assert second.log.memories() == store.log.memories()
         assert second.log.proposals("coding", "user") == store.log.proposals("coding", "user")
         assert [replace(each, id=0) for each in second.archive.threads()] == [
             replace(each, id=0) for each in store.archive.threads()
         ]
         assert second.key("forget") == store.key("forget")
-        assert second.damage() == ()
+        assert second.find_damage() == ()
         assert commit(second, add("m9")).id == commit(store, add("m9")).id
         assert archive(second, event("a3", twin="t"), path="h") == 0  # still known, though its words were forgotten
 
@@ -426,7 +426,7 @@ def test_rows_that_were_tampered_with_are_not_loaded(store, tmp_path, into):
             continue
         with opened(into, tmp_path / f"{number}.db") as second:
             with pytest.raises(DamagedError, match="nothing was changed"):
-                second.load([*rows[:number], *rows[number + 1 :]])
+                second.load_rows([*rows[:number], *rows[number + 1 :]])
             assert not list(second.log.passes())
             assert not [*second.archive.files()]
 

@@ -207,7 +207,7 @@ def test_what_was_said_is_found_after_migrating_whoever_said_it(tmp_path):
     old_store(tmp_path / "kept.db", FORMAT - 1)
     with SqliteStore(tmp_path / "kept.db") as migrated:
         assert all(migrated.archive.find_mentions(word, DAWN) for word in ("words", "answer"))
-        assert list(migrated.archive.damage()) == []
+        assert list(migrated.archive.find_damage()) == []
 
 
 @pytest.mark.parametrize("version", range(1, FORMAT))

@@ -180,7 +180,7 @@ def test_a_folder_of_many_files_is_read_once_and_then_only_looked_at(tmp_path, n
     assert (report.reading.files, report.reading.fresh) == (number, number)
     assert KEPT_OF_RULE in remembered(home)
     again = run_at(home, folder)
-    assert (again.read_transaction.files, again.run) == (0, 0)
+    assert (again.reading.files, again.run) == (0, 0)
 
 
 def test_a_compressed_file_that_unpacks_to_far_more_is_refused(tmp_path):

@@ -52,7 +52,7 @@ def suffer(home, path, threat: Threat):
     assert [each for each, _ in report.reading.skipped] == [str(path)] * threat.refused
     assert account.records == account.kept + sum(account.dropped.values())
     assert threat.accept is None or account.kept == threat.accept
-    assert threat.count_reject is None or account.malformed == len(account.problems) == threat.count_reject
+    assert threat.reject is None or account.malformed == len(account.problems) == threat.reject
     assert all(each.line > 0 and each.reason for each in account.problems)
     after = {each.id: each for each in memories(home)}
     assert [after[each.id] for each in before] == list(before)

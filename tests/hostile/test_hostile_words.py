@@ -181,12 +181,12 @@ def test_no_operation_of_the_api_keeps_a_secret(home):
     client = pytest.importorskip("starlette.testclient", exc_type=ImportError)
     server, room = import_module("kept.web.server"), import_module("kept.web.room")
     found = find_paths(str(home), os.environ)
-    made = room.Room(
+    made = room.WebContext(
         open_desk=partial(open_workspace, found), home=found, key="k" * 43, port=80, open_sample=partial(open_workspace, found)
     )
     headers = {"Authorization": f"Bearer {'k' * 43}", "Host": "127.0.0.1:80"}
     places, done = [], set()
-    with client.TestClient(server.make(made), base_url="http://127.0.0.1:80") as page:
+    with client.TestClient(server.create_app(made), base_url="http://127.0.0.1:80") as page:
         whole = page.get("/api/openapi.json", headers=headers).json()
         assert "paths" in whole, whole
         for path, operations in whole["paths"].items():
@@ -215,7 +215,7 @@ def test_no_operation_of_the_api_keeps_a_secret(home):
 
 def test_no_tool_of_mcp_keeps_a_secret(home):
     pytest.importorskip("mcp")
-    server = import_module("kept.mcp.server").make(partial(open_workspace, find_paths(str(home), os.environ)))
+    server = import_module("kept.mcp.server").create_server(partial(open_workspace, find_paths(str(home), os.environ)))
     places = []
 
     async def each_tool():

@@ -70,7 +70,7 @@ def test_only_a_block_in_the_first_byte_counts():
 def test_a_block_that_is_not_plain_is_refused_whole_and_says_why(inner, fault):
     found = block(inner)
     assert (found.values, found.fault) == ({}, fault)
-    assert found.noted() == {f"front-matter:{fault}": 1}
+    assert found.fault_counts() == {f"front-matter:{fault}": 1}
     assert found.rows > 0
 
 

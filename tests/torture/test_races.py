@@ -24,10 +24,10 @@ RULE = "Quokka releases go out on Tuesdays only."
 HOLD = """
 import sys, time
 from pathlib import Path
-from kept.local.files import locked
+from kept.local.files import hold_lock
 from kept.paths import Paths
 home = Paths(root=Path(sys.argv[1]), user=Path(sys.argv[1]))
-with locked(home.lock), locked(home.state / "outputs.lock"):
+with hold_lock(home.lock), hold_lock(home.state / "outputs.lock"):
     print("held", flush=True)
     time.sleep(600)
 """
@@ -115,7 +115,7 @@ def test_an_edit_between_our_read_and_our_write_is_kept_beside_ours(tmp_path, mo
             )
         return real(target, data, expect=expect, root=root, links=links)
 
-    monkeypatch.setattr(writing.files, "write", write)
+    monkeypatch.setattr(writing.files, "write_if_unchanged", write)
     assert edits == []
     with desk_at(tmp_path) as workspace:
         apply_person_change(workspace, lambda: person.create_memory(workspace, RULE, "constraint"))
@@ -135,7 +135,7 @@ def test_an_edit_at_every_try_is_never_written_over(tmp_path, monkeypatch):
         path.write_text(path.read_text() + f"Edit number {len(count)} of mine.\n")
         return real(target, data, expect=expect, root=root, links=links)
 
-    monkeypatch.setattr(writing.files, "write", write)
+    monkeypatch.setattr(writing.files, "write_if_unchanged", write)
     with desk_at(tmp_path) as workspace:
         _, told = apply_person_change(workspace, lambda: person.create_memory(workspace, RULE, "constraint"))
     assert any("changed since it was read" in each for each in told.problems)

@@ -55,9 +55,9 @@ class Warm:
         A ``fault`` (which writing call, from 1; the error number; whether all later ones fail as well) needs the library. Call 0 is
         none; ``trail`` holds the names of all calls then.
         """
-        number = self._begin_write(home, arguments, held=bool(prefix), limits=limits, fault=fault)
+        number = self._begin(home, arguments, held=bool(prefix), limits=limits, fault=fault)
         tracer = _held(number, prefix) if prefix else None
-        return self._last_events(tracer)
+        return self._end(tracer)
 
     def step(
         self, home: Path, arguments: Sequence[object], strace: str, calls: str, at: Callable[[], None]
@@ -66,7 +66,7 @@ class Warm:
         then.
         """
         self._log.write_bytes(b"")
-        number = self._begin_write(home, arguments, held=True)
+        number = self._begin(home, arguments, held=True)
         names = ",".join(f"?{each}" for each in calls.split(","))
         how = ["-e", f"trace={names}", "-e", f"inject={names}:signal=SIGSTOP"]
         tracer = _held(number, [strace, "-f", "-qq", "-o", str(self._log), *how])
@@ -78,7 +78,7 @@ class Warm:
                     told += found.end()
                     at(found[1].decode())
                     os.kill(number, signal.SIGCONT)
-        return self._last_events(tracer)
+        return self._end(tracer)
 
     def _begin(
         self,

@@ -31,7 +31,7 @@ def test_help_all_lists_every_command(capsys, home):
 
 _HELP_OF_EACH = """
 import contextlib, io
-from kept.cli.parsers import parser, parser_for_help
+from kept.cli.parsers import create_parser, create_help_parser
 from kept.cli.registry import COMMANDS, EVERYDAY
 
 def told(made):
@@ -39,9 +39,9 @@ def told(made):
         made.make_context("kept", ["--help"])
     return out.getvalue()
 
-light = {name: told(parser_for_help(each)) for name, each in COMMANDS.items()}
+light = {name: told(create_help_parser(each)) for name, each in COMMANDS.items()}
 for name, each in COMMANDS.items():
-    whole = told(parser(each))
+    whole = told(create_parser(each))
     assert light[name] == whole and "Options" in whole, name
 """
 

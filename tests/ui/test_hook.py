@@ -448,7 +448,7 @@ def test_gemini_is_answered_with_the_name_it_gives_the_event(remembering):
 def test_a_prompt_hook_imports_at_most_fifteen_modules_that_hold_code(remembering):
     body = json.dumps(prompt("Where are invoices exported?", cwd=harbor()))
     program = (
-        "import sys; from kept.cli.hook import answer; answer(['user-prompt'])\n"
+        "import sys; from kept.cli.hook import answer_event; answer_event(['user-prompt'])\n"
         "files = [module.__file__ for name, module in sys.modules.items() if name.partition('.')[0] == 'kept']\n"
         "print(*(file for file in files if not file.endswith('__init__.py')), sep='\\n', file=sys.stderr)"
     )

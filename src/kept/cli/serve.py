@@ -61,7 +61,7 @@ def web(
     if before is not None:  # one is enough: its address opens it again
         _print_address(before.port, before.key, no_open=no_open)
         return
-    own = door.listen(port)
+    own = door.open_socket(port)
     open_desk = partial(open_workspace, home, profile=call.profile, zone=call.zone, anew=call.anew)
     with own:
         with open_desk():
