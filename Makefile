@@ -6,7 +6,7 @@ MODELS := src/kept/recall/embed
 MODEL := $(MODELS)/universal.pack
 export PYTHONDONTWRITEBYTECODE :=  # some hundred processes read the byte code again
 
-.PHONY: run test types imports collected coverage torture bench docs pins
+.PHONY: run test types imports collected coverage torture bench docs clients dist pins
 
 run: .venv/ready $(MODEL)  ## set up and run kept on your own transcripts (or on the bundled sample)
 	$(BIN)/kept run $(ARGS)
@@ -47,6 +47,13 @@ clients: .venv/ready  ## the adapters with the real frameworks, in an environmen
 	.venv-clients/bin/python -m pip --disable-pip-version-check -q install --require-hashes -r requirements-clients.txt
 	.venv-clients/bin/python -m pip --disable-pip-version-check -q install --no-deps --no-build-isolation -e .
 	.venv-clients/bin/python -m pytest -rs tests/clients
+
+dist: .venv/ready-dev $(MODEL)  ## wheel, sdist, bill of materials and their hashes, in dist/; the tests build twice and compare
+	$(BIN)/pytest -m "" tests/ui/test_wheel.py
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	$(BIN)/python scripts/sbom.py > dist/kept.cdx.json
+	cd dist && sha256sum kept* > SHA256SUMS
 
 pins:  ## pin the dependencies again (needs uv)
 	uv pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 \

@@ -1,9 +1,11 @@
-"""The wheel: everything that the package reads while it runs is in it, and what is installed from it works."""
+"""What is built and installed: the wheel holds everything that the package reads, two builds are equal, what is installed works."""
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tarfile
 import venv
 from pathlib import Path
 
@@ -30,22 +32,85 @@ def test_the_wheel_holds_every_file_of_the_package():
     assert {".sql", ".toml", ".md", ".jsonl", ".html", ".css", ".js", ".typed"} <= kinds
 
 
+def test_importing_any_module_reaches_for_no_network_and_starts_no_program():
+    program = """
+import importlib, pkgutil, sys
+import kept
+def refuse(event, args):
+    if event in {"socket.connect", "socket.getaddrinfo", "socket.sendto", "subprocess.Popen", "os.exec", "os.fork"}:
+        raise SystemExit(f"{event} {args}")
+sys.addaudithook(refuse)
+count = 0
+for each in pkgutil.walk_packages(kept.__path__, "kept."):
+    if not each.name.endswith("__main__"):
+        try:
+            importlib.import_module(each.name)
+            count += 1
+        except ModuleNotFoundError as error:
+            assert not error.name.startswith("kept"), error  # a framework that is not installed
+print(count)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 300
+
+
+def test_the_bill_of_materials_names_every_pinned_package_the_models_and_the_scripts_of_the_page():
+    done = subprocess.run([sys.executable, ROOT / "scripts" / "sbom.py"], capture_output=True, text=True, check=True)
+    components = json.loads(done.stdout)["components"]
+    named = {f"{each['name']}=={each['version']}" for each in components}
+    files = (ROOT / "requirements.txt", ROOT / "requirements-model.txt")
+    pinned = {each for file in files for each in re.findall(r"^[\w.-]+==[^\s;]+", file.read_text(encoding="utf-8"), re.MULTILINE)}
+    assert named - pinned == {"htmx.org==4.0.1", "cytoscape==3.34.4"}
+    assert pinned - named == set()
+    assert all(each["hashes"] for each in components)
+
+
+def build(folder, *, root=ROOT, **env):
+    """What is built in a folder: the sdist and the wheel."""
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-d", folder],
+        cwd=root,
+        env={**os.environ, **env},
+        check=True,
+        capture_output=True,
+    )
+    return next(folder.glob("*.tar.gz")), next(folder.glob("*.whl"))
+
+
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """The folder of programs of a fresh environment with kept from a built wheel; what kept needs comes from this environment."""
+def built(tmp_path_factory):
+    """The sdist and the wheel of this checkout."""
     if not (PACK.exists() and MANY_PACK.exists()):
         pytest.skip("the model's pack was not made here (make run)")
-    folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], cwd=ROOT, check=True, capture_output=True
-    )
-    (wheel,) = folder.glob("*.whl")
+    return build(tmp_path_factory.mktemp("built"))
+
+
+@pytest.fixture(scope="module")
+def installed(built):
+    """The folder of programs of a fresh environment with kept from a built wheel; what kept needs comes from this environment."""
+    _, wheel = built
+    folder = wheel.parent
     venv.create(folder / "venv", with_pip=True)
     python = folder / "venv" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "-q", "install", "--no-index", "--no-deps", wheel], check=True, capture_output=True)
     packages = next((folder / "venv" / "lib").glob("python*")) / "site-packages"
     (packages / "others.pth").write_text("".join(f"{each}\n" for each in sys.path if each.endswith("-packages")))
     return folder / "venv" / "bin"
+
+
+@pytest.mark.slow
+def test_a_build_from_the_unpacked_sdist_is_the_same_byte_for_byte(built, tmp_path):
+    with tarfile.open(built[0]) as packed:
+        packed.extractall(tmp_path, filter="data")
+    (root,) = tmp_path.iterdir()
+    (root / "PKG-INFO").unlink()  # the build's own; no checkout has it
+    before = os.umask(0o077)
+    try:
+        again = build(tmp_path / "again", root=root, TZ="Asia/Tokyo", LC_ALL="C", PYTHONHASHSEED="7")
+    finally:
+        os.umask(before)
+    assert [each.read_bytes() == other.read_bytes() for each, other in zip(built, again, strict=True)] == [True, True]
 
 
 @pytest.mark.slow
@@ -68,6 +133,10 @@ def test_what_is_installed_from_the_wheel_runs_searches_and_serves(installed, tm
         check=True,
     )
     assert str(installed.parent) in where.stdout
+    for command in ([installed / "kept"], [installed / "python", "-m", "kept"]):
+        assert subprocess.run([*command, "--version"], env=env, capture_output=True, text=True, check=True).stdout.startswith(
+            "kept "
+        )
     assert json.loads(kept("run", "--no-llm", "--json", str(sample)))["sessions"] > 0
     assert "MiniLM" in (status := kept("status"))  # the models came with the wheel
     assert "universal" in status

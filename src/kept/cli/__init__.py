@@ -13,6 +13,11 @@ from typing import NoReturn
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Do what the command line says and exit: 0 done, 1 partly done, 2 nothing done, 130 interrupted; a hook always with 0."""
     words = sys.argv[1:] if arguments is None else list(arguments)
+    if os.name == "nt":  # files are opened below folders that are held open, and locked: Windows has neither
+        if "hook" in words:
+            sys.exit()
+        sys.stderr.write("kept: Windows itself is not supported: run kept in WSL\n")
+        sys.exit(2)
     os.environ.setdefault(
         "OPENBLAS_NUM_THREADS", "1"
     )  # numpy's threads spin while they wait: a short question takes ten times as long
