@@ -46,11 +46,13 @@ def apply_person_change(
     *,
     accepted: Mapping[Path, str] = MappingProxyType({}),
     with_files: bool = True,
+    with_index: bool = True,
     locks: bool = True,
 ) -> tuple[T, WriteReport]:
     """Do a person's change between absorbing hand edits and writing the outputs, so that neither undoes the other.
 
-    Without ``with_files`` the files are left to the next run, which reads first which of their edits are an agent's.
+    Without ``with_files`` the files are left to the next run, which reads first which of their edits are an agent's; without
+    ``with_index`` the index by meaning is the caller's to update.
     Transcripts are read first where a file was edited; without ``locks`` the caller holds the lock of runs.
     ``accepted`` are files whose bytes (by their hash) are an edit even where they look like damage. Returns what the change
     returned, and what was written. Where another process is writing the outputs for long, the change stands and the next run writes
@@ -69,12 +71,18 @@ def apply_person_change(
         if with_files:
             with _report_busy(written):
                 write_outputs(workspace, number, written)
-        with suppress(*UNMADE):  # found by its words until the next run, which tells what is wrong
-            update_index(workspace, CHANGE_SECONDS)
+        if with_index:
+            update_index_after_change(workspace)
     finally:
         if number.started:
             workspace.store.log.end_run(number(), workspace.clock(), {})
     return result, written
+
+
+def update_index_after_change(workspace: Workspace) -> None:
+    """Update the index by meaning; what cannot be is found by its words until the next run, which tells what is wrong."""
+    with suppress(*UNMADE):
+        update_index(workspace, CHANGE_SECONDS)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from kept.recall.embed.language import detect_language
 from kept.recall.embed.levels import find_scale
 from kept.recall.embed.minilm import MiniLM
 from kept.recall.embed.server import ServerEmbedder, UnreachableError
+from kept.recall.embed.threads import _thread_functions, single_thread
 from kept.recall.embed.unigram import Unigram, Vocabulary, slot_of
 from kept.recall.embed.universal import pack_sixths, unpack_sixths
 from kept.recall.embed.wordpiece import WordPiece
@@ -51,6 +52,16 @@ def test_words_are_cut_into_the_longest_known_pieces():
     assert pieces.tokenize("東京 unknown " + "a" * 101, 64) == [1, 8, 9, 0, 0, 2]
     assert pieces.tokenize("un " * 1000, 8) == [1, 3, 3, 3, 3, 3, 3, 2]
     assert pieces.tokenize("\x00\ufffd\u200b", 8) == [1, 2]
+
+
+def test_embedding_takes_one_thread_and_leaves_numpy_the_threads_it_had(monkeypatch):
+    threads = [4]
+    monkeypatch.setattr("kept.recall.embed.threads._thread_functions", lambda: (lambda: threads[-1], threads.append))
+    with single_thread():
+        assert threads[-1] == 1
+    assert threads[-1] == 4
+    found = _thread_functions()
+    assert found is None or found[0]() >= 1
 
 
 def test_the_local_model_gives_the_references_likenesses(model):

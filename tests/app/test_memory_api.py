@@ -441,3 +441,21 @@ def test_what_an_agent_adds_waits_and_what_is_active_it_cannot_change(home):
         assert [each.text for each in memory.list()] == ["Never deploy on Fridays."]
         assert {each.actor for each in memory.history(waiting.id)} == {"agent"}
         assert memory.search("deploy tests", waiting=True)[0].id == waiting.id
+
+
+def test_meanings_of_what_was_added_are_computed_by_the_next_search(home, monkeypatch):
+    monkeypatch.setenv("KEPT_EMBEDDINGS", "hashing")
+    with kept.Memory.open(home, user="ada") as memory:
+        memory.add("The lunchtime orders lie in the closet.", "project_fact")
+        assert not list(home.rglob("vectors.bin"))
+        (found,) = memory.search("orderlies")  # no word of it is in the memory; the hashing model takes beginnings of words
+        assert found.parts.meaning > 0
+
+
+def test_what_is_added_to_a_users_own_store_waits_for_the_end_of_the_session_to_be_written_to_files(home):
+    with kept.Memory.open(home, user="ada") as memory:
+        memory.add(PNPM, "preference")
+        assert not list(home.rglob("memory.md"))
+        memory.observe(TOLD)
+        memory.end_session()
+        assert list(home.rglob("memory.md"))

@@ -28,7 +28,7 @@ from kept.api.values import (
     line_of_piece,
     recalled_of,
 )
-from kept.changes import apply_person_change
+from kept.changes import apply_person_change, update_index_after_change
 from kept.core.errors import BusyError, MissingError, UsageError
 from kept.core.fence import render_block
 from kept.core.memory import USER_SCOPE, Status
@@ -63,9 +63,11 @@ class Memory:
     :meth:`close`.
     """
 
-    def __init__(self, workspace: Workspace, session: Session, close: Callable[[], None]) -> None:
+    def __init__(self, workspace: Workspace, session: Session, close: Callable[[], None], *, shared: bool = True) -> None:
         self.session = session.path.stem
         self._workspace, self._session, self._close = workspace, session, close
+        self._shared = shared  # with coding agents, which read the files
+        self._unindexed = not shared  # nothing else updates the index of a user's own store
         self._lock = RLock()
         self._closed = False
 
@@ -104,7 +106,7 @@ class Memory:
             workspace = stack.enter_context(open_workspace(home, profile=profile))
             stem = f"{name}-{folder_name(directory)[-8:]}" if directory else name  # two projects never share a session
             held = Session(workspace, home.agents / f"{stem}.jsonl", directory, most=most, keep=keep)
-            return cls(workspace, held, stack.pop_all().close)
+            return cls(workspace, held, stack.pop_all().close, shared=user is None)
 
     def __enter__(self) -> Self:
         return self
@@ -116,6 +118,7 @@ class Memory:
         """Close the store. What was observed is on the disk already."""
         with self._lock:
             if not self._closed:
+                self._update_index()
                 self._closed = True
                 self._close()
 
@@ -147,7 +150,7 @@ class Memory:
         """
         if budget is not None and budget < 1:
             raise UsageError("a budget is a number of tokens, at least 1")
-        with self._locked_workspace() as workspace:
+        with self._indexed_workspace() as workspace:
             found = preview_context(
                 workspace,
                 message,
@@ -166,7 +169,7 @@ class Memory:
         if limit < 1:
             raise UsageError("a search needs a limit of at least 1")
         layers = (UnitKind.MEMORY, UnitKind.TURN) if said else (UnitKind.MEMORY,)
-        with self._locked_workspace() as workspace:
+        with self._indexed_workspace() as workspace:
             filters = Filters(scopes=self._scopes, statuses=("active", "held") if waiting else ("active",))
             hits = search(workspace, query, where=layers, limit=limit, filters=filters)
             return tuple(
@@ -272,6 +275,20 @@ class Memory:
                 raise UsageError("this memory is closed", hint="open it again")
             yield self._workspace
 
+    @contextmanager
+    def _indexed_workspace(self) -> Iterator[Workspace]:
+        """The workspace, for this thread alone, with the meanings of what was changed before: together they take less than one by
+        one.
+        """
+        with self._locked_workspace() as workspace:
+            self._update_index()
+            yield workspace
+
+    def _update_index(self) -> None:
+        if self._unindexed:
+            update_index_after_change(self._workspace)
+            self._unindexed = False
+
     def _find_in_scopes(self, number: str) -> Stored:
         """A memory of this user and project that was not forgotten. Raises MissingError, which names nothing of another project."""
         log = self._workspace.store.log
@@ -291,7 +308,9 @@ class Memory:
                 return change()
 
         # From an agent's shell no edit of a file is taken for the person's.
-        memory, _ = apply_person_change(self._workspace, stored_whole, with_files=not agent_variable(os.environ))
+        files = self._shared and not agent_variable(os.environ)
+        memory, _ = apply_person_change(self._workspace, stored_whole, with_files=files, with_index=False)
+        self._unindexed = True
         return item_of(memory, self._workspace.clock())
 
 

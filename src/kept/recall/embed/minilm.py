@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kept.recall.embed.pack import Pack
+from kept.recall.embed.threads import single_thread
 from kept.recall.embed.wordpiece import WordPiece
 
 Floats = NDArray[np.float32]
@@ -45,6 +46,7 @@ class MiniLM:
         words = self._tensor("vocabulary").tobytes().decode("utf-8").split("\n")
         return WordPiece({word: number for number, word in enumerate(words)})
 
+    @single_thread()
     def embed(self, texts: Sequence[str], *, question: bool = False) -> Floats:  # noqa: ARG002 - it tells no question from a text
         """One vector of length one for each text, shape (texts, dimensions); only the first 256 tokens of a text count."""
         numbers = [self._tokens.tokenize(text, _MOST_TOKENS) for text in texts]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kept.recall.embed.pack import Pack
+from kept.recall.embed.threads import single_thread
 from kept.recall.embed.unigram import Unigram, Vocabulary
 
 Floats = NDArray[np.float32]
@@ -40,6 +41,7 @@ class UniversalEncoder:
         text, starts, scores, slots = (self._pack.tensor(f"vocabulary{part}") for part in ("", ".starts", ".scores", ".slots"))
         return Unigram(Vocabulary(text.tobytes(), starts.data, scores.data, float(scores.min()), slots.data))
 
+    @single_thread()
     def embed(self, texts: Sequence[str], *, question: bool = False) -> Floats:  # noqa: ARG002 - it tells no question from a text
         """One vector of length one for each text, shape (texts, dimensions); only the first 400 tokens of a text count."""
         numbers = [self._tokens.tokenize(text, _MOST_TOKENS) for text in texts]

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kept.recall.embed.threads import single_thread
 from kept.recall.index.head import SIZE as HEAD_SIZE
 from kept.recall.index.head import format_head as head_bytes
 from kept.recall.index.head import parse_head as read_head
@@ -108,6 +109,7 @@ class Vectors:
         few = max(_CHOSEN, 2 * most)
         return rows if len(rows) <= few else rows[np.argpartition(apart, few)[:few]]
 
+    @single_thread()
     def _rank_rows(self, rows: NDArray[np.int64], question: Floats, most: int) -> dict[int, NearUnit]:
         if not len(rows) or len(question) != self.dimensions:
             return {}
