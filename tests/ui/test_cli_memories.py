@@ -71,13 +71,17 @@ def test_a_past_date_shows_what_was_true_then_or_believed_then(capsys, rule):
     assert told(capsys, "list", "--at", "2026-01-05", "--recorded") == []
 
 
-def test_refused_proposals_are_listed_with_their_reason(capsys, home):
-    transcript(home / "t/a.jsonl", "Never do it like that, always do it the other way.")
+def test_refused_proposals_are_listed_and_explained_with_their_reason(capsys, home):
+    transcript(home / "t/a.jsonl", "Note the work so far in memory.")
     kept(capsys, "run", home / "t")
-    found = told(capsys, "list", "--refused")
+    (refused,) = told(capsys, "list", "--refused")
     out = kept(capsys, "list", "--refused")[1]
-    assert all(each["reason"] and each["reason"] in out and each["content"] in out for each in found)
-    assert found or out == "Nothing was refused.\n"
+    assert refused["reason"] in out
+    assert refused["content"] in out
+    for number in (refused["id"], refused["id"][:4]):
+        code, explained, _ = kept(capsys, "why", number)
+        assert code == 0
+        assert f"kept refused it: {refused['reason']}" in explained
 
 
 def test_an_added_sentence_is_remembered_at_once_and_written(capsys, home):

@@ -1,8 +1,11 @@
 """What a person decides on what waits, whether the store has it (held) or has the proposal alone (a wish that was said once)."""
 
+from dataclasses import replace
+
 from kept.core.errors import MissingError, StaleError
-from kept.core.memory import Memory, Status
+from kept.core.memory import Memory, Refused, Status
 from kept.memories import person, waiting
+from kept.memories.browse import refused_candidates
 from kept.workspace import Workspace
 
 
@@ -18,6 +21,20 @@ def find_decidable(workspace: Workspace, number: str) -> Memory:
             if became is None:
                 raise missing from None
             return became
+
+
+def find_explainable(workspace: Workspace, number: str) -> Memory:
+    """What :func:`find_decidable` finds; else the candidate of that id that kept refused, with the reason. Raises MissingError."""
+    try:
+        return find_decidable(workspace, number)
+    except MissingError:
+        refused = [
+            judged for judged in refused_candidates(workspace) if len(number) >= 4 and judged.candidate.id.startswith(number)
+        ]
+        if len(refused) != 1 or not isinstance(verdict := refused[0].verdict, Refused):
+            raise
+        reason = f"kept refused it: {verdict.reason}{f' ({verdict.detail})' if verdict.detail else ''}"
+        return replace(waiting.to_held_memory(refused[0].candidate), status=Status.REJECTED, reason=reason)
 
 
 def approve(workspace: Workspace, number: str, *, content: str = "", category: str = "", if_match: str = "") -> Memory:

@@ -19,7 +19,7 @@ from kept.core.memory import Evidence, Memory, Status
 from kept.core.times import format_minute
 from kept.memories import waiting
 from kept.memories.browse import WHOSE, MemoryTrace, to_export, to_json_value, trace_memory
-from kept.memories.decisions import find_decidable
+from kept.memories.decisions import find_explainable
 from kept.memories.person import find_memory
 from kept.memories.waiting import PendingProposal
 from kept.outputs.compose import OutputRoute
@@ -65,9 +65,12 @@ def why(
     around: Annotated[int, typer.Option("--context", min=0, max=50, help="Turns to show before and after each quote.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Where a memory comes from: the words, whose they are, session, file and line; and what happened to it since."""
+    """Where a memory comes from: the words, whose they are, session, file and line; and what happened to it since.
+
+    Of a candidate that kept refused (`kept list --refused`): why.
+    """
     with command_workspace(context) as workspace:
-        memory_trace = trace_memory(workspace, find_decidable(workspace, number), context=around)
+        memory_trace = trace_memory(workspace, find_explainable(workspace, number), context=around)
         place = _pending_rank(workspace, memory_trace.memory)
         if as_json:
             show.write_json(_trace_body(workspace, memory_trace, place))
