@@ -184,6 +184,51 @@ def test_a_marker_that_only_an_assistant_or_a_tool_wrote_is_nobodys_wish(desk_at
         assert survey(workspace).opted_out == ()
 
 
+NOTE = "The harbour gate opens at seven."
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        f"---\nkept: ignore\nauthor: me\n---\n{NOTE}\n",
+        f"# Monday\n\n<!-- kept: ignore -->\n\n{NOTE}\n",
+        f"---\nkept: ignore\n---\n## [10:00] User\n\n{NOTE}\n\n## [10:01] Assistant\n\nNoted.\n",
+        f"## [10:00] User\n\n{NOTE}\n\n<!-- kept: ignore -->\n\n## [10:01] Assistant\n\nNoted.\n",
+    ],
+)
+def test_a_note_that_says_so_is_not_remembered_and_what_was_read_of_it_is_erased(desk_at, home, note):
+    path = home / "notes/journal/2026-01-05.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(note.replace("kept: ignore", "topic: gates"))
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [home / "notes"], RunOptions())
+        assert NOTE in _archived_text(workspace)
+        path.write_text(note)
+        run_pipeline(workspace, [home / "notes"], RunOptions())
+        assert NOTE not in _archived_text(workspace)
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        f"{NOTE}\n\n```\n<!-- kept: ignore -->\n```\n",
+        f"## [10:00] User\n\n{NOTE}\n\n## [10:01] Assistant\n\n<!-- kept: ignore -->\n",
+    ],
+)
+def test_a_marker_in_code_or_in_a_reply_leaves_a_note_in(desk_at, home, note):
+    path = home / "notes/journal/2026-01-05.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(note)
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [home / "notes"], RunOptions())
+        assert NOTE in _archived_text(workspace)
+
+
+def _archived_text(workspace):
+    archive = workspace.store.archive
+    return "\n".join(event.text for thread in archive.threads() for event in archive.events(thread.id, 0, thread.events))
+
+
 def test_evidence_opens_after_the_transcript_is_gone_and_a_session_is_shown_once(desk_at, home):
     path = say(home, "session-1", RULE)
     say(home, "session-1", RULE, name="copy")

@@ -16,7 +16,7 @@ from typing import Any, cast
 import re2
 
 from kept.core.errors import SourceError, UsageError
-from kept.core.event import OFF_THE_RECORD, Author, Cursor, Event, EventKind, RecordAccount, Slice
+from kept.core.event import IGNORE, OFF_THE_RECORD, Author, Cursor, Event, EventKind, RecordAccount, Slice
 from kept.core.isolation import isolate_errors
 from kept.core.redact import RedactionResult, redact
 from kept.core.redact.scanner import load_scanner
@@ -258,7 +258,7 @@ def is_excluded(path: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern.rstrip('/')}/*") for pattern in patterns)
 
 
-OPT_OUT = ("<!-- kept: ignore -->", "kept: ignore this conversation", OFF_THE_RECORD, "/kept:off")
+OPT_OUT = (IGNORE, "kept: ignore this conversation", OFF_THE_RECORD, "/kept:off")
 _OFF_COMMAND = re2.compile(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
 
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from kept.core.digest import hash_bytes
 from kept.core.errors import SourceError
 from kept.core.event import (
+    IGNORE,
     PROBLEMS_KEPT,
     Author,
     Cursor,
@@ -109,6 +110,13 @@ class SourceDocument:
     entries: tuple[DocumentEntry, ...]
     project: str = ""
     branch: str = ""
+
+
+def leave_out(document: SourceDocument, event_draft: EventDraft) -> SourceDocument:
+    """A note that says it is not to be remembered: it opens with a prompt that says so, which leaves out its session."""
+    first, *others = document.entries
+    marker = replace(event_draft, kind=EventKind.PROMPT, author=Author.HUMAN, text=IGNORE)
+    return replace(document, entries=(replace(first, said=(marker, *first.said), dropped=""), *others))
 
 
 def read_document(

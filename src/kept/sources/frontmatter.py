@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
+from kept.core.event import IGNORE
 from kept.sources.documents import Row
 
 BLOCK_CHARACTERS = 64 * 1024
@@ -39,6 +40,15 @@ class FrontMatter:
     def fault_counts(self) -> dict[str, int]:
         """What an account says about a refused block."""
         return {f"front-matter:{self.fault}": 1} if self.fault else {}
+
+
+def is_ignored(front: FrontMatter, rows: Sequence[Row], inside: Sequence[bool]) -> bool:
+    """Whether a note says that it is not to be remembered, in its front matter (``kept: ignore``) or by the comment on a line of
+    its own. ``inside`` marks the rows of code.
+    """
+    return front.first("kept").lower() == "ignore" or any(
+        row.text.strip() == IGNORE and not fenced for row, fenced in zip(rows, inside, strict=True)
+    )
 
 
 def read_front_matter(rows: Sequence[Row]) -> FrontMatter:

@@ -20,12 +20,13 @@ from kept.sources.documents import (
     RecordPlace,
     Row,
     SourceDocument,
+    leave_out,
     read_document,
     rows_place,
     split_prompt,
 )
 from kept.sources.formats.vault import SUFFIXES, UTC, conversation_stamp, find_project
-from kept.sources.frontmatter import FrontMatter, read_front_matter
+from kept.sources.frontmatter import FrontMatter, is_ignored, read_front_matter
 from kept.sources.markdown import Heading, find_headings, mark_fenced_rows, strip_edges, strip_hidden
 from kept.sources.pieces import hash_texts
 from kept.sources.roles import ConversationTime, Role, draft_template, parse_role
@@ -96,7 +97,8 @@ def parse_journal(rows: list[Row], *, path: Path, reader: Journal) -> SourceDocu
     if not entries:
         entries = [DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0), dropped="no-text")]
     entries[0] = replace(entries[0], noted={**entries[0].noted, **front.fault_counts()})
-    return SourceDocument(session=_note_identity(front, path), entries=tuple(entries), project=find_project(path))
+    document = SourceDocument(session=_note_identity(front, path), entries=tuple(entries), project=find_project(path))
+    return leave_out(document, draft_template(base)) if is_ignored(front, rows, inside) else document
 
 
 def _drop_own_blocks(rows: list[Row]) -> list[Row]:

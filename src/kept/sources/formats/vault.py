@@ -25,13 +25,14 @@ from kept.sources.documents import (
     RecordPlace,
     Row,
     SourceDocument,
+    leave_out,
     read_document,
     rows_place,
     sniff_rows,
 )
 from kept.sources.formats import promptlog
-from kept.sources.frontmatter import FrontMatter, read_front_matter
-from kept.sources.markdown import strip_edges, strip_hidden
+from kept.sources.frontmatter import FrontMatter, is_ignored, read_front_matter
+from kept.sources.markdown import mark_fenced_rows, strip_edges, strip_hidden
 from kept.sources.pieces import hash_texts, truncate_text
 from kept.sources.records import open_regular
 from kept.sources.roles import ConversationTime, Role, Turn
@@ -139,7 +140,18 @@ def _parse_note(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocumen
         entries = [DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0), dropped="no-messages")]
     if front.fault:
         entries[0] = replace(entries[0], noted={**entries[0].noted, **front.fault_counts()})
-    return SourceDocument(session=find_session_id(front, entries), entries=tuple(entries), project=find_project(path))
+    document = SourceDocument(session=find_session_id(front, entries), entries=tuple(entries), project=find_project(path))
+    own = _rows_of_person(rows, turns)
+    return leave_out(document, roles.draft_template(when)) if is_ignored(front, own, mark_fenced_rows(own)) else document
+
+
+def _rows_of_person(rows: list[Row], turns: Sequence[Turn]) -> list[Row]:
+    """What stands before the first turn, and the turns of the person."""
+    if not turns:
+        return rows
+    ends = [*(turn.row for turn in turns[1:]), len(rows)]
+    spoken = [row for turn, end in zip(turns, ends, strict=True) if turn.role is Role.HUMAN for row in rows[turn.row : end]]
+    return [*rows[: turns[0].row], *spoken]
 
 
 def conversation_stamp(front: FrontMatter, path: Path) -> Stamp | None:
