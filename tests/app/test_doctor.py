@@ -132,7 +132,7 @@ FAULTS = {
     ),
     "a kept that fails": (_broken_kept, "ends with code 3"),
     "a kept that is slow": (_slow_kept, "does not answer within the 1 s"),
-    "a kept that says something else": (_chatty_kept, "is none that claude understands"),
+    "a kept that says something else": (_chatty_kept, "is not one that claude understands"),
     "a hook with another home": (_another_home, "another home"),
     "a home in the client's environment": (
         lambda place: edited(claude(place), lambda body: body.update(env={"KEPT_HOME": str(place.root / "other")})),
@@ -143,7 +143,7 @@ FAULTS = {
         lambda place: (place.root / ".claude" / "settings.local.json").write_text('{"disableAllHooks": true}'),
         "disableAllHooks",
     ),
-    "settings that are no JSON": (lambda place: claude(place).write_text(claude(place).read_text() + ",}"), "no JSON"),
+    "settings that are no JSON": (lambda place: claude(place).write_text(claude(place).read_text() + ",}"), "not valid JSON"),
     "hooks that Codex has off": (
         lambda place: (place.root / ".codex" / "config.toml").write_text("[features]\nhooks = false\n"),
         "hooks are off",
@@ -180,7 +180,7 @@ FAULTS = {
         lambda place: enqueue_transcript(
             str(place.state), "/x.jsonl", (utc_now() - timedelta(days=9)).strftime("%Y-%m-%dT%H:%M:%SZ")
         ),
-        "nothing read it",
+        "no run has read it",
     ),
     "files of a time to come": (lambda place: os.utime(place.store, (2_500_000_000, 2_500_000_000)), "clock"),
     "a note of a kept that is gone": (

@@ -23,7 +23,7 @@ def moved(path, link):
 
 
 def hung(path):
-    """A link that leads to nothing, as to a disk that is not mounted."""
+    """A link that is a broken link, as to a disk that is not mounted."""
     moved(path, path.with_name("was"))
     path.unlink()
     path.symlink_to("/nowhere/unmounted")
@@ -116,12 +116,12 @@ TOGETHER = {
         lambda p, _: edited(claude(p), lambda body: body.update(cleanupPeriodDays=0)),
         "cleanupPeriodDays",
     ),
-    "transcripts on a disk that is not there": (lambda p, _: hung(p.root / ".claude" / "projects"), "projects leads to nothing"),
+    "transcripts on a disk that is not there": (lambda p, _: hung(p.root / ".claude" / "projects"), "projects is a broken link"),
 }
 
 OF_CLIENTS = {
-    "settings with comments": (lambda p, _: claude(p).write_text(f"// mine\n{claude(p).read_text()}"), "no JSON"),
-    "settings that are a dangling link": (lambda p, _: hung(claude(p)), "settings.json leads to nothing"),
+    "settings with comments": (lambda p, _: claude(p).write_text(f"// mine\n{claude(p).read_text()}"), "not valid JSON"),
+    "settings that are a dangling link": (lambda p, _: hung(claude(p)), "settings.json is a broken link"),
     "Python led astray by the client": (
         lambda p, _: edited(claude(p), lambda body: body.update(env={"PYTHONHOME": "/nowhere"})),
         "ends with code",
@@ -145,7 +145,7 @@ OF_THE_MACHINE = {
         lambda p, _: [(p.root / ".claude/rules/memory.md").unlink(), (p.root / ".claude/rules/memory.md").symlink_to("/dev/null")],
         "memory.md",
     ),
-    "a night whose note is spoilt": (lambda p, _: private(p.state / "night.json"), "tells of no night"),
+    "a night whose note is spoilt": (lambda p, _: private(p.state / "night.json"), "contains no nightly run"),
     "a lock that is a folder": (lambda p, _: [p.lock.unlink(), p.lock.mkdir()], "run.lock"),
     "backups on a disk that is not there": (lambda p, _: p.backups.symlink_to("/nowhere/unmounted"), "backups"),
 }

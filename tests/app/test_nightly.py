@@ -129,7 +129,7 @@ def test_when_the_time_of_a_night_is_up_the_rest_waits_for_the_next_and_nothing_
     with desk_at(home) as workspace:
         night = run_nightly(workspace)
         assert night.failed == ()
-        assert "the time of the night was up" in {each.name: each.detail for each in night.steps}["read"]
+        assert "the time limit was reached" in {each.name: each.detail for each in night.steps}["read"]
         assert workspace.store.log.memories() == ()
         monkeypatch.undo()
         monkeypatch.setenv("KEPT_EMBEDDINGS", "hashing")
@@ -259,7 +259,7 @@ def test_what_failed_at_night_is_told_by_status_until_a_night_goes_well(desk_at,
         run_nightly(workspace)
     with pytest.raises(SystemExit):
         main(["status"])
-    assert "Last night, sleep: the disk is full" in capsys.readouterr().out
+    assert "Failed last night, sleep: the disk is full" in capsys.readouterr().out
     monkeypatch.undo()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("KEPT_HOME", str(home))
@@ -267,4 +267,4 @@ def test_what_failed_at_night_is_told_by_status_until_a_night_goes_well(desk_at,
         run_nightly(workspace)
     with pytest.raises(SystemExit):
         main(["status"])
-    assert "Last night" not in capsys.readouterr().out
+    assert "Failed last night" not in capsys.readouterr().out

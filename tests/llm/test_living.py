@@ -40,7 +40,7 @@ def leave(home, before, *, mine):
     """Uninstall: what a person added is kept aside and named, everything else is as before."""
     said = kept("uninstall", "--purge", "--yes", code=1)
     aside = home / ".local" / "share" / "kept" / "aside"
-    assert "Kept aside, because you wrote in it" in said
+    assert "Saved, because you wrote in it" in said
     (kept_aside,) = [each for each in aside.iterdir() if mine in each.read_text(encoding="utf-8")]
     kept_aside.unlink()
     kept("uninstall", "--purge", "--yes")

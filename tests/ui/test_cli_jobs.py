@@ -85,7 +85,7 @@ def test_a_reply_that_cannot_be_used_changes_nothing_and_is_named(capsys, world)
     before = told(capsys, "list")
     code, out, _ = kept(capsys, "jobs", "commit")
     assert code == 1
-    assert "nothing was taken from it" in out
+    assert "the reply was not used" in out
     assert told(capsys, "list") == before
     states = [each["state"] for each in told(capsys, "jobs", "list")["jobs"]]
     assert len(states) == 2

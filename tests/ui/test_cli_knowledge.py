@@ -41,7 +41,7 @@ def test_files_are_listed_and_shown(capsys, remembered):
     assert (file["name"], file["condition"], file["memories"]) == (MEMORY, "there", 2)
     assert kept(capsys, "files", "show", MEMORY)[1] == memory_file(remembered).read_text()
     code, _, err = kept(capsys, "files", "show", "/etc/passwd")
-    assert (code, "no file of kept's" in err) == (2, True)
+    assert (code, "not a file that kept writes" in err) == (2, True)
 
 
 def test_a_preview_tells_what_the_next_run_takes_over_and_changes_nothing(capsys, remembered):

@@ -218,7 +218,7 @@ def test_status_counts_the_memories_of_a_profile_no_longer_at_work_and_says_how_
     kept(capsys, "config", "set", "profile", "journal")
     assert told(capsys, "status")["of_profiles_not_at_work"] == {"coding": 1}
     out = " ".join(kept(capsys, "status")[1].split())
-    assert "1 memory of the profile coding, which is not at work" in out
+    assert "1 memory of the profile coding, which is not in use" in out
     assert "→ kept config set profiles coding" in out
     kept(capsys, "config", "set", "profiles", "coding")
     assert told(capsys, "status")["of_profiles_not_at_work"] == {}

@@ -100,7 +100,7 @@ def test_a_run_with_a_model_says_what_it_read_and_by_whose_prompt(capsys, home):
     transcript(home / ".claude/projects/p/s.jsonl", RULE)
     code, out, _ = kept(capsys, "run")
     assert code == 0
-    assert "Heard 1 part of 1 session with a language model" in out
+    assert "Read 1 part of 1 session with a language model" in out
     assert f"Extraction prompt: yours, {home / OWN}" in out
     _, out, _ = kept(capsys, "run")
     assert out.startswith("Nothing new.")

@@ -158,7 +158,7 @@ def test_edits_by_hand_are_taken_over_and_told(capsys, home, projects):
     edited = path.read_text()
     code, out, _ = kept(capsys, "run")
     assert code == 0
-    assert "Your own edits were taken over: 1 changed" in out
+    assert "Your own edits were applied: 1 changed" in out
     day = re.compile(r"\d{4}-\d\d-\d\d")
     assert day.sub("", path.read_text()) == day.sub("", edited)  # what a person says today is dated today
     assert any("RFC 3339" in each["content"] for each in told(capsys, "list"))
@@ -239,5 +239,5 @@ def test_prompts_that_were_taken_for_a_programs_are_told(capsys, home, projects)
     path = transcript(projects / "printed.jsonl", RULE, cwd="/tmp/job-7")
     path.write_text(path.read_text().replace('"isSidechain"', '"entrypoint": "sdk-cli", "isSidechain"'))
     out = kept(capsys, "run", "--no-llm")[1]
-    assert "1 prompt of claude -p, codex exec or an SDK taken for a program's" in out
+    assert "1 prompt of claude -p, codex exec or an SDK treated as written by a program" in out
     assert told(capsys, "list") == []

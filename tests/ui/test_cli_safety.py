@@ -89,7 +89,7 @@ def test_undoing_a_past_pass_tells_what_was_done_later(capsys, ran):
     made = next(each["pass"] for each in told(capsys, "show", memory["id"], "--history")["history"])
     code, out, _ = kept(capsys, "undo", str(made))
     assert code == 0
-    assert "has nothing to act on any more" in out
+    assert "no longer has any effect" in out
     kept(capsys, "redo", str(made))
     later = told(capsys, "undo", str(made))["later"]
     assert [(each["kind"], each["idle"]) for each in later] == [("pin", True)]

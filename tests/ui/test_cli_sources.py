@@ -18,15 +18,15 @@ def test_a_reader_who_never_saw_it_is_told_what_is_read_what_is_not_and_why(caps
     out = kept(capsys, "sources")[1]
     assert "claude-code  1 file" in out
     assert "1 not read yet → kept run" in out
-    assert "nothing found of: codex" in out
-    assert "only where you name them: chatgpt" in out
+    assert "nothing found for: codex" in out
+    assert "read only from paths you give: chatgpt" in out
     assert "vault (conversations in Markdown)" in out
     assert "<!-- kept: ignore -->" in out
     kept(capsys, "run", "--quiet")
     out = kept(capsys, "sources")[1]
     assert "archived: 1 session, 2 events, 2026-01-05 – 2026-01-05" in out
     assert "harbor  /home/u/harbor" in out
-    assert "Are two of them one? → kept projects" in out
+    assert "Are two of them the same project? → kept projects" in out
 
 
 def test_a_reader_is_told_where_it_was_looked_and_which_files_were_read_because_they_were_named(capsys, home, session):

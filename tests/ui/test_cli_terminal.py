@@ -214,6 +214,6 @@ def test_without_a_terminal_no_model_is_offered_and_status_says_what_is_not_trie
     _, out, _ = kept(capsys, "run", str(home / "t"))
     assert "nothing is sent" not in out
     assert "can be searched → kept search harbor tides" in out
-    assert "one would read 1 question with about" in out
+    assert "with one, that takes 1 question with about" in out
     _, out, _ = kept(capsys, "status")
-    assert "is not tried without a language model" in out
+    assert "is not extracted" in out

@@ -423,7 +423,7 @@ def _allow_suggestion(root: str, payload: Mapping[str, Any], _: str) -> str:
     matter.
     """
     allowed = is_suggestion_tool(_payload_text(payload, "tool_name"))
-    said = "this tool of kept's only notes words of the user's" if allowed else ""
+    said = "this tool of kept only records the user's own words" if allowed else ""
     if not _handover_notice(root, lambda: said):
         return ""
     decision = {"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": said}

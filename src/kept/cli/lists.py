@@ -58,4 +58,4 @@ def scope_name(scope: str, names: Mapping[str, str]) -> str:
 
 def format_rank(item: PendingProposal) -> str:
     """The place of a proposal among what waits in its project."""
-    return f"{item.rank} of {item.of} that wait here"
+    return f"{item.rank} of {item.of} that wait in this project"

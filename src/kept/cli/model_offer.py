@@ -37,9 +37,9 @@ def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | N
     if _is_decided(workspace) or not unheard:
         return None
     found = ", ".join(program.title for program in programs(workspace.env))
-    told = f"What you only implied in {format_count(unheard, 'session')} is not tried without a language model"
+    told = f"Without a language model, what you only implied in {format_count(unheard, 'session')} is not extracted"
     foreseen = estimate_any_model(workspace) if first else None
-    told += f"; one would read {_format_amount(foreseen)}" if foreseen and foreseen.questions else ""
+    told += f"; with one, that takes {_format_amount(foreseen)}" if foreseen and foreseen.questions else ""
     return line((told, "dim"), (f" → kept setup offers {found}" if found else " → docs/models.md", "dim"))
 
 
@@ -59,7 +59,7 @@ def offer_model(workspace: Workspace) -> bool:
     answer = read_key(f"{digits}n")
     if answer == "n":
         change_setting(workspace.paths, _DECIDED, "none")
-        show.write_lines([line("None is asked.", (" → kept config set llm.adapter, should you want one later", "dim"))])
+        show.write_lines([line("No model will be asked.", (" → kept config set llm.adapter, should you want one later", "dim"))])
         return False
     for name, value in available_models[int(answer) - 1].settings.items():
         if value:

@@ -30,7 +30,7 @@ GROUPS = {
         Command(
             "review",
             "commands.review:review",
-            "decide on held memories, one key each",
+            "decide on proposals that wait for you, one key each",
             (
                 "kept review",
                 "kept review --list --json",
@@ -50,11 +50,11 @@ GROUPS = {
                 "kept journal stats",
             ),
         ),
-        Command("sleep", "commands.run:sleep", "the nightly consolidation on its own", ("kept sleep", "kept sleep --json")),
+        Command("sleep", "commands.run:sleep", "run only the nightly consolidation", ("kept sleep", "kept sleep --json")),
         Command(
             "upgrade",
             "commands.upgrade:upgrade",
-            "extract again with today's rules, after a preview",
+            "extract again with the current rules, after a preview",
             ("kept upgrade", "kept upgrade --yes", "kept upgrade --json"),
         ),
     ),
@@ -192,7 +192,7 @@ GROUPS = {
     ),
     "Keep it safe": (
         Command("check", "commands.safety:check", "verify the store and name any damage", ("kept check",)),
-        Command("rebuild", "commands.safety:rebuild", "make everything derived from the log again", ("kept rebuild",)),
+        Command("rebuild", "commands.safety:rebuild", "regenerate everything that is derived from the log", ("kept rebuild",)),
         Command(
             "backup", "commands.safety:backup", "copy everything into one verified file", ("kept backup ~/kept-2026-02-01.db",)
         ),
@@ -276,7 +276,7 @@ GROUPS = {
         Command(
             "llm",
             "commands.llm:llm",
-            "try out language models with ten fixed questions; the smallest that passes",
+            "test language models with ten fixed questions; find the smallest that passes",
             ("kept llm trial", "kept llm trial --model haiku --model sonnet", "kept llm trial --json"),
         ),
         Command(
@@ -300,13 +300,13 @@ GROUPS = {
         Command(
             "hook",
             "commands.context:hook",
-            "what a coding agent calls: its payload in, its context out",
+            "called by a coding agent: reads its payload, prints context",
             ("kept hook user-prompt < payload.json",),
         ),
         Command(
             "setup",
             "commands.setup:setup",
-            "install hooks, sections and the nightly job, showing each file first",
+            "install hooks, sections in instruction files and the nightly job, showing each file first",
             ("kept setup", "kept setup --show", "kept setup --yes --at 02:30"),
         ),
         Command("doctor", "commands.safety:doctor", "check the installation; each problem with its fix", ("kept doctor",)),
@@ -364,7 +364,7 @@ COMMANDS = {command.name: command for group in GROUPS.values() for command in gr
 
 GLOBAL_OPTIONS = (
     ("--home DIR", "kept's own state and every file it writes are below DIR (also KEPT_HOME)"),
-    ("--profile NAME", "the way of remembering"),
+    ("--profile NAME", "the profile to use: what is remembered, and how (see kept profiles)"),
     ("--tz ZONE", "the time zone that decides which day something belongs to"),
     ("--quiet, -q", "say nothing but what was asked for and what went wrong"),
     ("--verbose, -v", "say more; on an error, show where it arose"),

@@ -105,7 +105,7 @@ def idle_line(report: RunReport) -> Line:
     """The report of a run that found nothing new."""
     if not report.sources and not report.active:
         left = report.reading.left
-        told = f" {format_count(len(left), 'path was', 'paths were')} left: {left[0][1]}" if left else ""
+        told = f" {format_count(len(left), 'path was', 'paths were')} skipped: {left[0][1]}" if left else ""
         return line(f"Nothing to read was found.{told}", (" → kept run PATH", "dim"))
     waiting = f", {report.held:,} waiting → kept review" if report.held else ""
     return line("Nothing new.", (f" {format_count(report.active, 'memory', 'memories')}{waiting} · {report.seconds:.1f} s", "dim"))
@@ -132,7 +132,7 @@ def _format_reading(report: RunReport, *, verbose: bool) -> Iterator[Line]:
         details.append(f"{format_count(reading.removed['invisible'], 'byte')} of invisible text removed")
     programs = sum(count for reason, count in reading.account.noted.items() if reason.startswith("program-prompt:"))
     if programs:
-        details.append(f"{format_count(programs, 'prompt')} of claude -p, codex exec or an SDK taken for a program's")
+        details.append(f"{format_count(programs, 'prompt')} of claude -p, codex exec or an SDK treated as written by a program")
     yield line(("Read ", "green"), f"{what} from {sources}", (f": {', '.join(details)}", "dim"))
     extracted, reasons = report.extracted, report.extracted.refused
     if extracted.candidates:
@@ -157,12 +157,12 @@ def _curation_lines(report: RunReport) -> Iterator[Line]:
         done = ", ".join(f"{count} {kind}" for kind, count in sorted(advised.operations.items())) or "no change"
         why = ", ".join(f"{count} {reason}" for reason, count in advised.refused.most_common(3))
         yield line(
-            ("Looked after ", "green"),
+            ("Tidied up ", "green"),
             f"the categories with a language model: {done}",
-            (f"; not taken: {why}" if why else "", "dim"),
+            (f"; not applied: {why}" if why else "", "dim"),
         )
     if book.written:
-        yield line(("Put together ", "green"), format_count(book.written, "day"), (" → kept day DATE", "dim"))
+        yield line(("Summarised ", "green"), format_count(book.written, "day"), (" → kept day DATE", "dim"))
     if advised.left or book.left:
         yield line(
             (f"{format_count(advised.left + book.left, 'question')} about memories and days wait for the next run", "yellow")
@@ -175,15 +175,15 @@ def llm_extraction_lines(heard: LlmExtractionReport) -> Iterator[Line]:
         return
     if heard.chunks:
         what = f"{format_count(heard.chunks, 'part')} of {format_count(heard.threads, 'session')}"
-        yield line(("Heard ", "green"), f"{what} with a language model")
+        yield line(("Read ", "green"), f"{what} with a language model")
     found = heard.accepted + heard.held + sum(heard.refused.values())
     if found or heard.overruled:
         why = f" ({', '.join(f'{count} {reason}' for reason, count in heard.refused.most_common(4))})" if heard.refused else ""
         said = (
-            f"{format_count(found, 'claim')}, {heard.accepted} accepted ({heard.confirmed} of them the rules' own finds), "
+            f"{format_count(found, 'claim')}, {heard.accepted} accepted ({heard.confirmed} of them also found by the rules), "
             f"{heard.held} held back, "
         )
-        yield line((f"{said}{sum(heard.refused.values())} refused{why}; {heard.overruled} of the rules' turned down", "dim"))
+        yield line((f"{said}{sum(heard.refused.values())} refused{why}; {heard.overruled} finds of the rules turned down", "dim"))
     for profile, (origin, version) in heard.prompts.items():
         if origin != BUILT_IN:
             yield line(
@@ -230,12 +230,12 @@ def missed_lines(covered: CoverageReport, zone: ZoneInfo, *, whole: bool, hint: 
     missed = covered.topics - covered.covered - covered.nothing
     if whole and covered.topics:
         told = (
-            f"{covered.covered:,} covered, {covered.nothing:,} with nothing durable, {missed:,} missed although the words look "
-            "worth it"
+            f"{covered.covered:,} covered, {covered.nothing:,} with nothing durable, {missed:,} missed although they look "
+            "worth remembering"
         )
         yield line((f"{format_count(covered.topics, 'topic')}: {told}", "yellow" if missed else "dim"))
     elif missed:
-        what = f"{format_count(missed, 'topic')} of {covered.topics:,} left nothing although the words look worth it"
+        what = f"{format_count(missed, 'topic')} of {covered.topics:,} produced no memory although they look worth remembering"
         yield line((what, "yellow"), (f" → {hint}", "dim"))
     for missed_topic in covered.missed if whole else ():
         yield line(
@@ -248,7 +248,7 @@ def missed_lines(covered: CoverageReport, zone: ZoneInfo, *, whole: bool, hint: 
 def _hand_edit_lines(operations: Mapping[str, int]) -> Iterator[Line]:
     done = [f"{count} {_EDITS.get(kind, kind)}" for kind, count in sorted(operations.items()) if count]
     if done:
-        yield line(("Your own edits were taken over: ", "green"), ", ".join(done))
+        yield line(("Your own edits were applied: ", "green"), ", ".join(done))
 
 
 def problem_lines(report: RunReport, *, verbose: bool) -> Iterator[Line]:
@@ -256,7 +256,7 @@ def problem_lines(report: RunReport, *, verbose: bool) -> Iterator[Line]:
     for stop in (*report.curated.stopped, *report.advised.stopped):
         yield line(("Stopped by a guard: ", "red"), stop)
         yield line(
-            ("  nothing of that pass was applied, and nothing is lost; if it is right: kept run --accept-loss", "dim"),
+            ("  the whole step was skipped, and nothing is lost; if the change is right: kept run --accept-loss", "dim"),
         )
     for problem in report.written.problems:
         yield line(("Not done: ", "red"), problem)
@@ -267,7 +267,7 @@ def problem_lines(report: RunReport, *, verbose: bool) -> Iterator[Line]:
     yield line((f"Not read: {format_count(len(skipped), 'file')}", "yellow"))
     yield from unread_lines(skipped, verbose=verbose)
     if any(reason.startswith(SkipReason.UNKNOWN_FORMAT) for _, reason in skipped):
-        yield line(("  If you know the format of text among them: kept sources add PATH --as FORMAT, then kept run", "dim"))
+        yield line(("  If some are text in a format that you know: kept sources add PATH --as FORMAT, then kept run", "dim"))
 
 
 def unread_lines(skipped: Sequence[tuple[str, str]], *, verbose: bool, hint: str = "kept run --verbose") -> Iterator[Line]:

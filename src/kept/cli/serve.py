@@ -47,12 +47,12 @@ def mcp(
 def web(
     context: typer.Context,
     *,
-    port: Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65_535, help="The port; any free one for 0.")] = 0,
+    port: Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65_535, help="The port; 0 picks any free one.")] = 0,
     no_open: Annotated[bool, typer.Option("--no-open", help="Tell the address, and open no browser.")] = False,
 ) -> None:
     """See, edit, approve and undo what is remembered, in the browser of this machine; Ctrl-C ends it.
 
-    The address ends with a key after #, new with every start: no other user and no page of the web gets in without it.
+    The address ends with a key after #, new with every start: without it, no other user and no web page gets in.
     """
     call = call_options(context)
     home = find_paths(call.home, os.environ)

@@ -21,7 +21,7 @@ _CPU_SECONDS = 300  # beyond this the system ends the reading of one transcript;
 _OF_SESSIONS = ("run", "--quiet", "--occasion", "session-end", "--")
 _LATE, _LATE_BYTES = "late", 20_000  # the transcripts of sessions that ended during a run; the night reads what has no room
 _MISSED = 26 * 3600.0  # seconds after which a night counts as missed
-FIRST = "kept has begun to read the sessions on this machine, in the background; later sessions know what matters of them."
+FIRST = "kept has begun to read the sessions on this machine in the background; later sessions will know what matters from them."
 
 
 def start_run(root: str, path: str) -> bool:

@@ -48,7 +48,7 @@ def check_clients(home: Paths) -> Iterator[CheckFinding]:
         if client in using:
             yield from _check_settings(home, client)
         if client in calling and client in there:
-            detail = "called by the settings and by the plugin; the plugin's hooks stay silent, so nothing is told twice"
+            detail = "called by the settings and by the plugin; the plugin's hooks stay silent, so nothing is added twice"
             yield CheckFinding(name=client.name, well=None, detail=detail, fix=f"keep one: {_LEAVE.get(client.name, '')}")
         elif client in there:
             yield from _check_plugin(home, client)
@@ -59,7 +59,7 @@ def check_clients(home: Paths) -> Iterator[CheckFinding]:
     for client in section_clients(home):
         if client in there or client in calling or client.name in load_settings(home.settings).sections:
             continue
-        detail = f"nothing of memory arrives in {home.of(client) / client.instructions}"
+        detail = f"no memories are written to {home.of(client) / client.instructions}"
         yield CheckFinding(name=f"{client.name} section", well=None, detail=detail, fix="kept setup")
 
 
@@ -71,7 +71,7 @@ def find_misplaced_settings(home: Paths, client: Client) -> Iterator[CheckFindin
     folder, usual = home.of(client), home.root / client.folder
     wanted = Path(named).expanduser() / (client.folder if client.below else "")
     if home.root == home.user and folder != wanted:
-        detail = f"{client.variable} names {named}, which is no folder; {client.name} makes it and finds nothing of kept's there"
+        detail = f"{client.variable} names {named}, which is not a folder; {client.name} creates it and finds no kept hooks there"
         yield CheckFinding(name=f"{client.name} folder", well=False, detail=detail, fix=f"unset {client.variable}")
     elif client.file and folder != usual and _has_kept_hook(usual / client.file) and not _has_kept_hook(folder / client.file):
         detail = f"{client.variable} names {folder}, whose settings do not call kept; those in {usual} do"
@@ -87,13 +87,13 @@ def _parse_settings(path: Path) -> tuple[dict[str, Any], str]:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        return {}, f"{path} leads to nothing" if path.is_symlink() else ""
+        return {}, f"{path} is a broken link" if path.is_symlink() else ""
     except OSError as error:
         return {}, f"{path} cannot be read: {error.strerror}"
     try:
         body = tomllib.loads(raw.decode()) if path.suffix == ".toml" else json.loads(raw.decode()) if raw.strip() else {}
     except (ValueError, RecursionError) as error:
-        return {}, f"{path} is no {path.suffix[1:].upper()}, so all of it is ignored: {error}"
+        return {}, f"{path} is not valid {path.suffix[1:].upper()}, so all of it is ignored: {error}"
     return (body, "") if isinstance(body, dict) else ({}, f"{path} holds no settings, so all of it is ignored")
 
 
@@ -114,7 +114,7 @@ def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
     here = Path.cwd() / client.folder
     for path in (folder / transcript for transcript in _TRANSCRIPTS):
         if path.is_symlink() and not path.exists():
-            detail = f"{path} leads to nothing, so no transcript is written or read"
+            detail = f"{path} is a broken link, so no transcript is written or read"
             yield CheckFinding(
                 name=f"{client.name} transcripts", well=False, detail=detail, fix=f"mount {path.readlink()}, or rm {path}"
             )
@@ -154,7 +154,7 @@ def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:
             found.setdefault(event, []).append(entry)
     missing = [event for event in _expected_commands(client) if event not in found]
     if missing:
-        detail = f"{path} does not call kept at {', '.join(missing)}"
+        detail = f"{path} does not call kept for {', '.join(missing)}"
         yield CheckFinding(name=client.name, well=False, detail=detail, fix="kept setup", repair="hooks")
     faults = dict.fromkeys(
         fault
@@ -179,12 +179,12 @@ def _find_hook_faults(home: Paths, client: Client, event: str, entry: Mapping[st
     command = str(entry["command"])
     expected = _expected_commands(client).get(event)
     if expected is None or f" {expected}" not in command:
-        yield f"at {event} it calls `{command[:120]}`, which is no hook of that event"
+        yield f"at {event} it calls `{command[:120]}`, which is not kept's hook for it"
         return
     try:
         words = shlex.split(command.removesuffix(SPARED))
     except ValueError:
-        yield f"`{command[:120]}` is no command line"
+        yield f"`{command[:120]}` is not a valid command line"
         return
     if words[0].startswith("/") and not os.access(words[0], os.X_OK):
         yield f"calls {words[0]}, which is not there" if not os.path.lexists(words[0]) else f"may not run {words[0]}"
@@ -228,11 +228,11 @@ def _check_hook_reply(
         said = (answer.err.strip() or answer.out.strip() or "nothing").splitlines()[-1]
         yield f"at {event} kept ends with code {answer.code} and says: {said[:200]}"
     elif answer.out.strip() and not _is_answer(answer.out, event):
-        yield f"at {event} the answer is none that {client.name} understands: {answer.out.strip()[:80]!r}"
+        yield f"at {event} the answer is not one that {client.name} understands: {answer.out.strip()[:80]!r}"
     elif complained:
-        yield f"at {event} kept notes in its log: {complained[-1][:200]}"
+        yield f"at {event} kept logged a problem: {complained[-1][:200]}"
     elif event == "UserPromptSubmit" and home.store.exists() and f"{session_file_name(_SESSION)}.told" not in after:
-        yield f"at {event} kept answers, but not of the store in {home.state}: the hook has another home"
+        yield f"at {event} kept answers, but not from the store in {home.state}: the hook uses another home"
 
 
 def _is_answer(out: str, event: str) -> bool:

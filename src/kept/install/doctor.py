@@ -82,7 +82,7 @@ def apply_repairs(home: Paths, findings: Iterable[CheckFinding]) -> tuple[str, .
 def _make_private(home: Paths) -> str:
     for path in (home.state, *find_exposed_paths(home)):
         path.chmod(0o700 if path.is_dir() else 0o600)
-    return f"made {home.state} and the files in it yours alone"
+    return f"made {home.state} and its files private to you"
 
 
 def _enter_hooks(home: Paths) -> str:
@@ -94,7 +94,7 @@ def _enter_hooks(home: Paths) -> str:
         if client in calling or any(find_misplaced_settings(home, client))
     ]
     changes = tuple(hook for hook in plan_hooks(home, allow=False) if hook.path in own)
-    return f"entered the hooks in {', '.join(str(hook.path) for hook in install_hooks(home, changes)) or 'no file'}"
+    return f"wrote the hooks to {', '.join(str(hook.path) for hook in install_hooks(home, changes)) or 'no file'}"
 
 
 def _write_files(home: Paths) -> str:
@@ -105,7 +105,7 @@ def _write_files(home: Paths) -> str:
 
 def _update_program_note(home: Paths) -> str:
     note_program(home, anew=True)
-    return "noted where this kept is"
+    return "recorded where this kept is installed"
 
 
 REPAIRS: Mapping[str, Callable[[Paths], str]] = {
@@ -258,13 +258,13 @@ def _check_local_models() -> Iterator[CheckFinding]:
     there = PACK.exists() and MANY_PACK.exists()
     for pack, least in _LEAST.items():
         if pack.exists() and pack.stat().st_size < least:
-            yield CheckFinding(name="meaning", well=False, detail=f"{pack} is cut off", fix=f"rm {pack}; make run")
-    without = "the local model knows English alone" if PACK.exists() else "no local model: search goes by words alone"
+            yield CheckFinding(name="meaning", well=False, detail=f"{pack} is incomplete", fix=f"rm {pack}; make run")
+    without = "only the English local model is there" if PACK.exists() else "no local model: search compares words only"
     yield CheckFinding(
         name="meaning",
         well=there or None,
         detail="the local models are there" if there else without,
-        fix="" if there else "make run brings it; a built wheel carries it",
+        fix="" if there else "make run downloads it; a built wheel contains it",
     )
 
 
@@ -288,15 +288,15 @@ def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
             fix="kept schedule install",
         )
     if not there:
-        yield CheckFinding(name="schedule", well=None, detail="nothing runs by itself", fix="kept schedule install")
+        yield CheckFinding(name="schedule", well=None, detail="no nightly job is installed", fix="kept schedule install")
     night = load_last_night(home)
     if night is None and (home.state / "night.json").exists():
-        yield CheckFinding(name="nights", well=False, detail="night.json tells of no night", fix="kept schedule run")
+        yield CheckFinding(name="nights", well=False, detail="night.json contains no nightly run", fix="kept schedule run")
     for step in night.failed if night else ():
         yield CheckFinding(name=f"last night: {step.name}", well=False, detail=step.detail, fix="kept schedule run")
     late = (utc_now() - night.at).days if night else 0
     if there and late >= _MISSED:
-        detail = f"the night's job last ran {late} days ago; whatever runs next makes up for it"
+        detail = f"the nightly job last ran {late} days ago; the next run makes up for it"
         fix = (
             "kept schedule run; where you log out at night: loginctl enable-linger"
             if there[0].kind == SchedulerKind.SYSTEMD
@@ -316,7 +316,7 @@ def _check_queue(home: Paths) -> Iterator[CheckFinding]:
     with suppress(ValueError, IndexError):
         since = datetime.fromisoformat(waiting[0].partition("\t")[0])
         if utc_now() - since > _WAITING:
-            detail = f"{len(waiting)} times sessions told of something new since {since.date()}, and nothing read it"
+            detail = f"{len(waiting)} times sessions reported something new since {since.date()}, and no run has read it"
             yield CheckFinding(name="waiting", well=False, detail=detail, fix="kept run; kept schedule install")
 
 

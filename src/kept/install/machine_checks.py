@@ -76,11 +76,11 @@ def check_settings_file(home: Paths) -> Iterator[CheckFinding]:
             ZoneInfo(zone)
         except (LookupError, ValueError, OSError):
             yield CheckFinding(
-                name="zone", well=False, detail=f"TZ names {zone}, which is no time zone: days are those of UTC", fix="unset TZ"
+                name="zone", well=False, detail=f"TZ names {zone}, which is not a time zone, so days follow UTC", fix="unset TZ"
             )
     usual = home.user / ".local" / "share" / "kept" / "kept.db"
     if home.root != home.user and os.environ.get("KEPT_HOME") and usual.exists():
-        detail = f"KEPT_HOME has kept work in {home.root}; another store is in {usual.parent}"
+        detail = f"KEPT_HOME makes kept use {home.root}; there is another store in {usual.parent}"
         yield CheckFinding(
             name="store elsewhere", well=None if home.store.exists() else False, detail=detail, fix="unset KEPT_HOME"
         )
@@ -173,12 +173,12 @@ def _check_file_clock(home: Paths) -> Iterator[CheckFinding]:
         apart = abs(os.fstat(proof.fileno()).st_mtime - time.time())
         if apart > _DAY:
             yield CheckFinding(
-                name="clock", well=False, detail="the disk and this machine tell different days", fix="timedatectl set-ntp true"
+                name="clock", well=False, detail="the disk and this machine disagree on the date", fix="timedatectl set-ntp true"
             )
     newest = max((path.stat().st_mtime for path in (Path(__file__), home.store) if path.exists()), default=0.0)
     if newest > time.time() + _DAY:
         day = datetime.fromtimestamp(newest, tz=UTC).date()
-        detail = f"it is {datetime.now(UTC).date()} here, but kept's own files are of {day}"
+        detail = f"it is {datetime.now(UTC).date()} here, but kept's own files are dated {day}"
         yield CheckFinding(name="clock", well=False, detail=detail, fix="timedatectl set-ntp true")
 
 
@@ -195,7 +195,7 @@ def check_run_lock(home: Paths) -> Iterator[CheckFinding]:
     state, hours = _process_state(number)
     stands = state in ("T", "t", "Z")
     stuck = stands or hours > _HOURS
-    detail = f"process {number or 'unknown'} has been running it for {hours:.1f} hours{' and stands still' if stands else ''}"
+    detail = f"process {number or 'unknown'} has been running it for {hours:.1f} hours{' without any progress' if stands else ''}"
     fix = f"kill -9 {number}; kept run" if stuck else "wait for it"
     yield CheckFinding(name="run", well=False if stuck else None, detail=detail, fix=fix)
 

@@ -38,7 +38,7 @@ def install_job(
         )
     if home.root != home.user:
         return InstalledJob(
-            kind=chosen, places=tuple(map(str, wanted)), enabled=False, detail="a trial home: the system was not told"
+            kind=chosen, places=tuple(map(str, wanted)), enabled=False, detail="a trial home: not registered with the system"
         )
     done = schedulers.enable_job(chosen, entry, tuple(wanted), run)
     return InstalledJob(kind=chosen, places=tuple(map(str, wanted)) or ("crontab",), enabled=not done.code, detail=done.out)
@@ -57,7 +57,7 @@ def _plan_job(home: Paths, env: Mapping[str, str], *, at: str, zone: str, kind: 
     if zone:
         known_zone(zone)
         if chosen is not SchedulerKind.SYSTEMD:
-            raise UsageError(f"{chosen} knows no zones", hint="leave --tz out: the time is the machine's own")
+            raise UsageError(f"{chosen} does not support time zones", hint="leave --tz out: the time is the machine's own")
     return chosen, JobEntry(command=_job_command(home, env), at=_parse_time(at), zone=zone)
 
 

@@ -126,7 +126,7 @@ def plan_hooks(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[
             what += [f"{len(hook_groups(client))} hooks for {client.name}"] if after != before else []
         if allow and client.name == "claude":
             allowed = with_permission(after, PLUGIN_SUGGEST if client in there else SUGGEST, str(path))
-            what += ["leave to save your words, and to call no other tool, without asking you"] if allowed != after else []
+            what += ["permission to save your words, and to call no other tool, without asking you"] if allowed != after else []
             after = allowed
         if after != before:
             found.append(SettingsChange(path=path, what=", ".join(what), text=after))
@@ -145,7 +145,7 @@ def _plan_permissions(home: Paths) -> Iterator[SettingsChange]:
     ):
         if after != files.read_text(path):
             yield SettingsChange(
-                path=path, what="leave to save your words, and to call no other tool, without asking you", text=after
+                path=path, what="permission to save your words, and to call no other tool, without asking you", text=after
             )
 
 

@@ -48,7 +48,7 @@ def split_agent_edits(
 ) -> tuple[Edits, AgentEdits]:
     """The edits of a file that are the person's, and those that an agent made. The file is written as if the latter were not.
 
-    With ``every_change`` no line that was changed is the person's: in an agent's shell nobody knows who changed it.
+    With ``every_change`` no changed line counts as the person's: in an agent's shell nobody knows who changed it.
     """
     calls = tuple(_calls_on(workspace, target.path.name)) if edits.revised or edits.removed or edits.added else ()
     rewritten = any(_is_opaque_write(event, target.path) for event in _calls_since_write(workspace, calls))

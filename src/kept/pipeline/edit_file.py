@@ -128,7 +128,7 @@ def _file_name(workspace: Workspace, path: Path) -> str:
 def _find_known_file(workspace: Workspace, name: str) -> _KnownFile:
     found = next((known_file for known_file in _known_files(workspace) if _file_name(workspace, known_file.path) == name), None)
     if found is None:
-        raise MissingError("that is no file of kept's", where=name, hint="see `kept files`")
+        raise MissingError("that is not a file that kept writes", where=name, hint="see `kept files`")
     workspace.refuse_links(found.path)
     return found
 
@@ -364,7 +364,7 @@ def _refuse_damage(workspace: Workspace, known: _KnownFile, data: bytes) -> None
         raise GuardError(
             f"that does not look like an edit: {reason}",
             where=_file_name(workspace, known.path),
-            hint="nothing was saved; save it again and say that you mean it",
+            hint="nothing was saved; save it again and confirm that you mean it",
         )
 
 

@@ -45,7 +45,7 @@ def add_root(home: Paths, path: Path, *, source: str = "", project: str = "", au
                 author=author or source_root.author,
             )
             if root == source_root:
-                raise UsageError("it is followed already", where=str(place), hint="kept sources remove PATH ends that")
+                raise UsageError("every run reads this already", where=str(place), hint="to end that: kept sources remove PATH")
             number = at
     save_table_item(home, "root", asdict(root), number=number)
     return root
@@ -58,7 +58,7 @@ def remove_root(home: Paths, path: Path) -> SourceRoot:
         if root.resolve(home.user) == place:
             remove_table_item(home, "root", number)
             return root
-    raise UsageError("it is not followed", where=str(place), hint="kept sources list")
+    raise UsageError("this is not one of the added sources", where=str(place), hint="kept sources list")
 
 
 def find_unfollowed(workspace: Workspace, paths: Sequence[Path]) -> tuple[Path, ...]:

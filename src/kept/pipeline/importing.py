@@ -26,7 +26,7 @@ def import_from_tool(workspace: Workspace, tool: str) -> ImportReport:
     Raises UsageError for a tool that is unknown, StoreError.
     """
     if tool not in (*TOOLS, "all"):
-        raise UsageError(f"nothing is known of what {tool!r} remembers", hint=f"one of: {', '.join(TOOLS)}, all")
+        raise UsageError(f"kept does not know the memory of {tool!r}", hint=f"one of: {', '.join(TOOLS)}, all")
     scoped_notes = load_scoped_notes(workspace, TOOLS if tool == "all" else (tool,))
     return import_memories(workspace, _to_import_rows(workspace, scoped_notes), f"what {tool} remembers")
 

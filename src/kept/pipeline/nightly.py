@@ -127,7 +127,7 @@ _NOT_REACHED = "not reached"
 def _step_results(report: RunReport) -> dict[str, tuple[str, str]]:
     """Of each step of a run what went wrong (empty: nothing) and what it came to."""
     reading, extracted, asked = report.reading, report.extracted, report.asked
-    cut = "; the time of the night was up, the next goes on" if report.cut else ""
+    cut = "; the time limit was reached, the next night continues" if report.cut else ""
     spent = "; the budget is spent, the next night goes on" if asked.unaffordable else ""  # as it was set: no failure
     candidates = f"{extracted.accepted:,} accepted, {extracted.held:,} held, {extracted.refused.total():,} refused"
     return {
@@ -176,7 +176,7 @@ def _make_step(name: str, wrong: str, told: str) -> NightStep:
 def _run_sleep(workspace: Workspace) -> tuple[str, str]:
     done = run_sleep(workspace)
     wrong = "; ".join([*(f"a guard stopped {item}" for item in done.stopped), *done.written.problems])
-    return wrong, f"{len(done.retired):,} faded, {done.lingering:,} linger"
+    return wrong, f"{len(done.retired):,} faded, {done.lingering:,} old and unconfirmed"
 
 
 def _run_index(workspace: Workspace) -> tuple[str, str]:

@@ -232,13 +232,13 @@ def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 
 def _parse_line(line: bytes, number: int) -> Mapping[str, Any]:
     if len(line) > _LONGEST or number > _MOST:
-        raise ValueError("there is too much of it")
+        raise ValueError("the file is too large")
     body = json.loads(line)
     match body:
         case {"content": str()}:
             found: Mapping[str, Any] = body
             return found
-    raise ValueError("it is no memory")
+    raise ValueError("it is not a memory")
 
 
 def _parse_memory(workspace: Workspace, body: Mapping[str, Any]) -> Memory | str:

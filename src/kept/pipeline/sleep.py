@@ -202,9 +202,9 @@ def _judge_lingering(workspace: Workspace, memory: Memory, history: _NameHistory
     if category is not None and category.fades and memory.artifacts:
         share = fading_share(memory, category, history.name_activity(memory, category.fades))
     if share >= 0.5:
-        return LingeringMemory(memory=memory, faded=share, reason=f"its project stopped naming it; {share:.0%} faded")
+        return LingeringMemory(memory=memory, faded=share, reason=f"its project no longer mentions it; {share:.0%} faded")
     if is_lingering(memory, history.newest_event_time(memory.scope), uses):
-        return LingeringMemory(memory=memory, faded=share, reason="said in one session only, long ago, and never of use since")
+        return LingeringMemory(memory=memory, faded=share, reason="said in one session only, long ago, and never used since")
     return None
 
 

@@ -195,7 +195,7 @@ def suggest_memory(workspace: Workspace, text: str, category: str, project: str)
             return ProposalReply(id=memory.id, active=True, message=f"Remembered as {memory.id}.")
     if workspace.settings.handover == "off":
         return _held_reply(memory)
-    message = f"Noted as {memory.id}. Exact words of the user hold once this session is read; other words wait for the user."
+    message = f"Noted as {memory.id}. Exact words of the user become active once this session is read; others wait for the user."
     return ProposalReply(id=memory.id, active=False, message=message)
 
 
@@ -210,7 +210,7 @@ def resolve_question(workspace: Workspace, number: str, answer: str, category: s
         _, made = resolve(workspace, question.id, category, answer, agent=True)
         return ProposalReply(id=made.id, active=True, message=f"{question.id} is answered by {made.id}.")
     memory = create_memory(workspace, answer, category, project="", agent=True, scope=question.scope)
-    advice = f"{question.id} stays open until the person says `kept resolve {question.id} --as {category}`."
+    advice = f"{question.id} stays open until the person runs `kept resolve {question.id} --as {category}`."
     return ProposalReply(id=memory.id, active=False, message=f"Held as {memory.id}; {advice}")
 
 

@@ -125,7 +125,7 @@ def make_entry_options(workspace: Workspace, name: str = "", *, model: bool = Tr
     """How entries are written by a template; the one of the settings where none is named. Raises UsageError, ConfigError."""
     found = template_of(name or workspace.settings.journal.template, workspace.paths.config)
     if not template_slots(found):
-        raise UsageError(f"the template {found.name!r} has no place for anything", hint="put {{worked}} or another slot into it")
+        raise UsageError(f"the template {found.name!r} has no slot to fill", hint="put {{worked}} or another slot into it")
     return EntryOptions(template=found, model=model and workspace.llm is not None)
 
 
@@ -427,7 +427,7 @@ def _compose_entry(
     except ValueError as error:
         return (), (0, 0), 0, f"the reply is not of the form that was asked for: {error}"
     if not context_items:
-        return (), (0, 0), refused, "no paragraph of the reply holds against what it cites"
+        return (), (0, 0), refused, "no paragraph of the reply is supported by what it cites"
     kept = [context_item for context_item in made.chosen.told if context_item.slot in (Slot.COMMITS, Slot.FILES, Slot.BEFORE)]
     return (
         (*context_items, *kept),

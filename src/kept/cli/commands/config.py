@@ -34,12 +34,12 @@ def config(
 ) -> int:
     """Show, list, get and set settings. They are in one file that you can also edit by hand.
 
-    `try` asks the language model of the settings one small question, which tells it nothing of what is remembered; it may cost
+    `try` asks the configured language model one short question, which contains none of your memories; it may cost
     something.
     """
     given = (name != "") + (value is not None)
     if action not in _ACTIONS or given != _ACTIONS[action]:
-        raise UsageError("that is no call of config", hint="kept config [show] | list | get NAME | set NAME VALUE | try")
+        raise UsageError("wrong arguments for `kept config`", hint="kept config [show] | list | get NAME | set NAME VALUE | try")
     if action == "try":
         return _try_model(context, yes=yes, as_json=as_json)
     home = find_paths(call_options(context).home, os.environ)
@@ -97,7 +97,7 @@ def _format_settings(found: Sequence[Setting]) -> Iterator[Line]:
     for group, inside in groupby(found, key=lambda each: each.group):
         yield line((group, "bold"))
         for each in inside:
-            usual = "" if each.value == each.default else f"  (usually {_format_value(each.default) or 'nothing'})"
+            usual = "" if each.value == each.default else f"  (default: {_format_value(each.default) or 'nothing'})"
             yield line((f"  {each.name}", "cyan"), f" = {_format_value(each.value) or '–'}", (usual, "dim"))
             choices = f" One of: {', '.join(each.choices)}." if each.choices else ""
             yield hanging_line([("    ", "")], f"{each.meaning} A {each.kind}.{choices}")

@@ -22,7 +22,7 @@ def context(
     context: typer.Context,
     message: Annotated[
         list[str] | None,
-        typer.Argument(metavar="MESSAGE", help="What is about to be said; without it, what a session starts with."),
+        typer.Argument(metavar="MESSAGE", help="The prompt to look up; without it, what a session starts with."),
     ] = None,
     *,
     project: Annotated[str, typer.Option(metavar="DIR", help="The directory the session works in.")] = "",
@@ -30,7 +30,7 @@ def context(
         int, typer.Option(metavar="TOKENS", min=0, max=100_000, help="At most so many tokens (else the setting context_tokens).")
     ] = 0,
     client: Annotated[
-        str, typer.Option(metavar="NAME", help="claude: leave out what its session reads from memory.md; codex or none: do not.")
+        str, typer.Option(metavar="NAME", help="claude: leave out what it reads from memory.md; codex or none: leave out nothing.")
     ] = "claude",
     why: Annotated[
         bool, typer.Option("--why", help="Also print what was considered and left out, each with its score and what kept it out.")
@@ -76,7 +76,7 @@ def context(
             (
                 f"{format_count(found.tokens, 'token')}{f'; left out: {left}' if left else ''}"
                 if found.pieces
-                else f"Nothing is near enough to be put before it{f' (left out: {left})' if left else ''}.",
+                else f"Nothing is relevant enough to be added{f' (left out: {left})' if left else ''}.",
                 "dim",
             )
         )

@@ -30,7 +30,7 @@ Project = Annotated[
     Path | None, typer.Option("--project", metavar="DIR", help="Only for the project in this folder; else everywhere.")
 ]
 IfMatch = Annotated[
-    str, typer.Option("--if-match", metavar="REVISION", help="Only if it still is what you saw: its `revision` in --json.")
+    str, typer.Option("--if-match", metavar="REVISION", help="Only if it is unchanged since you read its `revision` in --json.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -52,7 +52,7 @@ def add(
         agent = bool(sign) and not workspace.settings.trust_agents
         return [person.create_memory(workspace, text, kind, project=_project_directory(project), until=ends, agent=agent)]
 
-    waits = f"An agent runs this ({sign} is set): it waits for you in `kept review`:"
+    waits = f"An agent ran this ({sign} is set), so it waits for you in `kept review`:"
     return _apply_change(context, "Remembered:", apply, waits=waits, as_json=as_json)
 
 
@@ -71,7 +71,7 @@ def suggest(
 ) -> int:
     """Hand over a person's words: y keeps them, n turns them down. Without a terminal they wait until the session is read.
 
-    The exact words that the person typed in the session hold once its transcript is read; other words wait in `kept review`.
+    Exact words that the person typed in the session become active once its transcript is read; others wait in `kept review`.
     """
     del replaces  # read from the transcript, where it is known which session it speaks of
 
@@ -100,7 +100,7 @@ def suggest(
 def edit(
     context: typer.Context,
     number: Id,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The new words; without them, a line to change on a terminal.")] = "",
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The new words; without them, you edit the old ones.")] = "",
     *,
     kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Move it to this category.")] = "",
     if_match: IfMatch = "",
@@ -119,7 +119,7 @@ def edit(
             return [memory]
         return [person.edit(workspace, memory.id, words, category=kind or None, if_match=seen)]
 
-    return _apply_change(context, "Its words are yours now:", apply, as_json=as_json)
+    return _apply_change(context, "Changed; it now counts as your words:", apply, as_json=as_json)
 
 
 def retire(
@@ -135,9 +135,7 @@ def retire(
     def apply(workspace: Workspace) -> list[Memory]:
         return [person.retire(workspace, item, reason, if_match=if_match) for item in _resolve_ids(workspace, numbers, if_match)]
 
-    return _apply_change(
-        context, "It no longer holds, and the same proposal does not bring it back (`kept undo` does):", apply, as_json=as_json
-    )
+    return _apply_change(context, "Retired; the same proposal does not bring it back (`kept undo` does):", apply, as_json=as_json)
 
 
 def resolve(
@@ -161,7 +159,7 @@ def merge(
     context: typer.Context,
     numbers: Ids,
     *,
-    text: Annotated[str, typer.Option("--text", metavar="TEXT", help="What the one says; else what the first says.")] = "",
+    text: Annotated[str, typer.Option("--text", metavar="TEXT", help="Words of the merged memory; else those of the first.")] = "",
     kind: Annotated[str, typer.Option("--type", metavar="CATEGORY", help="Its category; else that of the first.")] = "",
     as_json: AsJson = False,
 ) -> int:
@@ -170,7 +168,7 @@ def merge(
     def apply(workspace: Workspace) -> list[Memory]:
         return [person.merge(workspace, numbers, text, category=kind or None)]
 
-    return _apply_change(context, "They are one now, with all they rest on:", apply, as_json=as_json)
+    return _apply_change(context, "Merged into one, with all their evidence:", apply, as_json=as_json)
 
 
 def pin(
@@ -222,7 +220,7 @@ def print_problems(written: WriteReport) -> int:
 def _resolve_ids(workspace: Workspace, numbers: list[str], if_match: str) -> list[str]:
     """Every id checked before the first is changed. Raises UsageError."""
     if if_match and numbers[1:]:
-        raise UsageError("--if-match is of one memory", hint="change them one by one")
+        raise UsageError("--if-match works with one memory only", hint="change them one by one")
     return [person.find_memory(workspace, number).id for number in numbers]
 
 

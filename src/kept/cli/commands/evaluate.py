@@ -42,8 +42,8 @@ def eval_(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="The corpus: {ns, id, session, role, date, text} a line. Of annotations: the folder that their paths start "
-            "from (looked for near them).",
+            help="The corpus: {ns, id, session, role, date, text} a line. For annotations: the folder their paths are relative "
+            "to (looked for near them).",
         ),
     ] = None,
     queries: Annotated[Path | None, typer.Option(metavar="FILE", help="Questions: {qid, ns, query, gold} a line.")] = None,
@@ -62,27 +62,27 @@ def eval_(
     replies: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Of annotated turns: what recorded replies of models come to, and where passages were lost."
+            metavar="DIR", help="For annotated turns: score recorded replies of models, and show where passages were lost."
         ),
     ] = None,
     ablate: Annotated[
         bool,
         typer.Option(
             "--ablate",
-            help="Of annotated turns: what is gained and lost where each list of words of the rules is left out.",
+            help="For annotated turns: what is gained and lost if each word list of the rules is left out.",
         ),
     ] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the rankings, or the memories, as JSON lines.")] = None,
     level: Annotated[str, typer.Option(metavar="LEVEL", help="Rank turns or sessions.")] = "turn",
     stores: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep the stores of a retrieval here, and ask those that are here again.")
+        Path | None, typer.Option(metavar="DIR", help="Keep the stores of a retrieval run here, and reuse those that are here.")
     ] = None,
     misses: Annotated[
-        bool, typer.Option("--misses", help="Of annotations: list what nothing covers, and what is marked as junk.")
+        bool, typer.Option("--misses", help="For annotations: list facts that no memory covers, and memories marked as junk.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the measures as JSON.")] = False,
 ) -> None:
-    """Run kept's own archive and search (or extraction) over a public set, one fresh store for each of its spaces; or extraction
+    """Run kept's own archive and search (or extraction) over a public set, with a fresh store for each namespace; or extraction
     over annotated transcripts, one fresh store for each set of them.
     """
     call = call_options(context)
@@ -210,7 +210,7 @@ def _turns_body(score: TurnScore) -> dict[str, Any]:
 def _turns_lines(score: TurnScore) -> Iterator[Line]:
     for status in ("active", "held"):
         right, judged = score.count_right(status)
-        elsewhere = f"; {score.elsewhere[status]:,} more stand in no annotated turn"
+        elsewhere = f"; {score.elsewhere[status]:,} more come from turns that are not annotated"
         yield line((f"{status:<8}", "bold"), f"{right} of {judged} right{_format_percent(right, judged)}", (elsewhere, "dim"))
         for source in score.sources:
             right, judged = score.count_right(status, source)
@@ -245,7 +245,7 @@ def _replay_lines(found: ReplayResult) -> Iterator[Line]:
         fates = found.losses[level]
         proposed = fates.total() - fates[UNSHOWN] - fates[UNPROPOSED]
         active = fates[ACTIVE]
-        yield line(f"  importance {level}: {active} of {proposed} active that were proposed{_format_percent(active, proposed)}")
+        yield line(f"  importance {level}: {active} of {proposed} proposed became active{_format_percent(active, proposed)}")
         for fate, number in fates.most_common():
             yield line(f"    {number:>4}  {fate}")
 

@@ -19,11 +19,11 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 def files(
     context: typer.Context,
     action: Annotated[str, typer.Argument(metavar="list|show|preview", help="What to do.")] = "list",
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of show: which file, by its path below the home.")] = "",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="For show: which file, by its path below the home.")] = "",
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Every file that kept writes; what is kept's of one of them; or what the next writing would change, hand edits absorbed.
+    """List the files that kept writes, show kept's part of one, or preview what the next run would change (your edits included).
 
     The files are yours to edit in any editor: what you change, delete or add is taken over by the next run.
     """
@@ -42,7 +42,7 @@ def files(
                 body = preview_body(write_preview)
                 lines = list(_preview_lines(write_preview))
             case other:
-                raise UsageError(f"files cannot {other!r}", hint="one of: list, show, preview")
+                raise UsageError(f"no action {other!r}", hint="one of: list, show, preview")
     if as_json:
         show.write_json(body)
     else:

@@ -28,20 +28,20 @@ def command(
         list[str] | None, typer.Option(metavar="TEXT", help="A sentence, wherever it stands; may be repeated.")
     ] = None,
     source: Annotated[
-        str, typer.Option(metavar="X", help="All that rests on a session, a file or a source of `kept sources`, and its turns.")
+        str, typer.Option(metavar="X", help="All that is based on a session, a file or a source of `kept sources`, and its turns.")
     ] = "",
     session: Annotated[str, typer.Option(metavar="ID", help="A session whole, by its id or the first 8 characters of it.")] = "",
     project: Annotated[str, typer.Option(metavar="NAME", help="A project whole, by its name or folder.")] = "",
-    since: Annotated[str, typer.Option(metavar="DATE", help="What was first seen and said on this day or later.")] = "",
-    until: Annotated[str, typer.Option(metavar="DATE", help="What was first seen and said on this day or earlier.")] = "",
+    since: Annotated[str, typer.Option(metavar="DATE", help="Memories first seen, and turns said, on this day or later.")] = "",
+    until: Annotated[str, typer.Option(metavar="DATE", help="Memories first seen, and turns said, on this day or earlier.")] = "",
     also: Annotated[list[str] | None, typer.Option(metavar="COPY", help="A near copy to erase as well; may be repeated.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
     """Erase memories for good, and their words wherever kept has them: conversations, summaries, files, logs, backups.
 
-    Shows first where the words stand. Near copies (almost the same in other words) stay unless you choose them. It cannot be
-    undone. What stays is that there was one, and a keyed fingerprint that keeps it from coming back.
+    First shows where the words are. Near copies (almost the same in other words) stay unless you choose them. It cannot be
+    undone. What remains is the fact that it existed, and a keyed fingerprint that keeps it from coming back.
     """
     with command_workspace(context) as workspace:
         named = source or session
@@ -68,7 +68,7 @@ def command(
         gone = forget(workspace, request, also=chosen)
         if named and not (gone.memories or gone.sessions or gone.items or gone.problems):
             hint = "name a source of `kept sources`, a file, or a session by 8 characters of its id or more"
-            raise UsageError(f"nothing that was read is of {named!r}", hint=hint)
+            raise UsageError(f"nothing that was read comes from {named!r}", hint=hint)
         if as_json:
             show.write_json(erasure_body(gone))
         elif not call_options(context).quiet:
@@ -100,14 +100,14 @@ def _format_remaining(place: str) -> str:
 def _format_erasure(gone: ErasureReport) -> Iterator[Line]:
     yield line(("Forgotten: ", "green"), ", ".join(gone.memories) or "no memory")
     if gone.sessions:
-        yield line(("Turns erased, never read again: ", "green"), ", ".join(gone.sessions))
+        yield line(("Sessions erased, never read again: ", "green"), ", ".join(gone.sessions))
     if gone.items:
-        yield line(("Erased of external sources: ", "green"), format_count(gone.items, "item"))
+        yield line(("Erased from external sources: ", "green"), format_count(gone.items, "item"))
     erased = [f"{name} ({count:,})" for name, count in gone.places.items() if count]
     if erased:
         yield line(("Erased in: ", "green"), ", ".join(erased))
     if not gone.remains:
-        yield line(("Proved: ", "green"), "every file, row and backup of kept's was read again; the words are in no text of them")
+        yield line(("Proved: ", "green"), "every file, row and backup of kept's was read again; none contains the words")
     if gone.near:
         yield line((f"{format_count(len(gone.near), 'near copy', 'near copies')} stay; --also erases one:", "yellow"))
         yield from _format_near_copies(gone.near)

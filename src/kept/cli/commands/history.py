@@ -53,7 +53,7 @@ def log(
     cost: Annotated[bool, typer.Option("--cost", help="What language models were asked in each run, and what it cost.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """What each run and each change of yours did, newest first: what entered, changed and left, what was held and refused."""
+    """What each run and each change of yours did, newest first: memories added, changed and removed, proposals held or refused."""
     with command_workspace(context) as workspace:
         history_entries = run_history(workspace, limit) if not which else (find_run(workspace, which),)
         if cost:
@@ -147,14 +147,14 @@ def _operation_body(operation: Operation) -> dict[str, Any]:
 
 
 def undo(context: typer.Context, what: Which = None, *, as_json: AsJson = False) -> int:
-    """Take back the last run with all its passes, or a pass or run of your choice. `kept redo` brings it back."""
+    """Take back the last run, or a run or pass (one step of a run) of your choice. `kept redo` brings it back."""
     return _apply_undo_redo(
         context, take_back, lambda workspace: " ".join(what or ()) or last_undoable_run(workspace), "Took back", as_json=as_json
     )
 
 
 def redo(context: typer.Context, what: Which = None, *, as_json: AsJson = False) -> int:
-    """Bring back what the last undo took, or a pass or run of your choice."""
+    """Bring back what the last undo took back, or a run or pass of your choice."""
     return _apply_undo_redo(context, bring_back, lambda _: " ".join(what or ()), "Brought back", as_json=as_json)
 
 
@@ -197,7 +197,7 @@ def _describe_passes(workspace: Workspace, passes: Sequence[int]) -> str:
 
 def _later_lines(later: Sequence[LaterOperation]) -> Iterator[Line]:
     """What was done later to the same memories: what has nothing to act on any more, and what still holds."""
-    for idle, told in ((True, "has nothing to act on any more"), (False, "still holds, on what is there now")):
+    for idle, told in ((True, "no longer has any effect"), (False, "still applies to what is there now")):
         later_operations = [later_operation for later_operation in later if later_operation.idle is idle]
         if later_operations:
             yield line((f"What was done later and {told}:", "yellow" if idle else "dim"))
@@ -218,8 +218,8 @@ def _later_body(each: LaterOperation) -> dict[str, Any]:
 
 def diff(
     context: typer.Context,
-    earlier: Annotated[str, typer.Argument(metavar="DATE", help="The earlier date; its end counts.")],
-    later: Annotated[str, typer.Argument(metavar="DATE", help="The later date; its end counts.")],
+    earlier: Annotated[str, typer.Argument(metavar="DATE", help="The earlier date (the state at its end).")],
+    later: Annotated[str, typer.Argument(metavar="DATE", help="The later date (the state at its end).")],
     *,
     recorded: Annotated[bool, typer.Option("--recorded", help="Compare what kept believed then, not what was true then.")] = False,
     as_json: AsJson = False,
@@ -249,7 +249,7 @@ def changes_lines(changed: Changes, most: int | None = None, rest: str = "kept l
     if most is not None and len(memory_differences) > most:
         yield line((f"  … and {len(memory_differences) - most:,} more → {rest}", "dim"))
     if again := len(every) - len(memory_differences):
-        yield line((f"  {format_count(again, 'memory', 'memories')} seen again, with other evidence or dates only", "dim"))
+        yield line((f"  {format_count(again, 'memory', 'memories')} seen again; only evidence or dates changed", "dim"))
     if not changed:
         yield line("No memory changed.")
 

@@ -31,7 +31,7 @@ def jobs(
     No key and no network are needed. Everything a reply says is checked as with any other model.
     """
     if action not in _ACTIONS or bool(number) != (action == "show"):
-        raise UsageError("that is no call of jobs", hint="kept jobs prepare | list | show ID | commit")
+        raise UsageError("wrong arguments for `kept jobs`", hint="kept jobs prepare | list | show ID | commit")
     with command_workspace(context) as workspace:
         match action:
             case "show":
@@ -87,7 +87,7 @@ def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
     lines = list(llm_extraction_lines(done.heard))
     operations = ", ".join(f"{count} {kind}" for kind, count in sorted(done.curated.operations.items()))
     lines += [line(("Memories: ", "green"), operations)] if operations else []
-    lines += [line((f"{number}: ", "red"), f"{reason}; nothing was taken from it") for number, reason in done.wrong.items()]
+    lines += [line((f"{number}: ", "red"), f"{reason}; the reply was not used") for number, reason in done.wrong.items()]
     lines += [line(("Stopped by a guard: ", "red"), item) for item in done.curated.stopped]
     lines += [line(("Not done: ", "red"), problem) for problem in done.written.problems]
     lines += [

@@ -45,20 +45,20 @@ def journal(
             min=1,
             max=16,
             metavar="N",
-            help="Ask a model about up to N days at a time, where none of them can matter to another: days of other projects, "
+            help="Ask a model about up to N days at a time, if none depends on another: days of different projects, "
             "or a template "
-            "that nothing is remembered of. The entries are the same.",
+            "whose entries are not remembered. The entries come out the same.",
         ),
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> int:
-    """Write the entry of a day, or of every day of a span in order; show what entries are made of.
+    """Write the journal entry of a day, or of every day of a period in order; show what entries are made of.
 
-    An entry knows only what was known on the eve of its day. One that you changed is never written again.
+    An entry uses only memories from before its day. An entry that you edited is never overwritten.
     """
     if action not in _ACTIONS or (action == "backfill" and not (first and last)):
         raise UsageError(
-            "that is no call of journal", hint="kept journal write | backfill --from DATE --to DATE | stats | templates"
+            "wrong arguments for `kept journal`", hint="kept journal write | backfill --from DATE --to DATE | stats | templates"
         )
     with command_workspace(context, also=("journal",)) as workspace:
         match action:
@@ -143,7 +143,7 @@ def _format_plan(found: BackfillPlan) -> str:
     return (
         f"{told}, {found.estimate.questions} questions, {found.estimate.cached} answered before: about {would.input_tokens:,} "
         f"tokens, {cost};"
-        " what is read out of the entries comes on top."
+        " extracting memories from the entries comes on top."
     )
 
 
@@ -165,7 +165,7 @@ def _print_outcomes(found: Sequence[EntryOutcome], *, as_json: bool, days: int =
         left = days - len(found)
         if left > 0:
             show.write_lines(
-                [line((f"{format_count(left, 'day')} not done", "red"), (" → the same call goes on from there", "dim"))]
+                [line((f"{format_count(left, 'day')} not done", "red"), (" → run the same command to continue", "dim"))]
             )
     if found and all(entry_outcome.state in (EntryState.FAILED, EntryState.FOREIGN) for entry_outcome in found):
         return 2
@@ -188,10 +188,10 @@ def _format_outcomes(found: Sequence[EntryOutcome]) -> Iterator[Line]:
         if entry_outcome.head is not None and entry_outcome.state is EntryState.WRITTEN:
             yield line((f"    {_format_head(entry_outcome.head)}", "dim"))
         if entry_outcome.anew:
-            yield line(("    asked ahead in vain: an entry before it changed the question", "dim"))
+            yield line(("    asked ahead for nothing: an earlier entry changed the question", "dim"))
         if entry_outcome.refused:
             yield line(
-                (f"    {format_count(entry_outcome.refused, 'paragraph')} left out: not carried by what they cite", "yellow")
+                (f"    {format_count(entry_outcome.refused, 'paragraph')} left out: not supported by what they cite", "yellow")
             )
         if entry_outcome.memories:
             yield line(

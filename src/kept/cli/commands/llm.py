@@ -48,6 +48,6 @@ def llm(
         show.write_lines([line(f"The smallest that passes: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))])
     else:
         show.write_lines(
-            [line(f"None passes ({PASSES} of 10, and nothing taken that is a trap).", (" → kept llm trial --model NAME", "dim"))]
+            [line(f"None passes ({PASSES} of 10, and no trap fallen for).", (" → kept llm trial --model NAME", "dim"))]
         )
     return int(best is None)

@@ -28,11 +28,11 @@ _NAMES = {"list": (0, 0), "show": (0, 1), "new": (1, 1), "check": (0, 1), "migra
 def profiles(
     context: typer.Context,
     action: Annotated[str, typer.Argument(metavar="list|show|new|check|migrate", help="What to do.")] = "list",
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME…", help="Of which profile; of migrate: from and to.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME…", help="The profile; for migrate: from and to.")] = None,
     *,
     like: Annotated[str, typer.Option(metavar="NAME", help="With new: the profile to copy.")] = "coding",
     mapping: Annotated[
-        list[str] | None, typer.Option("--map", metavar="A=B", help="With migrate: category A becomes B; A= stays. Repeatable.")
+        list[str] | None, typer.Option("--map", metavar="A=B", help="With migrate: category A becomes B; A= keeps A. Repeatable.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With migrate: show what would become what; change nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
@@ -45,7 +45,7 @@ def profiles(
     least, most = _NAMES.get(action, (1, 0))
     if not least <= len(given) <= most:
         raise UsageError(
-            "that is no call of profiles", hint="kept profiles [list] | show [NAME] | new NAME | check [NAME] | migrate FROM TO"
+            "wrong arguments for profiles", hint="kept profiles [list] | show [NAME] | new NAME | check [NAME] | migrate FROM TO"
         )
     home = find_paths(call_options(context).home, os.environ)
     match action:
@@ -84,7 +84,7 @@ def _list_profiles(context: typer.Context, home: Paths, *, as_json: bool) -> int
         return 0
     lines: list[Line] = []
     for name, each in found.items():
-        mark = "  in use" if name == chosen else "  at work beside it" if name in used else ""
+        mark = "  in use" if name == chosen else "  also in use" if name in used else ""
         told = each if isinstance(each, str) else each.summary
         lines.append(hanging_line([(f"{name}  ", "bold")], told, (mark, "green")))
         if isinstance(each, Profile) and (name == chosen or call_options(context).verbose):
@@ -152,7 +152,7 @@ def _category_lines(found: Profile, each: Category) -> Iterator[Line]:
     for example in each.examples:
         yield hanging_line([("  such as  ", "cyan")], f"“{example}”")
     yield hanging_line([("  many     ", "cyan")], f"{each.shape.value}: {each.consolidation}")
-    fades = f"weighs half after {each.half_life} days unseen" if each.half_life else "does not fade"
+    fades = f"counts half after {each.half_life} days without being seen" if each.half_life else "does not fade"
     gates = [
         name
         for name, on in (

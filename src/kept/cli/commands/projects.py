@@ -26,7 +26,7 @@ def projects(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """List projects and pairs that may be one; join two or undo that. Memories follow at the next run.
+    """List projects, and pairs that may be the same project; join two or undo that. Their memories follow at the next run.
 
     Example: kept projects join ~/old/harbor ~/code/harbor
     """

@@ -27,18 +27,18 @@ _EDITORS = ("VISUAL", "EDITOR")
 def prompt(
     context: typer.Context,
     action: Annotated[str, typer.Argument(metavar="show|edit|reset|diff|declare|withdraw", help="What to do.")] = "show",
-    name: Annotated[str, typer.Argument(metavar="CATEGORY", help="Of declare and withdraw: which category.")] = "",
-    belongs: Annotated[str, typer.Argument(metavar="SENTENCE", help="Of declare: what belongs to it.")] = "",
+    name: Annotated[str, typer.Argument(metavar="CATEGORY", help="For declare and withdraw: which category.")] = "",
+    belongs: Annotated[str, typer.Argument(metavar="SENTENCE", help="For declare: what belongs to it.")] = "",
     *,
     whole: Annotated[
         bool, typer.Option("--whole", help="Show the whole text a model gets, with categories and the form of a reply.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """The extraction prompt: show it with where it comes from, make it your own, go back to the built-in one, see the difference.
+    """Show the extraction prompt and where it comes from, write your own, go back to the built-in one, or see the difference.
 
     `declare` adds a category of your own (in the front matter of your prompt, between two lines of `---`), `withdraw` takes it out.
-    With --profile NAME it is that profile's prompt. A changed prompt is used for what comes; `kept run --force` reads all again.
+    With --profile NAME it is that profile's prompt. A changed prompt applies to what is read later; `kept run --force` reads all.
     """
     home, profile = command_home(context), call_options(context).profile or ""
     match action:
@@ -49,7 +49,7 @@ def prompt(
         case "reset":
             away = prompt_override.remove_own_prompt(home, profile)
             if not as_json:
-                show.write_lines([line(("Put away as ", "green"), show.format_path(away))])
+                show.write_lines([line(("Your prompt was moved to ", "green"), show.format_path(away))])
         case "declare":
             prompt_override.declare_category(
                 home, profile, name, {"belongs": belongs}, if_match=prompt_override.load_prompt_state(home, profile).revision
@@ -57,7 +57,7 @@ def prompt(
         case "withdraw":
             prompt_override.remove_category(home, profile, name, if_match=prompt_override.load_prompt_state(home, profile).revision)
         case other:
-            raise UsageError(f"prompt cannot {other!r}", hint=f"one of: {', '.join(_ACTIONS)}")
+            raise UsageError(f"no action {other!r}", hint=f"one of: {', '.join(_ACTIONS)}")
     active_prompt = prompt_override.load_active_prompt(home, profile)
     if as_json:
         show.write_json(_prompt_body(active_prompt, difference=action == "diff"))

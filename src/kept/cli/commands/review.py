@@ -67,14 +67,14 @@ def review(
         list[str] | None, typer.Option("--admit", metavar="ID", help="Remember this one that was refused (may be repeated).")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Not only the ten best of each project.")] = False,
-    stale: Annotated[bool, typer.Option("--stale", help="Instead: what lingers, old and never confirmed.")] = False,
+    stale: Annotated[bool, typer.Option("--stale", help="Instead: old memories that were never confirmed.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the queue as JSON and ask nothing.")] = False,
 ) -> int:
     """Decide on the best of what waits: y keep, n reject, e change its words and keep it, o open its conversation, s skip, q stop.
 
-    What waits are memories that were held back and wishes that were said once; the ten best of each project are shown.
+    These are proposals that kept is not sure about, and wishes that you stated only once; the ten best of each project are shown.
 
-    With --stale on what lingers: y keep it as yours, n retire it.
+    With --stale, decide on old memories that nothing has confirmed since: y keep it as yours, n retire it.
     """
     with command_workspace(context) as workspace:
         if approve or reject or admit:
@@ -118,7 +118,7 @@ def _review_stale(workspace: Workspace, *, list_: bool, as_json: bool) -> int:
             ]
         )
     elif not queue:
-        show.write_lines([line("Nothing lingers.")])
+        show.write_lines([line("No memory is old and unconfirmed.")])
     elif list_ or not is_interactive():
         show.write_lines(
             shown_line

@@ -47,17 +47,17 @@ def run(
     force: Annotated[bool, typer.Option("--force", help="Read and analyse everything again.")] = False,
     accept_loss: Annotated[
         bool,
-        typer.Option("--accept-loss", help="Let through what a guard stopped, and take a file that was set aside as your edit."),
+        typer.Option("--accept-loss", help="Apply what a guard against losses stopped; accept a file set aside as your edit."),
     ] = False,
     occasion: Annotated[
-        str, typer.Option(metavar="WHEN", help="real-time, session-end or nightly: profiles that are not extracted then wait.")
+        str, typer.Option(metavar="WHEN", help="real-time, session-end or nightly: profiles not extracted on this occasion wait.")
     ] = "nightly",
     follow: Annotated[bool, typer.Option("--follow", help="Read the given folders at every later run as well.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> int:
     """Read what is new, remember what matters, write the memory file.
 
-    Your own edits in the memory file are taken over first. A run that is cut short loses nothing; the next one continues.
+    Your own edits in the memory file are applied first. A run that is cut short loses nothing; the next one continues.
     """
     options = RunOptions(
         dry=dry_run,
@@ -201,10 +201,10 @@ def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, 
 def sleep(
     context: typer.Context,
     *,
-    accept_loss: Annotated[bool, typer.Option("--accept-loss", help="Let through what a guard stopped.")] = False,
+    accept_loss: Annotated[bool, typer.Option("--accept-loss", help="Apply what a guard against losses stopped.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> int:
-    """Retire what its project stopped naming, list what lingers, update the files."""
+    """Retire memories that their project no longer mentions, count old unconfirmed ones, update the files."""
     with command_workspace(context) as workspace:
         done = do_sleep(workspace, allow=accept_loss)
         if as_json:
@@ -225,7 +225,7 @@ def sleep(
             if done.lingering:
                 lines.append(
                     line(
-                        (f"{format_count(done.lingering, 'memory lingers', 'memories linger')}", "yellow"),
+                        (f"{format_count(done.lingering, 'old memory is unconfirmed', 'old memories are unconfirmed')}", "yellow"),
                         (" → kept review --stale", "dim"),
                     )
                 )

@@ -39,7 +39,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
 def check(context: typer.Context, *, as_json: AsJson = False) -> int:
-    """Prove that nothing is damaged: pages, hashes, the chain of passes, memories, evidence, indexes, files. Exits 2 where
+    """Check that nothing is damaged: pages, hashes, the chain of passes, memories, evidence, indexes, files. Exits with 2 if
     something is.
 
     A memory file that you edited by hand is not damaged: the next run takes your edit over.
@@ -67,12 +67,12 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
 def doctor(
     context: typer.Context,
     *,
-    fix: Annotated[bool, typer.Option("--fix", help="Mend what a program can: permissions, hooks, files that are gone.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Repair permissions, hooks and missing files.")] = False,
     as_json: AsJson = False,
 ) -> int:
     """Check the installation by trying it, and say how to fix each problem. Changes nothing without --fix.
 
-    Each hook is called as your coding agent calls it. A language model of this machine is asked one small question.
+    Each hook is called as your coding agent calls it. A language model that runs on this machine is asked one short question.
     """
     call, home = call_options(context), command_home(context)
     check_findings = run_checks(home, profile=call.profile, zone=call.zone)
@@ -123,7 +123,7 @@ def restore(
 
 
 def rebuild(context: typer.Context) -> int:
-    """Make memories, index and files again from the log."""
+    """Regenerate memories, index and files from the log."""
     with command_workspace(context) as workspace:
         written = recreate(workspace)
         if not call_options(context).quiet:
@@ -141,7 +141,7 @@ def export(
     ] = "jsonl",
     output: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file instead.")] = None,
 ) -> None:
-    """Everything out: every memory of every status with its evidence (md: the active ones, to read); not what was forgotten.
+    """Export every memory of any status with its evidence (md: only the active ones, for reading), but nothing that was forgotten.
 
     `--format archive` writes the whole store (history, archived turns, what was forgotten as fingerprints), for `kept import`
     elsewhere.
@@ -150,7 +150,7 @@ def export(
     with command_workspace(context) as workspace:
         if kind == "archive":
             if output is None:
-                raise UsageError("an archive goes to a file", hint="kept export --format archive --output kept.jsonl.gz")
+                raise UsageError("an archive needs --output FILE", hint="kept export --format archive --output kept.jsonl.gz")
             rows = export_archive(workspace, output)
             show.write_lines(
                 [line(("Wrote ", "green"), show.format_path(output.absolute()), (f" ({format_count(rows, 'row')})", "dim"))]
@@ -190,16 +190,16 @@ def import_(
         typer.Option(
             "--from",
             metavar="TOOL",
-            help="Instead: what claude, codex or gemini remember themselves, blocks of other tools, or all.",
+            help="Instead of a file: the own memory of claude, codex or gemini, blocks of other tools, or all.",
         ),
     ] = "",
     as_json: AsJson = False,
 ) -> int:
-    """Take up an export: an archive into an empty home, with all its history; or memories (jsonl), as one pass that `kept undo`
+    """Import an export: an archive into an empty home, with all its history; or memories (jsonl), as one pass that `kept undo`
     takes back.
 
-    Of other tools it takes up exports of mem0 and ChatGPT, claude-mem's database, notes of Basic Memory, rules of Cursor and
-    Copilot, AGENTS.md and other instructions; `--from` what a tool remembers in its own place. Everything waits for you in
+    From other tools it imports exports of mem0 and ChatGPT, claude-mem's database, notes of Basic Memory, rules of Cursor and
+    Copilot, AGENTS.md and other instructions; with `--from`, what a tool stores as its own memory. Everything waits for you in
     `kept review`, and those files stay as they are. What was forgotten stays forgotten, what is remembered already is left out,
     rules that are not in your own words wait for you.
     """
@@ -272,7 +272,7 @@ def audit(
     show.write_lines([line((f"{format_count(audit_report.notes, 'line')} in {show.format_path(str(path))}", "bold"))])
     if audit_report.unread:
         show.write_lines(
-            [line((f"{format_count(len(audit_report.unread), 'file')} cannot be read, {audit_report.unread[0]} first", "yellow"))]
+            [line((f"{format_count(len(audit_report.unread), 'file')} cannot be read, such as {audit_report.unread[0]}", "yellow"))]
         )
     if not audit_report.findings:
         show.write_lines([line(("Nothing is wrong with them.", "green"))])

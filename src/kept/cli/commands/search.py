@@ -34,13 +34,13 @@ def search(
     ] = "memories,summaries,turns",
     project: Annotated[str, typer.Option(metavar="NAME", help="Only projects with this in their name.")] = "",
     category: Annotated[str, typer.Option(metavar="CATEGORY", help="Only memories of this category.")] = "",
-    since: Annotated[str, typer.Option(metavar="DATE", help="Only what was so on that day or later.")] = "",
-    until: Annotated[str, typer.Option(metavar="DATE", help="Only what was so before the end of that day.")] = "",
+    since: Annotated[str, typer.Option(metavar="DATE", help="Only what is dated that day or later.")] = "",
+    until: Annotated[str, typer.Option(metavar="DATE", help="Only what is dated that day or earlier.")] = "",
     sessions: Annotated[bool, typer.Option("--sessions", help="Rank sessions, each shown by its best turn.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many results.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print scores and reasons as JSON.")] = False,
 ) -> None:
-    """Find what answers a question, best first; identifiers and paths also by their parts."""
+    """Find what answers a question, best first; identifiers and paths also match by their parts."""
     layers = dict.fromkeys(
         _LAYERS[check_choice(part.strip(), tuple(_LAYERS), "--in")] for part in within.split(",") if part.strip()
     )
@@ -82,5 +82,5 @@ def _hit_line(workspace: Workspace, hit: Hit, words: Sequence[str]) -> Line:
             head = turn_line(workspace, turn).head
             shown_line = Line(head=head, body=line(excerpt(hit.text, words, _SHOWN)).body)
         case _:
-            shown_line = hanging_line([(f"    {format_day(hit.first_at, workspace.zone)}  the day: ", "dim")], hit.text)
+            shown_line = hanging_line([(f"    {format_day(hit.first_at, workspace.zone)}  day summary: ", "dim")], hit.text)
     return Line(head=shown_line.head, body=(*shown_line.body, why))

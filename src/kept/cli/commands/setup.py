@@ -47,7 +47,7 @@ def setup(
     show_: Annotated[bool, typer.Option("--show", help="Only show what would be written, word by word.")] = False,
     hooks: Annotated[bool, typer.Option("--hooks/--no-hooks", help="Have coding agents call kept before each prompt.")] = True,
     sections: Annotated[
-        bool, typer.Option("--sections/--no-sections", help="Let memory arrive in the instructions of Codex and Gemini CLI.")
+        bool, typer.Option("--sections/--no-sections", help="Add a memory section to the instructions of Codex and Gemini CLI.")
     ] = True,
     allow: Annotated[
         bool, typer.Option("--allow/--no-allow", help="Let agents call `save_what_user_said`, and no other tool, without asking.")
@@ -66,7 +66,7 @@ def setup(
         return 0
     if not yes:
         if not is_interactive():
-            raise UsageError("nobody is here to answer", hint="kept setup --yes, or --show to only look")
+            raise UsageError("there is no terminal to ask on", hint="kept setup --yes, or --show to only look")
         show.write_lines([line("Go on? ", ("y", "bold green"), " yes  ", ("n", "bold red"), " no")])
         if read_key("yn") != "y":
             show.write_lines([line("Nothing was changed.")])
@@ -89,7 +89,7 @@ def _install_all(
             if not done.enabled:
                 show.write_lines([line((f"{done.kind} does not run it yet: {done.detail}", "yellow"))])
         except KeptError as error:
-            show.write_lines([line((f"nothing runs by itself: {error}", "yellow"))])
+            show.write_lines([line((f"no nightly job was installed: {error}", "yellow"))])
             code = 1
     code = max(code, run_and_report(context, RunOptions(), ask=ask))
     note_program(home, anew=True)
@@ -107,8 +107,8 @@ def _survey_lines(workspace: Workspace) -> Iterator[Line]:
     for item in read:
         yield line(f"  {item.name:<16}{item.files:>7,} files  {show.format_size(item.size):>9}")
     for tool, count in count_importable_notes(workspace).items():
-        what = f"{format_count(count, 'note')} {_OWN[tool]}, never read by itself"
-        yield line(f"  {what}", (f" → kept import --from {tool} takes them up once, to be decided on", "dim"))
+        what = f"{format_count(count, 'note')} {_OWN[tool]}, not read automatically"
+        yield line(f"  {what}", (f" → kept import --from {tool} imports them once, for your review", "dim"))
     yield line((f"Reading them for the first time takes about {max(1, round(total / 2_000_000)):,} s; no key, no network.", "dim"))
 
 
@@ -141,7 +141,7 @@ def _plan_lines(
             (f"  no hooks: {f'{names} calls kept already' if names else 'neither Claude Code nor Codex is used here'}", "dim")
         )
     for reader in readers:
-        what = "  a section with what is remembered, in half the room of memory.md; the rest stays as it is"
+        what = "  a section of memories, at most half the size of memory.md; the rest stays as it is"
         yield hanging_line([("  ", "")], show.format_path(home.of(reader) / reader.instructions), (what, "dim"))
     if any(client.name == "codex" for client in used_clients(home)) and changes:
         yield line(("  Codex asks you once whether it may call these hooks", "dim"))
@@ -169,9 +169,9 @@ def uninstall(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --purge: do not ask.")] = False,
 ) -> int:
-    """Remove every hook, schedule, file and line of kept's. The store stays, unless you give --purge.
+    """Remove every hook, schedule, file and line that kept added. The store stays, unless you give --purge.
 
-    What you added to kept's files is kept aside and named.
+    What you added to kept's files is saved elsewhere, and the place is shown.
     """
     if everything and not yes:
         if not is_interactive():
@@ -191,14 +191,14 @@ def uninstall(
         return 1
     if everything and left.aside:
         show.write_lines(
-            [line(("Not purged: what you added lies in the folder that would go. Move it, then run this again.", "yellow"))]
+            [line(("Not purged: what you added is in the folder that would be deleted. Move it, then run this again.", "yellow"))]
         )
         return 1
     for client in plugin_clients(home):
         show.write_lines(
             [
                 line(
-                    (f"The plugin of {client.name} is yours to take out", "yellow"),
+                    (f"You must remove the plugin of {client.name} yourself", "yellow"),
                     (f" → {PLUGIN_OUT[client.name]}", "dim"),
                 )
             ]
@@ -231,7 +231,7 @@ def _uninstall_lines(left: UninstallReport) -> Iterator[Line]:
     for item in left.removed:
         yield line("Removed ", show.format_path(item) if item.startswith("/") else item)
     for item in left.aside:
-        yield line(("Kept aside, because you wrote in it: ", "yellow"), show.format_path(item))
+        yield line(("Saved, because you wrote in it: ", "yellow"), show.format_path(item))
     for item in left.problems:
         yield line((item, "red"))
 
@@ -245,7 +245,7 @@ def schedule(
     *,
     at: Annotated[str, typer.Option(metavar="HH:MM", help="When, every night (02:30).")] = "",
     kind: Annotated[
-        str, typer.Option("--with", metavar="SCHEDULER", help="systemd, launchd, cron or windows; the best there is.")
+        str, typer.Option("--with", metavar="SCHEDULER", help="systemd, launchd, cron or windows; default: the best available.")
     ] = "",
     only_show: Annotated[bool, typer.Option("--show", help="install: show what would be written, and write nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
@@ -253,7 +253,7 @@ def schedule(
     """Install, show or remove the nightly job, which runs kept, consolidates, checks and backs up.
 
     It runs at low priority without a terminal, each step with its own result; a night that was missed is made up for by the next
-    run, and reading, extracting and asking stop after `night_minutes` (240). ``--tz`` names the zone of the time where the
+    run, and reading, extracting and asking stop after `night_minutes` (240). ``--tz`` sets the zone of that time, if the
     scheduler knows zones (systemd).
     """
     home, call = command_home(context), call_options(context)
@@ -332,7 +332,7 @@ def _night_lines(night: NightReport) -> Iterator[Line]:
 
 def _schedule_lines(found: tuple[InstalledJob, ...], night: NightReport | None) -> Iterator[Line]:
     if not found:
-        yield line("Nothing runs by itself", (" → kept schedule install", "dim"))
+        yield line("No nightly job is installed", (" → kept schedule install", "dim"))
     for installed_job in found:
         runs = ("runs every night", "green") if installed_job.enabled else ("is written, but the system does not run it", "yellow")
         yield line(f"{installed_job.kind} ", runs, (f"  {', '.join(installed_job.places)}  {installed_job.detail}".rstrip(), "dim"))

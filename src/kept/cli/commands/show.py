@@ -34,9 +34,9 @@ def show_(
     context: typer.Context,
     number: Number = "",
     *,
-    turns: Annotated[bool, typer.Option("--turns", help="And the conversation around the words it rests on.")] = False,
+    turns: Annotated[bool, typer.Option("--turns", help="Also show the conversation around the words it is based on.")] = False,
     session: Annotated[str, typer.Option("--session", metavar="ID", help="Instead: the archived turns of a session.")] = "",
-    history: Annotated[bool, typer.Option("--history", help="And everything that happened to it.")] = False,
+    history: Annotated[bool, typer.Option("--history", help="Also show everything that happened to it.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show a memory in full, or the archived turns of a session."""
@@ -98,7 +98,7 @@ def _format_trace(workspace: Workspace, found: MemoryTrace, place: PendingPropos
     if not found.evidence:
         yield line()
         yield line(
-            ("Nobody's words are on record: a person said so.", "dim")
+            ("No source text is recorded: a person added it directly.", "dim")
             if found.memory.content
             else ("Its words were erased.", "dim")
         )
@@ -108,7 +108,7 @@ def _format_trace(workspace: Workspace, found: MemoryTrace, place: PendingPropos
         yield line((f"  {reasoning}", "dim"))
     if place is not None:
         yield line()
-        yield line(("Its place: ", "bold"), format_rank(place))
+        yield line(("Its rank: ", "bold"), format_rank(place))
         yield from (line((f"  {value:+6.2f}  ", "cyan"), name) for name, value in place.score.terms)
     yield line()
     yield from operation_lines(workspace, found.history)

@@ -51,9 +51,9 @@ def sources(
         typer.Argument(metavar="PATH, NAME or GLOB]", help="A folder or file, a source, or a pattern of paths or project folders."),
     ] = "",
     *,
-    source: Annotated[str, typer.Option("--as", metavar="FORMAT", help="add: the format of files that show none.")] = "",
+    source: Annotated[str, typer.Option("--as", metavar="FORMAT", help="add: the format of unrecognised files.")] = "",
     project: Annotated[str, typer.Option("--project", metavar="NAME", help="add: the project all of it is filed under.")] = "",
-    author: Annotated[str, typer.Option("--author", metavar="person|agent", help="add: who wrote notes that nobody signed.")] = "",
+    author: Annotated[str, typer.Option("--author", metavar="person|agent", help="add: who wrote notes without an author.")] = "",
     session: Annotated[str, typer.Option("--session", metavar="ID", help="Print the archived turns of a session.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
@@ -90,7 +90,7 @@ def _change_roots(context: typer.Context, action: str, item: str, wanted: Source
             root = follow_roots.add_root(home, Path(item), source=wanted.format, project=wanted.project, author=wanted.author)
         else:
             root = follow_roots.remove_root(home, Path(item))
-        told = "is read by every run from now on." if action == "add" else "is followed no more."
+        told = "is read by every run from now on." if action == "add" else "is no longer read by every run."
         more = " → kept run" if action == "add" else " What was remembered stays."
         if not as_json:
             show.write_lines([line((show.format_path(root.resolve(home.user)), "bold"), f" {told}", (more, "dim"))])
@@ -101,7 +101,7 @@ def _change_roots(context: typer.Context, action: str, item: str, wanted: Source
     elif roots:
         show.write_lines(_root_lines(roots, home.user))
     else:
-        show.write_lines([line("No folder is followed beside the known places of the tools.", (" → kept sources add PATH", "dim"))])
+        show.write_lines([line("No folder is read besides the known places of the tools.", (" → kept sources add PATH", "dim"))])
 
 
 def _root_lines(roots: Sequence[SourceRoot], user: Path) -> Iterator[Line]:
@@ -152,11 +152,11 @@ def _switch_source(context: typer.Context, action: str, item: str, *, as_json: b
 def _format_survey(workspace: Workspace, found: Survey, *, verbose: bool) -> Iterator[Line]:
     here = [tool_survey for tool_survey in found.tools if tool_survey.known and tool_survey.enabled]
     if here:
-        yield line(("What `kept run` reads", "bold"), ("  each time, what is new of it", "dim"))
+        yield line(("What `kept run` reads", "bold"), ("  (each run reads only what is new)", "dim"))
     for tool in here:
         yield from _tool_lines(workspace, tool, verbose=verbose)
     if workspace.settings.root:
-        yield line(("Followed", "bold"), ("  because you said so", "dim"))
+        yield line(("Also read", "bold"), ("  because you added it", "dim"))
         yield from _root_lines(workspace.settings.root, workspace.paths.user)
     if not here:
         yield line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
@@ -175,7 +175,7 @@ def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Ite
     aside = tool.account.records - tool.account.kept
     read = (
         f"; archived: {format_count(tool.sessions, 'session')}, {format_count(tool.account.events, 'event')}{span}"
-        + (f"; {aside:,} of {tool.account.records:,} records set aside, no talk ({_common_reasons(tool.account)})" if aside else "")
+        + (f"; {aside:,} of {tool.account.records:,} records skipped, not chat ({_common_reasons(tool.account)})" if aside else "")
         if tool.account.records
         else ""
     )
@@ -185,9 +185,9 @@ def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Ite
     if any(news):
         yield line((f"  {', '.join(filter(None, news))}", "yellow"), (" → kept run", "dim"))
     elif tool.files:
-        yield line(("  all of it is read", "dim"))
+        yield line(("  everything has been read", "dim"))
     if tool.gone:
-        yield line((f"  {format_count(tool.gone, 'file')} that was read is not there any more; the archive has the turns", "dim"))
+        yield line((f"  {format_count(tool.gone, 'file')} read before, no longer there; the archive has the turns", "dim"))
     if tool.doomed:
         yield line(
             (
@@ -252,15 +252,15 @@ def _unread_tool_lines(workspace: Workspace, found: Survey, *, verbose: bool) ->
     central = [tool_survey for tool_survey in absent if tool_survey.name not in _IN_PROJECTS]
     if central:
         where = ("", "") if verbose else (" → where it was looked: kept sources --verbose", "dim")
-        yield hanging_line([("  ", "")], "nothing found of: ", ", ".join(map(_tool_label, central)), where)
+        yield hanging_line([("  ", "")], "nothing found for: ", ", ".join(map(_tool_label, central)), where)
     if verbose:
         yield from (_searched_places_line(tool_survey) for tool_survey in central)
     if scattered := [tool_survey.name for tool_survey in absent if tool_survey.name in _IN_PROJECTS]:
-        told = f"nothing found in {show.format_path(str(Path.cwd()))} of: "
+        told = f"nothing found in {show.format_path(str(Path.cwd()))} for: "
         yield hanging_line([("  ", "")], told, ", ".join(scattered), (" (each project has its own → kept run PATH)", "dim"))
     if given:
         yield hanging_line(
-            [("  ", "")], "no known place, only where you name them: ", ", ".join(given), (" → kept run PATH", "dim")
+            [("  ", "")], "no known place, read only from paths you give: ", ", ".join(given), (" → kept run PATH", "dim")
         )
     if not verbose and any(tool_survey.account.records > tool_survey.account.kept for tool_survey in found.tools):
         yield line("  records that were set aside, with the reasons", (" → kept sources --verbose", "dim"))
@@ -318,7 +318,7 @@ def _project_lines(found: Survey, *, verbose: bool) -> Iterator[Line]:
         shown = directories if verbose else directories[:_SHOWN]
         more = f" … {len(directories) - len(shown):,} more" if len(shown) < len(directories) else ""
         yield hanging_line([(f"  {name}  ", "cyan")], ", ".join(show.format_path(item) for item in shown), (more, "dim"))
-    yield line(("  Are two of them one?", "dim"), (" → kept projects", "dim"))
+    yield line(("  Are two of them the same project?", "dim"), (" → kept projects", "dim"))
 
 
 def _file_lines(workspace: Workspace) -> Iterator[Line]:

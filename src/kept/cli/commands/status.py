@@ -82,7 +82,7 @@ def _state_lines(
         yield line((f"{format_count(len(missed), 'file')} could not be read", "yellow"), (" → kept sources", "dim"))
     for profile, count in sorted(found.shelved.items()):
         others = ",".join((*workspace.settings.profiles, profile))
-        told = f"{format_count(count, 'memory', 'memories')} of the profile {profile}, which is not at work, so nothing shows them"
+        told = f"{format_count(count, 'memory', 'memories')} of the profile {profile}, which is not in use, so nothing shows them"
         yield line((told, "yellow"), (f" → kept config set profiles {others}", "dim"))
     if sum(waits := waiting.count_pending_proposals(workspace)):
         yield pending_line(*waits)
@@ -113,10 +113,10 @@ def _state_lines(
     yield from _injected_lines(workspace)
     night = load_last_night(workspace.paths)
     for step in night.failed if night else ():
-        yield line((f"Last night, {step.name}: {step.detail}", "red"), (" → kept doctor", "dim"))
+        yield line((f"Failed last night, {step.name}: {step.detail}", "red"), (" → kept doctor", "dim"))
     for failure in load_failures(str(workspace.paths.state)):
         if not failure.what.startswith(NIGHT):
-            yield line((f"At the end of a session: {failure.detail}", "red"), (" → kept doctor", "dim"))
+            yield line((f"Failed at the end of a session: {failure.detail}", "red"), (" → kept doctor", "dim"))
     for path in found.outputs:
         yield line("Writes ", show.format_path(path))
     if not found.last_runs:
@@ -144,7 +144,7 @@ def _injected_lines(workspace: Workspace) -> Iterator[Line]:
     """What hooks put before sessions and prompts, by day."""
     days = list(put_by_day(str(workspace.paths.state)).items())[-_DAYS:]
     for number, (day, (times, tokens)) in enumerate(reversed(days)):
-        head = "Put before sessions and prompts" if number == 0 else ""
+        head = "Added to sessions and prompts" if number == 0 else ""
         yield line(f"{head:<31}  {day}  ", (f"{format_count(tokens, 'token')} in {format_count(times, 'text')}", "dim"))
 
 
@@ -246,10 +246,10 @@ def day(
     detailed: Annotated[
         bool, typer.Option("--detailed", help="Everything that was worked on, not only what matters later.")
     ] = False,
-    routing: Annotated[bool, typer.Option("--routing", help="Where each thing learnt on it is shown, and why.")] = False,
+    routing: Annotated[bool, typer.Option("--routing", help="In which outputs each thing learnt on it is shown, and why.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """What a day was: what was worked on, decided and learnt, and what is still open."""
+    """Show what was worked on, decided and learnt on a day, and what is still open."""
     with command_workspace(context) as workspace:
         chosen = workspace.day(which)
         if whole_month:
@@ -334,7 +334,7 @@ def _day_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Itera
     )
     if not (found.sittings or found.learnt or found.confirmed):
         before = max((item for item in list_active_days(workspace) if item < found.day), default=None)
-        yield line("Nothing happened.", (f" The day before it on which something did: kept day {before}" if before else "", "dim"))
+        yield line("Nothing happened.", (f" The last day before it with activity: kept day {before}" if before else "", "dim"))
     if found.sittings:
         yield line((format_count(len(found.sittings), "session"), "cyan"))
     if found.last != found.day:

@@ -19,7 +19,7 @@ def upgrade(
     yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what is changed as one JSON object.")] = False,
 ) -> int:
-    """Retire what rules of earlier versions made and today's would not, and give people's own words back. Shown first; undone as
+    """Retire what only rules of earlier versions would make, and restore people's own words. Shows a preview first; undone as
     one run.
     """
     with command_workspace(context) as workspace:
@@ -49,14 +49,14 @@ def _format_upgrade(found: UpgradeReport, *, everything: bool) -> list[show.Line
         line(
             (f"{format_count(len(found.retired), 'memory retires', 'memories retire')}", "yellow"),
             (
-                f" ({found.active} active, {len(found.retired) - found.active} waiting): nothing that a person told supports them",
+                f" ({found.active} active, {len(found.retired) - found.active} waiting): nothing that a person said supports them",
                 "",
             ),
         )
     ]
     lines += [_upgrade_line("-", memory) for memory in found.retired if everything]
     lines.append(
-        line((f"{format_count(len(found.made), 'memory is', 'memories are')} made anew, in the words that were said", "green"))
+        line((f"{format_count(len(found.made), 'memory is', 'memories are')} recreated in the words that were said", "green"))
     )
     lines += [_upgrade_line("+", memory) for memory in found.made if everything]
     return lines
