@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from kept.local.agents_shell import SIGNS
+from postgres_server import owners
 
 # Seconds a test may take on a machine ten times as busy as a quiet one, where each takes less than a tenth of that. They end what
 # hangs; no test waits for less than these, so that a busy machine fails none.
@@ -78,6 +80,15 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("the shared samples are not here")
     return folder.resolve()
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], str]]:
+    """The URL of a new owner on a real PostgreSQL with each call; skipped where there is none."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    with owners(folder / "pg") as new_owner:
+        yield new_owner
 
 
 @pytest.fixture

@@ -43,8 +43,8 @@ from kept.profiles.profile import Category, Profile, ProfileRule, choose_profile
 from kept.profiles.prompts import Prompt, load_prompt, with_declared_categories
 from kept.sources.entries import ENTRY, find_entries
 from kept.store.moved_home import move_outputs
+from kept.store.opening import open_store
 from kept.store.protocol import Store
-from kept.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from kept.llm.client import LlmClient
@@ -279,7 +279,7 @@ def open_workspace(
         raise RefusedPathError("a link lies in kept's own folder", where=str(link), hint="put what it leads to in its place")
     if not anew:
         _refuse_lost_store(home)
-    with _open_store(home, dry=dry) as store:
+    with _open_store(home, "" if home.settings_folder else chosen.store.url, dry=dry) as store:
         if not dry:
             move_outputs(store, home.root, [profile.outputs.memory_file for profile in made])
         asking = _create_client(home, chosen, store, env=given, clock=clock, zone=local)
@@ -350,11 +350,13 @@ def _refuse_lost_store(home: Paths) -> None:
 
 
 @contextmanager
-def _open_store(home: Paths, *, dry: bool) -> Iterator[SqliteStore]:
-    """Open the store; a dry call that finds none works on an empty one in a temporary folder."""
+def _open_store(home: Paths, url: str, *, dry: bool) -> Iterator[Store]:
+    """Open the store; a dry call that finds none works on an empty one in a temporary folder. A user's store of :mod:`kept.api` has
+    the settings of another home, and no part in its server.
+    """
     with TemporaryDirectory(prefix="kept-") if dry and not home.store.exists() else nullcontext() as folder:
         path = Path(folder) / home.store.name if folder else home.store
-        with SqliteStore(path, redact=_create_redactor()) as store:
+        with open_store(path, "" if folder else url, redact=_create_redactor()) as store:
             yield store
 
 

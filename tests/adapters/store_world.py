@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from kept.core.event import Author, Cursor, Event, EventKind, Origin, Pointer, Precision, RecordAccount
 from kept.core.memory import Accepted, Actor, Candidate, CandidateVerdict, Evidence, Memory, Status
@@ -73,6 +74,14 @@ def judged(number: str, verdict=ACCEPTED) -> CandidateVerdict:
         reasoning="r",
     )
     return CandidateVerdict(candidate=candidate, verdict=verdict)
+
+
+def replica(path: Path, url: str):
+    """A store of an owner's rows on PostgreSQL."""
+    from kept.store.postgres.server import PostgresServer  # noqa: PLC0415 - where a server can be had, psycopg is installed
+    from kept.store.replica.store import ReplicaStore  # noqa: PLC0415
+
+    return ReplicaStore(path, lambda: PostgresServer(url))
 
 
 def archive(store: Store, *events: Event, path: str = "f", offset: int = 10, anew: bool = True) -> int:

@@ -203,6 +203,12 @@ GROUPS = {
             ("kept restore ~/kept-2026-02-01.db",),
         ),
         Command(
+            "migrate",
+            "commands.migrate:migrate",
+            "move to a PostgreSQL server that several machines share, or back",
+            ("kept migrate --to postgresql://anna@db.example/kept", "kept migrate --to sqlite"),
+        ),
+        Command(
             "export",
             "commands.safety:export",
             "everything out, as JSON lines, JSON, Markdown or an archive",
@@ -379,7 +385,7 @@ TOGETHER = (
     ("show", "why"),
     ("log", "diff", "undo", "redo"),
     ("check", "rebuild", "doctor"),
-    ("backup", "restore", "export", "import", "audit"),
+    ("backup", "restore", "migrate", "export", "import", "audit"),
     ("setup", "schedule", "uninstall", "doctor"),
     ("edit", "retire", "merge", "pin", "forget"),
 )

@@ -159,6 +159,7 @@ def run_pipeline(
     """
     started = monotonic()
     workspace = replace(workspace, llm=_create_client(workspace, options, progress))
+    workspace.store.refresh()
     with hold_lock(workspace.paths.lock), workspace.store.trial_transaction() if options.dry else nullcontext():
         report = _run_steps(workspace, paths, options, progress)
     report.sample = sample

@@ -94,6 +94,7 @@ def restore_store(home: Paths, path: Path, open_desk: Callable[[], AbstractConte
         aside = restore_backup(path.absolute(), home.store, home.state / "aside")
         discard_vectors(home.vectors)
         with open_desk() as workspace:
+            workspace.store.publish()
             problems = reset_damaged_files(workspace) if known is None else []
             if known is not None:
                 _carry_over_outputs(workspace, known)

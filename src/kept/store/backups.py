@@ -80,6 +80,7 @@ def restore_backup(backup: Path, place: Path, aside: Path) -> Path | None:
                 raise DamagedError(
                     f"the backup is damaged: {found[0]}", where=str(backup), hint="use an older one; nothing was changed"
                 )
+            store.unbind()  # else what its server has later would be taken up again
         return _swap_in(staged, place, aside)
     finally:
         delete_database(staged)

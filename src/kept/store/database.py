@@ -22,6 +22,7 @@ from kept.store.schema import foreign_objects, foreign_programs, migration_state
 
 FORMAT = 4  # PRAGMA user_version of the newest schema
 ERASING = "erasing"  # the setting that stands from the commit that erases words until the file was rewritten without them
+BINDING = "replica"  # the setting that says which rows of a server this store is of, and how far
 # Their rows are counted.
 TALLIED = ("settings", "files", "projects", "opted_out", "likenesses", "runs", "dirty", "outputs", "notes", "summaries")
 _BUSY_MS = 30_000
@@ -212,16 +213,28 @@ class Database:
             return
         self._begin_write()
         try:
+            self._join()
             yield
+            self._publish()
             self._execute("COMMIT", {})
         except BaseException:
             with suppress(sqlite3.Error):  # a failed COMMIT may have rolled back by itself
                 self._connection.execute("ROLLBACK")
+            self._withdraw()
             raise
         finally:
             self._depth = 0
             proofs, self._proofs = self._proofs, {}
         self._verify_written(proofs.values())
+
+    def _join(self) -> None:
+        """Take up what others wrote elsewhere, when a transaction begins; nothing where this file is the only place."""
+
+    def _publish(self) -> None:
+        """Send what a transaction changed where others take it up, before it is committed here."""
+
+    def _withdraw(self) -> None:
+        """Undo what was sent of a transaction that failed."""
 
     def verify_after_commit(self, what: Hashable, proof: Callable[[], bool]) -> None:
         """Have something that is being written read back once it is committed: whether it is there as it was written last."""

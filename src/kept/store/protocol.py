@@ -372,6 +372,17 @@ class Store(Protocol):
         """Everything read inside is of one moment."""
         ...
 
+    def refresh(self) -> None:
+        """Take up what other machines wrote to the server of this store, where it has one. Raises StoreError."""
+        ...
+
+    def publish(self) -> None:
+        """Have the server of this store, where it has one, hold what the store does, whatever it held: after a backup was put back.
+
+        Raises StoreError.
+        """
+        ...
+
     def key(self, name: str) -> bytes:
         """A random secret of this store (32 bytes), made when it is first asked for."""
         ...

@@ -16,7 +16,7 @@ from kept.core.project import Project
 from kept.core.summary import Passage
 from kept.store.archive.turns import SqliteArchive
 from kept.store.check import citations
-from kept.store.database import ERASING, Database
+from kept.store.database import BINDING, ERASING, Database
 from kept.store.day_protocol import Days
 from kept.store.days import SqliteDays
 from kept.store.door import Redact, skip_store_redaction
@@ -37,8 +37,8 @@ class SqliteStore:
     ``redact`` takes the secrets out of every text that comes in (see :mod:`kept.store.door`).
     """
 
-    def __init__(self, path: Path, *, redact: Redact = skip_store_redaction) -> None:
-        self._database = Database(path)
+    def __init__(self, path: Path, *, redact: Redact = skip_store_redaction, database: Database | None = None) -> None:
+        self._database = database or Database(path)
         if redact is not skip_store_redaction:
             self._database.safe = lambda text: redact(text, self.key("redaction")) if text else text
         self.path = path
@@ -91,6 +91,16 @@ class SqliteStore:
     def read_transaction(self) -> AbstractContextManager[None]:
         """Everything read inside is of one moment."""
         return self._database.read_transaction()
+
+    def refresh(self) -> None:
+        """Take up what other machines wrote: nothing, for this file is the only place."""
+
+    def publish(self) -> None:
+        """Have the server of this store hold what it does: nothing, for it has none."""
+
+    def unbind(self) -> None:
+        """Have this store be of no server: nothing is taken up into it, and it writes to none before it is published."""
+        self._database.run("drop_setting", name=BINDING)
 
     def key(self, name: str) -> bytes:
         """A random secret of this store (32 bytes), made when it is first asked for."""
@@ -267,7 +277,7 @@ class SqliteStore:
                 self._log.rebuild()
             except (KeyError, ValueError, TypeError, StoreError) as error:
                 raise DamagedError(f"the import contradicts itself: {error}", hint="nothing was changed") from error
-            if found := self.find_damage():
+            if found := self._find_damage(indexes=True):
                 raise DamagedError(f"the import is damaged: {found[0]}", hint="nothing was changed")
 
     def _load_rows_of_kind(self, kind: type[Row], rows: Sequence[Row]) -> None:

@@ -1,5 +1,6 @@
 """The user's settings: one TOML file, read strictly, written back with the user's comments kept."""
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -36,12 +37,13 @@ TERMINAL_ONLY = frozenset(
     {
         *("llm.adapter", "llm.command", "llm.base_url", "llm.key_env", "llm.env", "llm.script", "llm.recording"),
         *("feed", "root", "projects", "journal.folder", "linked_folders", "exclude", "sections", "client_memory"),
-        *("recall.embeddings", "recall.embeddings_model", "trust_agents", "handover"),
+        *("recall.embeddings", "recall.embeddings_model", "trust_agents", "handover", "store.url"),
     }
 )
 #: What the value of each kind of setting is called.
 KINDS = {bool: "switch (true or false)", int: "whole number", float: "number", str: "text", tuple: "list of texts"}
 _MOST_TOKENS = 3_000  # a client cuts what a hook gives it at 10,000 characters
+_PASSWORD = re.compile(r"^\w+://[^/?@]*:[^/?@]+@|[?&]password=", re.IGNORECASE)
 _MOST = 1_000_000  # bytes; a settings file beyond this is a mistake
 
 
@@ -104,6 +106,15 @@ class JournalSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class StoreSettings:
+    """The table ``[store]``: ``url`` is the PostgreSQL database that keeps what is remembered, with the role whose rows they are
+    (``postgresql://ROLE@HOST/DATABASE``); empty: this machine alone. It holds no password: libpq finds it.
+    """
+
+    url: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     """What a person can set, with the defaults.
 
@@ -119,8 +130,8 @@ class Settings:
     own file of instructions gets a section with what is remembered. ``client_memory`` names tools (claude, codex, gemini, blocks)
     whose own memory every run takes up as waiting. ``linked_folders`` are folders below the home that the files kept writes may lie
     in by a link; without them a link leads within its own folder only. ``context_meaning`` lets the hook before a prompt also look
-    for facts by meaning, which loads the model each time. ``llm``, ``recall`` and ``journal`` are tables; ``feed`` are the external
-    sources of the journal and ``root`` the folders that every run reads beside the known ones, a table each.
+    for facts by meaning, which loads the model each time. ``llm``, ``recall``, ``journal`` and ``store`` are tables; ``feed`` are
+    the external sources of the journal and ``root`` the folders that every run reads beside the known ones, a table each.
     """
 
     timezone: str = ""
@@ -142,12 +153,13 @@ class Settings:
     context_meaning: bool = False
     recall: RecallSettings = field(default_factory=RecallSettings)
     journal: JournalSettings = field(default_factory=JournalSettings)
+    store: StoreSettings = field(default_factory=StoreSettings)
     feed: tuple[FeedSettings, ...] = ()
     root: tuple[SourceRoot, ...] = ()
 
 
-_SECTIONS = (LlmSettings, RecallSettings, JournalSettings)
-Section = TypeVar("Section", LlmSettings, RecallSettings, JournalSettings, FeedSettings, SourceRoot)
+_SECTIONS = (LlmSettings, RecallSettings, JournalSettings, StoreSettings)
+Section = TypeVar("Section", LlmSettings, RecallSettings, JournalSettings, StoreSettings, FeedSettings, SourceRoot)
 
 
 def load_settings(path: Path) -> Settings:
@@ -234,6 +246,8 @@ def _check_value(name: str, value: object, where: str) -> Any:
             return _parse_table(RecallSettings(), value, f"{where}, [{name}]")
         case "journal" if isinstance(value, dict):
             return _check_journal(_parse_table(JournalSettings(), value, f"{where}, [{name}]"), where)
+        case "store" if isinstance(value, dict):
+            return _check_store(_parse_table(StoreSettings(), value, f"{where}, [{name}]"), where)
         case "feed" if isinstance(value, list):
             return tuple(checked_feed(feed, f"{where}, [[feed]]") for feed in _parse_tables(FeedSettings(), value, name, where))
         case "root" if isinstance(value, list):
@@ -273,6 +287,15 @@ def _check_journal(made: JournalSettings, where: str) -> JournalSettings:
         raise ConfigError("journal.folder must be a folder below the home", where=where, hint='folder = "journal"')
     if not 0 <= made.outside <= made.outside_most < 1:
         raise ConfigError("shares of a journal lie between 0 and 1, outside not above outside_most", where=where)
+    return made
+
+
+def _check_store(made: StoreSettings, where: str) -> StoreSettings:
+    if made.url and not made.url.startswith(("postgresql://", "postgres://")):
+        raise ConfigError("store.url is no address of PostgreSQL", where=where, hint='url = "postgresql://ROLE@HOST/DATABASE"')
+    if _PASSWORD.search(made.url):
+        hint = "leave it out; ~/.pgpass, a certificate or PGPASSWORD gives it"
+        raise ConfigError("store.url holds a password, which kept writes into no file", where=where, hint=hint)
     return made
 
 

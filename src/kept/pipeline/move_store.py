@@ -1,0 +1,47 @@
+"""Move the store of a home to a server and back, each time proven before the settings say so."""
+
+from kept.core.errors import UsageError
+from kept.local.files import hold_lock
+from kept.local.settings import load_settings, parse_settings
+from kept.memories.configure import change_setting
+from kept.paths import Paths
+from kept.store.opening import connect_server
+from kept.store.replica.store import ReplicaStore
+
+_URL = "store.url"
+
+
+def move_to_server(home: Paths, url: str) -> None:
+    """Have a server keep what is remembered in a home, from now on. Where this was cut short, it goes on.
+
+    The file of the home stays: what is read is read there. Raises BusyError while a run is under way, ConfigError for a URL that
+    cannot be, UsageError where the server holds another store of this owner or the home has a server already; StoreError,
+    DamagedError. The settings are as before then.
+    """
+    parse_settings(f"[store]\nurl = {url!r}\n".encode(), "--to")
+    now = load_settings(home.settings).store.url
+    if now and now != url:
+        raise UsageError(f"what is remembered here lies on {now} already", hint="first take it back: kept migrate --to sqlite")
+    if not home.store.exists():
+        hint = f"kept run begins a memory; kept config set {_URL} URL takes part in one that is on the server"
+        raise UsageError("nothing is remembered here yet", where=str(home.store), hint=hint)
+    with hold_lock(home.lock):
+        connect_server(url, create=True).close()
+        with ReplicaStore(home.store, lambda: connect_server(url)) as store:
+            store.move_to_server()
+        change_setting(home, _URL, url)
+
+
+def move_to_file(home: Paths, *, drop: bool) -> str:
+    """Have the file of a home be the only place of what is remembered; ``drop`` erases it on the server. Returns the server's URL.
+
+    Raises BusyError, UsageError where the home has no server, StoreError, DamagedError. Nothing is changed then.
+    """
+    url = load_settings(home.settings).store.url
+    if not url:
+        raise UsageError("what is remembered here lies on no server", hint="kept migrate --to postgresql://ROLE@HOST/DATABASE")
+    with hold_lock(home.lock):
+        with ReplicaStore(home.store, lambda: connect_server(url)) as store:
+            store.move_to_file(drop=drop)
+        change_setting(home, _URL, "")
+    return url

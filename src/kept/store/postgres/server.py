@@ -1,0 +1,255 @@
+"""The rows of one owner in PostgreSQL: a connection as that owner's role. Knows tables, keys and versions, not what rows mean."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.resources import files
+from itertools import islice
+from typing import Any
+
+import psycopg
+from psycopg import errors, sql
+from psycopg.conninfo import conninfo_to_dict
+
+from kept.core.codec import to_canonical_json
+from kept.core.errors import StoreError
+from kept.store.database import FORMAT
+from kept.store.replica.protocol import Head, Key, Row, Table
+
+_MIGRATIONS = files("kept.store.postgres").joinpath("migrations")
+_NEWEST = 1  # the last file of migrations
+_LOCK = 7_225_608_014  # the advisory lock of whoever makes the schema
+_ROWS, _BYTES = 2_000, 8 * 2**20  # of one statement
+_KINDS = {"INTEGER": "bigint", "TEXT": "text", "BLOB": "bytea"}
+_GONE = "the server went away"
+_HEAD = "SELECT store, version, base, format FROM kept.owners WHERE role = current_user"
+
+
+class PostgresServer:
+    """A connection to PostgreSQL as an owner's role. ``create`` makes the schema where there is none.
+
+    Raises StoreError where there is no such server, database or role, or its schema is of another kept.
+    """
+
+    def __init__(self, url: str, *, create: bool = False) -> None:
+        self.where = describe_url(url)
+        with self._explain_errors():
+            self._connection: Any = psycopg.connect(
+                url, autocommit=True, connect_timeout=10, application_name="kept", prepare_threshold=2
+            )
+        try:
+            with self._explain_errors():
+                self._connection.execute("SET lock_timeout = '30s'; SET client_min_messages = warning")
+                self._prepare(create=create)
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self, *, create: bool) -> None:
+        version = self._version()
+        if not version and not create:
+            raise StoreError("this database holds no store of kept", where=self.where, hint="make it one: kept migrate --to URL")
+        if version > _NEWEST:
+            raise StoreError("the server is of a newer kept", where=self.where, hint="install a newer kept")
+        if version < _NEWEST:
+            with self._connection.transaction():
+                self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+                for number in range(self._version() + 1, _NEWEST + 1):  # another process may have been faster
+                    self._connection.execute(_MIGRATIONS.joinpath(f"{number}.sql").read_text(encoding="utf-8"))
+                    self._connection.execute("INSERT INTO kept.migrations (version) VALUES (%s)", (number,))
+
+    def _version(self) -> int:
+        """Which migration was applied last; 0 where there are no tables of kept's."""
+        there = self._connection.execute("SELECT to_regclass('kept.migrations') IS NOT NULL").fetchone()[0]
+        return int(self._connection.execute("SELECT max(version) FROM kept.migrations").fetchone()[0]) if there else 0
+
+    @property
+    def owner(self) -> str:
+        """The role whose rows these are."""
+        with self._explain_errors():
+            return str(self._connection.execute("SELECT current_user").fetchone()[0])
+
+    @property
+    def sees_all(self) -> bool:
+        """True if row-level security does not bind this role: it is the administrator's, not an owner's."""
+        query = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+        with self._explain_errors():
+            return bool(self._connection.execute(query).fetchone()[0])
+
+    def lock(self) -> Head:
+        """Begin to write: nobody else writes this owner's rows before :meth:`commit` or :meth:`rollback`."""
+        with self._explain_errors():
+            self._connection.execute("BEGIN")
+            row = self._connection.execute(f"{_HEAD} FOR UPDATE").fetchone()
+            if row is None:
+                self._connection.execute(
+                    "INSERT INTO kept.owners (store, format, version, base) VALUES ('', %s, 0, 0) ON CONFLICT DO NOTHING", (FORMAT,)
+                )
+                row = self._connection.execute(f"{_HEAD} FOR UPDATE").fetchone()
+        return self._head(row)
+
+    def look(self) -> Head:
+        """Begin to read: everything until :meth:`rollback` is of one moment."""
+        with self._explain_errors():
+            self._connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            return self._head(self._connection.execute(_HEAD).fetchone())
+
+    def _head(self, row: Any) -> Head:
+        if row is None:
+            return Head()
+        store, version, base, form = row
+        if form != FORMAT:
+            self.rollback()
+            which, hint = ("a newer", "install a newer kept") if form > FORMAT else ("an older", "run kept of that age once more")
+            raise StoreError(f"the rows on the server are of {which} kept (format {form})", where=self.where, hint=hint)
+        return Head(store=store, version=version, base=base)
+
+    def rows(self, table: Table, since: int) -> Iterator[Row]:
+        """The rows of a table that changed after a version, by their key, one at a time."""
+        with self._explain_errors(), self._connection.cursor(name="rows", binary=True) as cursor:
+            cursor.itersize = 500
+            cursor.execute(_select(table), (since,))
+            yield from cursor
+
+    def gone(self, table: Table, since: int) -> Sequence[Key]:
+        """The keys of the rows of a table that went after a version."""
+        query = "SELECT key::json FROM kept.gone AS g WHERE role = current_user AND name = %s AND version > %s ORDER BY g.key"
+        with self._explain_errors():
+            return [row[0] for row in self._connection.execute(query, (table.name, since)).fetchall()]
+
+    def put(self, table: Table, rows: Sequence[Row], version: int) -> None:
+        """Have these rows, in the place of those of the same key."""
+        with self._explain_errors():
+            for some in _portions(rows):
+                self._connection.execute(_upsert(table), (version, *map(list, zip(*some, strict=True))))
+
+    def drop(self, table: Table, keys: Sequence[Key], version: int) -> None:
+        """Have no rows of these keys."""
+        note = (
+            "INSERT INTO kept.gone (name, key, version) SELECT %s, key, %s FROM unnest(%s::text[]) AS key"
+            " ON CONFLICT (role, name, key) DO UPDATE SET version = excluded.version"
+        )
+        with self._explain_errors():
+            for some in _portions(keys):
+                self._connection.execute(_delete(table), tuple(map(list, zip(*some, strict=True))))
+                self._connection.execute(note, (table.name, version, [to_canonical_json(list(key)) for key in some]))
+
+    def clear(self) -> None:
+        """Have no rows of this owner at all, and no head."""
+        tables = "SELECT table_name FROM information_schema.columns WHERE table_schema = 'kept' AND column_name = 'role'"
+        with self._explain_errors():
+            for row in self._connection.execute(tables).fetchall():
+                self._connection.execute(sql.SQL("DELETE FROM kept.{} WHERE role = current_user").format(sql.Identifier(row[0])))
+
+    def commit(self, head: Head) -> None:
+        """Make what was written since :meth:`lock` hold, all of it or nothing, as this head."""
+        query = (
+            "INSERT INTO kept.owners (store, format, version, base) VALUES (%s, %s, %s, %s)"
+            " ON CONFLICT (role) DO UPDATE SET store = excluded.store, version = excluded.version, base = excluded.base"
+        )
+        with self._explain_errors():
+            if head.store:
+                self._connection.execute(query, (head.store, FORMAT, head.version, head.base))
+            self._connection.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Undo what was written since :meth:`lock`, and let others write. Raises nothing."""
+        with suppress(psycopg.Error):
+            self._connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """End the connection. Raises nothing."""
+        with suppress(psycopg.Error):
+            self._connection.close()
+
+    @contextmanager
+    def _explain_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            raise _to_store_error(error, self.where) from error
+
+
+def describe_url(url: str) -> str:
+    """Where a URL leads, for a message: never its password. Raises StoreError where it is none."""
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.Error as error:
+        raise StoreError(f"store.url is no address of PostgreSQL: {error}", hint="postgresql://ROLE@HOST/DATABASE") from error
+    return f"{parts.get('user', '')}@{parts.get('host', '')}/{parts.get('dbname', '')}"
+
+
+@cache
+def _select(table: Table) -> bytes:
+    return (
+        sql.SQL("SELECT {} FROM kept.{} WHERE role = current_user AND version > %s ORDER BY {}")
+        .format(_names(table.names), sql.Identifier(table.name), _names(table.key))
+        .as_bytes(None)
+    )
+
+
+@cache
+def _upsert(table: Table) -> bytes:
+    others = [name for name in (*table.names, "version") if name not in table.key]
+    return (
+        sql.SQL(
+            "INSERT INTO kept.{table} (role, version, {names}) SELECT current_user, %s, * FROM unnest({values})"
+            " ON CONFLICT (role, {key}) DO UPDATE SET {changed}"
+        )
+        .format(
+            table=sql.Identifier(table.name),
+            names=_names(table.names),
+            values=_arrays(table, table.names),
+            key=_names(table.key),
+            changed=sql.SQL(", ").join(sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in others),
+        )
+        .as_bytes(None)
+    )
+
+
+@cache
+def _delete(table: Table) -> bytes:
+    return (
+        sql.SQL("DELETE FROM kept.{} WHERE role = current_user AND ({}) IN (SELECT * FROM unnest({}))")
+        .format(sql.Identifier(table.name), _names(table.key), _arrays(table, table.key))
+        .as_bytes(None)
+    )
+
+
+def _names(names: Sequence[str]) -> sql.Composed:
+    return sql.SQL(", ").join(map(sql.Identifier, names))
+
+
+def _arrays(table: Table, names: Sequence[str]) -> sql.Composed:
+    """A place for the values of each of these columns, as a list of its kind."""
+    kinds = dict(table.columns)
+    return sql.SQL(", ").join(sql.SQL(f"%b::{_KINDS[kinds[name]]}[]") for name in names)
+
+
+def _portions(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """The rows in portions that one statement takes."""
+    rest = iter(rows)
+    while some := list(islice(rest, _ROWS)):
+        size = sum(len(value) for row in some for value in row if isinstance(value, bytes | str))
+        step = max(1, len(some) * _BYTES // max(size, 1))
+        yield from (some[start : start + step] for start in range(0, len(some), step))
+
+
+def _to_store_error(error: psycopg.Error, where: str) -> StoreError:
+    text = str(error).strip().partition("\n")[0]
+    match error:
+        case errors.DiskFull():
+            what, hint = "the server's disk is full", "ask its administrator; nothing was changed"
+        case errors.LockNotAvailable():
+            what, hint = "another process kept these rows locked for 30 seconds", "run again when it has finished"
+        case errors.InsufficientPrivilege():
+            what, hint = f"the server does not allow it: {text}", "ask its administrator (docs/team.md)"
+        case errors.ReadOnlySqlTransaction():
+            what, hint = "the server is read-only", "name the primary one in store.url"
+        case errors.OperationalError() if error.sqlstate is None:
+            what, hint = f"the server cannot be reached: {text}", "what is remembered can be read; run again when it is back"
+        case errors.OperationalError():
+            what, hint = f"{_GONE}: {text}", "run again; what was not confirmed is done again"
+        case _:
+            what, hint = f"the server answered: {text}", "run `kept check`"
+    return StoreError(what, where=where, hint=hint)

@@ -1,0 +1,196 @@
+"""An SQLite database whose shared rows lie on a server too: each transaction takes up what others wrote and sends what it changes.
+
+The order of a transaction: the file is locked, then the owner's rows on the server; what others changed comes in; what is done here
+is sent and committed there, then here. A process that dies between the two commits leaves the file one change behind, which the
+next transaction takes up as it does any other's. Nothing is locked while nothing is written, and reading asks nobody.
+"""
+
+import json
+import re
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kept.core.codec import to_canonical_json
+from kept.core.errors import StoreError, UsageError
+from kept.store.database import BINDING, Database
+from kept.store.replica.protocol import Head, Key, Row, Server, Table
+from kept.store.replica.tables import SHARED, SHARED_SETTING, capture_statements, matching, read_tables
+
+_ROWS = 2_000  # sent at once
+_WRITES = re.compile(r"(?:INSERT(?: OR IGNORE)? INTO|UPDATE|DELETE FROM) (\w+)")
+_OF_SHARED = frozenset(SHARED) - {"settings"}  # a store's own settings are written with no server
+
+
+class ReplicaDatabase(Database):
+    """A store file and the server behind it, which is asked for when it is first written to.
+
+    ``take_up`` applies to this file what changed on the server since a head (None: everything).
+    """
+
+    def __init__(self, path: Path, connect: Callable[[], Server]) -> None:
+        self._is_made = False  # making and migrating the file is this machine's own
+        self._connect = connect
+        self._server: Server | None = None
+        self._head = Head()
+        self._taken = 0
+        super().__init__(path)
+        self.take_up: Callable[[Server, Head | None], None] = lambda *_: None
+        self.tables: Mapping[str, Table] = read_tables(self._connection)
+        self._connection.executescript(capture_statements(self.tables))
+        self._is_made = True
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.disconnect()
+        super().close()
+
+    def disconnect(self) -> None:
+        """End the connection to the server; the next transaction makes another."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    @contextmanager
+    def server(self) -> Iterator[Server]:
+        """The connection to the server; one that failed is not used again. Raises StoreError."""
+        if self._server is None:
+            self._server = self._connect()
+        try:
+            yield self._server
+        except BaseException:
+            self._server.rollback()
+            self.disconnect()
+            raise
+
+    @property
+    def binding(self) -> Head | None:
+        """Which rows of a server this file holds, and up to which change; None where it was never with one."""
+        row = self.fetch_one("setting", name=BINDING)
+        return Head(**json.loads(row["value"])) if row else None
+
+    def bind(self, head: Head) -> None:
+        """Note which rows of a server this file holds."""
+        value = to_canonical_json({"store": head.store, "version": head.version, "base": head.base})
+        self.run("put_setting", name=BINDING, value=value)
+
+    def data_version(self) -> int:
+        """A number that changes when another connection has changed the store, or this one took up another machine's change."""
+        return super().data_version() + (self._taken << 40)
+
+    def _execute(self, sql: str, values: Mapping[str, Any]) -> sqlite3.Cursor:
+        if not self._depth and (found := _WRITES.match(sql)) and found[1] in _OF_SHARED:
+            with self.transaction():
+                return super()._execute(sql, values)
+        return super()._execute(sql, values)
+
+    def execute_many(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Execute a named statement for each row. Raises StoreError."""
+        with self.transaction():
+            super().execute_many(name, rows)
+
+    def _join(self) -> None:
+        if not self._is_made:
+            return
+        with self.server() as server:
+            self._head = server.lock()
+            self._follow(server, self._head)
+
+    def _follow(self, server: Server, head: Head) -> None:
+        """Have this file hold what the server does. Raises StoreError where they are two stores."""
+        bound = self.binding
+        if bound is None and not self.fetch_one("is_empty")["empty"]:
+            raise StoreError(
+                "what is remembered here is not on the server",
+                where=str(self.path),
+                hint="take it there: kept migrate --to URL (or use an empty --home)",
+            )
+        if bound is not None and bound.store != head.store:
+            raise StoreError(
+                "the server holds another store than this home" if head.store else "the server holds no store of this owner",
+                where=str(self.path),
+                hint="set store.url back, or take this one there: kept migrate --to URL",
+            )
+        if bound is None or bound.version < head.version:
+            self.take_up(server, bound if bound and bound.version >= head.base else None)
+            self._connection.execute("DELETE FROM temp.changed")
+            self._taken += 1
+            self._head = head if head.store else Head(store=secrets.token_hex(8))
+            self.bind(self._head)
+
+    def _publish(self) -> None:
+        if not self._is_made:
+            return
+        names = [row[0] for row in self._connection.execute("SELECT DISTINCT name FROM temp.changed")]
+        with self.server() as server:
+            if not names and self._head.version:
+                server.rollback()
+                return
+            made = replace(self._head, version=self._head.version + 1)
+            for name in filter(names.__contains__, SHARED):
+                rows, gone = self._changed_rows(self.tables[name])
+                if gone:
+                    server.drop(self.tables[name], gone, made.version)
+                if rows:
+                    server.put(self.tables[name], rows, made.version)
+            self._connection.execute("DELETE FROM temp.changed")
+            self.bind(made)
+            server.commit(made)
+
+    def send_whole(self, *, over: bool) -> Head:
+        """Have the server hold every shared row of this file and no other of its owner, in one transaction.
+
+        Raises UsageError where it holds rows of this owner already and they are not to be written ``over``; StoreError.
+        """
+        self._begin_write()
+        try:
+            with self.server() as server:
+                head = server.lock()
+                if not over:
+                    _refuse_held(head)
+                server.clear()
+                made = Head(store=head.store or secrets.token_hex(8), version=head.version + 1, base=head.version + 1)
+                for table in self.tables.values():
+                    rows = self.shared_rows(table)
+                    while some := rows.fetchmany(_ROWS):
+                        server.put(table, [tuple(row) for row in some], made.version)
+                self.bind(made)
+                server.commit(made)
+            self._execute("COMMIT", {})
+        except BaseException:
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+            raise
+        finally:
+            self._depth = 0
+        return made
+
+    def shared_rows(self, table: Table) -> sqlite3.Cursor:
+        """Every shared row of a table here, by its key."""
+        names, keys = (", ".join(f'"{name}"' for name in some) for some in (table.names, table.key))
+        only = f" WHERE name = '{SHARED_SETTING}'" if table.name == "settings" else ""
+        return self._execute(f"SELECT {names} FROM main.{table.name}{only} ORDER BY {keys}", {})  # noqa: S608 - kept's own names
+
+    def _withdraw(self) -> None:
+        if self._server is not None:
+            self._server.rollback()
+
+    def _changed_rows(self, table: Table) -> tuple[Sequence[Row], Sequence[Key]]:
+        """The rows of a table that this transaction changed, and the keys of those that it deleted."""
+        names = ", ".join(f't."{name}"' for name in table.names)
+        rows = self._connection.execute(
+            f'SELECT c.key, t."{table.key[0]}" IS NOT NULL, {names}'  # noqa: S608 - kept's own names
+            f" FROM (SELECT DISTINCT key FROM temp.changed WHERE name = '{table.name}') AS c"
+            f" LEFT JOIN main.{table.name} AS t ON {matching(table, 't', 'c.key')}"
+        ).fetchall()
+        return [tuple(row)[2:] for row in rows if row[1]], [json.loads(row[0]) for row in rows if not row[1]]
+
+
+def _refuse_held(head: Head) -> None:
+    if head.store:
+        hint = "begin with an empty --home and set store.url there to work with it"
+        raise UsageError("the server holds a store of this owner already", hint=hint)

@@ -1,0 +1,81 @@
+"""What a server of a store must do, whatever it is made of: keep owners' rows apart, number each change, tell what changed.
+
+It runs no statement of kept's and knows no word of what it keeps: rows come from the SQLite store of one machine and go to those of
+others. An owner's rows belong to whom the server says the connection is.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Row = Sequence[Any]  # the values of a table's columns, in their order
+Key = Sequence[Any]  # the values of its key
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Table:
+    """A table whose rows a server keeps: its columns with their kinds as SQLite declares them, and which of them are its key."""
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    key: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(name for name, _ in self.columns)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Head:
+    """How far an owner's rows are: ``store`` names them (empty: there are none yet), ``version`` counts their changes; who is at
+    none from ``base`` on takes up all of them.
+    """
+
+    store: str = ""
+    version: int = 0
+    base: int = 0
+
+
+class Server(Protocol):
+    """The rows of one owner. Each method raises StoreError, with nothing changed, where the server refuses or is gone."""
+
+    def lock(self) -> Head:
+        """Begin to write: nobody else writes this owner's rows before :meth:`commit` or :meth:`rollback`."""
+        ...
+
+    def look(self) -> Head:
+        """Begin to read: everything until :meth:`rollback` is of one moment."""
+        ...
+
+    def rows(self, table: Table, since: int) -> Iterator[Row]:
+        """The rows of a table that changed after a version, by their key, one at a time."""
+        ...
+
+    def gone(self, table: Table, since: int) -> Sequence[Key]:
+        """The keys of the rows of a table that went after a version."""
+        ...
+
+    def put(self, table: Table, rows: Sequence[Row], version: int) -> None:
+        """Have these rows, in the place of those of the same key."""
+        ...
+
+    def drop(self, table: Table, keys: Sequence[Key], version: int) -> None:
+        """Have no rows of these keys."""
+        ...
+
+    def clear(self) -> None:
+        """Have no rows of this owner at all, and no head."""
+        ...
+
+    def commit(self, head: Head) -> None:
+        """Make what was written since :meth:`lock` hold, all of it or nothing, as this head."""
+        ...
+
+    def rollback(self) -> None:
+        """Undo what was written since :meth:`lock`, and let others write. Raises nothing."""
+        ...
+
+    def close(self) -> None:
+        """End the connection. Raises nothing."""
+        ...

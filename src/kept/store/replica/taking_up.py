@@ -1,0 +1,144 @@
+"""Apply to a store what changed on its server: rows as they are, and what this machine makes of them (indexes, vectors' queue)."""
+
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from kept.core.errors import DamagedError
+from kept.core.event import Author, EventKind
+from kept.core.summary import PassageForm
+from kept.core.text import index_words
+from kept.store.archive.blocks import Blocks, index, unindex
+from kept.store.database import Database
+from kept.store.memories import memory_index_words, memory_of_row
+from kept.store.replica.protocol import Head, Key, Row, Server, Table
+
+_ROWS = 500
+
+
+def take_up_changes(database: Database, tables: Sequence[Table], server: Server, since: Head | None) -> None:
+    """Have the shared rows of a store be those of a server, inside a transaction; ``since`` is what the store has (None: nothing).
+
+    Raises StoreError.
+    """
+    database.execute_sql("PRAGMA defer_foreign_keys = ON")
+    if since is None:
+        _clear(database, tables)
+    changed = _Derived(database)
+    for table in tables:
+        if since is not None:
+            for keys in _batches(iter(server.gone(table, since.version))):
+                changed.leave(table, keys)
+                _delete(database, table, keys)
+        for rows in _batches(server.rows(table, since.version if since else 0)):
+            keys = [[row[table.names.index(name)] for name in table.key] for row in rows]
+            if since is not None:
+                changed.leave(table, keys)
+                _delete(database, table, keys)
+            _insert(database, table, rows)
+            changed.enter(table, keys)
+    changed.index_events()
+
+
+class _Derived:
+    """What a machine makes of shared rows, taken back before they change and made again after."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._blocks: list[int] = []
+
+    def leave(self, table: Table, keys: Sequence[Key]) -> None:
+        """Before the rows of these keys go."""
+        if table.name == "blocks":
+            blocks = Blocks(self._database)
+            for (number,) in keys:
+                for row, event in _events_of(self._database, blocks, number):
+                    unindex(self._database, row["id"], event)
+        elif table.name in _WORDS:
+            self._each(table, keys, "unindex")
+
+    def enter(self, table: Table, keys: Sequence[Key]) -> None:
+        """After the rows of these keys came."""
+        if table.name == "blocks":
+            self._blocks += [number for (number,) in keys]
+        elif table.name in _WORDS:
+            self._each(table, keys, "index")
+
+    def _each(self, table: Table, keys: Sequence[Key], what: str) -> None:
+        name, kind = ("memory", "memory") if table.name == "memories" else ("note", "summary")
+        field = "rowid" if table.name == "memories" else "id"
+        for (number,) in keys:
+            row = self._database.execute_sql(
+                f'SELECT * FROM main.{table.name} WHERE "{table.key[0]}" = :key',  # noqa: S608 - kept's own names
+                {"key": number},
+            ).fetchone()
+            words = _words_of(table, row) if row else ""
+            if words:
+                self._database.run(f"{what}_{name}", **{field: number, "words": words})
+            self._database.run("queue_embedding", kind=kind, item=number)
+
+    def index_events(self) -> None:
+        """Index the events of the blocks that came."""
+        blocks = Blocks(self._database)
+        for number in self._blocks:
+            for row, event in _events_of(self._database, blocks, number):
+                index(self._database, row["id"], event)
+                if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
+                    self._database.run("queue_embedding", kind="turn", item=row["id"])
+
+
+_WORDS = frozenset({"memories", "notes", "summaries"})
+
+
+def _words_of(table: Table, row: Any) -> str:
+    """Under which words a row is found."""
+    try:
+        if table.name == "memories":
+            return memory_index_words(memory_of_row(row))
+        if table.name == "notes":
+            return index_words(json.loads(zlib.decompress(row["body"]))[0])
+        return index_words(json.loads(row["body"])["text"]) if row["form"] != PassageForm.POINT else ""
+    except (ValueError, KeyError, TypeError, zlib.error) as error:
+        raise DamagedError(f"a row of {table.name} on the server cannot be read", hint="run `kept check`") from error
+
+
+def _events_of(database: Database, blocks: Blocks, number: int) -> Iterator[tuple[Any, Any]]:
+    """The events of a block that there are, with their rows."""
+    rows = database.execute_sql(
+        "SELECT id, block, place FROM events WHERE block = :block ORDER BY place", {"block": number}
+    ).fetchall()
+    return zip(rows, blocks.events(rows), strict=True)
+
+
+def _clear(database: Database, tables: Sequence[Table]) -> None:
+    for table in reversed(tables):
+        only = " WHERE name = 'key:forget'" if table.name == "settings" else ""
+        database.execute_sql(f"DELETE FROM main.{table.name}{only}")  # noqa: S608 - kept's own names
+    for name in ("clear_memory_index", "clear_turn_index", "clear_reply_index", "clear_note_index", "clear_passage_hashes"):
+        database.run(name)
+
+
+def _delete(database: Database, table: Table, keys: Sequence[Key]) -> None:
+    where = " AND ".join(f'"{name}" = :{name}' for name in table.key)
+    for key in keys:
+        database.execute_sql(
+            f"DELETE FROM main.{table.name} WHERE {where}",  # noqa: S608 - kept's own names
+            dict(zip(table.key, key, strict=True)),
+        )
+
+
+def _insert(database: Database, table: Table, rows: Sequence[Row]) -> None:
+    names = ", ".join(f'"{name}"' for name in table.names)
+    values = ", ".join(f":{name}" for name in table.names)
+    for row in rows:
+        database.execute_sql(
+            f"INSERT INTO main.{table.name} ({names}) VALUES ({values})",  # noqa: S608 - kept's own names
+            dict(zip(table.names, row, strict=True)),
+        )
+
+
+def _batches(rows: Iterator[Any]) -> Iterator[list[Any]]:
+    while some := list(islice(rows, _ROWS)):
+        yield some

