@@ -1,9 +1,12 @@
 """Owners on one server: each sees and writes its own rows alone, whatever it tries; machines write at once and lose nothing."""
 
 import os
+import re
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,8 @@ from store_world import add, archive, commit, event, replica
 
 from kept.core.errors import StoreError
 from kept.core.fold import fold
+from kept.store.replica.tables import OWN, SHARED, read_tables
+from kept.store.sqlite import SqliteStore
 from postgres_server import with_role
 
 psycopg = pytest.importorskip("psycopg")
@@ -104,6 +109,23 @@ def test_a_database_without_kept_and_a_role_that_may_not_make_it_are_told(postgr
         PostgresServer(elsewhere)
     with pytest.raises(StoreError, match="does not allow it"):
         PostgresServer(elsewhere, create=True)
+
+
+def test_the_server_has_the_columns_of_every_shared_table_and_every_other_is_a_machines_own(postgres, tmp_path):
+    kinds = {"INTEGER": "bigint", "TEXT": "text", "BLOB": "bytea"}
+    SqliteStore(tmp_path / "kept.db").__exit__()
+    with closing(sqlite3.connect(tmp_path / "kept.db")) as database, psycopg.connect(postgres()) as connection:
+        here = {name: [(column, kinds[kind]) for column, kind in table.columns] for name, table in read_tables(database).items()}
+        names = {
+            row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'")
+        }
+        rows = connection.execute(
+            "SELECT table_name, column_name, data_type FROM information_schema.columns"
+            " WHERE table_schema = 'kept' ORDER BY ordinal_position"
+        ).fetchall()
+    there = {name: [(column, kind) for table, column, kind in rows if table == name] for name in here}
+    assert there == {name: [("role", "text"), ("version", "bigint"), *columns] for name, columns in here.items()}
+    assert {name for name in names if not re.search(r"_(index|data|idx|docsize|config|content)$", name)} == {*SHARED, *OWN}
 
 
 def written(folder: Path) -> list[str]:

@@ -204,7 +204,7 @@ GROUPS = {
         ),
         Command(
             "migrate",
-            "commands.migrate:migrate",
+            "commands.safety:migrate",
             "move to a PostgreSQL server that several machines share, or back",
             ("kept migrate --to postgresql://anna@db.example/kept", "kept migrate --to sqlite"),
         ),

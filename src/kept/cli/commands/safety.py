@@ -1,5 +1,5 @@
-"""``kept check``, ``doctor``, ``rebuild``, ``backup``, ``restore``, ``export``, ``import``, ``audit``: proof that nothing is
-damaged; out, in, and put back; what is wrong with another tool's store.
+"""``kept check``, ``doctor``, ``rebuild``, ``backup``, ``restore``, ``migrate``, ``export``, ``import``, ``audit``: proof that
+nothing is damaged; out, in, elsewhere, and put back; what is wrong with another tool's store.
 """
 
 from itertools import groupby
@@ -25,6 +25,7 @@ from kept.outputs.write import FileState
 from kept.pipeline.audit import AuditFault, AuditFinding
 from kept.pipeline.audit import audit as audit_notes
 from kept.pipeline.importing import import_from_tool, import_path
+from kept.pipeline.move_store import move_to_file, move_to_server
 from kept.pipeline.safety import check_home as prove
 from kept.pipeline.safety import export_archive, note_export, write_whole_file
 from kept.pipeline.safety import rebuild_store as recreate
@@ -131,6 +132,39 @@ def rebuild(context: typer.Context) -> int:
                 [line(("Rebuilt: ", "green"), format_count(len(workspace.store.log.memories()), "memory", "memories"))]
             )
         return print_problems(written)
+
+
+def migrate(
+    context: typer.Context,
+    *,
+    to: Annotated[str, typer.Option("--to", metavar="URL|sqlite", help="postgresql://ROLE@HOST/DATABASE, or sqlite: back.")],
+    drop: Annotated[bool, typer.Option("--drop", help="With sqlite: erase what the server holds of you.")] = False,
+) -> None:
+    """Move what is remembered to a PostgreSQL server, where your other machines take part in it, or back to this machine alone.
+
+    Before the settings change, a store made of the server's rows alone is checked whole (its chain, its memories) and its export
+    compared with this one's, byte for byte. All of it stays on this machine too, where it is read with or without a network.
+    """
+    home, quiet = command_home(context), call_options(context).quiet
+    if to == "sqlite":
+        url = move_to_file(home, drop=drop)
+        left = "which holds nothing of it any more" if drop else "which still holds it (--drop erases it there)"
+        told = [
+            line(("Moved and proven: ", "green"), f"what is remembered lies in {show.format_path(home.store)} alone, no longer"),
+            line(f"on {url}, {left}"),
+        ]
+    elif drop:
+        raise UsageError(
+            "--drop erases what a server holds, after everything was taken from it", hint="kept migrate --to sqlite --drop"
+        )
+    else:
+        move_to_server(home, to)
+        told = [
+            line(("Moved and proven: ", "green"), f"what is remembered lies on {to} and, to be read, here"),
+            line(("On another machine: kept config set store.url URL, then kept run", "dim")),
+        ]
+    if not quiet:
+        show.write_lines(told)
 
 
 def export(

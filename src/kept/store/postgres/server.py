@@ -181,17 +181,18 @@ def describe_url(url: str) -> str:
 
 @cache
 def _select(table: Table) -> bytes:
-    return (
+    made: bytes = (
         sql.SQL("SELECT {} FROM kept.{} WHERE role = current_user AND version > %s ORDER BY {}")
         .format(_names(table.names), sql.Identifier(table.name), _names(table.key))
         .as_bytes(None)
     )
+    return made
 
 
 @cache
 def _upsert(table: Table) -> bytes:
     others = [name for name in (*table.names, "version") if name not in table.key]
-    return (
+    made: bytes = (
         sql.SQL(
             "INSERT INTO kept.{table} (role, version, {names}) SELECT current_user, %s, * FROM unnest({values})"
             " ON CONFLICT (role, {key}) DO UPDATE SET {changed}"
@@ -205,15 +206,17 @@ def _upsert(table: Table) -> bytes:
         )
         .as_bytes(None)
     )
+    return made
 
 
 @cache
 def _delete(table: Table) -> bytes:
-    return (
+    made: bytes = (
         sql.SQL("DELETE FROM kept.{} WHERE role = current_user AND ({}) IN (SELECT * FROM unnest({}))")
         .format(sql.Identifier(table.name), _names(table.key), _arrays(table, table.key))
         .as_bytes(None)
     )
+    return made
 
 
 def _names(names: Sequence[str]) -> sql.Composed:
