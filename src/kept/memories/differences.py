@@ -75,7 +75,7 @@ class MemoryDifference:
         """The reason on record, or what became of it; may be empty."""
         before, after = self.before, self.after
         if after is None:
-            return "taken back"
+            return "undone"
         if self.what is DifferenceKind.MARKED:
             return "pinned" if after.pinned else "no longer pinned"
         if self.what is DifferenceKind.MOVED:

@@ -5,6 +5,7 @@ Each is one pass of its own run, so a bare ``undo`` takes it back. What a person
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -21,9 +22,11 @@ from kept.core.text import normal_form, one_line
 from kept.core.times import format_instant
 from kept.intake.directories import note_directory
 from kept.memories.waiting import to_held_memory
+from kept.store.run_number import RunNumber
 from kept.store.values import Draft, Thread
 from kept.workspace import Workspace
 
+_SHARED_RUN: ContextVar[RunNumber | None] = ContextVar("shared_run", default=None)
 _LISTED, _SHORT = 8, 40  # memories that an ambiguous id lists, and characters of each
 MOST = 2_000  # characters a person's own memory may have: it must stand on one line
 
@@ -129,7 +132,7 @@ def _locked_memory(workspace: Workspace, number: str, if_match: str) -> Iterator
         memory = find_memory(workspace, number)
         now = memory_revision(memory)
         if if_match not in ("", now):
-            said = f"it is {memory.status.value} and says “{memory.content}” (revision {now})"
+            said = f"it is {memory.status.value} now and says “{memory.content}”"
             raise StaleError(
                 f"this memory was changed meanwhile; {said}", where=memory.id, hint="nothing was changed; look, then say again"
             )
@@ -403,6 +406,20 @@ def select_conversations(
     return ConversationSelection(sessions=frozenset(thread.session for thread in threads), events=frozenset(events), times=times)
 
 
+@contextmanager
+def one_run(workspace: Workspace, command: str) -> Iterator[RunNumber]:
+    """Record all that a person changes inside as one run of this name, so that one undo takes it back: all of it or nothing."""
+    run = RunNumber(workspace.store.log, workspace.clock, command)
+    with workspace.store.transaction():
+        token = _SHARED_RUN.set(run)
+        try:
+            yield run
+        finally:
+            _SHARED_RUN.reset(token)
+        if run.started:
+            workspace.store.log.end_run(run(), workspace.clock(), {})
+
+
 def _require_status(memory: Memory, *allowed: Status) -> None:
     if memory.status not in allowed:
         raise UsageError(
@@ -417,10 +434,11 @@ def _commit_one(workspace: Workspace, command: str, operation: Operation, *, age
 
 def _commit_operations(workspace: Workspace, command: str, *operations: Operation, actor: Actor = Actor.PERSON) -> None:
     with workspace.store.transaction():
-        now = workspace.clock()
-        run = workspace.store.log.start_run(command, now)
+        now, shared = workspace.clock(), _SHARED_RUN.get()
+        run = shared() if shared else workspace.store.log.start_run(command, now)
         subject = operations[0].memory
         workspace.store.log.commit(
             Draft(run=run, stage="person", subject=subject, actor=actor, recorded_at=now, operations=operations)
         )
-        workspace.store.log.end_run(run, now, {})
+        if not shared:
+            workspace.store.log.end_run(run, now, {})

@@ -129,7 +129,7 @@ def change_before_write(request: Request, workspace: Workspace, act: Callable[[]
     return result, ()
 
 
-_RUNS = 1_100  # a change of many memories at once makes as many runs
+_RUNS = 20  # a change makes one run, or a few
 _OWN = frozenset({"add", "edit", "retire", "keep", "approve", "reject", "pin", "unpin", "resolve", "merge", "admit"})
 
 

@@ -59,7 +59,7 @@ def test_editing_memory_md_in_the_page_changes_the_memory(browse, written):
     assert "--frozen" in (written.home / MEMORY).read_text()
     page.locator("#entries").get_by_text("--frozen").wait_for()
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Taken back.").wait_for()
+    page.get_by_text("Undone:").wait_for()
     assert written.memory("uv sync").content == UV
 
 

@@ -82,7 +82,7 @@ def test_a_memory_is_edited_in_its_place_by_keys_alone(harvest, browse):
     assert rows(page) == ["The walnut harvest is on Friday."]
     assert harvest.memory("Friday").owned
     page.keyboard.press("u")
-    page.get_by_text("Taken back.").wait_for()
+    page.get_by_text("Undone:").wait_for()
     assert harvest.memory("Tuesday").status is Status.ACTIVE
 
 
@@ -106,7 +106,7 @@ def test_what_is_retired_stays_in_its_place_until_one_looks_again_and_comes_back
     page.locator(".row.gone").wait_for()
     assert len(rows(page)) == 3
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Taken back.").wait_for()
+    page.get_by_text("Undone:").wait_for()
     assert page.locator(".row.gone").count() == 0
 
 
@@ -149,7 +149,7 @@ def test_several_are_changed_at_once_and_one_undo_takes_all_of_it_back(harvest, 
     page.get_by_text("2 retired.").wait_for()
     assert {harvest.memory(each).status for each in ("walnut harvest", "almond")} == {Status.RETIRED}
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Taken back.").wait_for()
+    page.get_by_text("Undone:").wait_for()
     assert {harvest.memory(each).status for each in ("walnut harvest", "almond")} == {Status.ACTIVE}
 
 

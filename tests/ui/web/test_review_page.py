@@ -5,6 +5,7 @@ undone.
 import pytest
 
 from kept.core.memory import Status
+from kept.memories import person
 from kept.memories.waiting import best_of_each_scope, list_pending_proposals
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.archive import blocks
@@ -63,30 +64,105 @@ def test_the_first_card_is_current_with_its_keys_and_place_and_no_quote_says_the
     assert browse("/review", phone=True).locator(".decide kbd:visible, .keyed:visible").count() == 0
 
 
-def test_several_are_decided_at_once_and_each_is_taken_back_by_itself(queue, browse):
+def test_keys_pressed_faster_than_the_server_answers_decide_what_was_marked_when_each_was_pressed(served, browse):
+    for number in range(8):
+        served.hold(f"The gauge number {number} is read at {number} o'clock.")
+    page = browse("/review")
+    shown = page.locator(".decide .says").all_inner_texts()
+    held = []
+    page.route("**/api/memories/**", lambda route: route.continue_() if held else held.append(route))  # the first waits
+    for each in "ynnnuynn":  # the third of these is undone before it is sent, and then kept
+        page.keyboard.press(each)
+    assert page.locator("#place").inner_text() == "1 of 2"
+    assert page.locator(".decide:focus .says").inner_text() == shown[6]
+    held[0].continue_()
+    page.locator("nav .count", has_text="2").wait_for()
+    with served.workspace() as workspace:
+        found = {each.content: each.status for each in workspace.store.log.memories()}
+    keys = dict(zip(shown, "ynnynn", strict=False))
+    assert found == {each: {"y": Status.ACTIVE, "n": Status.REJECTED, None: Status.HELD}[keys.get(each)] for each in shown}
+
+
+def test_several_are_one_request_and_one_run_that_leaving_the_page_does_not_stop(queue, browse):
+    page = browse("/review")
+    for each in "xjx":
+        page.keyboard.press(each)
+    page.get_by_text("2 chosen").wait_for()
+    with page.expect_request("**/api/several") as asked:
+        page.keyboard.press("N")
+        page.goto(f"{queue.url}/days")
+    assert len(asked.value.post_data_json["memories"]) == 2
+    while page.locator("nav .count").inner_text() != "1":
+        page.reload()
+    with queue.workspace() as workspace:
+        assert sorted(each.status.value for each in workspace.store.log.memories()) == ["held", "rejected", "rejected"]
+        assert [run.command for run in workspace.store.log.runs(2)] == ["reject", "suggest"]
+
+
+def test_several_are_decided_at_once_and_each_is_undone_by_itself(queue, browse):
     page = browse("/review")
     page.keyboard.press("x")
     page.keyboard.press("j")
     page.keyboard.press("x")
     page.get_by_text("2 chosen").wait_for()
     page.keyboard.press("Y")
-    page.get_by_text("2 kept.").wait_for()
+    page.get_by_text("Kept 2 proposals").wait_for()
     assert page.locator("#chosen").is_hidden()
     assert page.locator(".decide:focus:not(.done)").count() == 1
+    page.locator("nav .count", has_text="1").wait_for()
     page.locator(".decide.done").nth(1).get_by_role("button", name="Undo").click()
-    page.get_by_text("Taken back.").wait_for()
+    page.get_by_text("Undone: kept “").wait_for()
     with queue.workspace() as workspace:
         assert sorted(each.status.value for each in workspace.store.log.memories()) == ["active", "held", "held"]
-    page.get_by_role("button", name="Choose all").first.click()
-    page.get_by_role("button", name="No to them").click()
-    page.get_by_text("2 turned down.").wait_for()
-    page.locator("#said").get_by_text("2 turned down.").locator("..").get_by_role("button", name="Undo").click()
+    page.keyboard.press("u")  # the marker is on an open card: the last decision as a whole
+    page.get_by_text("Undone: kept “").nth(1).wait_for()
+    with queue.workspace() as workspace:
+        assert [each.status for each in workspace.store.log.memories()] == [Status.HELD] * 3
+
+
+def test_what_could_not_be_saved_is_said_by_name_and_shown_as_it_is_now(queue, browse):
+    page = browse("/review")
+    first = page.locator(".decide .says").first.inner_text()
+    with queue.workspace() as workspace:
+        person.edit(workspace, queue.memory(first).id, "Something else by now.")
+    page.watched.expected.append("412")
+    page.keyboard.press("n")
+    page.get_by_text(f"Not turned down: “{first}”. this memory was changed meanwhile").wait_for()
+    page.locator(".decide .says ins").first.wait_for()
+    page.keyboard.press("y")  # the marker stands on the next open card
     page.locator("nav .count", has_text="2").wait_for()
+
+
+def test_a_key_on_a_decided_card_says_so_and_leads_to_the_next_open_one(queue, browse):
+    page = browse("/review")
+    page.keyboard.press("n")
+    page.keyboard.press("k")
+    page.keyboard.press("y")
+    page.get_by_text("That one was decided already").wait_for()
+    assert page.locator(".decide:focus:not(.done)").count() == 1
+    page.keyboard.press("y")
+    page.keyboard.press("y")
+    page.keyboard.press("y")
+    page.get_by_text("Nothing else is open here").wait_for()
+    page.locator("nav .count").wait_for(state="detached")
     with queue.workspace() as workspace:
-        assert sorted(each.status.value for each in workspace.store.log.memories()) == ["active", "held", "held"]
+        assert sorted(each.status.value for each in workspace.store.log.memories()) == ["active", "active", "rejected"]
 
 
-def test_a_decision_is_taken_back_on_its_card_when_the_note_is_gone_and_others_stay_decided(queue, browse):
+def test_the_last_change_of_this_tab_is_undone_by_name_on_any_page(queue, browse):
+    page = browse("/review")
+    words = page.locator(".decide .says").first.inner_text()
+    page.keyboard.press("n")
+    page.locator("nav .count", has_text="2").wait_for()
+    page.goto(f"{queue.url}/days")
+    page.keyboard.press("u")
+    page.get_by_text(f"Undone: turned down “{words}”").wait_for()
+    page.keyboard.press("u")
+    page.get_by_text("You changed nothing in this tab").wait_for()
+    assert queue.memory(words).status is Status.HELD
+
+
+def test_a_decision_is_undone_on_its_card_when_the_note_is_gone_and_others_stay_decided(queue, browse):
     page = browse("/review")
     first = page.locator(".decide").first
     page.keyboard.press("n")
@@ -113,17 +189,17 @@ def test_what_a_person_turned_down_is_told_beside_what_was_refused(queue, browse
     page.locator(".row .says", has_text=first).wait_for()
 
 
-def test_a_decision_is_taken_back_by_one_key(queue, browse):
+def test_a_decision_is_undone_by_one_key(queue, browse):
     page = browse("/review")
     first = page.locator(".decide .says").first.inner_text()
     page.keyboard.press("n")
     page.locator(".decide.done").wait_for()
     page.keyboard.press("u")
-    page.get_by_text("Taken back.").wait_for()
+    page.get_by_text("Undone:").wait_for()
     page.locator(".decide.done").wait_for(state="detached")
     page.locator(".decide:focus .says", has_text=first).wait_for()
     page.keyboard.press("u")
-    page.get_by_text("Nothing was done here just now").wait_for()
+    page.get_by_text("You changed nothing in this tab").wait_for()
     with queue.workspace() as workspace:
         assert [each.status for each in workspace.store.log.memories()] == [Status.HELD] * 3
 
@@ -134,9 +210,9 @@ def test_edit_and_keep_is_one_undo(queue, browse):
     page.keyboard.press("e")
     page.get_by_label("What it should say").fill("Other words altogether.")
     page.get_by_role("button", name="Keep so").click()
-    page.get_by_text("Kept in your words.").wait_for()
+    page.get_by_text("Kept in your words: “Other").wait_for()
     page.locator("#said").get_by_role("button", name="Undo").click()
-    page.get_by_text("Taken back.").wait_for()
+    page.get_by_text("Undone:").wait_for()
     assert queue.memory(before).status is Status.HELD
 
 

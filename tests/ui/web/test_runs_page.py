@@ -138,14 +138,14 @@ def test_in_the_browser_a_run_is_begun_and_taken_back_and_brought_back(browse, s
     row = page.locator(".row", has_text="run: 1 added")
     row.wait_for()
     row.hover()
-    row.get_by_role("button", name="Take back").first.click()
-    page.get_by_role("button", name="Take it back").click()
+    row.get_by_role("button", name="Undo").first.click()
+    page.get_by_role("button", name="Undo it").click()
     page.locator(".row.gone", has_text="run: 1 added").wait_for()
     with served.workspace() as workspace:
         assert not [each for each in workspace.store.log.memories() if each.status == "active"]
         assert any(each.undone for each in load_runs(workspace, 5))
     page.locator(".row.gone").hover()
-    page.locator(".row.gone").get_by_role("button", name="Bring back").first.click()
+    page.locator(".row.gone").get_by_role("button", name="Redo").first.click()
     page.locator(".row:not(.gone)", has_text="run: 1 added").wait_for()
     with served.workspace() as workspace:
         assert [each for each in workspace.store.log.memories() if each.status == "active"]

@@ -71,7 +71,7 @@ def test_an_edit_shows_what_it_changed_and_is_taken_back_after_a_look_at_what_th
     page.locator(".timeline li").first.get_by_role("button", name="Undo").click()
     dialog = page.locator("dialog[open]")
     dialog.locator("ins").first.wait_for()
-    dialog.get_by_role("button", name="Take back").click()
+    dialog.get_by_role("button", name="Undo").click()
     page.locator("h1", has_text="never in local time").wait_for()
     assert served.memory("never in local time").content == told.content
     page.locator(".timeline .tag", has_text="undone").wait_for()

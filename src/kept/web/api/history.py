@@ -9,6 +9,7 @@ from kept.memories.browse import to_export
 from kept.memories.history import UndoResult, redo, undo
 from kept.web.api.forms import Body, MemoryOut
 from kept.web.room import change_before_write, request_workspace, web_context
+from kept.web.words import describe_operations
 
 router = APIRouter(tags=["history"])
 
@@ -27,6 +28,7 @@ class UndoOut(BaseModel):
         description="The memories that changed, as they are now; those that are gone are not among them."
     )
     later: int = Field(description="How many later operations on the same memories still count.")
+    said: str = Field(description="What was switched, in words.")
     problems: list[str] = Field(description="What could not be written to files; the next run does it.")
 
 
@@ -57,7 +59,12 @@ def _undo_response(request: Request, body: UndoBody, *, undoing: bool) -> dict[s
             workspace.store.log.memory(number)
             for number in dict.fromkeys(item for undo_result in undo_results for item in undo_result.changed)
         ]
+        passes = workspace.store.log.passes(only=[pass_ for undo_result in undo_results for pass_ in undo_result.passes])
+        changed = [after or before for undo_result in undo_results for before, after in undo_result.changed.values()]
         return {
+            "said": describe_operations(
+                [pass_.operations[-1] for pass_ in passes if pass_.operations], [memory.content for memory in changed if memory]
+            ),
             "passes": [pass_ for undo_result in undo_results for pass_ in undo_result.passes],
             "memories": [to_export(workspace, memory) for memory in now if memory is not None],
             "later": sum(len(undo_result.later) for undo_result in undo_results),

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, StrictBool, StringConstraints
 from starlette.responses import Response
 
 from kept.core.memory import Memory
-from kept.memories import person
+from kept.memories import decisions, person
 from kept.pipeline.erase.forget import ErasureReport, find_erasure_places, forget, make_erasure_request
 from kept.web.api.forms import Body, ChangeResponse, Id, Name, apply_change
 from kept.web.room import request_workspace, web_context
@@ -54,6 +54,12 @@ class MergeBody(Body):
     category: Name = ""
 
 
+class BulkResponse(ChangeResponse):
+    """What several changes came to. ``undo`` takes all of them back."""
+
+    undo_each: list[str] = Field(description="What undoes each alone, in the order of ``memories``; empty where nothing changed.")
+
+
 class ForgetBody(Body):
     """Memories to erase. ``sure`` must be true: there is no undo."""
 
@@ -83,15 +89,19 @@ class ErasureOut(BaseModel):
     problems: list[str]
 
 
-@router.post("/several", response_model=ChangeResponse)
+@router.post("/several", response_model=BulkResponse)
 def change_several(request: Request, answer: Response, body: BulkBody) -> dict[str, Any]:
     """Do the same to several memories: to all of them, or, where one of them cannot be changed so, to none."""
+    undo_each: list[str] = []
 
     def change_all(workspace: Workspace) -> list[Memory]:
-        with workspace.store.transaction():
-            return [_apply_action(workspace, body.act, seen_memory) for seen_memory in body.memories]
+        with person.one_run(workspace, body.act) as run:
+            memories = [_apply_action(workspace, body.act, seen_memory) for seen_memory in body.memories]
+        last = [workspace.store.log.operations_on(memory.id)[-1][0] for memory in memories]
+        undo_each.extend(str(pass_.id) if run.started and pass_.run == run() else "" for pass_ in last)
+        return memories
 
-    return apply_change(request, answer, change_all)
+    return apply_change(request, answer, change_all) | {"undo_each": undo_each}
 
 
 def _apply_action(workspace: Workspace, act: BulkAction, seen: SeenMemory) -> Memory:
@@ -104,9 +114,9 @@ def _apply_action(workspace: Workspace, act: BulkAction, seen: SeenMemory) -> Me
         case BulkAction.KEEP:
             return person.keep(workspace, number, if_match=revision)
         case BulkAction.APPROVE:
-            return person.approve(workspace, number, if_match=revision)
+            return decisions.approve(workspace, number, if_match=revision)
         case BulkAction.REJECT:
-            return person.reject(workspace, number, if_match=revision)
+            return decisions.reject(workspace, number, if_match=revision)
     assert_never(act)
 
 

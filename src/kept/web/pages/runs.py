@@ -1,4 +1,4 @@
-"""History: what each run and each change did, in words; two dates beside each other; take back and bring back. Begin a run, follow
+"""History: what each run and each change did, in words; two dates beside each other; undo and redo. Begin a run, follow
 it; what a guard stopped; how things went over time.
 """
 
@@ -17,6 +17,7 @@ from kept.web.charts import Chart, build_chart
 from kept.web.navigation import NavigationPage
 from kept.web.render import render_page, render_part
 from kept.web.room import request_workspace, web_context
+from kept.web.words import OPERATIONS
 from kept.web.work import STAGES
 from kept.workspace import Workspace
 
@@ -42,20 +43,6 @@ _GIVEN_BACK = {  # what an undo or redo made of a memory
     DifferenceKind.DECLINED: "turned down again",
     DifferenceKind.MARKED: "marked as before",
     DifferenceKind.CONFIRMED: "dated as before",
-}
-KINDS = {
-    "add": "added",
-    "revise": "reworded",
-    "merge": "merged",
-    "supersede": "superseded",
-    "resolve": "answered",
-    "retire": "retired",
-    "reaffirm": "seen again",
-    "promote": "promoted",
-    "approve": "approved",
-    "reject": "turned down",
-    "pin": "pinned",
-    "forget": "forgotten",
 }
 
 
@@ -174,10 +161,11 @@ def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
 
 def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = ()) -> str:
     """What a run came to, in a few words; where ``steps`` are known, also what an undo gave back and how many wait."""
-    told = [f"{count:,} {KINDS.get(kind, kind)}" for kind, count in sorted(happened.operations.items(), key=lambda each: -each[1])]
+    counts = sorted(happened.operations.items(), key=lambda each: -each[1])
+    told = [f"{count:,} {OPERATIONS.get(kind, kind)}" for kind, count in counts]
     if not told and {pass_summary.stage for pass_summary in happened.passes} <= {"undo", "redo"} and happened.passes:
         came = ", ".join(f"{count:,} {_GIVEN_BACK[what]}" for what, count in Counter(step.what for step in steps).items())
-        return ("took back" if happened.passes[0].stage == "undo" else "brought back") + (f" a change: {came}" if came else "")
+        return "a change" + (f": {came}" if came else "")
     waiting = sum(step.what is DifferenceKind.HELD for step in steps)
     return (", ".join(told) or "no memory changed") + (f"; {waiting:,} for you to decide" if waiting else "")
 

@@ -1,7 +1,7 @@
 // The editor of a file: save, see what a save would change, and what to do where the file was changed meanwhile. Nothing typed is lost.
 (() => {
   "use strict";
-  const { $, make, say, told, call, changed, doings } = window.kept;
+  const { $, acts, make, say, told, call, changed, doings } = window.kept;
   const form = $("#editor");
   if (!form) return;
   const field = $("#text"), state = $("#state"), path = `?name=${encodeURIComponent(form.dataset.name)}`;
@@ -42,7 +42,7 @@
       const later = field.value !== text; // typed on while it was saved
       if (later) { saved = value.file.text; form.dataset.revision = value.file.revision; note(); } else show(value.file);
       for (const problem of value.problems) say(problem, { bad: true });
-      say(counts(value.operations) ? `Saved: ${counts(value.operations)}.` : "Saved. No memory changed.", { undo: value.undo });
+      say(counts(value.operations) ? `Saved: ${counts(value.operations)}.` : "Saved. No memory changed.", { act: value.undo ? acts.add(value.undo) : null });
       changed();
     } else if (status === 412) {
       await conflict();

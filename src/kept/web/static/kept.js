@@ -27,15 +27,15 @@
   window.addEventListener("pageshow", () => { leaving = false; });
 
   // ---- what is said ------------------------------------------------------------------------------------------------------
-  const say = (text, { bad = false, undo = "" } = {}) => {
+  // A note; ``act`` is what its Undo takes back.
+  const say = (text, { bad = false, act = null } = {}) => {
     const line = make("p", "", bad ? "bad" : "");
     line.append(make("span", text));
-    if (undo) {
+    if (act) {
       const button = make("button", "Undo");
       button.type = "button";
-      button.dataset.key = "u";
-      button.addEventListener("click", () => takeBack(undo));
-      line.dataset.undo = undo;
+      button.addEventListener("click", () => takeBack(act));
+      line.dataset.act = act.id;
       line.append(button);
     }
     const close = make("button", "Close");
@@ -47,14 +47,15 @@
     setTimeout(() => { if (!line.matches(":hover, :focus-within")) line.remove(); }, bad ? 20000 : 10000);
   };
 
-  const told = (problem) => [problem.error + (problem.where ? ` (${problem.where})` : ""), problem.hint].filter(Boolean).join(" → ");
+  const told = (problem) => [problem.error + (problem.where && !/^[0-9a-f]{10}$/.test(problem.where) ? ` (${problem.where})` : ""), problem.hint].filter(Boolean).join(" → ");
 
   const call = async (method, path, body, revision) => {
     const headers = { Accept: "application/json", Prefer: "respond-async" };
     if (body !== undefined) headers["Content-Type"] = "application/json";
     if (revision) headers["If-Match"] = `"${revision}"`;
     try {
-      const answer = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+      const sent = body === undefined ? undefined : JSON.stringify(body);
+      const answer = await fetch(path, { method, headers, body: sent, keepalive: (sent || "").length < 20000 });  // leaving the page loses nothing
       const text = await answer.text();
       let value = {};
       try { value = text ? JSON.parse(text) : {}; } catch { value = { error: `it answered ${answer.status}` }; }
@@ -123,17 +124,40 @@
     document.body.dispatchEvent(new CustomEvent("kept:changed"));
   };
 
-  const takeBack = async (what) => {
-    const { ok, value } = await call("POST", "/api/undo", { what });
-    $$(`#said [data-undo="${CSS.escape(what)}"]`).forEach((each) => each.remove());
-    const [at] = [...decided].find(([, undo]) => undo === what) || [];
-    if (ok) decided.delete(at);
-    if (!$("[data-list]")) await Promise.all($$("[data-row]").map(anew));
+  // ---- undo --------------------------------------------------------------------------------------------------------------
+  // What was done in this tab, the last at the end, so that "u" takes it back on whichever page one is by then. Only numbers are
+  // kept, no words: what is forgotten must not stay here. Of what is still to be saved ``jobs`` knows how it stands.
+  const jobs = new Map();  // by the id of an act: { cancel() → whether it was never sent, saved: a promise of what undoes it }
+  const acts = {
+    all: () => { try { return JSON.parse(sessionStorage.getItem("kept-acts")) || []; } catch { return []; } },
+    put: (all) => sessionStorage.setItem("kept-acts", JSON.stringify(all.slice(-50))),
+    add: (undo = "", rows = []) => {
+      const act = { id: `${Date.now()}-${Math.random()}`, undo, rows };
+      acts.put([...acts.all(), act]);
+      return act;
+    },
+    drop: (act) => acts.put(acts.all().filter((each) => each.id !== act.id)),
+    saved: (act, undo) => { act.undo = undo; acts.put(acts.all().map((each) => each.id === act.id ? act : each)); },
+  };
+
+  const takeBack = async (act) => {
+    acts.drop(act);
+    $$(`#said [data-act="${CSS.escape(act.id)}"]`).forEach((each) => each.remove());
+    const job = jobs.get(act.id);
+    if (job?.cancel()) return;
+    const undo = job ? await job.saved : act.undo;
+    if (!undo) {
+      if (!job) say("That was still being saved when you left its page. History shows it and can undo it.", { bad: true });
+      return;
+    }
+    const { ok, value } = await call("POST", "/api/undo", { what: undo });
+    const rows = act.rows.map((id) => document.getElementById(id)).filter(Boolean);
+    if (ok) for (const id of act.rows) decided.delete(id);
+    await Promise.all((rows.length || $("[data-list], .rows.review") ? rows : $$("[data-row]")).map(anew));
     await changed(null, true);
-    if (ok && what.includes(",")) for (const [row, undo] of decided) if (what.split(",").includes(undo)) decided.delete(row);
-    const back = at && document.getElementById(at);
+    const back = document.getElementById(act.rows[0]);
     if (back) { back.focus({ preventScroll: true }); back.scrollIntoView({ block: "nearest" }); }
-    ok ? say("Taken back.") : say(told(value), { bad: true });
+    ok ? say(value.said ? `Undone: ${value.said}` : "Undone.") : say(told(value), { bad: true });
   };
 
   // ---- questions ---------------------------------------------------------------------------------------------------------
@@ -186,6 +210,8 @@
     const row = element.closest("[data-row]");
     element.setAttribute("aria-busy", "true");
     const { ok, status, value } = await call(method, path, body, element.dataset.revision);
+    if (ok && body.what) acts.put(acts.all().filter((each) => each.undo !== body.what));
+    if (ok && path === "/api/sample") acts.put([]);  // another store is shown
     element.removeAttribute("aria-busy");
     if (!ok) {
       say(told(value), { bad: true });
@@ -198,9 +224,10 @@
     element.dispatchEvent(new CustomEvent("kept:done", { bubbles: true, detail: value }));
     if (element.dataset.closes !== undefined) element.closest("dialog").close();
     const at = element.closest(".row")?.id;
-    if (at && value.undo) decided.set(at, value.undo);
+    const act = value.undo ? acts.add(value.undo, at ? [at] : []) : null;
+    if (at && act) decided.set(at, act);
     await changed(row, true);
-    say(element.dataset.done || "Done.", { undo: value.undo || "" });
+    say((element.dataset.done || "Done.") + (value.said ? ` ${value.said}` : ""), { act });
     if (element.dataset.next !== undefined) { document.getElementById(at)?.focus(); move(1); }
   };
 
@@ -254,7 +281,7 @@
     },
     dialog: (element) => dialog(element.dataset.from),
   };
-  window.kept = { $, $$, make, say, told, call, changed, anew, decided, doings, ask, lists, dialog };
+  window.kept = { $, $$, make, say, told, call, changed, anew, acts, jobs, decided, offer, takeBack, doings, ask, fieldsOf, lists, dialog };
 
   // ---- menus of rows: one is open at a time, and what one does elsewhere closes it ------------------------------------------
   document.addEventListener("toggle", (event) => {
@@ -279,14 +306,6 @@
     next.focus({ preventScroll: true });
     next.scrollIntoView({ block: "nearest" });
   };
-  const position = $("#place");
-  if (position) {  // a queue to decide on: its first is current from the start
-    document.addEventListener("focusin", (event) => {
-      const at = rows().indexOf(event.target.closest(".row[tabindex]"));
-      if (at >= 0) position.textContent = `${at + 1} of ${position.dataset.of}`;
-    });
-    rows()[0]?.focus({ preventScroll: true });
-  }
   const writes = (element) => element.matches("textarea, select, input:not([type=checkbox], [type=radio], [type=button])") || element.isContentEditable;
 
   let awaited = "";
@@ -298,7 +317,7 @@
       leave ? leave.click() : element.blur();
       return;
     }
-    if (event.key === "Enter" && element.matches?.("form[data-send] textarea") && !event.shiftKey && !element.classList.contains("code")) {
+    if (event.key === "Enter" && element.matches?.("form:is([data-send], [data-judge]) textarea") && !event.shiftKey && !element.classList.contains("code")) {
       event.preventDefault();
       element.closest("form").requestSubmit();
       return;
@@ -328,8 +347,11 @@
     if ((event.key === "Enter" || event.key === " ") && element.matches?.("a, button, input, summary")) return;
     const row = current(), name = `[data-key="${CSS.escape(event.key === "Enter" ? "o" : event.key)}"]`;
     const others = $$(name).filter((each) => !each.closest(".row[tabindex]") && each.offsetParent !== null);
-    const found = (row && $(name, row)) || others.at(event.key === "u" ? -1 : 0);  // of several notes, the last is undone
-    if (!found && event.key === "u") say("Nothing was done here just now that could be undone. Runs lists all that was done.");
+    const found = (row && $(name, row)) || others[0];
+    if (!found && event.key === "u") {
+      const act = acts.all().at(-1);
+      act ? takeBack(act) : say("You changed nothing in this tab that is left to undo. History lists every change, with its undo.");
+    }
     if (found?.matches("select")) { event.preventDefault(); found.focus(); return; }
     if (found) { event.preventDefault(); found.click(); if (row && found.type === "checkbox") row.focus(); }
   });

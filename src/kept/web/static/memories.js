@@ -1,7 +1,7 @@
 // What is chosen among the memories, and what is done to all of it at once.
 (() => {
   "use strict";
-  const { $, $$, anew, call, decided, doings, say, told, dialog } = window.kept;
+  const { $, $$, acts, call, doings, say, told, dialog } = window.kept;
   const boxes = () => $$("[data-choose]").filter((each) => each.checked);
   const chosen = () => boxes().map((each) => ({ id: each.dataset.choose, revision: each.dataset.revision }));
 
@@ -21,31 +21,13 @@
 
   doings.none = none;
   doings.all = (button) => { for (const each of $$("[data-choose]", button.closest("section") || document)) each.checked = true; count(); };
-  // Each is decided by itself, so that each can be taken back by itself on its card; the note takes back all of them.
-  doings.decide = async (button) => {
-    const rows = boxes().map((each) => each.closest(".row")), undone = [], last = rows.at(-1);
-    button.setAttribute("aria-busy", "true");
-    let next = last;
-    for (const row of rows) {
-      const { send, revision } = $(`[data-key="${button.dataset.by}"]`, row).dataset;
-      const { ok, value } = await call(...send.split(" "), {}, revision);
-      if (ok) { decided.set(row.id, value.undo); undone.push(value.undo); } else say(told(value), { bad: true });
-      const now = await anew(row);
-      if (row === last) next = now;
-    }
-    button.removeAttribute("aria-busy");
-    document.body.dispatchEvent(new CustomEvent("kept:changed"));
-    const all = $$(".row.decide");
-    (all.slice(all.indexOf(next)).find((each) => !each.matches(".done")) || $(".row.decide:not(.done)") || next)?.focus();
-    say(`${undone.length.toLocaleString("en")} ${button.dataset.by === "y" ? "kept" : "turned down"}.`, { undo: undone.join(",") });
-  };
   doings.merge = () => dialog(`/memories/merge?${new URLSearchParams(chosen().map((each) => ["id", each.id]))}`);
   doings.several = async (button) => {
     const { act } = button.dataset, memories = chosen();
     const { ok, value } = await call("POST", "/api/several", { act, memories });
     if (!ok) { say(told(value), { bad: true }); window.kept.lists(); return; }
     const done = { pin: "pinned", unpin: "unpinned", retire: "retired" }[act];
-    say(`${memories.length.toLocaleString("en")} ${done}.`, { undo: value.undo });
+    say(`${memories.length.toLocaleString("en")} ${done}.`, { act: acts.add(value.undo) });
     none();
     window.kept.lists();
   };

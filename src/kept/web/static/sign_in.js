@@ -4,6 +4,7 @@
   const key = location.hash.slice(1);
   const tell = (text) => { document.getElementById("told").textContent = text; };
   if (!key) return;
+  sessionStorage.removeItem("kept-acts");  // what an earlier start could undo
   history.replaceState(null, "", location.pathname + location.search);
   tell("Signing in …");
   fetch("/api/session", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ key }) })

@@ -1,0 +1,132 @@
+// Deciding on a queue. A key decides on the card that was marked when it was pressed: the marker moves at once, what was decided is
+// sent in that order behind it, and what could not be saved opens its card again. Several that are chosen are one request.
+//   data-judge="POST /api/…"   on a button of a card, or its form: decides it so; data-done says what that is, data-act its name
+(() => {
+  "use strict";
+  const { $, $$, acts, anew, call, decided, doings, fieldsOf, jobs, make, offer, say, told } = window.kept;
+  const queue = [], place = $("#place");
+  const cards = () => $$(".rows.review > .row");
+  const open = () => cards().filter((each) => !each.matches(".done"));
+  const short = (row) => { const text = $(".says", row)?.textContent.trim() || $("textarea", row)?.value || ""; return text.length > 60 ? `${text.slice(0, 60)}…` : text; };
+
+  // ---- the marker --------------------------------------------------------------------------------------------------------
+  const total = Number(place?.dataset.of || 0), shown = cards().length;
+  const tell = () => {
+    if (!place) return;
+    const left = open(), at = left.indexOf(document.activeElement?.closest(".row"));
+    const many = total - shown + left.length;
+    place.textContent = at < 0 ? `${many} left` : `${at + 1} of ${many}`;
+  };
+  const mark = (row) => { row.focus({ preventScroll: true }); row.scrollIntoView({ block: "nearest" }); };
+  const next = (row) => {
+    const all = cards(), left = open().filter((each) => each !== row);
+    return left.find((each) => all.indexOf(each) > all.indexOf(row)) || left[0] || $("#more") || row;
+  };
+  document.addEventListener("focusin", tell);
+  document.addEventListener("htmx:after:swap", tell);
+  if (open()[0]) open()[0].focus({ preventScroll: true });
+
+  // ---- saving ------------------------------------------------------------------------------------------------------------
+  let saving = false;
+  const save = async () => {
+    if (saving) return;
+    saving = true;
+    while (queue.length) {
+      const job = queue[0];
+      job.sent = true;
+      await job.save();
+      queue.shift();
+    }
+    saving = false;
+    document.body.dispatchEvent(new CustomEvent("kept:changed"));
+  };
+  window.addEventListener("pagehide", () => { for (const job of queue.splice(1)) job.send(); });
+  window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+
+  // Show these cards as decided, and save that. ``request`` is what is sent, ``done`` says what it does.
+  const decide = (rows, request, done) => {
+    const [method, path, body, revision] = request, act = acts.add("", rows.map((each) => each.id));
+    const before = rows.map((row) => [row, [...row.childNodes], row.className]);
+    const after = next(rows.at(-1));
+    const name = rows.length === 1 ? `“${short(rows[0])}”` : `${rows.length} proposals`;
+    for (const row of rows) {
+      const says = $(".says", row) || make("p", $("textarea", row)?.value || "", "says"), outcome = make("p", `${done} `, "small soft");
+      row.classList.remove("editing");
+      row.classList.add("decide", "done");
+      row.tabIndex = 0;
+      row.replaceChildren(says, outcome);
+      decided.set(row.id, act);
+      offer(row);
+    }
+    mark(after);
+    tell();
+    const reopen = () => {
+      acts.drop(act);
+      for (const [row, nodes, kind] of before) { row.replaceChildren(...nodes); row.className = kind; decided.delete(row.id); }
+      tell();
+    };
+    let saved;
+    const job = { sent: false, send: () => call(method, path, body, revision) };
+    job.save = async () => {
+      const { ok, value } = await job.send();
+      if (ok) {
+        acts.saved(act, value.undo);
+        rows.forEach((row, at) => { if (value.undo_each) decided.set(row.id, { id: `${act.id}.${at}`, undo: value.undo_each[at], rows: [row.id] }); });
+        for (const problem of value.problems || []) say(problem, { bad: true });
+      } else {
+        reopen();
+        say(`Not ${done.toLowerCase().replace(/:$/, "")}: ${name}. ${told(value)}`, { bad: true });
+        await Promise.all(rows.map(anew));
+        if (document.activeElement === document.body && next(rows[0])) mark(next(rows[0]));
+      }
+      saved(ok ? value.undo : "");
+      jobs.delete(act.id);
+    };
+    jobs.set(act.id, {
+      saved: new Promise((resolve) => { saved = resolve; }),
+      cancel: () => {
+        if (job.sent) return false;
+        queue.splice(queue.indexOf(job), 1);
+        jobs.delete(act.id);
+        reopen();
+        mark(rows[0]);
+        say(`Undone: ${done} ${name}`);
+        return true;
+      },
+    });
+    queue.push(job);
+    say(`${done} ${name}`, { act });
+    if (after.id === "more") say("All that is shown is decided. Enter shows the next.");
+    save();
+  };
+
+  doings.judge = (button) => {
+    const row = button.closest(".row"), { judge, revision, done } = button.dataset;
+    decide([row], [...judge.split(" "), {}, revision], done);
+  };
+  document.addEventListener("submit", (event) => {
+    const form = event.target.closest("form[data-judge]");
+    if (!form) return;
+    event.preventDefault();
+    decide([form.closest(".row")], [...form.dataset.judge.split(" "), fieldsOf(form), form.dataset.revision], form.dataset.done);
+  });
+  doings.decide = (button) => {
+    const rows = $$("[data-choose]:checked").map((each) => each.closest(".row"));
+    const memories = rows.map((row) => ({ id: $("[data-choose]", row).dataset.choose, revision: $("[data-choose]", row).dataset.revision }));
+    decide(rows, ["POST", "/api/several", { act: button.dataset.act, memories }, undefined], button.dataset.done);
+    document.dispatchEvent(new CustomEvent("htmx:after:swap"));
+  };
+
+  // Where no open card is marked, a key says so, and leads to the next.
+  document.addEventListener("keydown", (event) => {
+    const row = document.activeElement?.closest(".rows.review > .row");
+    if (row && !row.matches(".done")) return;
+    if (!["y", "n", "e", "x"].includes(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if ($("dialog[open]") || event.target.matches("select, textarea, input")) return;
+    event.stopImmediatePropagation();
+    event.preventDefault();
+    const other = row ? next(row) : open()[0];
+    if (!other || other === row) say("Nothing else is open here. u undoes the last decision.");
+    else { mark(other); say(`${row ? "That one was decided already; u undoes it." : "No proposal was marked."} This is the next open one.`); }
+  }, true);
+})();
