@@ -1,7 +1,7 @@
 """Browse memories, their origin, days and status. Read-only."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -34,8 +34,8 @@ WHOSE = {
 class MemoryFilter:
     """Which memories to list: those that everything here lets through.
 
-    By status, category, project (part of its name), all of some ``words`` (parts of words count), origin, the span of days they
-    were last seen in, whether a person pinned them. ``everything`` lets any status through.
+    By status, category, project (its scope or part of its name), all of some ``words`` (parts of words count), origin, the span of
+    days they were last seen in, whether a person pinned them. ``everything`` lets any status through.
     """
 
     statuses: tuple[Status, ...] = (Status.ACTIVE,)
@@ -55,14 +55,14 @@ def filter_memories(workspace: Workspace, memories: Sequence[Memory], which: Mem
     kinds = [(profile.id, category.id) for profile in workspace.profiles for category in profile.categories]
     order = {each: number for number, each in enumerate(kinds)}
     profile, category = parse_kind(which.category)
-    words, project = which.words.casefold().split(), which.project.lower()
+    words, scopes = which.words.casefold().split(), matching_scopes(names, which.project)
 
     def fits(memory: Memory) -> bool:
         return (
             (which.everything or memory.status_at(moment) in which.statuses)
             and (not category or memory.category == category)
             and profile in ("", memory.profile)
-            and (not project or project in names.get(memory.scope, memory.scope).lower())
+            and (not which.project or memory.scope in scopes)
             and which.origin in (None, memory.origin)
             and (memory.pinned or not which.pinned)
             and _is_between(memory.last_seen, which.since, which.before)
@@ -75,6 +75,13 @@ def filter_memories(workspace: Workspace, memories: Sequence[Memory], which: Mem
     found = sorted(filter(fits, memories), key=lambda each: each.id)
     found.sort(key=lambda each: format_instant(each.last_seen) if each.last_seen else "", reverse=True)
     return tuple(sorted(found, key=sort_key))
+
+
+def matching_scopes(names: Mapping[str, str], project: str) -> frozenset[str]:
+    """The scopes that a project names: the scope itself, or those that are called so, or else those with that in their names."""
+    part = project.casefold()
+    exact = {scope for scope, name in names.items() if project in (scope, name)}
+    return frozenset(exact or {scope for scope, name in names.items() if part in name.casefold()})
 
 
 def _is_between(seen: datetime | None, since: datetime | None, before: datetime | None) -> bool:

@@ -148,8 +148,11 @@ def search(
     limit: int = 10,
     filters: Filters = NO_FILTERS,
     meaning: bool = True,
+    of_each: bool = False,
 ) -> tuple[Hit, ...]:
     """What answers a question, best first. Any text is a question: none of its characters is an operator.
+
+    With ``of_each``, ``limit`` bounds the hits of each kind, not all of them together.
 
     Without ``meaning`` only words count, which costs a fresh process least. Raises StoreError where there is no store, and
     KeptError where a person's own server of embeddings does not answer.
@@ -157,7 +160,7 @@ def search(
     with open_index(workspace.paths.store) as index:
         look = _IndexSearch(workspace, index, query, filters, meaning=meaning)
         hits = [hit for kind in where for hit in look.find_hits(kind, limit)]
-    return tuple(sorted(hits, key=lambda each: (-each.score, each.kind, each.id))[:limit])
+    return tuple(sorted(hits, key=lambda each: (-each.score, each.kind, each.id))[: None if of_each else limit])
 
 
 def find_near_memories(workspace: SearchContext, message: str, scopes: Sequence[str]) -> dict[str, float]:

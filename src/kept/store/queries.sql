@@ -507,7 +507,7 @@ SELECT id, profile, category, scope, CASE
            WHEN status IN ('active', 'held') AND json_extract(body, '$.valid_until') <= :moment THEN 'expired' ELSE status
        END AS status,
        json_extract(body, '$.origin') AS origin, coalesce(json_extract(body, '$.last_seen'), '') AS last_seen,
-       instr(body, '"pinned":true') > 0 AS pinned
+       instr(body, '"pinned":true') > 0 AS pinned, coalesce(json_extract(body, '$.first_seen'), '') AS first_seen
 FROM memories ORDER BY id;
 
 -- name: memories_of

@@ -106,7 +106,7 @@ class Run:
 
 
 class Outline(NamedTuple):
-    """What memories are filtered, sorted and grouped by in a list; ``status`` is that of a moment, ``last_seen`` as stored."""
+    """What memories are filtered, sorted and grouped by in a list; ``status`` is that of a moment, both times as stored."""
 
     id: str
     profile: str
@@ -116,6 +116,7 @@ class Outline(NamedTuple):
     origin: str
     last_seen: str
     pinned: bool
+    first_seen: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,15 +6,16 @@ Works on outlines; only what is shown is read from the store.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from itertools import groupby
 from operator import attrgetter
 from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
 
 from kept.core.event import Origin
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.times import format_instant
-from kept.memories.browse import TRUST
+from kept.memories.browse import TRUST, matching_scopes
 from kept.profiles.profile import category_title, format_kind, parse_kind
 from kept.store.values import Outline
 from kept.workspace import Workspace
@@ -28,7 +29,7 @@ AGES: Mapping[str, tuple[str, int, int]] = {  # label, seen within so many days,
     "old": ("longer than 90 days ago", 0, 90),
 }
 GROUPS: Mapping[str, str] = {"": "project", "category": "category", "age": "age", "none": "nothing"}
-SORTS: Mapping[str, str] = {"": "newest first", "oldest": "oldest first"}
+SORTS: Mapping[str, str] = {"newest": "newest first", "oldest": "oldest first"}
 _SPANS = ((7, "The last 7 days", "7"), (30, "8 to 30 days ago", "8-30"), (90, "31 to 90 days ago", "31-90"))
 _CHOICES = 12  # groups that are offered to jump to
 
@@ -44,6 +45,8 @@ class ListQuery:
     project: str = ""
     age: str = ""
     origin: str = ""
+    since: str = ""
+    until: str = ""
     group: str = ""
     sort: str = ""
 
@@ -60,6 +63,14 @@ class ListQuery:
     def query_with(self, **changes: str) -> str:
         """The same wish but for some fields, as an address has it."""
         return replace(self, **changes).query
+
+    def days(self, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
+        """The span from the day ``since`` to the end of the day ``until``; what is no day bounds nothing."""
+        first, last = _to_day(self.since), _to_day(self.until)
+        return (
+            datetime.combine(first, time(), zone) if first else None,
+            datetime.combine(last + timedelta(days=1), time(), zone) if last else None,
+        )
 
     def last_seen_span(self, now: datetime) -> tuple[datetime | None, datetime | None]:
         """From when on and before when a memory was last seen."""
@@ -79,17 +90,25 @@ class MemoryGroup:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryListing:
-    """What the list shows: ``total`` memories fit; ``jumps`` are the largest groups."""
+    """What the list shows: ``total`` memories fit, ``of`` are active; ``jumps`` are the largest groups."""
 
     total: int
+    of: int
     groups: Sequence[MemoryGroup]
     jumps: Sequence[MemoryGroup]
+
+
+def _to_day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def list_memories(workspace: Workspace, outlines: Sequence[Outline], wish: ListQuery, shown: int) -> MemoryListing:
     """The first ``shown`` of these memories that fit a wish, in groups."""
     now, names = workspace.clock(), workspace.scope_names()
-    fit = list(filter(_make_predicate(wish, names, now), outlines))
+    fit = list(filter(_make_predicate(wish, names, now, workspace.zone), outlines))
     key, place = _make_grouping(workspace, wish, names, now)
     totals = Counter(map(key, fit))
     order = {each: number for number, each in enumerate(sorted(totals, key=place))}
@@ -105,17 +124,18 @@ def list_memories(workspace: Workspace, outlines: Sequence[Outline], wish: ListQ
     ]
     largest = sorted((each for each, _ in totals.most_common(_CHOICES)), key=place)
     jumps = [_make_group(workspace, wish, names, item, totals[item]) for item in largest if item not in ("", USER_SCOPE)]
-    return MemoryListing(total=len(fit), groups=groups, jumps=jumps if len(totals) > 1 else ())
+    of = sum(outline.status == Status.ACTIVE.value for outline in outlines)
+    return MemoryListing(total=len(fit), of=of, groups=groups, jumps=jumps if len(totals) > 1 else ())
 
 
-def _make_predicate(wish: ListQuery, names: Mapping[str, str], now: datetime) -> Callable[[Outline], bool]:
+def _make_predicate(wish: ListQuery, names: Mapping[str, str], now: datetime, zone: ZoneInfo) -> Callable[[Outline], bool]:
     """Whether a memory fits: part of a project's name will do where no project has that name."""
     status = wish.status if wish.status in {*(status.value for status in Status), "any", "pinned"} else Status.ACTIVE.value
     profile, category = parse_kind(wish.category)
     origin = wish.origin if wish.origin in {origin.value for origin in Origin} else ""
     since, until = (format_instant(moment) if moment else "" for moment in wish.last_seen_span(now))
-    exact = {scope for scope, name in names.items() if name == wish.project}
-    part = wish.project.lower()
+    first, last = (format_instant(moment) if moment else "" for moment in wish.days(zone))
+    scopes = matching_scopes(names, wish.project)
 
     def fits(each: Outline) -> bool:
         return (
@@ -123,10 +143,12 @@ def _make_predicate(wish: ListQuery, names: Mapping[str, str], now: datetime) ->
             and (each.pinned or status != "pinned")
             and (not category or each.category == category)
             and profile in ("", each.profile)
-            and (not part or (each.scope in exact if exact else part in names.get(each.scope, each.scope).lower()))
+            and (not wish.project or each.scope in scopes)
             and origin in ("", each.origin)
             and (not since or each.last_seen >= since)
             and (not until or each.last_seen < until)
+            and (not first or each.last_seen >= first)
+            and (not last or (each.first_seen or each.last_seen) < last)
         )
 
     return fits
@@ -164,29 +186,27 @@ def _make_group(workspace: Workspace, wish: ListQuery, names: Mapping[str, str],
         title, query = "", wish.query
     else:
         title = "Everywhere" if which == USER_SCOPE else names.get(which, which)
-        query = wish.query if which == USER_SCOPE else wish.query_with(project=title)
+        query = wish.query if which == USER_SCOPE else wish.query_with(project=which)
     return MemoryGroup(title=title, total=total, query=query)
 
 
-def field_choices(
-    workspace: Workspace, outlines: Sequence[Outline], layers: Sequence[tuple[str, str]]
-) -> dict[str, list[tuple[str, str]]]:
+def field_choices(workspace: Workspace, outlines: Sequence[Outline]) -> dict[str, list[tuple[str, str]]]:
     """What can be chosen in each field, as it is in the address and as a person reads it; only what would find something."""
     names = workspace.scope_names()
     active = [outline for outline in outlines if outline.status == Status.ACTIVE.value]
     kinds, scopes = Counter(map(attrgetter("profile", "category"), active)), Counter(map(attrgetter("scope"), active))
     used = set(map(attrgetter("profile", "category"), outlines))
-    projects: dict[str, int] = {}
-    for scope in {outline.scope for outline in outlines} & names.keys():
-        projects[names[scope]] = projects.get(names[scope], 0) + scopes[scope]
+    projects = {scope: scopes[scope] for scope in {outline.scope for outline in outlines} & names.keys()}
     found = {outline.status for outline in outlines}
     known = [(profile.id, category.id) for profile in workspace.profiles for category in profile.categories]
     return {
-        "within": list(layers),
         "category": [
             (format_kind(*item), f"{category_title(workspace.profiles, *item)} ({kinds[item]:,})") for item in known if item in used
         ],
-        "project": [(each, f"{each} ({count:,})") for each, count in sorted(projects.items(), key=lambda one: one[0].lower())],
+        "project": [
+            (scope, f"{names[scope]} ({count:,})")
+            for scope, count in sorted(projects.items(), key=lambda one: names[one[0]].lower())
+        ],
         "status": [
             ("pinned", "pinned"),
             *((status.value, status.value) for status in Status if status.value in found and status is not Status.ACTIVE),
@@ -195,5 +215,5 @@ def field_choices(
         "age": [(each, label) for each, (label, _, _) in AGES.items()],
         "origin": [(origin.value, label) for origin, label in TRUST.items()],
         "group": [(each, label) for each, label in GROUPS.items() if each],
-        "sort": [(each, label) for each, label in SORTS.items() if each],
+        "sort": list(SORTS.items()),
     }

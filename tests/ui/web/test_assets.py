@@ -21,6 +21,8 @@ OWN = {
     "prompt.js",
     "work.css",
     "settings.js",
+    "memories.js",
+    "review.js",
 }
 
 

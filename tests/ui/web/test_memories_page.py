@@ -29,7 +29,7 @@ def test_what_is_typed_is_found_best_first_and_the_address_says_so(harvest, brow
     page.keyboard.press("/")
     page.keyboard.type("walnut", delay=20)
     page.wait_for_url("**/?q=walnut")
-    page.get_by_text("best first").wait_for()
+    page.get_by_text("hits, best first").wait_for()
     assert all("alnut" in each for each in rows(page)[:2])
     assert page.locator("mark").first.inner_text().lower() == "walnut"
     found = rows(page)

@@ -12,8 +12,9 @@ from starlette.responses import Response
 from kept.core.errors import MissingError
 from kept.core.event import Origin
 from kept.core.memory import Memory, Status
+from kept.core.times import format_instant
 from kept.intake.discovery import survey
-from kept.memories.browse import TRUST, MemoryFilter, filter_memories
+from kept.memories.browse import TRUST, MemoryFilter, filter_memories, matching_scopes
 from kept.memories.person import MOST, find_memory, memory_revision
 from kept.pipeline.erase.forget import find_erasure_places, make_erasure_request
 from kept.profiles.profile import category_title, format_kind
@@ -21,7 +22,7 @@ from kept.recall.index import UnitKind
 from kept.recall.ranking.question import telling_words
 from kept.recall.search import EVERYWHERE, NO_FILTERS, Filters, Hit, search
 from kept.recall.spelling import correct_spelling, excerpt
-from kept.web.listing import ListQuery, field_choices, list_memories
+from kept.web.listing import SORTS, ListQuery, field_choices, list_memories
 from kept.web.navigation import NavigationPage
 from kept.web.render import is_htmx_request, render_page, render_part
 from kept.web.room import request_workspace
@@ -44,6 +45,7 @@ LAYERS: Mapping[str, tuple[str, tuple[UnitKind, ...]]] = {  # label, what is loo
 }
 _SEARCHED = (Status.ACTIVE, Status.HELD)
 _MOST_FOUND, _EXCERPT, _ID = 300, 320, 4  # hits of a search; characters shown of one; characters that may be an id
+_PREVIEW = 12  # days and conversations that stand below the memories
 _MOST_OF_ALL = 100_000  # hits that are looked through for what a filter wants
 
 
@@ -67,6 +69,8 @@ def memories(
     project: str = "",
     age: str = "",
     origin: str = "",
+    since: Annotated[str, Query(max_length=10)] = "",
+    until: Annotated[str, Query(max_length=10)] = "",
     group: str = "",
     sort: str = "",
     exact: bool = False,
@@ -81,6 +85,8 @@ def memories(
         project=project,
         age=age,
         origin=origin,
+        since=since,
+        until=until,
         group=group,
         sort=sort,
     )
@@ -95,7 +101,7 @@ def memories(
             values = {"wish": wish, "listing": listing, "shown": shown, "stretch": _STRETCH, **row_values(workspace)}
             if is_htmx_request(request):
                 return render_part(workspace, "memories_list.html", **values)
-        values["choices"] = field_choices(workspace, outlines, [(each, label) for each, (label, _) in LAYERS.items()])
+        values["choices"] = field_choices(workspace, outlines)
         return render_page(request, workspace, "memories.html", here=PAGE.id, stored=len(outlines), **values)
 
 
@@ -206,53 +212,83 @@ def row_values(workspace: Workspace, words: Sequence[str] = ()) -> dict[str, Any
 
 
 def _found_values(workspace: Workspace, wish: ListQuery, shown: int, *, exact: bool) -> dict[str, Any]:
-    """What a search finds, best first: memories, days and turns in one list; ``exact`` takes the words as they are typed."""
+    """What a search finds, by layer; ``exact`` takes the words as they are typed."""
     asked = wish.q if exact else correct_spelling(workspace, wish.q)
+    sections, more = _find_sections(workspace, wish, asked, shown)
+    counts = {layer: len(rows) for layer, rows in sections.items()}
+    others = 0
+    if wish.narrowed and not any(counts.values()):  # what the filters hide
+        others = sum(len(rows) for rows in _find_sections(workspace, ListQuery(q=wish.q), asked, shown)[0].values())
+    return {
+        "wish": wish,
+        "layers": [(each, label) for each, (label, _) in LAYERS.items()],
+        "asked": asked if asked != wish.q else "",
+        "sections": [
+            (layer, LAYERS[layer][0], rows[: shown if layer == "memories" or wish.within else _PREVIEW], counts[layer])
+            for layer, rows in sections.items()
+            if rows
+        ],
+        "found": sum(counts.values()),
+        "others": others,
+        "more": more,
+        "shown": shown,
+        "stretch": _STRETCH,
+        **row_values(workspace, telling_words(asked)),
+    }
+
+
+def _find_sections(workspace: Workspace, wish: ListQuery, asked: str, shown: int) -> tuple[dict[str, list[SearchResultRow]], bool]:
+    """The hits of a search by layer, and whether there are more."""
     which = _make_filter(workspace, wish)
+    first, last = wish.days(workspace.zone)
     only_memories = bool(wish.category or wish.origin or wish.status)
     where = [UnitKind.MEMORY] if only_memories else LAYERS.get(wish.within, ("", EVERYWHERE))[1]
+    scopes = tuple(sorted(matching_scopes(workspace.scope_names(), wish.project))) if wish.project else ()
+    if wish.project and not scopes:
+        return {}, False
     filters = Filters(
-        project=wish.project,
+        scopes=scopes,
         category=wish.category.rpartition(".")[2],
-        since=which.since,
-        until=which.before,
+        since=first or which.since,
+        until=last or which.before,
         statuses=tuple(status.value for status in Status) if wish.status else NO_FILTERS.statuses,
     )
     chosen_after = bool(wish.origin or wish.status)  # what only a whole memory tells is asked of every hit
     most = _MOST_OF_ALL if chosen_after else min(shown, _MOST_FOUND)
-    hits = search(workspace, asked, where=where, limit=most + 1, filters=filters)
+    hits = search(workspace, asked, where=where, limit=most + 1, filters=filters, of_each=True)
     named = [] if len(wish.q) < _ID else workspace.store.log.memory_ids_with_prefix(wish.q) if wish.q.isalnum() else []
     memories = {
         number: memory
         for number in (*named, *(hit.id for hit in hits if hit.kind is UnitKind.MEMORY))
         if (memory := workspace.store.log.memory(number)) is not None
     }
-    fits = {
-        memory.id
-        for memory in filter_memories(
-            workspace, tuple(memories.values()), replace(which, statuses=_SEARCHED) if not wish.status else which, workspace.clock()
-        )
-    }
+    wanted = which if wish.status else replace(which, statuses=_SEARCHED)
+    fits = {memory.id for memory in filter_memories(workspace, tuple(memories.values()), wanted, workspace.clock())}
     by_id = [SearchResultRow(memory=memories[item]) for item in named if item in fits]
     is_id = any(char.isdigit() for char in wish.q)  # else it is a word first, such as "face"
-    search_result_rows = by_id if is_id else []
+    hit_memories = [
+        SearchResultRow(memory=memories[hit.id], hit=hit)
+        for hit in hits
+        if hit.kind is UnitKind.MEMORY and hit.id in fits and hit.id not in named
+    ]
     words = telling_words(asked)
-    for hit in hits:
-        if hit.kind is not UnitKind.MEMORY:
-            search_result_rows.append(SearchResultRow(hit=hit, text=excerpt(hit.text, words, _EXCERPT)))
-        elif hit.id in fits and hit.id not in named:
-            search_result_rows.append(SearchResultRow(memory=memories[hit.id], hit=hit))
-    search_result_rows += [] if is_id else by_id
-    return {
-        "wish": wish,
-        "layers": [(each, label) for each, (label, _) in LAYERS.items()],
-        "asked": asked if asked != wish.q else "",
-        "found": search_result_rows[:shown],
-        "more": len(search_result_rows) > shown and (chosen_after or shown < _MOST_FOUND),
-        "shown": shown,
-        "stretch": _STRETCH,
-        **row_values(workspace, words),
+    sections = {"memories": [*by_id, *hit_memories] if is_id else [*hit_memories, *by_id]} | {
+        layer: [SearchResultRow(hit=hit, text=excerpt(hit.text, words, _EXCERPT)) for hit in hits if hit.kind in kinds]
+        for layer, (_, kinds) in LAYERS.items()
+        if layer != "memories"
     }
+    if wish.sort in SORTS:
+        for rows in sections.values():
+            rows.sort(key=_row_time, reverse=wish.sort == "newest")
+    longest = max(map(len, sections.values()))
+    more = longest > shown and (chosen_after or shown < _MOST_FOUND)
+    return {layer: rows[:shown] for layer, rows in sections.items()}, more
+
+
+def _row_time(row: SearchResultRow) -> str:
+    """When a hit was said, or a memory last seen; empty where nobody knows."""
+    at = row.memory.last_seen if row.memory else row.hit.first_at if row.hit else None
+    return format_instant(at) if at else ""
 
 
 def _make_filter(workspace: Workspace, wish: ListQuery) -> MemoryFilter:

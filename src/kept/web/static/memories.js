@@ -15,6 +15,14 @@
   };
   const none = () => { for (const each of boxes()) each.checked = false; count(); };
 
+  // Labels follow what is shown: a list or what a search found.
+  document.addEventListener("htmx:after:swap", () => {
+    const q = $("#q")?.value.trim();
+    if (q === undefined) return;
+    $("#title").textContent = q ? "Search" : "Memories";
+    document.title = `${q ? `“${q}”, search` : "Memories"} · kept`;
+    for (const each of $$("[data-searching]")) each.textContent = each.dataset[q ? "searching" : "listing"];
+  });
   document.addEventListener("change", (event) => { if (event.target.matches("[data-choose]")) count(); });
   document.addEventListener("htmx:after:swap", count);
   document.body.addEventListener("kept:changed", count);
