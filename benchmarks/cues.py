@@ -57,7 +57,11 @@ def of_modules() -> Iterator[tuple[str, "re.Pattern[str] | re2._Regexp"]]:
     for each in pkgutil.walk_packages(kept.__path__, "kept."):
         if each.name.endswith("__main__"):
             continue
-        for name, held in vars(importlib.import_module(each.name)).items():
+        try:
+            module = importlib.import_module(each.name)
+        except ModuleNotFoundError:  # an adapter of a framework that is not installed
+            continue
+        for name, held in vars(module).items():
             several = held.values() if isinstance(held, dict) else held if isinstance(held, (tuple, list, frozenset)) else (held,)
             for value in several:
                 for one in value if isinstance(value, tuple) else (value,):

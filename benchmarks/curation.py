@@ -24,7 +24,7 @@ from typing import Any
 from kept.cli import main as kept
 from kept.pipeline import run
 
-PARTS = ("_read", "extract_pending", "curate_dirty", "summarise", "write_outputs", "_embed")
+PARTS = ("_read_inputs", "extract_pending", "curate_changed_groups", "summarize_threads", "write_outputs", "update_index")
 SOUNDS = ("ba", "ko", "lu", "mi", "ren", "sta", "tor", "vel", "zan", "pri", "dox", "fen", "gal", "hub", "jin", "qua")
 
 
@@ -85,7 +85,7 @@ def measured_run(folder: str, home: str, profile: str) -> None:
         if profile:
             watch.disable()
             watch.dump_stats(profile)
-        print(f"  {'all':16} {time.process_time() - started:8.1f} s", flush=True)
+        print(f"  {'all':22} {time.process_time() - started:8.1f} s", flush=True)
 
 
 def timed(name: str, part: Callable[..., Any]) -> Callable[..., Any]:
@@ -97,7 +97,7 @@ def timed(name: str, part: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return part(*args, **options)
         finally:
-            print(f"  {name:16} {time.process_time() - started:8.1f} s", flush=True)
+            print(f"  {name:22} {time.process_time() - started:8.1f} s", flush=True)
 
     return call
 

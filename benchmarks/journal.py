@@ -132,7 +132,7 @@ class Writer:
         part = ask.prompt.partition("<conversation>\n")[2].partition("\n</conversation>")[0]
         heads = list(EVENT.finditer(part))
         found = []
-        for head, stop in zip(heads, [*[each.start() for each in heads[1:]], len(part)], strict=True):
+        for head, stop in zip(heads, (*(each.start() for each in heads[1:]), len(part)), strict=False):
             lines = part[head.end() : stop].strip().splitlines()
             category = HEADINGS.get(lines[0].lstrip("# ")) if lines else None
             if category:

@@ -24,14 +24,14 @@ from kept.pipeline import run
 
 STAGES = (
     "discover",
-    "read",
-    "record",
+    "_read_inputs",
+    "record_projects",
     "extract_pending",
-    "curate_dirty",
-    "summarise",
-    "bring_up_to_date",
+    "curate_changed_groups",
+    "summarize_threads",
     "write_outputs",
-    "_count",
+    "_update_vectors",
+    "_fill_report_counts",
 )
 
 

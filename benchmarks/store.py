@@ -191,7 +191,8 @@ def pin(number: str) -> Pin:
 def fresh(path: Path, act: str) -> float:
     """Seconds of opening the store and doing something, in a process that has seen nothing of it."""
     code = (
-        "import sys, time; from datetime import UTC, datetime; from pathlib import Path; from kept.store import SqliteStore\n"
+        "import sys, time; from datetime import UTC, datetime; from pathlib import Path\n"
+        "from kept.store.sqlite import SqliteStore\n"
         "started = time.perf_counter()\n"
         f"with SqliteStore(Path(sys.argv[1])) as store: {act}\n"
         "print(time.perf_counter() - started)"
