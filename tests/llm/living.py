@@ -46,6 +46,8 @@ THEIRS = (
     ".claude/paste-cache",
     ".claude/plans",
     ".codex/sessions",
+    ".codex/session_index.jsonl",
+    ".codex/tui-thread-reference-capabilities",
     ".codex/log",
     ".codex/skills",
     ".codex/shell_snapshots",
@@ -117,12 +119,22 @@ def at_claude(server, project, words):
 
 def at_codex_terminal(server, project, words):
     """A person starts Codex in a terminal, types, reads the answer and leaves. Returns what the server was asked, as text."""
+    trust_in_codex(project)
+    settings = Path(os.environ["HOME"]) / ".codex" / "config.toml"
+    before = settings.read_bytes()
+    command = (client("codex"), "--dangerously-bypass-hook-trust", words)
+    try:
+        return _at_terminal(server, project, command, {**os.environ, "TERM": "xterm-256color"}, b"/quit")
+    finally:
+        settings.write_bytes(before)  # it notes there what it has shown
+
+
+def trust_in_codex(project):
+    """Enter a project among those that Codex asks no question about."""
     settings = Path(os.environ["HOME"]) / ".codex" / "config.toml"
     trust = f'[projects."{project}"]\ntrust_level = "trusted"\n'
     text = settings.read_text(encoding="utf-8")
     settings.write_text(text if trust in text else f"{text}\n{trust}", encoding="utf-8")
-    command = (client("codex"), "--dangerously-bypass-hook-trust", words)
-    return _at_terminal(server, project, command, {**os.environ, "TERM": "xterm-256color"}, b"/quit")
 
 
 def _at_terminal(server, project, command, env, leave):

@@ -6,7 +6,22 @@ Skipped where they are not installed: on PATH, or in the folder that ``KEPT_CLI`
 import json
 
 import pytest
-from living import FACTS, KEPT, as_sent, at_claude, at_codex, client, kept, left_over, remember_much, scheduler, tree, with_codex
+from living import (
+    FACTS,
+    KEPT,
+    as_sent,
+    at_claude,
+    at_codex,
+    at_codex_terminal,
+    client,
+    kept,
+    left_over,
+    remember_much,
+    scheduler,
+    tree,
+    trust_in_codex,
+    with_codex,
+)
 
 from kept.core.fence import TAG
 from kept.install.background_run import is_run_active
@@ -86,9 +101,10 @@ def test_what_claude_code_is_told_in_one_session_the_next_one_knows_and_leaving_
 
 def test_what_codex_is_told_in_one_session_the_next_one_knows_and_leaving_restores_the_home(server, home, harbor):
     with_codex(home, server)
+    trust_in_codex(harbor)
     before = tree(home)
     kept("setup", "--yes", "--no-schedule")
-    at_codex(server, harbor, RULE)
+    at_codex_terminal(server, harbor, RULE)
     state = home / ".local" / "share" / "kept"
     assert "/.codex/sessions/" in (state / "hooks" / "queue").read_text(encoding="utf-8")
     remember_much()
@@ -139,7 +155,7 @@ def test_where_the_vault_remembers_nothing_at_all_runs_when_a_session_ends(serve
 def test_no_hook_of_kepts_fires_in_its_own_questions_and_none_of_their_transcripts_is_read(server, home, harbor, monkeypatch, name):
     with_codex(home, server)
     kept("setup", "--yes", "--no-schedule", "--no-sections")
-    at_codex(server, harbor, RULE)
+    at_codex_terminal(server, harbor, RULE)
     kept("config", "set", "llm.adapter", "command")
     provider = f'model_providers.loop={{name="loop",base_url="{server.url}/v1",wire_api="responses"}}'
     options = "" if name == "claude" else f" -c model_provider=loop -c '{provider}'"
