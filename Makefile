@@ -6,7 +6,7 @@ MODELS := src/kept/recall/embed
 MODEL := $(MODELS)/universal.pack
 export PYTHONDONTWRITEBYTECODE :=  # some hundred processes read the byte code again
 
-.PHONY: run test types imports collected coverage torture bench docs clients dist pins
+.PHONY: run test types imports collected coverage torture bench docs pictures clients dist pins
 
 run: .venv/ready $(MODEL)  ## set up and run kept on your own transcripts (or on the bundled sample)
 	$(BIN)/kept run $(ARGS)
@@ -41,6 +41,9 @@ bench: .venv/ready-dev  ## speed, as ratios and throughput; the store from 1,000
 docs: .venv/ready-docs  ## the documentation as a site, in site/; its reference pages are made from the code
 	$(BIN)/python docs/generate.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+pictures: .venv/ready-dev  ## the pictures of the documentation, from real runs on the sample (needs Chromium)
+	$(BIN)/python scripts/pictures.py
 
 clients: .venv/ready  ## the adapters with the real frameworks, in an environment of their own
 	$(PYTHON) -m venv .venv-clients
