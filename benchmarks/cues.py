@@ -59,7 +59,7 @@ def of_modules() -> Iterator[tuple[str, "re.Pattern[str] | re2._Regexp"]]:
             continue
         try:
             module = importlib.import_module(each.name)
-        except ModuleNotFoundError:  # an adapter of a framework that is not installed
+        except ImportError:  # an adapter of a framework that is not installed (`agents` is found beside this script)
             continue
         for name, held in vars(module).items():
             several = held.values() if isinstance(held, dict) else held if isinstance(held, (tuple, list, frozenset)) else (held,)

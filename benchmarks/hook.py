@@ -186,13 +186,15 @@ def measure(homes: dict[str, Path], prompts: list[str], rounds: int) -> dict[str
 def warm(home: Path, known: str) -> Iterator[int]:
     """A process that stays and answers hooks of a home, once it answers to words it knows; its number."""
     program = (
-        "import os, sys; os.environ['OPENBLAS_NUM_THREADS'] = '1'; from kept.paths import find_paths; from "
-        "kept.recall.embed_server.start import kept_warm\n"
+        "import os, sys; os.environ['OPENBLAS_NUM_THREADS'] = '1'; from kept.paths import find_paths\n"
+        "from kept.recall.embed_server.start import run_embed_server\n"
     )
-    program += "with kept_warm(find_paths(os.environ['HOME'], os.environ), os.environ): sys.stdin.read()"
+    program += "with run_embed_server(find_paths(os.environ['HOME'], os.environ), os.environ): sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, env=environment(home)) as process:
         state = str(find_paths(str(home), {"HOME": str(home)}).state)
         while not ask_for_memories(state, known, 5.0)(["user", SCOPE])():
+            if process.poll() is not None:
+                raise SystemExit("the process that was to stay has ended")
             time.sleep(0.1)
         yield process.pid
         process.communicate()

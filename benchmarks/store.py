@@ -155,7 +155,7 @@ def measure(path: Path, size: int) -> tuple[str, ...]:
         build = seconds(lambda: fill(store, size))
     stored = path.stat().st_size
     reading = fresh(path, "store.log.memories()")
-    counting = fresh(path, "store.log.census(datetime.now(UTC))")
+    counting = fresh(path, "store.log.count_memories(datetime.now(UTC))")
     with SqliteStore(path) as store:
         run = store.log.start_run("benchmark", NOW)
         chance = random.Random(11)
