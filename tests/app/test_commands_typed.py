@@ -5,6 +5,7 @@ import json
 import pytest
 
 from kept.core.memory import Status
+from kept.pipeline.follow_roots import add_root
 from kept.pipeline.run import RunOptions, run_pipeline
 from talking import OTHER, say
 
@@ -44,7 +45,11 @@ def test_a_file_of_rules_that_opens_with_a_heading_is_no_memory_command(desk_at,
         assert active(workspace) == []
 
 
-def test_what_is_typed_to_codex_exec_is_the_persons(desk_at, home):
+def waiting(workspace):
+    return [memory.content for memory in workspace.store.log.held()]
+
+
+def test_what_is_told_to_codex_exec_waits(desk_at, home):
     def row(kind, second, **payload):
         return {"timestamp": f"2026-01-05T10:00:{second:02}.000Z", "type": kind, "payload": payload}
 
@@ -67,4 +72,75 @@ def test_what_is_typed_to_codex_exec_is_the_persons(desk_at, home):
     path.parent.mkdir(parents=True)
     path.write_text("".join(f"{json.dumps(line)}\n" for line in rows), encoding="utf-8")
     with desk_at(home) as workspace:
+        assert (active(workspace), waiting(workspace)) == ([], [OTHER])
+
+
+def print_prompt(home, session, words):
+    """A prompt of ``claude -p``."""
+    path = say(home, session, words)
+    path.write_text(path.read_text().replace('{"type"', '{"entrypoint": "sdk-cli", "type"'))
+
+
+def test_what_is_told_to_claude_p_waits_until_a_terminal_shows_that_a_person_told_it(desk_at, home):
+    print_prompt(home, "a", OTHER)
+    with desk_at(home) as workspace:
+        assert (active(workspace), waiting(workspace)) == ([], [OTHER])
+    say(home, "b", OTHER, day="2026-01-06")
+    with desk_at(home) as workspace:
         assert active(workspace) == [OTHER]
+
+
+def test_a_wish_that_comes_by_claude_p_again_and_again_is_none_of_the_persons(desk_at, home):
+    for session in "abcd":
+        print_prompt(home, session, "please prefer tables over long paragraphs in the reports")
+    with desk_at(home) as workspace:
+        assert active(workspace) == []
+
+
+CHATS = {
+    "docs/chat.md": f"**User:** hi\n\n**Assistant:** ok\n\n**User:** {OTHER}\n\n**Assistant:** ok\n",
+    "fixtures/chat.jsonl": f"{json.dumps({'role': 'user', 'content': OTHER})}\n{json.dumps({'role': 'assistant', 'content': 'ok'})}\n",
+    ".aider.chat.history.md": f"# aider chat started at 2026-01-05 09:00:00\n\n#### {OTHER}  \n\nok\n",
+    "session.txt": f"╭───╮\n│ ✻ Welcome to Claude Code! │\n╰───╯\n\n> hi\n\n● Bash(cat x)\n  ⎿  out\n\n> {OTHER}\n\n● ok\n",
+}
+
+
+def write_all(folder, files):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+@pytest.mark.parametrize("mark", [".git/HEAD", "package.json"])
+@pytest.mark.parametrize("name", list(CHATS))
+def test_a_chat_in_a_repository_is_anybodys_until_a_root_says_otherwise(desk_at, home, name, mark):
+    repository = home / "checkout"
+    write_all(repository, {mark: "", name: CHATS[name]})
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [repository], RunOptions())
+        assert (active(workspace), waiting(workspace)) == ([], [OTHER])
+
+
+def test_a_client_s_folder_copied_into_a_repository_is_no_client_s(desk_at, home):
+    copied = say(home / "checkout", "a", OTHER)
+    write_all(home / "checkout", {".git/HEAD": ""})
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [copied.parent], RunOptions())
+        assert (active(workspace), waiting(workspace)) == ([], [OTHER])
+
+
+def test_a_chat_in_a_repository_that_is_followed_is_the_persons(desk_at, home):
+    write_all(home / "checkout", {".git/HEAD": "", "docs/chat.md": CHATS["docs/chat.md"]})
+    with desk_at(home) as workspace:
+        add_root(workspace.paths, home / "checkout")
+    with desk_at(home) as workspace:
+        assert active(workspace) == [OTHER]
+
+
+def test_transcripts_of_a_home_that_is_a_repository_are_the_persons(desk_at, home):
+    write_all(home, {".git/HEAD": "", "Makefile": ""})
+    say(home, "a", OTHER)
+    write_all(home, {"chats/chat.md": CHATS["docs/chat.md"].replace("uv sync", "uv lock")})
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [home / "chats"], RunOptions())
+        assert len(active(workspace)) == 2

@@ -133,6 +133,9 @@ def _format_reading(report: RunReport, *, verbose: bool) -> Iterator[Line]:
     programs = sum(count for reason, count in reading.account.noted.items() if reason.startswith("program-prompt:"))
     if programs:
         details.append(f"{format_count(programs, 'prompt')} of claude -p, codex exec or an SDK treated as written by a program")
+    unsure = sum(count for reason, count in reading.account.noted.items() if reason.startswith("unconfirmed-prompt:"))
+    if unsure:
+        details.append(f"{format_count(unsure, 'prompt')} that a program or somebody else may have written (they wait for review)")
     yield line(("Read ", "green"), f"{what} from {sources}", (f": {', '.join(details)}", "dim"))
     extracted, reasons = report.extracted, report.extracted.refused
     if extracted.candidates:

@@ -67,6 +67,10 @@ NOTED = frozenset(
 )
 
 
+# How the label of a prompt begins that stands in the person's name while nothing shows that they typed it: what it tells waits.
+UNCONFIRMED_MARK = "unconfirmed:"
+
+
 class Precision(StrEnum):
     """How an event's time is known: its own stamp, its session's, inferred from neighbours, or not at all."""
 
@@ -140,12 +144,17 @@ class Event:
 
 def is_note(event: Event) -> bool:
     """Whether an event is an entry of a journal, a diary or a daily note."""
-    return event.label_reason in NOTED and event.kind in (EventKind.PROMPT, EventKind.RESPONSE)
+    return event.label_reason.removeprefix(UNCONFIRMED_MARK) in NOTED and event.kind in (EventKind.PROMPT, EventKind.RESPONSE)
 
 
 def is_choice(event: Event) -> bool:
     """Whether a prompt may be an option in the assistant's wording, which the person, or a hook for them, chose."""
-    return event.label_reason == CHOICE
+    return event.label_reason.removeprefix(UNCONFIRMED_MARK) == CHOICE
+
+
+def is_unconfirmed(event: Event) -> bool:
+    """Whether a prompt stands in the person's name while nothing shows that they typed it."""
+    return event.label_reason.startswith(UNCONFIRMED_MARK)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -28,7 +28,8 @@ PART = "the passage is a part of a sentence whose rest may turn it around"
 LED = "the line before the passage may say the opposite of it, or whose words it is"
 DANGEROUS = "what helped is a command that could do harm"
 UNNAMED = "what helped installs a package that the error does not name"
-LASTING = frozenset((CHOSEN, PART, LED, DANGEROUS, UNNAMED))
+UNCONFIRMED = "nothing shows that the person typed it: a program, an agent or somebody else may have"
+LASTING = frozenset((CHOSEN, PART, LED, DANGEROUS, UNNAMED, UNCONFIRMED))
 
 
 class Status(StrEnum):

@@ -23,6 +23,7 @@ from kept.core.redact.scanner import load_scanner
 from kept.intake.clean import Limits, clean
 from kept.intake.identities import distinguish
 from kept.intake.kinship import Branches, Remotes, note_branches, note_remotes
+from kept.intake.shared_files import is_in_repository, label_shared, list_own_places
 from kept.local.batches import split_batches
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.local.settings.roots import SourceRoot, find_root_above
@@ -286,6 +287,7 @@ def archive_files(
     """
     sessions = {opted_out.session for opted_out in workspace.store.archive.opted_out_sessions()}
     result = ReadingReport(skipped=list(found.skipped), left=found.left, opted_out=sessions)
+    own = list_own_places(workspace.settings.root, list_source_places(workspace), workspace.paths.user)
     without_secrets = _cache_redaction(partial(redact, key=workspace.store.key("redaction"), more=load_scanner()))
     number = 0
     for batch in split_batches(found.inputs, _weigh_input, BATCH_BYTES):
@@ -298,7 +300,7 @@ def archive_files(
                 progress("reading", number, len(found.files))
                 number += 1
                 try:
-                    _read_file(workspace, input_file, without_secrets, result, force=force)
+                    _read_file(workspace, input_file, without_secrets, result, own, force=force)
                 except SourceError as error:
                     result.skipped.append((str(input_file.path), error.what))
     progress("reading", len(found.files), len(found.files))
@@ -319,7 +321,13 @@ def _weigh_input(each: InputFile) -> int:
 
 
 def _read_file(
-    workspace: Workspace, each: InputFile, without_secrets: Callable[[str], RedactionResult], result: ReadingReport, *, force: bool
+    workspace: Workspace,
+    each: InputFile,
+    without_secrets: Callable[[str], RedactionResult],
+    result: ReadingReport,
+    own: Sequence[Path],
+    *,
+    force: bool,
 ) -> None:
     archive, path, source = workspace.store.archive, str(each.path), each.source.name
     known = archive.cursor(source, path)
@@ -327,12 +335,15 @@ def _read_file(
     anew, grown, rewritten = cursor == Cursor(), False, False
     now: list[Event] | None = None  # what a file that is read from its start says, where that is compared
     stamp = _make_stat_stamp(workspace, each.path, source)  # before it is read: what comes later is a change
+    shared = is_in_repository(each.path, own, workspace.paths.user)
     for piece in _read_slices(each, cursor):
         if piece.cursor == cursor:
             continue  # nothing but an unfinished last record: nothing is written
         rewritten = rewritten or REWRITTEN in piece.account.noted
         restarted = anew or REWRITTEN in piece.account.noted
-        usable, account = _select_usable_events(workspace, _assign_project(workspace, each.path, piece), result)
+        usable, account = _select_usable_events(
+            workspace, label_shared(_assign_project(workspace, each.path, piece), shared=shared), result
+        )
         with isolate_errors("it cannot be cleaned", path):
             cleaned = [clean(event, redact=without_secrets, limits=LIMITS) for event in usable]
         for done in cleaned:

@@ -6,13 +6,14 @@ from bisect import bisect_left
 from functools import lru_cache
 
 from kept.core.error_fingerprint import find_error_lines, fingerprint_error
-from kept.core.event import Event, EventKind, is_choice
+from kept.core.event import Event, EventKind
 from kept.core.sentences import split_sentences
 from kept.core.statement import parse_statement
 from kept.core.text import is_cjk
 from kept.extraction.polarity import is_qualified
 from kept.extraction.rules.assertion import ASKED, unasserted_reason
-from kept.extraction.rules.clipped import CHOSEN, clipped_reason, disowned_reason, lead_in_reason
+from kept.extraction.rules.clipped import clipped_reason, disowned_reason, lead_in_reason
+from kept.extraction.rules.view import authorship_doubt
 
 QUOTE_CHARS = 400
 _READ = 8_000
@@ -155,7 +156,7 @@ def quote_doubt(quote: str, event: Event) -> str:
     found = locate(quote, event.text)
     if event.kind is not EventKind.PROMPT or found is None:
         return ""
-    return CHOSEN if is_choice(event) else disowned_reason(event.text, *found) or lead_in_reason(event.text, found[0])
+    return authorship_doubt(event) or disowned_reason(event.text, *found) or lead_in_reason(event.text, found[0])
 
 
 def is_in_question(quote: str, event: Event) -> bool:

@@ -9,15 +9,15 @@ from dataclasses import replace
 
 from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
-from kept.core.event import Event, Origin, is_choice
+from kept.core.event import Event, Origin
 from kept.core.handover import CAUSE, REWORDED
 from kept.core.memory import USER_SCOPE, Candidate, Evidence
 from kept.core.text import normal_form, one_line, tokenize
 from kept.extraction.rules.assertion import unasserted_reason
-from kept.extraction.rules.clipped import CHOSEN, clipped_reason, disowned_reason, lead_in_reason, set_apart_reason
+from kept.extraction.rules.clipped import clipped_reason, disowned_reason, lead_in_reason, set_apart_reason
 from kept.extraction.rules.passages import LONGEST_PASSAGE, Passage, count_content_words, find_passage, widen_to_sentences
 from kept.extraction.rules.suggestions import Suggestion, suggestions
-from kept.extraction.rules.view import LOOKBACK
+from kept.extraction.rules.view import LOOKBACK, authorship_doubt
 from kept.profiles.lexicons import word_list
 from kept.profiles.profile import Category, Profile
 
@@ -102,14 +102,14 @@ def _suggestion_doubt(passage: Passage | None, content: str) -> str:
     """Why a suggestion waits; empty where it is certain."""
     if passage is None:
         return "the words are not one unbroken passage that the person typed"
+    if unsure := authorship_doubt(passage.answer or passage.event):
+        return unsure
     if passage.cut:
         return "the words just before the passage deny it"
     if count_content_words(content) < LEAST:
         return f"the passage has fewer than {LEAST} words with matter"
     if passage.answer:  # what the agent words as a rule is no rule of the person's, who chose what to do
         return "the agent worded it as a rule" if not _BINDS.isdisjoint(tokenize(content)) else ""
-    if is_choice(passage.event):
-        return CHOSEN
     text, start, end = passage.event.text, passage.start, passage.end
     return unasserted_reason(text, start, end) or clipped_reason(text, start, end) or lead_in_reason(text, start)
 

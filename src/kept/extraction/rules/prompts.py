@@ -12,16 +12,16 @@ import re2
 
 from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
-from kept.core.event import Author, Event, EventKind, is_choice
+from kept.core.event import Author, Event, EventKind
 from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import SAID_ONCE, USER_SCOPE, WISH, Candidate, Evidence
 from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
-from kept.extraction.rules.clipped import CHOSEN, disowned_reason, lead_in_reason
+from kept.extraction.rules.clipped import disowned_reason, lead_in_reason
 from kept.extraction.rules.patterns import compile_pattern, has_match
 from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, is_command, parse_memory_command, tellings
-from kept.extraction.rules.view import LOOKBACK, is_prompt
+from kept.extraction.rules.view import LOOKBACK, authorship_doubt, is_prompt
 from kept.extraction.rules.wishes import wishes
 from kept.profiles.lexicons import word_list
 from kept.profiles.profile import Category, Profile, Shape
@@ -102,11 +102,11 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
         return None
     about = _resolve_reference(prompt, content, telling, spoken)
     text, start, end = event.text, telling.start, telling.end
-    chosen = CHOSEN if is_choice(event) else ""
+    unsure = authorship_doubt(event)
     doubt = (
-        chosen or telling.doubt or (LEAN if about != "" else "") or disowned_reason(text, start, end) or lead_in_reason(text, start)
+        unsure or telling.doubt or (LEAN if about != "" else "") or disowned_reason(text, start, end) or lead_in_reason(text, start)
     )
-    doubt = SAID_ONCE if telling.trigger == WISH and not chosen else doubt
+    doubt = SAID_ONCE if telling.trigger == WISH and not unsure else doubt
     where = _scope(event.text, content, category, prompt.scope, spoken)
     return Candidate(
         id=digest(profile.id, intent, where, telling.trigger, event.key, content),

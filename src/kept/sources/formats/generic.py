@@ -39,13 +39,14 @@ from kept.sources.documents import (
     to_mapping,
     to_outcomes,
 )
+from kept.sources.formats.attended import label_unconfirmed
 from kept.sources.formats.vault import SUFFIXES, UTC, conversation_stamp, find_project, find_session_id, unsigned_entries
 from kept.sources.frontmatter import read_front_matter
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.markdown import strip_edges
 from kept.sources.pieces import call_detail, call_target, content_text, parse_object, truncate_name
 from kept.sources.records import Record, sample_records
-from kept.sources.roles import ConversationTime, Role
+from kept.sources.roles import ConversationTime, Role, parse_role
 from kept.sources.stamps import parse_stamp, stamp_instant
 
 _LINES = (".jsonl", ".ndjson")
@@ -185,6 +186,8 @@ def _message_events(message: Mapping[str, Any], position: str, zone: ZoneInfo, n
         case Role.HUMAN:
             event_drafts, removed = split_prompt(text, template.reason, template)
             noted |= removed
+            if (name := message.get("name")) and (not isinstance(name, str) or parse_role(name) is None):
+                event_drafts = label_unconfirmed(event_drafts, noted, "named")  # one of several who write, perhaps a program
         case Role.ASSISTANT:
             answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT)
             event_drafts = [*([answer] if text else []), *_call_drafts(message.get("tool_calls"), answer)]

@@ -28,7 +28,7 @@ from kept.sources.documents import (
     split_prompt,
     to_mapping,
 )
-from kept.sources.formats.attended import is_unattended, label_as_program
+from kept.sources.formats.attended import is_unattended, label_as_program, label_unconfirmed
 from kept.sources.pieces import call_detail, call_target, content_text, truncate_name
 from kept.sources.records import Record, Reject, SourceLine, parse_line
 
@@ -72,16 +72,18 @@ def _list_sessions(path: Path, connection: Connection) -> Iterator[Conversation]
         f"SELECT id, parent_id, directory, time_updated, {rules} FROM session ORDER BY time_updated, id"  # noqa: S608 - two constants
     ).fetchall()
     for session, parent, directory, updated, permission in found:
-        who = _SessionOpener(spawned=bool(parent), unattended=_is_question_denied(permission) and is_unattended(directory))
+        printed = _is_question_denied(permission)
+        who = _SessionOpener(spawned=bool(parent), printed=printed, unattended=printed and is_unattended(directory))
         read = partial(_read_session, connection, str(session), str(directory or ""), who)
         yield Conversation(changed=updated if isinstance(updated, int) else 0, read=read)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _SessionOpener:
-    """Who began a session: another one, or a program in a folder where no person works."""
+    """Who began a session: another one, a command without a terminal, or a program in a folder where no person works."""
 
     spawned: bool
+    printed: bool
     unattended: bool
 
 
@@ -170,7 +172,8 @@ def _read_part(
         case "text":
             event_drafts, removed = split_prompt(text, template.reason, template)
             noted = dict(removed)
-            event_drafts = label_as_program(event_drafts, noted, "run") if who.unattended else event_drafts
+            if who.printed:
+                event_drafts = (label_as_program if who.unattended else label_unconfirmed)(event_drafts, noted, "run")
             return DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=noted)
         case "tool" if role == "assistant":
             return DocumentEntry(place=place, said=tuple(_tool_drafts(part, answer)))

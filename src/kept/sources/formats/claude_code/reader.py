@@ -14,6 +14,7 @@ from typing import Any
 from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice
 from kept.core.text import one_line
 from kept.core.times import format_instant, parse_instant
+from kept.sources.formats.attended import PRINTED, label_unconfirmed
 from kept.sources.formats.claude_code.blocks import (
     CALLS,
     answer_pieces,
@@ -150,6 +151,8 @@ def _read_record(state: State, record: Record, *, place: _FileInfo) -> Outcome:
     if isinstance(found, str):
         link_record(state, truncate_name(value.get("uuid")), parent)
         return Outcome(dropped=found, noted=noted)
+    if value.get("entrypoint") == PRINTED:
+        found = label_unconfirmed(found, noted, PRINTED)
     return Outcome(events=tuple(_to_events(state, record, found, parent, place)), noted=noted)
 
 

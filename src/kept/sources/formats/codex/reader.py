@@ -26,7 +26,7 @@ from kept.core.text import one_line
 from kept.core.times import parse_instant
 from kept.sources.compressed import MAGIC, read_compressed
 from kept.sources.documents import safe_word
-from kept.sources.formats.attended import is_sdk, is_unattended, label_as_program
+from kept.sources.formats.attended import is_sdk, is_unattended, label_as_program, label_unconfirmed
 from kept.sources.formats.codex.labels import (
     CALLS,
     OUTPUTS,
@@ -167,7 +167,8 @@ def _begin_session(state: State, value: Mapping[str, Any], meta: Mapping[str, An
         _set_runner(state, meta.get("source"))
         state.cwd = truncate_name(meta.get("cwd"), PATH_LIMIT)
         git = meta.get("git")
-        state.unattended = is_sdk(meta.get("originator")) or (meta.get("source") == "exec" and is_unattended(state.cwd))
+        state.printed = meta.get("source") == "exec"
+        state.unattended = is_sdk(meta.get("originator")) or (state.printed and is_unattended(state.cwd))
         state.branch = truncate_name(git.get("branch"), PATH_LIMIT) if isinstance(git, dict) else ""
     if not state.chain:
         state.root, state.began = native or state.root, truncate_name(began)
@@ -334,7 +335,7 @@ def _prompt_to_pieces(state: State, text: str, reason: str, noted: dict[str, int
         if state.unattended:
             return label_as_program(pieces, noted, "exec")
         return [replace(piece, author=Author.INJECTED, reason="machine-session") for piece in pieces]
-    return pieces
+    return label_unconfirmed(pieces, noted, "exec") if state.printed else pieces
 
 
 def _to_events(state: State, place: RecordPlace, stamp: str, pieces: list[MessagePiece], path: str) -> Iterator[Event]:

@@ -60,6 +60,7 @@ class State:
     subagent: bool = False
     digest: bool = False
     unattended: bool = False
+    printed: bool = False
     legacy: bool = False
     opened: bool = False
     told: bool = False

@@ -1,0 +1,53 @@
+"""Files that other people write too: a repository's fixtures, chats and histories are read, and what they tell waits.
+
+Looks at the folders above a file, and at no file.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import Path
+
+from kept.core.event import UNCONFIRMED_MARK, Author, EventKind, Slice, is_note, is_unconfirmed
+from kept.local.settings.roots import SourceRoot
+from kept.sources.base import Source
+
+# What the folder of a repository holds; of a downloaded copy its manifest stays.
+_REPOSITORIES = (
+    *(".git", ".hg", ".jj", ".svn", "package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod", "pom.xml"),
+    *("build.gradle", "Gemfile", "composer.json", "CMakeLists.txt", "Makefile", "deno.json", "mix.exs", "pubspec.yaml"),
+)
+
+
+def list_own_places(roots: Sequence[SourceRoot], places: Sequence[tuple[Source, Path]], user: Path) -> tuple[Path, ...]:
+    """Where transcripts are a person's own: their clients' places on this machine, and the roots they named."""
+    named = (root.resolve(user) for root in roots)
+    return tuple(Path(os.path.realpath(place)) for place in (*(place for _, place in places), *named))
+
+
+def is_in_repository(path: Path, own: Sequence[Path], home: Path) -> bool:
+    """Whether a file lies in a repository, which many people write, and in none of the person's ``own`` places. A home that is
+    itself one is no sign.
+    """
+    path, home = Path(os.path.realpath(path)), Path(os.path.realpath(home))
+    if any(path.is_relative_to(place) for place in own):
+        return False
+    above = takewhile(lambda folder: folder != home, path.parents)
+    return any((folder / mark).exists() for folder in above for mark in _REPOSITORIES)
+
+
+def label_shared(piece: Slice, *, shared: bool) -> Slice:
+    """A slice whose prompts wait where its file is shared: fixtures and others' histories lie beside a person's own."""
+    if not shared:
+        return piece
+    noted = Counter(piece.account.noted)
+    events = []
+    for event in piece.events:
+        if event.kind is EventKind.PROMPT and event.author is Author.HUMAN and not is_note(event) and not is_unconfirmed(event):
+            noted["unconfirmed-prompt:repository"] += 1
+            events.append(replace(event, label_reason=f"{UNCONFIRMED_MARK}{event.label_reason}"))
+        else:
+            events.append(event)
+    return replace(piece, events=tuple(events), account=replace(piece.account, noted=dict(noted)))
