@@ -97,9 +97,10 @@ def test_a_wish_that_comes_by_claude_p_again_and_again_is_none_of_the_persons(de
         assert active(workspace) == []
 
 
+ROWS = ({"role": "user", "content": OTHER}, {"role": "assistant", "content": "ok"})
 CHATS = {
     "docs/chat.md": f"**User:** hi\n\n**Assistant:** ok\n\n**User:** {OTHER}\n\n**Assistant:** ok\n",
-    "fixtures/chat.jsonl": f"{json.dumps({'role': 'user', 'content': OTHER})}\n{json.dumps({'role': 'assistant', 'content': 'ok'})}\n",
+    "fixtures/chat.jsonl": "".join(json.dumps(row) + "\n" for row in ROWS),
     ".aider.chat.history.md": f"# aider chat started at 2026-01-05 09:00:00\n\n#### {OTHER}  \n\nok\n",
     "session.txt": f"╭───╮\n│ ✻ Welcome to Claude Code! │\n╰───╯\n\n> hi\n\n● Bash(cat x)\n  ⎿  out\n\n> {OTHER}\n\n● ok\n",
 }

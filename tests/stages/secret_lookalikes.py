@@ -10,6 +10,14 @@ def negatives() -> list[str]:
     rng = random.Random(7)
     return [
         f"commit {drawn(rng, HEX, 40)}",
+        "the password hashing of argon2id takes 64 MiB",
+        "password reset for user42 fails in tests/auth/test_login3.py",
+        "mot de passe oublié sur la page login2",
+        "set password min_length=8",
+        "first_pass: RenderPass1",
+        "the recovery code path is in recovery.py",
+        "verification code was sent",
+        "open it with python3",
         f"{drawn(rng, HEX, 7)} fix: token refresh in auth",
         f"Merge: {drawn(rng, HEX, 7)} {drawn(rng, HEX, 7)}",
         f"sha256: {drawn(rng, HEX, 64)}",

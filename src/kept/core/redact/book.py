@@ -73,8 +73,9 @@ _DISGUISES = {LOOKALIKES: {Finder.LOOKALIKES}, SPLIT: {Finder.SPLIT}}
 def load_rule_book() -> RuleBook:
     """The book of rules, most specific first."""
     data = tomllib.loads(files("kept.core.redact").joinpath("secrets.toml").read_text(encoding="utf-8"))
-    rules = [_parse_rule(kind, fields, Setting.SHAPE) for kind, fields in data["providers"].items()]
-    rules += [_parse_rule(kind, fields, Setting(fields["setting"])) for kind, fields in data["carriers"].items()]
+    words = {f"{{{name}}}": _spell(said) for name, said in data["words"].items()}
+    rules = [_parse_rule(kind, fields, Setting.SHAPE, words) for kind, fields in data["providers"].items()]
+    rules += [_parse_rule(kind, fields, Setting(fields["setting"]), words) for kind, fields in data["carriers"].items()]
     exact = {word: {finder} for word, finder in _EXACT.items()}
     folded = {word: {finder} for word, finder in _FOLDED.items()}
     folded[b"secret"].add(Finder.ASSIGNMENTS)
@@ -111,12 +112,21 @@ def _base64_forms(word: bytes) -> Iterator[bytes]:
         yield base64.b64encode(b"\0" * before + word)[first:end]
 
 
-def _parse_rule(kind: str, fields: dict[str, Any], setting: Setting) -> Rule:
-    fold = "" if setting is Setting.SHAPE else "(?i)"
+def _spell(words: list[str]) -> tuple[str, ...]:
+    """Words as they may be written: only the case of ASCII is folded in bytes."""
+    return tuple(
+        dict.fromkeys(form for word in words for form in ((word,) if word.isascii() else (word, word.capitalize(), word.upper())))
+    )
+
+
+def _parse_rule(kind: str, fields: dict[str, Any], setting: Setting, words: dict[str, tuple[str, ...]]) -> Rule:
+    pattern = ("" if setting is Setting.SHAPE else "(?i)") + fields["pattern"]
+    for name, forms in words.items():
+        pattern = pattern.replace(name, "|".join(forms))
     return Rule(
         kind=kind,
-        pattern=(fold + fields["pattern"]).encode(),
-        anchors=tuple(anchor.encode() for anchor in fields["anchors"]),
+        pattern=pattern.encode(),
+        anchors=tuple(form.encode() for anchor in fields["anchors"] for form in words.get(anchor, (anchor,))),
         setting=setting,
         rank=fields.get("rank", 0),
         mixed=fields.get("mixed", False),

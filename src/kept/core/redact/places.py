@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from kept.core.redact.book import Finder, Rule, load_rule_book
-from kept.core.redact.shape import compile_re2, looks_mixed, looks_placeholder
+from kept.core.redact.shape import compile_re2, looks_mixed, looks_placeholder, looks_random
 from kept.core.redact.values import (
     Setting,
     find_cookie_values,
@@ -74,10 +74,10 @@ def _find_secret_parts(rule: Rule, name: bytes, value: bytes, *, begins: bool) -
     """The parts of a rule's value that are secret."""
     match rule.setting:
         case Setting.SHAPE:
-            if begins and not looks_placeholder(value) and (not rule.mixed or looks_mixed(value)):
+            if begins and (not looks_placeholder(value) or _ends_in_token(value)) and (not rule.mixed or looks_mixed(value)):
                 yield 0, len(value)
-        case Setting.LITERAL | Setting.QUOTED | Setting.BARE | Setting.PROSE:
-            value = _value_said(value) if rule.setting is Setting.PROSE else value
+        case Setting.LITERAL | Setting.QUOTED | Setting.BARE | Setting.PROSE | Setting.NEAR:
+            value = _value_said(value) if rule.setting in (Setting.PROSE, Setting.NEAR) else value
             rank = rule.rank or rank_name(name)
             if rank and not (rule.rank and _is_public(name, value)) and is_secret_value(rule.setting, rank, value):
                 yield 0, len(value)
@@ -99,6 +99,13 @@ def _find_secret_parts(rule: Rule, name: bytes, value: bytes, *, begins: bool) -
             assert_never(rule.setting)
 
 
+def _ends_in_token(value: bytes) -> bool:
+    """Whether the last part of a token looks drawn at random though an earlier one is a stand-in: an id of ``T00000000``."""
+    last = max(value.rfind(sign) for sign in (b"-", b"/", b":", b".")) + 1
+    part = value[last:]
+    return last > 0 and len(part) >= 20 and not looks_placeholder(part) and looks_random(part) and looks_mixed(part)
+
+
 def _value_said(value: bytes) -> bytes:
     """A value without the signs that end a sentence; an exclamation mark behind a digit belongs to it."""
     bare = value.rstrip(b".,;:!?)*_]}")
@@ -106,9 +113,9 @@ def _value_said(value: bytes) -> bytes:
 
 
 def _is_public(name: bytes, value: bytes) -> bool:
-    """Whether a pair in an address is no secret: a port and a path, a user's own name, the public key of an error tracker."""
+    """Whether a pair in an address is no secret: a port and a path, or a user's own name."""
     port = value.split(b"/", 1)[0]
-    return (b"/" in value and port.isdigit()) or value == name or b"sentry" in name.lower()
+    return (b"/" in value and port.isdigit()) or value == name
 
 
 _ASSIGNMENT = compile_re2(

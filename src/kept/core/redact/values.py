@@ -20,6 +20,7 @@ class Setting(StrEnum):
     QUOTED = "quoted"
     BARE = "bare"
     PROSE = "prose"
+    NEAR = "near"
     USERPASS = "userpass"
     COOKIES = "cookies"
     CARD = "card"
@@ -46,6 +47,9 @@ _NOT_LAST = frozenset(
 )
 _STAGES = frozenset(b"base prod production dev staging new old live main".split())
 _PASSWORDS = frozenset(b"password passwd pwd passphrase passcode passwort userpass".split())
+_PASS_OWNERS = frozenset(
+    b"become db database user admin root sudo su ssh mysql pg postgres redis smtp mail email ftp login".split()
+)
 _KEY_KINDS = frozenset(
     b"""
         api access secret private auth account signing sign encryption encrypt master storage shared session role service license
@@ -63,6 +67,7 @@ _SIGNS = frozenset(b"!@#$%^&*+=?~")
 _CODE_NAME = re.compile(rb"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|-)[A-Za-z_$][\w$]*)*$")
 _DOTTED = re.compile(rb"^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[!?]?$")
 _CALL = re.compile(rb"^(?:[A-Za-z_$][\w.:>$-]*[(\[]|[!*&]\w+$)")
+_NAMED = re.compile(rb"^-{0,2}[A-Za-z_][A-Za-z_-]{2,}[=:]")
 _WORD_AND_NUMBER = re.compile(rb"^(?:[a-z]{4,}[0-9]+|[A-Z][a-z]{3,}[0-9]{4,})$")
 # The pairs of letters that words are mostly made of; a generated string has one in five of them.
 _PAIRS = frozenset(
@@ -87,6 +92,8 @@ def _rank_short_name(name: bytes) -> int:
     if not words or words[-1] in _NOT_LAST or not _NOT_SECRET.isdisjoint(words):
         return 0
     last, before = words[-1], words[-2] if len(words) > 1 else b""
+    if last == b"pass" and before in _PASS_OWNERS:
+        return 3
     if last in _PASSWORDS or (last in (b"word", b"phrase") and before == b"pass") or last.endswith(b"password"):
         return 3
     if last in _SECRETS or last.endswith((b"secret", b"apikey")) or (last == b"key" and before in _KEY_KINDS):
@@ -119,6 +126,15 @@ def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
             return len(value) >= 6 and letters and not _is_code(value) and (telling or looks_random(value))
         case Setting.BARE | Setting.PROSE:
             return not _is_code(value) and (digits > 0 or len(value) >= 24) and looks_random(value, least=12 if rank == 2 else 16)
+        case Setting.NEAR:
+            if len(value) < 8 or _NAMED.search(value):
+                return False
+            return (
+                letters
+                and (digits > 0 or value not in (value.lower(), value.upper()))
+                and not _is_code(value)
+                and looks_random(value)
+            )
         case _:
             return False
 
