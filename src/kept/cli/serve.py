@@ -58,8 +58,9 @@ def web(
     home = find_paths(call.home, os.environ)
     door = importlib.import_module("kept.web")
     before = find_running_page(home)
-    if before is not None:  # one is enough: its address opens it again
-        _print_address(before.port, before.key, no_open=no_open)
+    if before is not None:  # one is enough: a browser that is signed in opens it again
+        _show_page(f"http://127.0.0.1:{before}/overview", "The page is served already.", no_open=no_open)
+        show.write_lines([line("A browser that is not signed in needs the address from the terminal where it was started.")])
         return
     own = door.open_socket(port)
     open_desk = partial(open_workspace, home, profile=call.profile, zone=call.zone, anew=call.anew)
@@ -73,7 +74,12 @@ def web(
                 home,
                 key=key,
                 own=own,
-                ready=partial(_print_address, where, key, no_open=no_open),
+                ready=partial(
+                    _show_page,
+                    f"http://127.0.0.1:{where}/overview#{key}",
+                    "The page is served here, to this machine alone; Ctrl-C ends it.",
+                    no_open=no_open,
+                ),
                 open_sample=_sample_opener(home, call),
             )
 
@@ -85,9 +91,8 @@ def _sample_opener(home: Paths, call: GlobalOptions) -> Callable[[], AbstractCon
     return partial(open_workspace, there, profile=call.profile, zone=call.zone, env=env) if sample_files() else None
 
 
-def _print_address(port: int, key: str, *, no_open: bool) -> None:
+def _show_page(address: str, what: str, *, no_open: bool) -> None:
     """Tell where the page is, and open it where there is a screen."""
-    address = f"http://127.0.0.1:{port}/overview#{key}"
-    show.write_lines([line("The page is served here, to this machine alone; Ctrl-C ends it."), line((address, "bold"))])
+    show.write_lines([line(what), line((address, "bold"))])
     if not no_open and (sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()):
         Thread(target=webbrowser.open, args=[address], daemon=True).start()  # it may wait for the browser, which waits for the page

@@ -1,4 +1,5 @@
-"""What a process that serves the page leaves below the state while it runs: its key (0600), its port, and a lock.
+"""What a process that serves the page leaves below the state while it runs: its port and a lock. Its key stays in its memory: a
+file could be read by any agent of the same user, whom the key would let approve.
 
 Knows nothing of HTTP.
 """
@@ -6,7 +7,6 @@ Knows nothing of HTTP.
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from kept.core.errors import BusyError, KeptError
@@ -16,41 +16,27 @@ from kept.paths import Paths
 _KEY_BYTES = 32
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunningPage:
-    """Where a page is served already: its port and its key."""
-
-    port: int
-    key: str
-
-
-def find_running_page(home: Paths) -> RunningPage | None:
-    """The page that another process serves for this home; None where none does, or where it says nothing readable."""
+def find_running_page(home: Paths) -> int | None:
+    """The port at which another process serves the page for this home; None where none does, or where it says nothing readable."""
     if not _lock_path(home).exists():
         return None
     with suppress(BusyError), files.hold_lock(_lock_path(home)):
         return None
     with suppress(KeptError, ValueError):
-        key = files.read_file(_key_path(home), at_most=1_000).data.decode("ascii").strip()
-        return RunningPage(port=int(files.read_file(_port_path(home), at_most=1_000).data.decode("ascii")), key=key)
+        return int(files.read_file(_port_path(home), at_most=1_000).data.decode("ascii"))
     return None
 
 
 @contextmanager
 def announce_page(home: Paths, port: int) -> Iterator[str]:
-    """A new key for as long as the body runs, in ``web.key`` beside ``web.port``. Raises BusyError where a page is served
-    already.
-    """
+    """A new key for as long as the body runs; the port stands in ``web.port``. Raises BusyError where a page is served already."""
     with files.hold_lock(_lock_path(home)):
-        key = secrets.token_urlsafe(_KEY_BYTES)
-        _write_private(home, _key_path(home), f"{key}\n")
         _write_private(home, _port_path(home), f"{port}\n")
         try:
-            yield key
+            yield secrets.token_urlsafe(_KEY_BYTES)
         finally:
-            for path in (_key_path(home), _port_path(home)):
-                with suppress(KeptError):
-                    files.delete_if_unchanged(path, expect=files.read_file(path).stamp, root=home.state)
+            with suppress(KeptError):
+                files.delete_if_unchanged(_port_path(home), expect=files.read_file(_port_path(home)).stamp, root=home.state)
 
 
 def load_mcp_key(home: Paths) -> str:
@@ -73,10 +59,6 @@ def _write_private(home: Paths, path: Path, text: str) -> None:
 
 def _lock_path(home: Paths) -> Path:
     return home.state / "web.lock"
-
-
-def _key_path(home: Paths) -> Path:
-    return home.state / "web.key"
 
 
 def _port_path(home: Paths) -> Path:
