@@ -81,7 +81,14 @@ def test_what_is_added_in_an_agents_shell_waits_and_what_holds_stays_as_it_is(ho
         assert memory.add(PNPM, "constraint").status == "held"
         with pytest.raises(UsageError):
             memory.update(active.id, "The staging server is db3.internal.")
+        with pytest.raises(UsageError, match="for the person to decide"):
+            memory.forget(active.id)
+        with pytest.raises(UsageError, match="for the person to decide"):
+            memory.undo()
         assert memory.context(PNPM).text.count("pnpm") == 0
+    monkeypatch.delenv(sign)
+    with kept.Memory.open(home, project="shop") as memory:
+        assert [item.text for item in memory.list()] == [STAGING]
 
 
 def test_what_was_said_and_became_no_memory_is_found_when_asked_for(home):

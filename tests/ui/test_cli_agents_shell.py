@@ -3,7 +3,7 @@
 import pytest
 from cli_world import OTHER, RULE, kept, memory_file, told
 
-from kept.local.agents_shell import SIGNS
+from kept.local.agents_shell import SIGNS, agent_variable
 
 
 @pytest.mark.parametrize("sign", SIGNS)
@@ -90,3 +90,13 @@ def test_an_agents_deletion_in_a_file_becomes_nobodys_decision_by_a_command_of_t
     monkeypatch.setenv("CLAUDECODE", "1")
     assert kept(capsys, *call)[0] == 0
     assert [each["status"] for each in told(capsys, "list") if each["content"] == OTHER] == ["active"]
+
+
+@pytest.mark.parametrize("value", ["goose", "amp@1.2", "claude_code", "Codex/0.9"])
+def test_a_variable_that_several_programs_use_is_a_sign_where_it_names_an_agent(value):
+    assert agent_variable({"AGENT": value}) == "AGENT"
+
+
+@pytest.mark.parametrize("value", ["", "linux-1", "/run/user/1000/agent.sock", "4711"])
+def test_a_variable_that_several_programs_use_is_none_where_it_names_none(value):
+    assert agent_variable({"AGENT": value}) == ""

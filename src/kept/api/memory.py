@@ -233,8 +233,10 @@ class Memory:
 
     def forget(self, number: str) -> Forgotten:
         """Erase a memory for good, and its words wherever kept has them for this user: conversations, summaries, files, backups.
-        There is no undo. Raises MissingError, BusyError where another process works for long.
+        There is no undo. Raises MissingError, BusyError where another process works for long, and UsageError where an agent runs
+        this in its shell on the memory that its person shares.
         """
+        self._refuse_agents("forgetting")
         with self._locked_workspace() as workspace:
             request = make_erasure_request(workspace, [self._find_in_scopes(number)])
             gone = _wait_while_busy(lambda: forget(workspace, request))
@@ -243,8 +245,10 @@ class Memory:
 
     def undo(self) -> tuple[str, ...]:
         """Take back the last change of this user's and this project's memories that is not undone: one call, or what a session
-        taught. Returns the ids it concerned. Raises UsageError where there is none, or it was a forget.
+        taught. Returns the ids it concerned. Raises UsageError where there is none, it was a forget, or an agent runs this in its
+        shell on the memory that its person shares.
         """
+        self._refuse_agents("undoing")
         with self._locked_workspace() as workspace:
             undone, _ = apply_person_change(workspace, lambda: history.undo_in_scopes(workspace, self._scopes))
             return tuple(undone.changed)
@@ -299,6 +303,14 @@ class Memory:
             hint = f"it could be {', '.join(memory.id for memory in exact)}" if exact else "list() shows their ids"
             raise MissingError(f"no memory {number!r} here", hint=hint)
         return exact[0]
+
+    def _refuse_agents(self, what: str) -> None:
+        sign = agent_variable(os.environ)
+        if sign and self._shared and not self._workspace.settings.trust_agents:
+            raise UsageError(
+                f"an agent runs this ({sign} is set), and {what} is for the person to decide",
+                hint="nothing was changed; run it in a terminal of your own",
+            )
 
     def _apply_change(self, change: Callable[[], Stored]) -> Item:
         """The memory that a change made, as it is after it; all of it or nothing is stored."""
