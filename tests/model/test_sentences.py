@@ -23,6 +23,11 @@ def test_a_sentence_ends_at_a_full_stop_or_where_a_line_was_ended(text, expected
     assert list(sentence_texts(text)) == expected
 
 
+def test_a_quotation_that_goes_on_in_the_next_line_is_one_sentence_with_it():
+    text = 'without a trailer it should say "No associated \nEntire checkpoint"\n3. and it is a filter'
+    assert next(iter(sentence_texts(text))) == 'without a trailer it should say "No associated \nEntire checkpoint"'
+
+
 def test_a_line_that_an_editor_wrapped_goes_on_in_the_next_one():
     words = "The exporter writes one file for each month and leaves those of the months before as they are until somebody asks."
     assert list(sentence_texts(fill(words, 72))) == [fill(words, 72)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kept.cli.lists import FORGOTTEN, scope_name
-from kept.cli.show import Line, format_count, line
+from kept.cli.show import Line, format_count, format_id, line
 from kept.core.memory import Memory, Status
 from kept.core.times import format_day, format_minute
 from kept.memories.browse import TRUST
@@ -20,7 +20,7 @@ def memory_card_lines(workspace: Workspace, memory: Memory) -> Iterator[Line]:
         f"{scope_name(memory.scope, workspace.scope_names())} · "
         f"{', '.join(filter(None, marks))}"
     )
-    yield line((memory.id, "yellow"), (place, "dim"))
+    yield line((format_id(memory.id), "yellow"), (place, "dim"))
     yield line((memory.content or FORGOTTEN, "bold"))
     seen = (
         f"first seen {format_day(memory.first_seen, zone)}, last seen {format_day(memory.last_seen, zone)}, in "

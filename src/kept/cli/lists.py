@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import groupby
 from zoneinfo import ZoneInfo
 
-from kept.cli.show import Line, hanging_line, line
+from kept.cli.show import Line, format_id, hanging_line, line
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.project import PROJECT
 from kept.core.text import mixed_scripts
@@ -48,7 +48,9 @@ def memory_line(memory: Memory, zone: ZoneInfo, mark: str = "") -> Line:
     """One memory in a list."""
     mixed = f"mixes {' and '.join(found)} letters" if (found := mixed_scripts(memory.content)) else ""
     marks = ", ".join(filter(None, (mark, "pinned" if memory.pinned else "", mixed, format_day(memory.last_seen, zone))))
-    return hanging_line([("    ", ""), (memory.id, "yellow"), ("  ", "")], memory.content or FORGOTTEN, (f"  ({marks})", "dim"))
+    return hanging_line(
+        [("    ", ""), (format_id(memory.id), "yellow"), ("  ", "")], memory.content or FORGOTTEN, (f"  ({marks})", "dim")
+    )
 
 
 def scope_name(scope: str, names: Mapping[str, str]) -> str:

@@ -109,6 +109,11 @@ def write_text(text: str) -> None:
     sys.stdout.flush()
 
 
+def format_id(number: str) -> str:
+    """As much of an id as a list shows; a beginning of it is enough for every command."""
+    return number[:10]
+
+
 def format_count(number: int, singular: str, plural: str = "") -> str:
     """``1 memory``, ``2,000 memories``."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

@@ -108,6 +108,8 @@ def _is_continued(line: str, following: str, paragraph: tuple[int, int]) -> bool
     count, width = paragraph
     if not line or line[-1] in ".!?…:。！？" or following[0].isdigit():
         return False
+    if line.count('"') % 2 and following.count('"') % 2:  # a quotation goes on
+        return True
     full = _WRAP[0] <= width <= _WRAP[1] and len(line) + len(following.split(" ", 1)[0]) >= width
     return line.endswith(_OPEN) or (full and (following[0].islower() or count > 2))
 

@@ -158,10 +158,11 @@ def suggest_same_projects(projects: Sequence[Project], branches: Branches) -> tu
     """Pairs of identities that may be one project, with the evidence, which is too weak to decide."""
     pairs = _pair_by_branches(projects, branches)
     known = sorted({project.identity for project in projects})
-    for number, one in enumerate(known):
-        for other in known[number + 1 :]:
-            if directory_name(one).casefold() == directory_name(other).casefold():
-                pairs[one, other] = f"both are called {directory_name(one)}"
+    first_called: dict[str, str] = {}
+    for identity in known:  # each with the first of its name: whoever joins these pairs has joined them all
+        first = first_called.setdefault(directory_name(identity).casefold(), identity)
+        if first != identity:
+            pairs[first, identity] = f"both are called {directory_name(first)}"
     for project in projects:
         name = managed_repository(project.directory).casefold()
         for other in known if name else ():

@@ -5,7 +5,6 @@ from dataclasses import replace
 from kept.core.errors import MissingError, StaleError
 from kept.core.memory import Memory, Refused, Status
 from kept.memories import person, waiting
-from kept.memories.browse import refused_candidates
 from kept.workspace import Workspace
 
 
@@ -28,13 +27,15 @@ def find_explainable(workspace: Workspace, number: str) -> Memory:
     try:
         return find_decidable(workspace, number)
     except MissingError:
-        refused = [
-            judged for judged in refused_candidates(workspace) if len(number) >= 4 and judged.candidate.id.startswith(number)
-        ]
-        if len(refused) != 1 or not isinstance(verdict := refused[0].verdict, Refused):
-            raise
+        try:
+            judged = waiting.find_refused(workspace, number)
+        except MissingError:
+            judged = None
+        if judged is None or not isinstance(judged.verdict, Refused) or not judged.candidate.content:
+            raise  # nothing has this id, or what it said was forgotten
+        verdict = judged.verdict
         reason = f"kept refused it: {verdict.reason}{f' ({verdict.detail})' if verdict.detail else ''}"
-        return replace(waiting.to_held_memory(refused[0].candidate), status=Status.REJECTED, reason=reason)
+        return replace(waiting.to_held_memory(judged.candidate), status=Status.REJECTED, reason=reason)
 
 
 def approve(workspace: Workspace, number: str, *, content: str = "", category: str = "", if_match: str = "") -> Memory:

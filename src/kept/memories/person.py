@@ -21,7 +21,7 @@ from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
 from kept.core.times import format_instant
 from kept.intake.directories import note_directory
-from kept.memories.waiting import to_held_memory
+from kept.memories.waiting import find_refused, to_held_memory
 from kept.store.run_number import RunNumber
 from kept.store.values import Draft, Thread
 from kept.workspace import Workspace
@@ -325,21 +325,16 @@ def accepted_memory_id(candidate: str) -> str:
 
 def _memory_of_refused(workspace: Workspace, candidate: str, status: Status) -> Memory:
     """The memory that a refused candidate becomes. Raises MissingError, UsageError where it is remembered or was forgotten."""
-    judged = next(
-        (proposal.judged for proposal in workspace.store.log.refused() if proposal.judged.candidate.id == candidate),
-        None,
-    )
-    if judged is None:
-        raise MissingError(f"nothing that was refused has the id {candidate!r}", hint="see `kept list --refused`")
+    judged = find_refused(workspace, candidate)
     found = judged.candidate
     if isinstance(judged.verdict, Refused) and judged.verdict.reason == FORGOTTEN:
         raise UsageError("this was forgotten; nothing can bring it back", where=candidate)
     content = clean_memory_text(workspace, found.content)
     for memory in workspace.store.log.memories(group=(found.profile, found.scope)):
         same = normal_form(memory.content) == normal_form(content)
-        if candidate in memory.candidates or (same and memory.status in (Status.ACTIVE, Status.HELD)):
+        if found.id in memory.candidates or (same and memory.status in (Status.ACTIVE, Status.HELD)):
             raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
-    return replace(to_held_memory(found), id=accepted_memory_id(candidate), status=status, content=content, owned=True, reason="")
+    return replace(to_held_memory(found), id=accepted_memory_id(found.id), status=status, content=content, owned=True, reason="")
 
 
 def select_memories(

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from kept.core.errors import MissingError
-from kept.core.memory import SAID_ONCE, Candidate, Memory, Refused, Status
+from kept.core.memory import SAID_ONCE, Candidate, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import normal_form
 from kept.extraction.rules.handover import LEAST
 from kept.extraction.rules.passages import count_content_words
@@ -71,6 +71,16 @@ def find_pending_wish(workspace: Workspace, number: str) -> Memory:
         hint = f"it could be {', '.join(memory.id for memory in matches[:3])}" if matches else "see `kept review --all` for ids"
         raise MissingError(f"nothing that waits has the id {number!r}", hint=hint)
     return matches[0]
+
+
+def find_refused(workspace: Workspace, number: str) -> CandidateVerdict:
+    """The candidate that was refused and has this id, or a beginning of it (at least 4 characters). Raises MissingError."""
+    refused = {proposal.judged.candidate.id: proposal.judged for proposal in workspace.store.log.refused()}
+    matches = [judged for key, judged in refused.items() if key.startswith(number)] if len(number) >= 4 else []
+    if number not in refused and len(matches) != 1:
+        hint = f"it could be {', '.join(judged.candidate.id for judged in matches[:3])}" if matches else "see `kept list --refused`"
+        raise MissingError(f"nothing that was refused has the id {number!r}", hint=hint)
+    return refused.get(number) or matches[0]
 
 
 def _review_order(member: tuple[Memory, bool, Score]) -> tuple[bool, float, str]:

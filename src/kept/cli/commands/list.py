@@ -87,7 +87,7 @@ def _print_refused(workspace: Workspace, *, as_json: bool) -> None:
         lines.append(line((reason, "cyan"), (f"  {len(several):,}", "dim")))
         lines += [
             hanging_line(
-                [("  ", ""), (candidate_verdict.candidate.id, "yellow"), ("  ", "")],
+                [("  ", ""), (show.format_id(candidate_verdict.candidate.id), "yellow"), ("  ", "")],
                 candidate_verdict.candidate.content,
                 (f"  {_refusal_detail(candidate_verdict)}".rstrip(), "dim"),
             )

@@ -198,14 +198,14 @@ def _decision_card(workspace: Workspace, memory: Memory) -> Iterator[Line]:
     if (later := find_later_contradiction(workspace, memory)) is not None:
         newer = f"these may contradict; newer, {format_day(later.last_seen, workspace.zone)}: "
         yield hanging_line([(newer, "yellow")], (later.content, "bold"), (f"  ({later.id})", "dim"))
-    yield hanging_line([(memory.id, "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))
+    yield hanging_line([(show.format_id(memory.id), "yellow"), ("  ", "")], (memory.content, "bold"), (f"  ({place})", "dim"))
     if memory.about:
         yield line(("    about: ", "cyan"), memory.about)
     for item in memory.evidence[:_QUOTES]:
         who = WHOSE.get(item.author, item.author or item.origin.value)
         yield hanging_line([("    ", ""), (f"{who}, {format_day(item.at, workspace.zone)}: ", "cyan")], f"“{item.quote}”")
     if len(memory.evidence) > _QUOTES:
-        yield line((f"    … and {len(memory.evidence) - _QUOTES} more → kept why {memory.id}", "dim"))
+        yield line((f"    … and {len(memory.evidence) - _QUOTES} more → kept why {show.format_id(memory.id)}", "dim"))
     yield line((f"    {memory.reason}", "dim"))
     if later is not None:
         yield line(("    keep it where both hold, reject it where only the newer does", "dim"))

@@ -107,7 +107,7 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
         unsure or telling.doubt or (LEAN if about != "" else "") or disowned_reason(text, start, end) or lead_in_reason(text, start)
     )
     doubt = SAID_ONCE if telling.trigger == WISH and not unsure else doubt
-    where = _scope(event.text, content, category, prompt.scope, spoken)
+    where = _scope(prompt, content, category, telling, spoken)
     return Candidate(
         id=digest(profile.id, intent, where, telling.trigger, event.key, content),
         profile=profile.id,
@@ -199,8 +199,12 @@ def _choose_category(
     return "", None
 
 
-def _scope(text: str, content: str, category: Category, scope: str, spoken: Sequence[TellingPatterns]) -> str:
-    """Whom a telling is for: its project, unless the person says "everywhere", or it is about the person."""
+def _scope(prompt: _Prompt, content: str, category: Category, telling: Telling, spoken: Sequence[TellingPatterns]) -> str:
+    """Whom a telling is for: its project, unless the person says "everywhere", or tells what is about the person.
+
+    A wish may be about the thing that is built, whatever its words: it stays in its project.
+    """
+    text = prompt.event.text
     if any(
         has_match(telling_patterns.everywhere, text if len(text) < 2 * len(content) else content) for telling_patterns in spoken
     ):
@@ -208,7 +212,7 @@ def _scope(text: str, content: str, category: Category, scope: str, spoken: Sequ
     local = any(has_match(telling_patterns.here, content) for telling_patterns in spoken) or any(
         "/" in artifact and "://" not in artifact for artifact in find_artifacts(content)
     )
-    return USER_SCOPE if category.user_wide and not local else scope
+    return USER_SCOPE if category.user_wide and telling.trigger != WISH and not local else prompt.scope
 
 
 def _resolve_reference(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[TellingPatterns]) -> str | None:
