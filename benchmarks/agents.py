@@ -135,7 +135,7 @@ def kept(vectors: dict[str, list[float]], folder: str) -> Ways:
         def embed(self, texts: list[str], *, question: bool = False) -> object:  # noqa: ARG002
             return np.array([vectors[each] for each in texts], np.float32)
 
-    embed._local = lambda **_: Known()  # type: ignore[assignment] # noqa: SLF001 - stands for the model that made the vectors
+    embed._load_local_model = lambda **_: Known()  # type: ignore[assignment] # noqa: SLF001 - stands for the model that made the vectors
     embed.PACK = Path(__file__)
     memories: dict[str, Memory] = {}
 

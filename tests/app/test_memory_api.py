@@ -466,3 +466,13 @@ def test_what_is_added_to_a_users_own_store_waits_for_the_end_of_the_session_to_
         memory.observe(TOLD)
         memory.end_session()
         assert list(home.rglob("memory.md"))
+
+
+def test_a_budget_is_filled_with_what_is_nearest_and_without_one_only_what_stands_out_is_told(home):
+    with kept.Memory.open(home, user="ada") as memory:
+        for number in range(6):
+            memory.add(f"The ferry of pier {number} leaves at {number + 7} o'clock.", "project_fact")
+        question = "when does a ferry leave?"
+        assert len(memory.context(question, budget=400).lines) == 6
+        assert len(memory.context(question, budget=90).lines) < 6
+        assert len(memory.context(question).lines) < 6

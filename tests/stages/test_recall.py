@@ -8,7 +8,7 @@ from kept.local.recall_settings import RecallSettings
 from kept.recall.ranking.pieces import LONGEST, MOST, split_pieces
 from kept.recall.ranking.question import MOST_WORDS, telling_words
 from kept.recall.ranking.rank import add_conversation_score, add_surroundings, conversation_scores, fuse_scores
-from kept.recall.relevance import fact_score, outstanding_cosine
+from kept.recall.relevance import cosine_spread, fact_score
 
 
 def test_words_of_grammar_are_not_looked_for_unless_there_are_no_others():
@@ -89,8 +89,7 @@ def test_a_long_text_is_cut_into_pieces_a_model_can_read():
     assert all(len(each) <= LONGEST for each in split_pieces("x" * 100_000))
 
 
-def test_a_memory_stands_out_by_more_where_a_message_is_near_to_all_of_its_project():
-    assert outstanding_cosine([]) == pytest.approx(0.08 + 2.75 * 0.1)
-    assert outstanding_cosine([0.0, 0.1, 0.16, 0.08]) == pytest.approx(0.34, abs=0.01)
-    assert outstanding_cosine([0.3, 0.35, 0.4, 0.45, 0.25] * 20) > 0.6
-    assert outstanding_cosine([0.0] * 500) == 0.32
+def test_what_a_message_has_in_common_with_a_project_is_average_and_deviation_and_supposed_where_there_are_few_memories():
+    assert cosine_spread([]) == pytest.approx((0.08, 0.1))
+    usual, deviation = cosine_spread([0.3, 0.35, 0.4, 0.45, 0.25] * 20)
+    assert (usual, deviation) == (pytest.approx(0.305, abs=0.01), pytest.approx(0.13, abs=0.01))

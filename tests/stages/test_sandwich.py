@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kept.core.fence import CORE, FACTS, FIXES, LAYERS, PAST, TAG, ContextPiece, estimate_token_count, render_block
+from kept.core.fence import CORE, FACTS, FIXES, LAYERS, PAST, SAID, TAG, ContextPiece, estimate_token_count, render_block
 from kept.core.text import tokenize
 from kept.recall.context_budget import fit_to_budget
 from kept.recall.relevance import (
@@ -42,7 +42,7 @@ def test_layers_come_in_their_order_and_each_best_first():
 
 
 def test_what_is_below_the_floor_of_its_layer_is_left_out_and_counted():
-    found = fit_to_budget({FACTS: [piece(FACTS, "a", "Dates are ISO 8601.", near=0.29)]}, budget=1_000)
+    found = fit_to_budget({SAID: [piece(SAID, "a", "Dates are ISO 8601.", near=0.29)]}, budget=1_000)
     assert (found.pieces, found.left_out) == ((), {"below the floor": 1})
 
 

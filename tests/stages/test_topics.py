@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.recall.relevance import SURE, Likeness, topic_nearness
+from kept.recall.relevance import Likeness, topic_nearness
 from kept.recall.topics import LONGEST, count_topic_words, detect_intent, topic_phrases
 
 
@@ -68,16 +68,13 @@ def test_a_memory_belongs_to_a_topic_by_its_own_words_in_any_language():
     assert "new version" in topic_phrases(release)
 
 
-def test_a_topic_counts_where_little_else_is_asked_or_more_is_shared():
-    assert topic_nearness(3, bare=True, shared=0) > topic_nearness(1, bare=True, shared=0) > 0
-    assert topic_nearness(1, bare=False, shared=2) > 0
-    assert topic_nearness(1, bare=False, shared=1) == topic_nearness(0, bare=True, shared=3) == 0
+def test_a_memory_is_nearer_that_has_more_words_of_a_topic():
+    assert topic_nearness(3) > topic_nearness(1) > topic_nearness(0) == 0
 
 
-def test_few_shared_words_need_a_meaning_that_is_not_far_where_meanings_were_compared():
-    few = Likeness(words=0.48, topic=0.0, meaning=0.0, compared=False, shares=True)
-    assert few.best_part() == 0.48
-    assert few._replace(compared=True).best_part() == 0.0
-    assert few._replace(compared=True, meaning=0.35).best_part() == 0.48
-    assert Likeness(words=0.0, topic=0.0, meaning=SURE - 0.1, compared=True, shares=False).best_part() == 0.0
-    assert Likeness(words=0.0, topic=0.0, meaning=SURE - 0.1, compared=True, shares=True).best_part() == SURE - 0.1
+def test_few_shared_words_tell_less_where_meanings_were_compared():
+    few = Likeness(words=0.48, telling=0.5, topic=0.0, meaning=None)
+    assert few.relevance() == 0.48
+    assert few._replace(meaning=0.0).relevance() < 0.02
+    assert few._replace(meaning=3.5).relevance() > few._replace(meaning=3.5, telling=0.0).relevance() > 0.2
+    assert few._replace(meaning=0.6, topic=0.66).relevance() > 0.3 > few._replace(meaning=0.6).relevance()

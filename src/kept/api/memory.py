@@ -146,7 +146,8 @@ class Memory:
 
     def context(self, message: str = "", *, budget: int | None = None) -> Context:
         """What is worth knowing before a message; empty where nothing is. What always holds, the project's rules among it, belongs
-        to it without a message too. ``budget`` is in tokens, None for the setting ``context_tokens``. Raises UsageError below 1.
+        to it without a message too. ``budget`` is in tokens, and what is nearest to the message fills it; None for the setting
+        ``context_tokens`` and for what stands out alone, as before a prompt. Raises UsageError below 1.
         """
         if budget is not None and budget < 1:
             raise UsageError("a budget is a number of tokens, at least 1")
@@ -159,6 +160,7 @@ class Memory:
                 budget=budget or 0,
                 client="none",
                 others=False,
+                fill=budget is not None,
             )
         return Context(text=render_block(found.pieces), lines=tuple(map(line_of_piece, found.pieces)), tokens=found.tokens)
 

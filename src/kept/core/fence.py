@@ -59,7 +59,7 @@ LAYERS = (
     Layer(CORE, "Always:", 0.0, 30, 0.4),
     Layer(HERE, "In this project:", 0.0, 60, 0.8),
     Layer(DAYS, "Worked on here in the last days:", 0.0, 6, 0.4),
-    Layer(FACTS, "About this:", 0.3, 15, 0.6),
+    Layer(FACTS, "About this:", 0.0, 15, 0.6),
     Layer(PAST, "Worked on here earlier:", 0.3, 2, 0.3),
     Layer(SAID, "Said here in earlier sessions (conversation, not a rule):", 0.3, 2, 0.4),
 )

@@ -15,11 +15,9 @@ from kept.recall.ranking.question import telling_words
 from kept.recall.relevance import (
     CLEAR,
     FEW,
-    FLOOR,
-    MEANT,
     PROJECT,
     SEED,
-    SURE,
+    SOLID,
     TELLING,
     Likeness,
     RecallWeights,
@@ -57,7 +55,8 @@ class ContextRequest(NamedTuple):
     ``days`` for what was worked on in the last days (of that, what a message is about, where there is one). ``told`` are the keys
     of what was shown in the session before. ``client`` decides which files the session has read by itself; ``rules`` asks for the
     rules of the project, which such files would hold, ``whole`` for all that is remembered of the project. ``others`` lets fixes in
-    that helped in another project.
+    that helped in another project. ``fill`` asks for what is nearest up to the budget, be it as far as it may: who asked a question
+    and named a budget wants it used.
     """
 
     message: str = ""
@@ -72,6 +71,7 @@ class ContextRequest(NamedTuple):
     rules: bool = False
     others: bool = True
     whole: bool = False
+    fill: bool = False
 
 
 class RecallEnvironment(NamedTuple):
@@ -89,7 +89,8 @@ class RecallEnvironment(NamedTuple):
     weights: RecallWeights = SEED
 
 
-Meant = Callable[[], Mapping[str, float]]  # the cosines of memories near to a message, by id; empty where nobody tells in time
+# By how many deviations memories are nearer to a message than others, by id; empty where nobody tells in time.
+Meant = Callable[[], Mapping[str, float]]
 Nearest = Callable[[list[str]], Meant]  # begins to look among the memories of these scopes
 
 
@@ -209,12 +210,13 @@ def _rank_rows(rows_of: Callable[[str], list[int]], message: MessageTerms, least
 
 def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> list[ContextPiece]:
     profiles, use = list(look.place.profiles), look.place.weights
+    floor = 0.0 if look.asked.fill else use.floor
 
     def rows_of(word: str) -> list[int]:
         return look.glance.memory_rows_with_word(word, look.scopes, profiles)
 
     shared = _rank_rows(rows_of, message, 1, _CANDIDATES)
-    topics = message.intent.topics
+    topics = message.intent.topics if message.intent.bare else ()
     topical = look.glance.memory_rows_with_phrases(topic_phrases(topics), look.scopes, profiles, _TOPICAL) if topics else []
     asked = message.asked()
     began = monotonic()
@@ -232,14 +234,17 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
             or is_already_said(look.asked.message, memory.content)
         ):
             continue  # what was said in this session is before the model anyway
-        words, cosine = shared.get(memory.row, {}), meaning.get(memory.id, 0.0)
+        words = shared.get(memory.row, {})
         worded = _score_nearness(words, set(index_words(" ".join(memory.artifacts)).split()), memory.content, asked)
         words_of_topic = belonging.get(memory.row, 0)
         aside = words_of_topic * _ASIDE < most  # it names the topic in passing, and others are about it
-        topic = 0.0 if aside else topic_nearness(words_of_topic, bare=message.intent.bare, shared=len(words))
-        parts = Likeness(worded, topic, cosine, compared=bool(meaning), shares=bool(words))
-        close = parts.best_part()
-        if close < max(FLOOR, use.floor):
+        topic = 0.0 if aside else topic_nearness(words_of_topic)
+        apart = meaning.get(memory.id)
+        if meaning and apart is None:  # it has no vector yet, or search finds better ones
+            worded, topic = worded if worded >= SOLID else 0.0, 0.0
+        parts = Likeness(worded, max(words.values(), default=0.0), topic, apart)
+        close = parts.relevance()
+        if close < floor:
             if look.missed is not None:
                 look.missed.append(_missed_piece(look, memory, words, parts))
             continue
@@ -263,7 +268,7 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
             )
         )
     best = sorted(pieces, key=lambda each: (-each.score, each.key))[: use.most]
-    return [piece for place, piece in enumerate(best) if place < FEW or piece.near >= CLEAR]
+    return [piece for place, piece in enumerate(best) if place < FEW or look.asked.fill or piece.near >= CLEAR]
 
 
 def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[Topic], *, whole: bool) -> str:
@@ -272,9 +277,9 @@ def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[T
         filter(
             None,
             (
-                _format_shared_words(words) if parts.words else "",
+                _format_shared_words(words) if words else "",
                 f"its topic: {', '.join(topic.name for topic in topics)}" if parts.topic else "",
-                f"its meaning ({parts.meaning:.2f})" if parts.meaning >= MEANT else "",
+                "its meaning" if parts.meaning else "",
                 f"({_format_likeness(parts)})" if whole else "",
             ),
         )
@@ -287,15 +292,14 @@ def _missed_piece(look: ContextLookup, memory: RecallMemory, words: Mapping[str,
         filter(None, (f"{_format_shared_words(words)}, which is too little" if words else "", _format_likeness(parts)))
     )
     return ContextPiece(
-        FACTS, memory.id, memory.line, look.local_day(memory.last_seen), parts.meaning, sum(words.values()), because
+        FACTS, memory.id, memory.line, look.local_day(memory.last_seen), parts.relevance(), sum(words.values()), because
     )
 
 
 def _format_likeness(parts: Likeness) -> str:
-    """The parts of a likeness as a person reads them, and from where on a meaning counts."""
-    needed = MEANT if parts.shares else SURE
-    meaning = f"meaning {parts.meaning:.2f} (counts from {needed:.2f} on)" if parts.compared else "meanings not compared"
-    return f"words {parts.words:.2f}, topic {parts.topic:.2f}, {meaning}"
+    """The parts of a likeness as a person reads them."""
+    meaning = "meanings not compared" if parts.meaning is None else f"meaning {parts.meaning:.1f} deviations above the others"
+    return f"words {parts.words:.2f} (the most telling {parts.telling:.2f}), topic {parts.topic:.2f}, {meaning}"
 
 
 def _score_nearness(words: Mapping[str, float], about: set[str], text: str, asked: list[float]) -> float:

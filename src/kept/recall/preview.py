@@ -24,6 +24,7 @@ def preview_context(
     budget: int = 0,
     client: str = "claude",
     others: bool = True,
+    fill: bool = False,
 ) -> Context:
     """What a hook would put before a message said in a directory, or (without a message) before a session that starts there.
 
@@ -36,6 +37,7 @@ def preview_context(
         client: one of ``CLIENTS``; what its session reads by itself is left out. ``none`` reads nothing: it gets the rules of the
             project as well.
         others: whether what helped in another project is told.
+        fill: whether the budget is to be used for what is nearest, however far it is.
 
     Raises StoreError.
     """
@@ -48,6 +50,7 @@ def preview_context(
         rules=client == "none",
         others=others,
         whole=not message,
+        fill=fill,
     )
     place = RecallEnvironment(
         store=str(workspace.paths.store),

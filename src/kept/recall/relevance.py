@@ -7,7 +7,7 @@ up. A word that is everywhere says nothing, so a message that shares only such w
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
-from math import log, log1p
+from math import exp, log, log1p
 from typing import NamedTuple
 
 from kept.core.text import tokenize
@@ -53,14 +53,12 @@ _UNKNOWN = 0.6  # what a word of a memory counts that the message does not share
 TELLING = 0.4  # from this weight on a word tells something
 FLOOR = 0.3
 _NEAR = 0.47  # what is less near than that was of no use to two readers out of three (docs/labels)
-SURE = 0.57  # a cosine from which on meaning alone brings a fact before a prompt; above the seed's floor, for nobody asked for it
-MEANT = 0.42  # and one from which on it does where a telling word is in both
-_OUTSTANDING = 2.75  # deviations above what a message has in common with a project's memories on average,
-_LEAST_OUTSTANDING = 0.32  # and a cosine: from there on one of them stands out
 _USUAL, _SPREAD, _SUPPOSED = 0.08, 0.1, 20  # average and deviation that are supposed where there are few, as of so many memories
-_SOLID = 0.53  # a nearness by words that needs no meaning
+SOLID = 0.53  # a nearness by words that counts where others were compared by meaning and this one was not
+# Of a logistic fit over prompts that strangers judged (docs/log.md); the floor of 0.3 lies where two of three lines help.
+_BASE, _APART, _SHARED, _TOPICAL = -5.55, 1.36, 1.7, 6.0
 _TOPIC, _TOPIC_WORD = 0.5, 0.08  # the nearness of what belongs to a topic, and what each word of the topic adds
-CLEAR = 0.7  # what is so near is shown beyond the first few
+CLEAR = 0.93  # what is so near is shown beyond the first few
 FEW = 3
 _LATE = 0.8  # the weight that what was worked on in the last days must share with a message
 _THREE = 1.5  # the weight that three shared words must have together
@@ -166,44 +164,39 @@ def nearness_score(shared: Sequence[float], named: int, own: int, asked: Sequenc
     return found if found >= _NEAR else 0.0
 
 
-def outstanding_cosine(cosines: Collection[float]) -> float:
-    """The cosine from which a memory stands out among those of its scopes, given what a message has in common with these.
+def cosine_spread(cosines: Collection[float]) -> tuple[float, float]:
+    """Average and deviation of what a message has in common with the memories of its scopes; where there are few, as of some more.
 
     Memories of one project are about one matter: any message in it is near to all of them, and absolute cosines tell little.
     """
     count = len(cosines) + _SUPPOSED
     usual = (sum(cosines) + _SUPPOSED * _USUAL) / count
     squares = sum((cosine - usual) ** 2 for cosine in cosines) + _SUPPOSED * (_SPREAD**2 + (_USUAL - usual) ** 2)
-    return max(_LEAST_OUTSTANDING, usual + _OUTSTANDING * float((squares / count) ** 0.5))
+    return usual, float((squares / count) ** 0.5)
 
 
 class Likeness(NamedTuple):
-    """How near a memory is to a message, part by part, each 0 or a share: by ``words``, by its ``topic``, and the cosine of its
-    ``meaning``.
-
-    ``compared`` says whether meanings were compared at all, ``shares`` whether a telling word is in both.
+    """How near a memory is to a message: by ``words`` alone (0 or a share), by the weight of the most telling word that both name,
+    by the words of its ``topic``, and by ``meaning``: by how many deviations its cosine is above those of the other memories, None
+    where no meanings were compared.
     """
 
     words: float
+    telling: float
     topic: float
-    meaning: float
-    compared: bool
-    shares: bool
+    meaning: float | None
 
-    def best_part(self) -> float:
-        """The best of the parts that count: words that are few need a meaning that is not far, a meaning that is near a word."""
-        far = self.compared and not self.meaning and self.words < _SOLID
-        near = self.meaning >= (MEANT if self.shares else SURE)
-        return max(0.0 if far else self.words, self.topic, self.meaning if near else 0.0)
+    def relevance(self) -> float:
+        """How likely it is to help, as a share by which the floor counts."""
+        if self.meaning is None:
+            return max(self.words, self.topic)
+        weight = _BASE + _APART * self.meaning + _SHARED * self.telling + _TOPICAL * self.topic
+        return 1.0 / (1.0 + exp(-weight))
 
 
-def topic_nearness(belonging: int, *, bare: bool, shared: int) -> float:
-    """How near a memory is that belongs to a message's topic with so many words: where the message asks for hardly anything else
-    (``bare``), or where it shares more with the memory than the topic.
-    """
-    if not belonging or not (bare or shared > 1):
-        return 0.0
-    return _TOPIC + _TOPIC_WORD * min(belonging, 4)
+def topic_nearness(belonging: int) -> float:
+    """How near a memory is that has so many words of the topic of a message which asks for hardly anything else."""
+    return _TOPIC + _TOPIC_WORD * min(belonging, 4) if belonging else 0.0
 
 
 def is_related_work(shared: Sequence[float]) -> bool:

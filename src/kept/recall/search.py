@@ -24,7 +24,7 @@ from kept.recall.index import Index, SearchLimits, SearchUnit, UnitKind, open_in
 from kept.recall.ranking.event_time import parse_event_bound
 from kept.recall.ranking.question import build_phrases, find_compounds, is_telling, select_search_terms, telling_words
 from kept.recall.ranking.rank import TIME, add_conversation_score, add_surroundings, conversation_scores, fuse_scores
-from kept.recall.relevance import MEANT, outstanding_cosine, stem
+from kept.recall.relevance import cosine_spread, stem
 
 if TYPE_CHECKING:
     from kept.recall.index.vectors import Floats, NearUnit, Vectors
@@ -164,31 +164,19 @@ def search(
 
 
 def find_near_memories(workspace: SearchContext, message: str, scopes: Sequence[str]) -> dict[str, float]:
-    """How near the active memories of these scopes are to a message by meaning, by id, the nearest first; those below the floor
-    are left out. A memory that just stands out among them is ``MEANT`` near. Without words, for a hook that looks for those itself.
-    Raises what :func:`search` raises.
+    """The active memories of these scopes that search finds first for a message: by how many deviations each is nearer to it by
+    meaning than those scopes' memories are, by id, best first. Nothing where meanings cannot be compared: a hook ranks by words
+    itself. Raises what :func:`search` raises.
     """
-    asked, recall = _embed_query(workspace, message), workspace.settings.recall
-    if asked is None:
+    if not scopes:
         return {}
+    limits = Filters(scopes=tuple(scopes), statuses=("active",))
     with open_index(workspace.paths.store) as index:
-        limits = SearchLimits(now=format_instant(workspace.clock()), statuses=("active",), scopes=tuple(scopes))
-        items = sorted(index.items_within(UnitKind.MEMORY, limits))
-        beside = asked.of(UnitKind.MEMORY, items[:: 1 + len(items) // _BESIDE])
-        shift = MEANT - outstanding_cosine([near_unit.similarity for near_unit in beside.values()])
-        near = asked.find_nearest(UnitKind.MEMORY, _POOL, items)
-        units = index.load_units(UnitKind.MEMORY, near)
-    held = {
-        units[item].id: near_unit
-        for item, near_unit in near.items()
-        if item in units and near_unit.mark == text_hash(units[item].text)
-    }
-    close = {
-        name: min(1.0, near_unit.similarity + shift)
-        for name, near_unit in held.items()
-        if near_unit.similarity + shift >= recall.floor
-    }
-    return dict(list(close.items())[: recall.most])
+        look = _IndexSearch(workspace, index, message, limits, meaning=True)
+        hits = look.find_hits(UnitKind.MEMORY, workspace.settings.recall.most)
+        usual, deviation = look.cosine_spread()
+    apart = {hit.id: (hit.similarity - usual) / deviation for hit in hits if hit.similarity is not None}
+    return {memory: above for memory, above in apart.items() if above > 0}
 
 
 class _IndexSearch:
@@ -252,6 +240,12 @@ class _IndexSearch:
         near = self._asked.find_nearest(kind, most, among)
         found = {item: near_unit for item, near_unit in near.items() if near_unit.similarity >= self._floor}
         return found | self._asked.of(kind, [item for item in also if item not in found])
+
+    def cosine_spread(self) -> tuple[float, float]:
+        """What the question has in common with the memories within the limits: average and deviation of the cosines."""
+        items = sorted(self._index.items_within(UnitKind.MEMORY, self._limits))
+        beside = self._asked.of(UnitKind.MEMORY, items[:: 1 + len(items) // _BESIDE]) if self._asked else {}
+        return cosine_spread([near_unit.similarity for near_unit in beside.values()])
 
     def hit(self, unit: SearchUnit, score: float, near: "NearUnit | None", reasons: tuple[str, ...]) -> Hit:
         """A unit as a hit."""

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 
 NAME = "warm.sock"
 MOST = 32_768  # bytes of a message
+_GREATEST = 100  # a number that an answer may hold
 _PATH = 100  # bytes of a path that every system takes
 _PEERS = 12  # bytes of what the kernel tells of a peer on Linux: process, user, group
 
@@ -56,7 +57,7 @@ def read_answer(connection: Socket | None, until: float) -> dict[str, float]:
         connection.close()
     if not isinstance(body, dict):
         return {}
-    return {key: float(each) for key, each in body.items() if isinstance(each, int | float) and 0.0 <= each <= 1.001}
+    return {key: float(each) for key, each in body.items() if isinstance(each, int | float) and 0.0 <= each <= _GREATEST}
 
 
 def read_line(connection: Socket, until: float) -> bytes:
