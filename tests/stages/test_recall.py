@@ -8,7 +8,7 @@ from kept.local.recall_settings import RecallSettings
 from kept.recall.ranking.pieces import LONGEST, MOST, split_pieces
 from kept.recall.ranking.question import MOST_WORDS, telling_words
 from kept.recall.ranking.rank import add_conversation_score, add_surroundings, conversation_scores, fuse_scores
-from kept.recall.relevance import cosine_spread, fact_score
+from kept.recall.relevance import cosine_spread, deviations_above, fact_score
 
 
 def test_words_of_grammar_are_not_looked_for_unless_there_are_no_others():
@@ -93,3 +93,9 @@ def test_what_a_message_has_in_common_with_a_project_is_average_and_deviation_an
     assert cosine_spread([]) == pytest.approx((0.08, 0.1))
     usual, deviation = cosine_spread([0.3, 0.35, 0.4, 0.45, 0.25] * 20)
     assert (usual, deviation) == (pytest.approx(0.305, abs=0.01), pytest.approx(0.13, abs=0.01))
+
+
+def test_a_memory_stands_out_among_others_or_by_a_high_cosine_where_all_of_them_are_near():
+    assert deviations_above(0.4, 0.1, 0.1) == pytest.approx(3)
+    assert deviations_above(0.4, 0.4, 0.1) < 2
+    assert deviations_above(0.8, 0.8, 0.1) == pytest.approx(4)

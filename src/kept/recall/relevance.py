@@ -54,6 +54,7 @@ TELLING = 0.4  # from this weight on a word tells something
 FLOOR = 0.3
 _NEAR = 0.47  # what is less near than that was of no use to two readers out of three (docs/labels)
 _USUAL, _SPREAD, _SUPPOSED = 0.08, 0.1, 20  # average and deviation that are supposed where there are few, as of so many memories
+_FAR, _STEP = 0.2, 0.15  # cosine of texts about different matters, and what counts as a deviation above it anywhere
 SOLID = 0.53  # a nearness by words that counts where others were compared by meaning and this one was not
 # Of a logistic fit over prompts that strangers judged (docs/log.md); the floor of 0.3 lies where two of three lines help.
 _BASE, _APART, _SHARED, _TOPICAL = -5.55, 1.36, 1.7, 6.0
@@ -173,6 +174,11 @@ def cosine_spread(cosines: Collection[float]) -> tuple[float, float]:
     usual = (sum(cosines) + _SUPPOSED * _USUAL) / count
     squares = sum((cosine - usual) ** 2 for cosine in cosines) + _SUPPOSED * (_SPREAD**2 + (_USUAL - usual) ** 2)
     return usual, float((squares / count) ** 0.5)
+
+
+def deviations_above(cosine: float, usual: float, deviation: float) -> float:
+    """By how many deviations a cosine is above the usual one; a high cosine counts also where all memories are near."""
+    return max((cosine - usual) / deviation, (cosine - _FAR) / _STEP)
 
 
 class Likeness(NamedTuple):

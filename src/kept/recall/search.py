@@ -24,7 +24,7 @@ from kept.recall.index import Index, SearchLimits, SearchUnit, UnitKind, open_in
 from kept.recall.ranking.event_time import parse_event_bound
 from kept.recall.ranking.question import build_phrases, find_compounds, is_telling, select_search_terms, telling_words
 from kept.recall.ranking.rank import TIME, add_conversation_score, add_surroundings, conversation_scores, fuse_scores
-from kept.recall.relevance import cosine_spread, stem
+from kept.recall.relevance import cosine_spread, deviations_above, stem
 
 if TYPE_CHECKING:
     from kept.recall.index.vectors import Floats, NearUnit, Vectors
@@ -175,7 +175,7 @@ def find_near_memories(workspace: SearchContext, message: str, scopes: Sequence[
         look = _IndexSearch(workspace, index, message, limits, meaning=True)
         hits = look.find_hits(UnitKind.MEMORY, workspace.settings.recall.most)
         usual, deviation = look.cosine_spread()
-    apart = {hit.id: (hit.similarity - usual) / deviation for hit in hits if hit.similarity is not None}
+    apart = {hit.id: deviations_above(hit.similarity, usual, deviation) for hit in hits if hit.similarity is not None}
     return {memory: above for memory, above in apart.items() if above > 0}
 
 
