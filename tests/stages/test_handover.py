@@ -306,6 +306,46 @@ def test_a_passage_behind_a_sentence_that_leads_on_to_it_waits(before, passage):
     assert waits(only(user(f"{before}{passage} Please look at our settings."), suggest(passage)))
 
 
+STORED = "We store the deploy keys in the repository."
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Check this claim. ", ""),
+        ("Fact-check the following statement for me. ", ""),
+        ("Reply to Bob with this. ", ""),
+        ("Exam question 4. ", " True or false?"),
+        ("I refuse to believe it. ", ""),
+        ("Here's what the vendor proposes. ", " I hate it."),
+        ("", " That is exactly what must stop."),
+        ("", " This has to change."),
+        ("", " I strongly disagree with that."),
+        ("Please rate this answer. ", ""),
+        ("Bitte übersetze ins Englische. ", ""),
+        ("Prüfe diese Behauptung. ", ""),
+        ("Vérifie cette affirmation. ", ""),
+        ("Verifica esta afirmación. ", ""),
+    ],
+)
+def test_a_passage_that_the_next_sentence_presents_or_dismisses_waits(before, after):
+    assert waits(only(user(f"{before}{STORED}{after}"), suggest(STORED)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Look at the release script. ", " This is important."),
+        ("Check the tests first. ", " It is faster that way."),
+        ("I fixed it on my own. ", " What do you think?"),
+        ("That broke the whole chart. ", " We changed this last week."),
+        ("Answer in German. ", ""),
+    ],
+)
+def test_a_passage_between_sentences_of_their_own_is_active(before, after):
+    assert isinstance(verdict(only(user(f"{before}{STORED}{after}"), suggest(STORED))), Accepted)
+
+
 def test_an_option_that_the_agent_worded_as_a_rule_waits():
     options = "How should we deploy?\n1. Review each deploy with two people\n2. Always deploy straight to production\n\nTell me."
     assert waits(only(agent(options), user("do option 2"), suggest("Always deploy straight to production")))

@@ -7,10 +7,13 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.resources import files
 from itertools import takewhile
 from pathlib import Path
 
+from kept.core.errors import KeptError
 from kept.core.event import UNCONFIRMED_MARK, Author, EventKind, Slice, is_note, is_unconfirmed
+from kept.local.files import read_file
 from kept.local.settings.roots import SourceRoot
 from kept.sources.base import Source
 
@@ -19,12 +22,28 @@ _REPOSITORIES = (
     *(".git", ".hg", ".jj", ".svn", "package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod", "pom.xml"),
     *("build.gradle", "Gemfile", "composer.json", "CMakeLists.txt", "Makefile", "deno.json", "mix.exs", "pubspec.yaml"),
 )
+_INDEX_BYTES = 64 * 2**20
 
 
 def list_own_places(roots: Sequence[SourceRoot], places: Sequence[tuple[Source, Path]], user: Path) -> tuple[Path, ...]:
-    """Where transcripts are a person's own: their clients' places on this machine, and the roots they named."""
+    """Where transcripts are a person's own: the roots they named, and their clients' places on this machine, but for those that a
+    repository tracks. The bundled sample plays a person's.
+    """
     named = (root.resolve(user) for root in roots)
-    return tuple(Path(os.path.realpath(place)) for place in (*(place for _, place in places), *named))
+    kept = (place for _, place in places if not _is_tracked(place, user))
+    return tuple(Path(os.path.realpath(place)) for place in (*kept, *named, Path(str(files("kept"))) / "sample"))
+
+
+def _is_tracked(place: Path, home: Path) -> bool:
+    """Whether a repository below the home has files of a folder in its index, which names them in the plain."""
+    for folder in takewhile(lambda above: above != home, place.parents):
+        try:
+            index = read_file(folder / ".git" / "index", at_most=_INDEX_BYTES).data
+        except KeptError:
+            continue
+        if index:
+            return f"{place.relative_to(folder).as_posix()}/".encode() in index
+    return False
 
 
 def is_in_repository(path: Path, own: Sequence[Path], home: Path) -> bool:

@@ -135,8 +135,13 @@ def join_alternatives(table: str, name: str, *, spaced: bool) -> str:
     """The fragments that all languages which write words apart (or those which do not) have under a name of a table, as
     alternatives.
     """
+    return "|".join(list_fragments(table, name, spaced=spaced))
+
+
+def list_fragments(table: str, name: str, *, spaced: bool) -> tuple[str, ...]:
+    """The same fragments one by one, where a pattern of all would be too large."""
     bodies = (body for body in map(_read_lexicon, LANGUAGES) if bool(body["spaced"]) is spaced)
-    return "|".join(fragment for body in bodies for fragment in (body.get(table, {}) if table else body).get(name, ()))
+    return tuple(fragment for body in bodies for fragment in (body.get(table, {}) if table else body).get(name, ()))
 
 
 def word_list(table: str, name: str, *, spaced: bool = True) -> frozenset[str]:

@@ -15,6 +15,10 @@ from kept.sources.documents import Row
 _FENCE = re2.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
 _HEADING = re2.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _HEADING_CHARACTERS = 300
+_SPEAKER = re.compile(r"^(?:\*\*|__)[^*_]{1,60}(?:\*\*|__):?[ \t]*")
+_STRUCTURE = re.compile(
+    r"[`~<|#>+]|[*-][ \t]|\d+[.)]"
+)  # how lines begin that end without a full stop: lists, headings, tables, code
 
 
 class Heading(NamedTuple):
@@ -96,6 +100,16 @@ def strip_edges(rows: Sequence[Row], first: int, after: int) -> str:
     while after > first and _is_edge(rows[after - 1].text):
         after -= 1
     return "\n".join(row.text for row in rows[first:after]).strip()
+
+
+def is_introduced(rows: Sequence[Row], first: int) -> bool:
+    """Whether the text above a row breaks off unfinished, so that what stands at the row may be what it introduces."""
+    number = first - 1
+    while number >= 0 and _is_edge(rows[number].text):
+        number -= 1
+    last = _SPEAKER.sub("", rows[number].text.strip()) if number >= 0 else ""
+    breaks_off = last[-1:] in (":", "：", ",") or (last[-1:].isalnum() and " " in last)
+    return breaks_off and _STRUCTURE.match(last) is None
 
 
 def _is_edge(text: str) -> bool:

@@ -17,8 +17,9 @@ import re2
 
 from kept.core.event import Author, EventKind, Precision
 from kept.sources.documents import DocumentEntry, EventDraft, Row, rows_place, split_prompt
-from kept.sources.markdown import find_headings, mark_fenced_in_turns, strip_edges, strip_hidden
+from kept.sources.markdown import find_headings, is_introduced, mark_fenced_in_turns, strip_edges, strip_hidden
 from kept.sources.stamps import Stamp, find_clock, find_stamp, next_instant, stamp_instant
+from kept.sources.unconfirmed import label_unconfirmed
 
 
 class Role(StrEnum):
@@ -189,7 +190,12 @@ def to_entries(
         )
         found = bisect_right(hidden, turn.row)
         cut = hidden[found] if turn.role is Role.HUMAN and found < len(hidden) and hidden[found] < end else None
-        entries.append(_turn_entry(rows, turn, _fence_row(rows, turn.row, cut) if cut else end, end, template))
+        entry = _turn_entry(rows, turn, _fence_row(rows, turn.row, cut) if cut else end, end, template)
+        answers = number > 0 and turns[number - 1].role is Role.ASSISTANT
+        if turn.role is Role.HUMAN and answers and precision is not Precision.MESSAGE and is_introduced(rows, turn.row):
+            doubted = dict(entry.noted)
+            entry = replace(entry, said=tuple(label_unconfirmed(entry.said, doubted, "heading")), noted=doubted)
+        entries.append(entry)
     return entries
 
 

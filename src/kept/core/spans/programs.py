@@ -54,6 +54,17 @@ _SCRIPTED = re2.compile(
 )
 _IDE = re2.compile(r"(?m)^\s*# Context from my IDE setup:")
 _REQUEST = re2.compile(r"(?m)^#{1,3} My request for \w+:[ \t]*\n?")
+# A program's template that puts what it retrieved before a person's question: the line of the question, and what names the rest.
+_QUESTION = re2.compile(
+    r"(?im)^[ \t#*]*(?:the |my )?(?:user(?:['’]s)? |human |original |final )?(?:question|query|input|frage|anfrage|pregunta"
+    r"|consulta|domanda|pergunta|вопрос|问题|質問)[ \t*]*[:：]"
+)
+_RETRIEVED = re2.compile(
+    r"(?i)\b(?:following|below|provided|given|retrieved|relevant|supplied)\b[^.\n]{0,40}?\b(?:contexts?|documents?|passages?"
+    r"|information|excerpts?|sources?|results|chunks?|snippets?|articles?|knowledge|memor(?:y|ies)|notes|kontext|dokumente?|texte?)\b"
+    r"|(?m:^[ \t#*]*(?:context|documents?|passages?|retrieved|sources?|search results|knowledge(?: base)?|chunks?|excerpts?|kontext"
+    r"|dokumente?|contexto|contexte|contesto|контекст|上下文|文脈)(?:[ \t]*\d+)?[ \t*]*[:：])"
+)
 _COMMAND = re2.compile(r"^\s*(/[A-Za-z][\w-]*(?::[\w-]+)*)(?:\s|$)")
 _WRAPPED = re2.compile(r"<command-(?:name|message)>\s*/?([\w:-]{1,60})\s*</command-(?:name|message)>")
 # Commands of clients that take no free text: whatever stands behind them was not said to the agent.
@@ -133,10 +144,18 @@ def mark_program(marks: SpanMarks) -> None:
     elif _IDE.match(text):
         request = _REQUEST.search(text)
         marks.mark(0, request.end() if request else len(text), SpanKind.HARNESS)
+    elif template := _template_end(text):
+        marks.mark(0, template, SpanKind.PROGRAM)
     elif match := _PROMPT_FILE.match(text):
         marks.mark(0, match.end(), SpanKind.COMMAND)
     elif _is_specification(text) or _is_scripted_prompt(text):
         marks.mark(0, len(text), SpanKind.PROGRAM)
+
+
+def _template_end(text: str) -> int:
+    """Where the question begins in a prompt that a program filled with what it retrieved; 0 in any other."""
+    questions = list(_QUESTION.finditer(text)) if ":" in text or "：" in text else []
+    return questions[-1].end() if questions and _RETRIEVED.search(text[: questions[-1].start()]) else 0
 
 
 def _mark_pastes(marks: SpanMarks) -> None:

@@ -10,7 +10,7 @@ import re2
 from kept.core.memory import CHOSEN, LED, PART
 from kept.core.sentences import split_sentences
 from kept.core.text import NEGATIONS, tokenize
-from kept.profiles.lexicons import join_alternatives
+from kept.profiles.lexicons import join_alternatives, list_fragments
 
 
 def _load_fragments(table: str, *names: str) -> tuple[str, str]:
@@ -45,6 +45,10 @@ _EXPLAINS_WORDS, _EXPLAINS_SIGNS = _load_fragments("assertion", "explains")
 _EXPLAINS = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_EXPLAINS_WORDS})(?:$|{_EDGE})|{_EXPLAINS_SIGNS}")
 _WRITES = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_WRITES_WORDS})(?:$|{_EDGE})|{_WRITES_SIGNS}")
 _LEADS_ON = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{join_alternatives('assertion', 'leads_on', spaced=True)})")
+_PRESENTS = tuple(
+    re2.compile(rf"(?im)(?:^|{_EDGE})(?:{fragment})") for fragment in list_fragments("assertion", "presents", spaced=True)
+)
+_DISMISSES = re2.compile(rf"(?im)^\W*(?:{join_alternatives('assertion', 'dismisses', spaced=True)})")
 _OWN_WORDS, _OWN_SIGNS = _load_fragments("assertion", "own")
 _OWN = re2.compile(rf"(?i)(?:^|{_EDGE})(?:{_OWN_WORDS})(?:$|{_EDGE})|{_OWN_SIGNS}")
 _SENTENCE = re2.compile(r"[.!?。！？]+\s+")
@@ -95,6 +99,18 @@ def lead_in_reason(text: str, start: int) -> str:
     return _lead_reason(lead, announces=lead.endswith(_COLONS) or lead.startswith("#"))
 
 
+def framing_reason(text: str, start: int, end: int) -> str:
+    """Why the sentence before a passage or the one behind it makes it a text to look at, somebody else's, or one that is
+    dismissed; empty where neither does.
+    """
+    sentences = [span for span in split_sentences(text, 0, len(text)) if not span.aside]
+    before = next((text[span.start : span.end] for span in reversed(sentences) if span.end <= start), "")
+    behind = next((text[span.start : span.end] for span in sentences if span.start >= end), "")
+    if not _OWN.search(before) and (any(shape.search(before) for shape in _PRESENTS) or _EXPLAINS.search(before)):
+        return LED
+    return LED if _DISMISSES.search(behind) else ""
+
+
 def set_apart_reason(lead: str) -> str:
     """Why the words that lead to a passage in its own sentence set it apart from what the person says; empty where they do not."""
     return LED if _MARKS.search(lead) else _lead_reason(lead, announces=lead.rstrip(_QUOTES).endswith(_COLONS))
@@ -136,4 +152,4 @@ def _is_contrasting(words: str) -> bool:
     return _TURNS.search(words) is not None or not NEGATIONS.isdisjoint(tokenize(words))
 
 
-__all__ = ["CHOSEN", "LED", "PART", "clipped_reason", "disowned_reason", "lead_in_reason", "set_apart_reason"]
+__all__ = ["CHOSEN", "LED", "PART", "clipped_reason", "disowned_reason", "framing_reason", "lead_in_reason", "set_apart_reason"]

@@ -14,7 +14,7 @@ from kept.core.handover import CAUSE, REWORDED
 from kept.core.memory import USER_SCOPE, Candidate, Evidence
 from kept.core.text import normal_form, one_line, tokenize
 from kept.extraction.rules.assertion import unasserted_reason
-from kept.extraction.rules.clipped import clipped_reason, disowned_reason, lead_in_reason, set_apart_reason
+from kept.extraction.rules.clipped import clipped_reason, disowned_reason, framing_reason, lead_in_reason, set_apart_reason
 from kept.extraction.rules.passages import LONGEST_PASSAGE, Passage, count_content_words, find_passage, widen_to_sentences
 from kept.extraction.rules.suggestions import Suggestion, suggestions
 from kept.extraction.rules.view import LOOKBACK, authorship_doubt
@@ -111,7 +111,12 @@ def _suggestion_doubt(passage: Passage | None, content: str) -> str:
     if passage.answer:  # what the agent words as a rule is no rule of the person's, who chose what to do
         return "the agent worded it as a rule" if not _BINDS.isdisjoint(tokenize(content)) else ""
     text, start, end = passage.event.text, passage.start, passage.end
-    return unasserted_reason(text, start, end) or clipped_reason(text, start, end) or lead_in_reason(text, start)
+    return (
+        unasserted_reason(text, start, end)
+        or clipped_reason(text, start, end)
+        or lead_in_reason(text, start)
+        or framing_reason(text, start, end)
+    )
 
 
 def _evidence(event: Event, quote: str) -> Evidence:

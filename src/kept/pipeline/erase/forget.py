@@ -24,6 +24,7 @@ from kept.pipeline.erase.words import collect_words
 from kept.recall.indexing import drop_stale_vectors
 from kept.workspace import Workspace
 
+_NAMES = "the project's name and folder stay in kept's list of what is not to be read again; so does text about it elsewhere"
 _LEAST = 12  # letters of an external item that are looked for elsewhere: fewer are said by chance
 
 
@@ -32,11 +33,13 @@ class ErasureRequest:
     """What is to be forgotten: memories, and the words that must not remain; ``source`` is the external source that is named.
 
     ``times`` are the spans in which what is forgotten whole was said: journal entries of their days tell of it in other words.
+    ``names`` says that a project's name was asked for with it, which stays.
     """
 
     memories: tuple[Memory, ...]
     words: ErasureWords
     source: str = ""
+    names: bool = False
     times: tuple[Span, ...] = ()
 
 
@@ -83,7 +86,7 @@ def make_erasure_request(
     times: tuple[Span, ...] = chosen.times
     if (since or until) and not (source or project):
         times = ((since, until - timedelta(microseconds=1) if until else None),)
-    return ErasureRequest(memories=found, words=words, source=source, times=times)
+    return ErasureRequest(memories=found, words=words, source=source, names=bool(project), times=times)
 
 
 def find_erasure_places(workspace: Workspace, request: ErasureRequest) -> tuple[ErasureMatch, ...]:
@@ -131,7 +134,10 @@ def forget(workspace: Workspace, request: ErasureRequest, *, also: Collection[st
             places=erasing.places,
             near=tuple(place for place in near if place.id not in also),
             remains=find_remaining_words(workspace, words),
-            out_of_reach=find_out_of_reach(workspace, words, tuple(transcripts), request.times),
+            out_of_reach=(
+                *((_NAMES,) if request.names else ()),
+                *find_out_of_reach(workspace, words, tuple(transcripts), request.times),
+            ),
             problems=(*erasing.problems, *written.problems),
         )
 

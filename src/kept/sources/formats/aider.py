@@ -28,6 +28,7 @@ from kept.sources.markdown import strip_edges
 from kept.sources.pieces import hash_texts
 from kept.sources.roles import ConversationTime, draft_template
 from kept.sources.stamps import find_stamp
+from kept.sources.unconfirmed import label_unconfirmed
 
 _START = "# aider chat started at "
 _TYPED = "#### "
@@ -81,7 +82,7 @@ def _row_kind(row: Row) -> str:
 def _parse_history(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocument:
     entries: list[DocumentEntry] = []
     when, session = ConversationTime(zone=zone), ""
-    first = 0
+    first, before = 0, ""
     for kind, after in _split_line_runs(rows):
         if kind == "start":
             start = next(row.text.strip() for row in rows[first:after] if row.text.startswith(_START))
@@ -89,11 +90,18 @@ def _parse_history(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocu
             entries.append(DocumentEntry(place=rows_place(rows, first, after), dropped="session-start"))
         elif strip_edges(rows, first, after):
             session = session or hash_texts("aider", strip_edges(rows, first, after)[:1000])
-            entries.append(replace(_read_run(rows, first, after, kind, draft_template(when)), session=session))
-        first = after
+            entry = replace(_read_run(rows, first, after, kind, draft_template(when)), session=session)
+            # The client prints a line of its own behind each answer: a prompt right below one may be a heading of the answer's.
+            entries.append(_doubt(entry) if kind == "typed" and before == "answer" else entry)
+        first, before = after, kind
     if not entries:
         entries.append(DocumentEntry(place=RecordPlace(1, 0, 0), dropped="no-text"))
     return SourceDocument(session=session, entries=tuple(entries), project=find_project(path) or str(path.absolute().parent))
+
+
+def _doubt(entry: DocumentEntry) -> DocumentEntry:
+    noted = dict(entry.noted)
+    return replace(entry, said=tuple(label_unconfirmed(entry.said, noted, "heading")), noted=noted)
 
 
 def _split_line_runs(rows: Sequence[Row]) -> Iterator[tuple[str, int]]:

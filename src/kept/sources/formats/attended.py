@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from kept.core.event import UNCONFIRMED_MARK, Author, EventKind
+from kept.core.event import Author
 from kept.sources.documents import EventDraft
 from kept.sources.pieces import MessagePiece, count_note
 
@@ -38,19 +38,6 @@ def is_sdk(entry: object) -> bool:
 def is_unattended(folder: object) -> bool:
     """Whether a session's folder is one that no person works in; a folder that is not told is taken for such."""
     return not isinstance(folder, str) or not folder or bool(_UNATTENDED.search(folder))
-
-
-def label_unconfirmed(pieces: Sequence[_Prompt], noted: dict[str, int], mark: str) -> list[_Prompt]:
-    """Prompts in the person's name that a program or an agent may have sent, counted under what leaves it open: what they tell
-    waits.
-    """
-    own = [piece.kind is EventKind.PROMPT and piece.author is Author.HUMAN for piece in pieces]
-    if any(own):
-        count_note(noted, f"unconfirmed-prompt:{mark}")
-    return [
-        replace(piece, reason=f"{UNCONFIRMED_MARK}{piece.reason}") if unsure else piece
-        for piece, unsure in zip(pieces, own, strict=True)
-    ]
 
 
 def label_as_program(pieces: Sequence[_Prompt], noted: dict[str, int], mark: str) -> list[_Prompt]:

@@ -39,7 +39,6 @@ from kept.sources.documents import (
     to_mapping,
     to_outcomes,
 )
-from kept.sources.formats.attended import label_unconfirmed
 from kept.sources.formats.vault import SUFFIXES, UTC, conversation_stamp, find_project, find_session_id, unsigned_entries
 from kept.sources.frontmatter import read_front_matter
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
@@ -48,6 +47,7 @@ from kept.sources.pieces import call_detail, call_target, content_text, parse_ob
 from kept.sources.records import Record, sample_records
 from kept.sources.roles import ConversationTime, Role, parse_role
 from kept.sources.stamps import parse_stamp, stamp_instant
+from kept.sources.unconfirmed import label_unconfirmed
 
 _LINES = (".jsonl", ".ndjson")
 _TEXTS = (*SUFFIXES, ".txt")

@@ -28,9 +28,10 @@ from kept.sources.documents import (
     split_prompt,
     to_mapping,
 )
-from kept.sources.formats.attended import is_unattended, label_as_program, label_unconfirmed
+from kept.sources.formats.attended import is_unattended, label_as_program
 from kept.sources.pieces import call_detail, call_target, content_text, truncate_name
 from kept.sources.records import Record, Reject, SourceLine, parse_line
+from kept.sources.unconfirmed import label_unconfirmed
 
 _TABLES = frozenset({"session", "message", "part"})
 

@@ -14,7 +14,7 @@ from typing import Any
 from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice
 from kept.core.text import one_line
 from kept.core.times import format_instant, parse_instant
-from kept.sources.formats.attended import PRINTED, label_unconfirmed
+from kept.sources.formats.attended import PRINTED
 from kept.sources.formats.claude_code.blocks import (
     CALLS,
     answer_pieces,
@@ -39,6 +39,7 @@ from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.message_parts import is_machine_session_start, split_text
 from kept.sources.pieces import MessagePiece, content_text, count_note, hash_texts, shorten_text, truncate_name
 from kept.sources.records import Record, sample_records
+from kept.sources.unconfirmed import label_unconfirmed
 
 # Records that hold no speech; each is its own reason.
 _SILENT = frozenset(

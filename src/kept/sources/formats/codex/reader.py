@@ -26,7 +26,7 @@ from kept.core.text import one_line
 from kept.core.times import parse_instant
 from kept.sources.compressed import MAGIC, read_compressed
 from kept.sources.documents import safe_word
-from kept.sources.formats.attended import is_sdk, is_unattended, label_as_program, label_unconfirmed
+from kept.sources.formats.attended import is_sdk, is_unattended, label_as_program
 from kept.sources.formats.codex.labels import (
     CALLS,
     OUTPUTS,
@@ -69,6 +69,7 @@ from kept.sources.pieces import (
     truncate_name,
 )
 from kept.sources.records import Record, sample_records
+from kept.sources.unconfirmed import label_unconfirmed
 
 _ITEMS = (*CALLS, *OUTPUTS, "message", "reasoning", "image_generation_call", "compaction", "ghost_snapshot")
 _WRAPPED = ("response_item", "event_msg", "turn_context", "compacted")
