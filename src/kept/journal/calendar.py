@@ -80,22 +80,25 @@ def parse_month(text: str, today: date) -> date:
         raise UsageError(f"{text!r} is no month", hint="write YYYY-MM") from error
 
 
-def load_month(workspace: Workspace, first: date) -> CalendarMonth:
-    """The month that begins with a day. Raises StoreError."""
+def load_month(workspace: Workspace, first: date, scope: str = "") -> CalendarMonth:
+    """The month that begins with a day, of all projects or of one. Raises StoreError."""
     following = (first + timedelta(days=32)).replace(day=1)
     days = [first + timedelta(days=number) for number in range((following - first).days)]
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(days[-1])[1]
     known = {minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.active_minutes()}
-    sessions = {day: len(workspace.store.archive.sittings(*workspace.day_bounds(day))) for day in days if day in known}
+    sittings = {day: _sittings_of(workspace, day, scope) for day in days if day in known}
+    sessions = {day: len(found) for day, found in sittings.items()}
+    inside = {(sitting.path, sitting.session) for found in sittings.values() for sitting in found}
     worked_on = Counter(
         thread_note.note.at.astimezone(workspace.zone).date()
         for thread_note in drop_repeated_notes(workspace.store.days.notes_between(start, stop))
+        if not scope or (thread_note.path, thread_note.session) in inside
     )
     parts: Counter[tuple[date, SummaryPart]] = Counter()
     for memory in workspace.store.log.memories_between(start, stop):
-        if memory.content and memory.first_seen is not None and memory.status in _LASTING:
+        if memory.content and memory.first_seen is not None and memory.status in _LASTING and scope in ("", memory.scope):
             parts[memory.first_seen.astimezone(workspace.zone).date(), part_of_category(memory.category)] += 1
-    entries = {day for day in days if _entry_path(workspace, day).is_file()}
+    entries = {day for day in days if not scope and _entry_path(workspace, day).is_file()}
     cells = tuple(
         CalendarDay(
             day=day,
@@ -116,25 +119,61 @@ def load_month(workspace: Workspace, first: date) -> CalendarMonth:
     return CalendarMonth(first=first, cells=cells, before=before, after=after)
 
 
-def latest_active_day(workspace: Workspace) -> date | None:
-    """The last day on which something happened; None where nothing ever did. Raises StoreError."""
-    last = max(workspace.store.archive.active_minutes(), default=None)
+def latest_active_day(workspace: Workspace, scope: str = "") -> date | None:
+    """The last day on which something happened, in any project or in one; None where nothing ever did. Raises StoreError."""
+    if not scope:
+        last = max(workspace.store.archive.active_minutes(), default=None)
+    else:
+        threads = (item for item in workspace.store.archive.threads() if workspace.scope(item.project, item.path) == scope)
+        last = max((thread.last_at for thread in threads if thread.last_at), default=None)
     return last.astimezone(workspace.zone).date() if last else None
 
 
-def load_day_sessions(workspace: Workspace, day: date) -> tuple[DaySession, ...]:
-    """The sessions with events on a day, in their order, each with what was worked on in it on that day. Raises StoreError."""
+def _sittings_of(workspace: Workspace, day: date, scope: str) -> tuple[SessionActivity, ...]:
+    """The sessions with events on a day, of all projects or of one."""
+    found = workspace.store.archive.sittings(*workspace.day_bounds(day))
+    return tuple(sitting for sitting in found if not scope or workspace.scope(sitting.project, sitting.path) == scope)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProjectMonth:
+    """What a month was in one project: what was worked on, day by day, and the memories that were first said in it, by part."""
+
+    days: tuple[tuple[date, tuple[DaySession, ...]], ...]
+    memories: Mapping[SummaryPart, tuple[Memory, ...]]
+
+
+def load_project_month(workspace: Workspace, first: date, scope: str) -> ProjectMonth:
+    """What the month that begins with a day was in a project. Raises StoreError."""
+    following = (first + timedelta(days=32)).replace(day=1)
+    days = [first + timedelta(days=number) for number in range((following - first).days)]
+    start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(days[-1])[1]
+    known = {minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.active_minutes()}
+    parts: dict[SummaryPart, list[Memory]] = defaultdict(list)
+    for memory in workspace.store.log.memories_between(start, stop):
+        known_since = memory.first_seen
+        if memory.content and memory.scope == scope and memory.status in _LASTING and known_since and start <= known_since < stop:
+            parts[part_of_category(memory.category)].append(memory)
+    found = ((day, load_day_sessions(workspace, day, scope)) for day in days if day in known)
+    return ProjectMonth(
+        days=tuple((day, sessions) for day, sessions in found if sessions),
+        memories={part: tuple(sorted(every, key=lambda each: (each.first_seen, each.id))) for part, every in parts.items()},
+    )
+
+
+def load_day_sessions(workspace: Workspace, day: date, scope: str = "") -> tuple[DaySession, ...]:
+    """The sessions with events on a day, of all projects or of one, in their order, each with what was worked on in it on that day.
+    Raises StoreError.
+    """
     start, stop = workspace.day_bounds(day)
     told: Mapping[tuple[str, str], list[ThreadNote]] = defaultdict(list)
     for item in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
         told[item.path, item.session].append(item)
     found = []
-    for sitting in workspace.store.archive.sittings(start, stop):
-        scope = workspace.scope(sitting.project, sitting.path)
+    for sitting in _sittings_of(workspace, day, scope):
+        of = scope or workspace.scope(sitting.project, sitting.path)
         notes = told.get((sitting.path, sitting.session), ())
-        found.append(
-            DaySession(sitting=sitting, scope=scope, worked=tuple(work_bullet(thread_note.note, scope) for thread_note in notes))
-        )
+        found.append(DaySession(sitting=sitting, scope=of, worked=tuple(work_bullet(item.note, of) for item in notes)))
     return tuple(found)
 
 

@@ -41,12 +41,15 @@ def servers(ports: Mapping[str, int] | None = None) -> tuple[AvailableModel, ...
     for title, port in (SERVERS if ports is None else ports).items():
         if (library or title == "Ollama") and (model := _first_model(port)):
             settings = (
-                {"llm.adapter": "openai", "llm.base_url": f"http://127.0.0.1:{port}/v1", "llm.model": model}
-                if library
-                else {"llm.adapter": "command", "llm.command": "ollama", "llm.model": model}
+                local_settings(port, model) if library else {"llm.adapter": "command", "llm.command": "ollama", "llm.model": model}
             )
             found.append(AvailableModel(title=f"{title} ({model})", settings=settings, local=True))
     return tuple(found)
+
+
+def local_settings(port: int, model: str) -> dict[str, str]:
+    """The settings that have a server with OpenAI's interface on this machine asked for a model."""
+    return {"llm.adapter": "openai", "llm.base_url": f"http://127.0.0.1:{port}/v1", "llm.model": model}
 
 
 def _first_model(port: int) -> str:

@@ -50,6 +50,13 @@ def make_daily_backup(workspace: Workspace) -> Path | None:
     return made
 
 
+def back_up_now(workspace: Workspace) -> Path:
+    """Make one more backup of today beside those made by themselves; prune old ones. Raises StoreError where none can be made."""
+    made = add_backup(workspace.store, workspace.paths.backups, workspace.clock().astimezone(workspace.zone).date().isoformat())
+    rotate(workspace.paths.backups, KEEP)
+    return made
+
+
 def find_backups(workspace: Workspace) -> tuple[Path, ...]:
     """Every copy of the store that kept knows of and that is still there: made by itself, by hand, before a migration, put
     aside.

@@ -16,9 +16,7 @@ def routes_by_memory(workspace: Workspace, memories: Sequence[Memory]) -> dict[s
     """The routes of some memories, by id; none for a memory whose profile is not at work. Raises StoreError."""
     every, names, found = workspace.store.log.memories(), workspace.scope_names(), {}
     apart = scopes_with_own_file(workspace)
-    hooks = {
-        profile.id: calls_hooks(workspace, client_of(workspace, _memory_file(workspace, profile))) for profile in workspace.profiles
-    }
+    hooks = {profile.id: has_hooks(workspace, profile) for profile in workspace.profiles}
     for item in memories:
         profile = workspace.profile_of(item)
         if profile is None or not item.content:
@@ -45,6 +43,11 @@ def routes_by_memory(workspace: Workspace, memories: Sequence[Memory]) -> dict[s
             for output_route in output_routes
         )
     return found
+
+
+def has_hooks(workspace: Workspace, profile: Profile) -> bool:
+    """Whether the client whose memory file a profile writes calls the hooks of kept."""
+    return calls_hooks(workspace, client_of(workspace, _memory_file(workspace, profile)))
 
 
 def _memory_file(workspace: Workspace, profile: Profile) -> Path:

@@ -21,7 +21,25 @@ OPERATIONS = {
     "pin": "pinned",
     "forget": "forgotten",
 }
+_COMMANDS = {
+    "run": "A run",
+    "sleep": "The night",
+    "flush": "A hook",
+    "observe": "A program",
+    "jobs": "Your agent's replies",
+    "suggest": "An agent",
+    "import": "An import",
+    "migrate": "A migration",
+    "absorb": "Your edit of a file",
+    "undo": "You undid",
+    "redo": "You redid",
+}
 _LONGEST = 80  # characters of a memory that a note quotes
+
+
+def describe_command(command: str) -> str:
+    """Who or what made a run, for the person: what is not named here a person did."""
+    return _COMMANDS.get(command, "You")
 
 
 def describe_operations(operations: Sequence[Operation], contents: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 import json
 
 from kept.pipeline.run import RunOptions, run_pipeline
+from talking import say as talk
 
 PROMPT = "In this project we always write dates as ISO 8601 in UTC, never in local time."
 
@@ -61,6 +62,23 @@ def test_a_journal_entry_is_shown_as_text_of_its_own_and_nothing_in_it_runs_or_l
     assert prose.locator("strong").inner_text() == "bold"
     assert prose.locator("script, img, a, b").count() == 0
     assert "onclick" in prose.inner_text()
+
+
+def test_a_month_and_a_day_of_one_project_tell_what_was_decided_and_worked_on_there_alone(served, home):
+    talk(home, "one", PROMPT, cwd="/x/harbor", day="2026-01-05")
+    talk(home, "two", "In this project we always ship on Fridays, never on Mondays.", cwd="/x/barn", day="2026-01-06")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+        scopes = {name: scope for scope, name in workspace.scope_names().items()}
+    every = served.ask("GET", "/days?month=2026-01")[2]
+    assert (every.count("1 session<"), "Fridays" in every) == (2, False)
+    month = served.ask("GET", f"/days?month=2026-01&project={scopes['barn']}")[2]
+    assert (month.count("<span>1 session</span>"), "ISO 8601" in month) == (1, False)
+    assert month.index("<h2>Worked on") > month.index("Fridays")
+    assert f"/days/2026-01-06?project={scopes['barn'].replace(':', '%3A')}" in month
+    assert "Fridays" not in served.ask("GET", f"/days/2026-01-06?project={scopes['harbor']}")[2]
+    assert "Fridays" in served.ask("GET", f"/days/2026-01-06?project={scopes['barn']}")[2]
+    assert served.ask("GET", "/days?project=nowhere")[0] == 404
 
 
 def test_a_month_or_day_that_is_none_is_told(served):

@@ -1,5 +1,10 @@
 """The overview: what is new and what waits stand on it, and each picture has a table."""
 
+import re
+
+from kept.pipeline.run import RunOptions, run_pipeline
+from talking import say
+
 
 def test_it_shows_what_is_new_what_waits_and_pictures_with_tables(served, browse):
     served.add("The walnut harvest is on Tuesday.")
@@ -20,3 +25,21 @@ def test_a_nightly_job_that_never_ran_and_a_missing_backup_are_warnings(served, 
     served.add("The walnut harvest is on Tuesday.")
     health = browse("/overview").get_by_role("region", name="Health")
     assert health.locator(".warn").all_inner_texts() == ["never ran", "none"]
+
+
+def test_the_last_days_with_work_stand_there_and_words_are_plain(served, home):
+    say(home, "one", "In this project we always write dates as ISO 8601 in UTC, never in local time.")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+    served.add("The walnut harvest is on Tuesday.")
+    text = served.ask("GET", "/overview")[2]
+    assert "Monday, 5 January 2026" in text
+    assert not {">Today<", ">Yesterday<", "Nothing was worked on."} & set(re.findall(r">[^<]+<|Nothing was worked on.", text))
+    assert "You, " in text
+    assert "0 refused proposals" in text
+
+
+def test_a_backup_is_made_from_the_page(served):
+    served.add("The walnut harvest is on Tuesday.")
+    assert served.ask("POST", "/api/backup", {})[0] == 201
+    assert "Last backup</dt><dd><code>kept-" in served.ask("GET", "/overview")[2]

@@ -13,7 +13,7 @@ def test_the_first_save_makes_an_override_that_is_seen_and_can_be_taken_back(bro
     assert "+Calmly find " in page.locator("pre.diff").inner_text()
     assert "Calmly" in (served.home / OWN).read_text()
     page.goto(f"{served.url}/files")
-    assert "override" in page.locator("nav a", has_text="Prompt").inner_text()
+    assert "override" in page.locator("nav a", has_text="Settings").inner_text()
     page.goto(f"{served.url}/prompt")
     page.get_by_role("button", name="Back to the built-in prompt").click()
     page.get_by_role("button", name="Go back").click()

@@ -1,10 +1,13 @@
 """Settings in the browser and over the API: every one by its name, checked as on the command line, never against what was seen."""
 
 import json
+import re
 
 import pytest
 
 from kept.local import settings
+from kept.pipeline.run import RunOptions, run_pipeline
+from talking import say
 
 EVIL = '"><img src=x onerror=alert(1)>'
 
@@ -142,23 +145,42 @@ def test_in_the_sample_nothing_of_the_persons_is_set_run_or_entered(served, home
 # --- in the browser
 
 
-def test_in_the_browser_a_setting_is_changed_refused_and_taken_back_to_what_is_usual(browse, served, home):
+def test_a_group_is_saved_as_one_refused_in_its_place_undone_and_the_file_below_is_not_stale(browse, served, home):
     path = own(home, "# mine\n")
     page = browse("/settings")
-    row = page.locator("#s-llm-timeout")
+    row, group = page.locator("#s-llm-timeout"), page.locator("#model")
     row.get_by_label("llm.timeout", exact=True).fill("60")
-    row.get_by_role("button", name="Save llm.timeout").click()
-    row.get_by_role("button", name="Back to usual: 180").wait_for()
+    group.get_by_label("llm.attempts", exact=True).fill("2")
+    group.get_by_role("button", name="Save Language model").click()
+    row.get_by_role("button", name="Use the default: 180").wait_for()
+    page.get_by_text("Saved llm.timeout, llm.attempts").wait_for()
     assert "timeout = 60" in path.read_text()
     assert "# mine" in path.read_text()
+    sync_api = pytest.importorskip("playwright.sync_api")
+    file = sync_api.expect(page.get_by_label("The settings file"))
+    file.to_have_value(re.compile("attempts = 2"), timeout=300_000)
+    page.locator("body").press("u")
+    page.get_by_text("Undone: llm.timeout, llm.attempts").wait_for()
+    file.to_have_value(re.compile("^# mine\\s*$"), timeout=60_000)
     zone = page.locator("#s-timezone")
     zone.get_by_label("timezone", exact=True).fill(EVIL)
     page.watched.expected.append("409")
     zone.get_by_label("timezone", exact=True).press("Enter")
-    page.locator("#said .bad", has_text="there is no time zone").wait_for()
-    row.get_by_role("button", name="Back to usual: 180").click()
-    row.get_by_role("button", name="Back to usual: 180").wait_for(state="detached")
-    assert "timeout" not in path.read_text()
+    zone.get_by_role("alert").get_by_text("there is no time zone").wait_for()
+    page.get_by_label("Search settings").fill("seconds question")
+    assert page.locator(".setting:visible").count() > 0
+    assert not page.locator("#s-timezone").is_visible()
+
+
+def test_what_the_next_run_would_ask_and_how_a_local_server_is_chosen_stand_with_the_model(served, home, monkeypatch):
+    monkeypatch.setattr("kept.web.pages.settings.servers", lambda: ())
+    say(home, "a", "In this project we always write dates as ISO 8601 in UTC, never in local time.")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+    text = served.ask("GET", "/settings/model")[2]
+    assert "No language model is asked." in text
+    assert re.search(r"the next run would ask <strong class=\"num\">\d+ question", text)
+    assert "kept config set llm.base_url http://127.0.0.1:11434/v1" in text
 
 
 def test_hostile_values_of_settings_are_shown_as_text(browse, home):
@@ -171,7 +193,7 @@ def test_hostile_values_of_settings_are_shown_as_text(browse, home):
     page = browse("/settings")
     assert page.get_by_label("llm.model", exact=True).input_value() == EVIL
     assert EVIL in page.locator("#s-use").inner_text()
-    assert EVIL in page.locator("#s-projects").inner_text()
+    assert EVIL in page.locator("#s-projects").text_content()
     assert EVIL in page.get_by_label("The settings file").input_value()
     assert page.locator("img").count() == 0
     page.locator("#s-use").get_by_role("button", name="Take out").click()
@@ -187,7 +209,7 @@ def test_two_tabs_do_not_overwrite_each_others_setting(browse, served, home):
     for page, value in ((first, "60"), (second, "90")):
         second.watched.expected.append("412")
         page.locator("#s-llm-timeout").get_by_label("llm.timeout", exact=True).fill(value)
-        page.locator("#s-llm-timeout").get_by_role("button", name="Save llm.timeout").click()
+        page.get_by_role("button", name="Save Language model").click()
         page.locator("#said p").first.wait_for()
     second.locator("#said .bad", has_text="changed meanwhile").wait_for()
     sync_api = pytest.importorskip("playwright.sync_api")
@@ -202,15 +224,15 @@ def test_a_broken_file_is_shown_with_what_is_wrong_and_mended_there(browse, serv
     assert "telepathy" in page.get_by_role("alert").inner_text()
     page.get_by_label("The settings file").fill('[llm]\nadapter = "none"\n')
     page.get_by_role("button", name="Save the file").click()
-    page.locator("#s-llm-adapter").wait_for()
+    page.locator("#s-llm-adapter").wait_for(state="attached")
 
 
 def test_in_the_browser_what_names_a_program_is_shown_and_cannot_be_changed(browse, home):
     own(home, '[llm]\nadapter = "command"\ncommand = "walnut --json"\n')
     row = browse("/settings").locator("#s-llm-command")
-    assert "walnut --json" in row.inner_text()
-    assert "kept config set llm.command" in row.inner_text()
-    assert row.locator("input, textarea, select, button").count() == 0
+    assert "walnut --json" in row.text_content()
+    assert "kept config set llm.command 'walnut --json'" in row.text_content()
+    assert row.locator("[data-setting], input, textarea, select").count() == 0
 
 
 @pytest.mark.parametrize("phone", [False, True])

@@ -131,3 +131,14 @@ def test_a_memory_that_is_not_there_is_told(served, browse):
     page.watched.expected.append("404")
     page.goto(f"{served.url}/memories/zzzzzz")
     assert "No memory" in page.locator("main").inner_text()
+
+
+def test_a_memory_says_whether_the_next_session_is_told_it_and_why_not(served, home):
+    told, waits = served.add("The walnut harvest is on Tuesday."), served.hold("Never ship walnuts on a Friday.")
+    served.ask("POST", f"/api/memories/{told.id}/pin", {})
+    text = served.ask("GET", f"/memories/{told.id}/routes")[2]
+    assert "sees it at its start</strong>: it stands in" in text
+    assert "memory.md" in text
+    assert (
+        "does not see it at its start</strong>: it waits for your decision" in served.ask("GET", f"/memories/{waits.id}/routes")[2]
+    )

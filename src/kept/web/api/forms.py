@@ -37,6 +37,10 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class EmptyBody(Body):
+    """An empty object."""
+
+
 class EvidenceOut(BaseModel):
     """Words a memory rests on, whose they are, and where they stand."""
 

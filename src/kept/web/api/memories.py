@@ -10,7 +10,7 @@ from kept.core.event import Origin
 from kept.core.memory import Status
 from kept.memories import decisions, person
 from kept.memories.browse import MemoryFilter, filter_memories, to_export
-from kept.web.api.forms import Body, ChangeResponse, Id, IfMatch, MemoryOut, Name, Sentence, apply_change, parse_if_match
+from kept.web.api.forms import Body, ChangeResponse, EmptyBody, Id, IfMatch, MemoryOut, Name, Sentence, apply_change, parse_if_match
 from kept.web.room import request_workspace
 
 router = APIRouter(tags=["memories"])
@@ -55,10 +55,6 @@ class AnswerBody(Body):
 
     category: Name
     text: Annotated[str, Field(max_length=2 * person.MOST)] = ""
-
-
-class EmptyBody(Body):
-    """An empty object."""
 
 
 class ApproveBody(Body):

@@ -9,9 +9,10 @@ from pydantic import BaseModel, BeforeValidator, Field, StrictBool
 
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
+from kept.memories.backups import back_up_now
 from kept.pipeline.run import RunOptions
 from kept.pipeline.status import RunSummary, list_stopped_groups, load_runs
-from kept.web.api.forms import Body
+from kept.web.api.forms import Body, EmptyBody
 from kept.web.room import request_home, request_workspace, web_context
 
 router = APIRouter(tags=["runs"])
@@ -114,6 +115,19 @@ def _run_body(happened: RunSummary) -> dict[str, Any]:
     return body | {
         "passes": [json_fields(made, "id", "stage", "subject", "note", "operations", "undone") for made in happened.passes]
     }
+
+
+class BackupOut(BaseModel):
+    """A backup that was made."""
+
+    name: str
+
+
+@router.post("/backup", status_code=201, response_model=BackupOut)
+def back_up(request: Request, body: EmptyBody) -> dict[str, Any]:
+    """Make a verified copy of the store beside those that are made by themselves."""
+    with web_context(request).writing, request_workspace(request) as workspace:
+        return {"name": back_up_now(workspace).name}
 
 
 @router.post("/runs", status_code=202, response_model=RunStateOut)

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from kept.core.memory import Memory
 from kept.memories import decisions, person
 from kept.pipeline.erase.forget import ErasureReport, find_erasure_places, forget, make_erasure_request
-from kept.web.api.forms import Body, ChangeResponse, Id, Name, apply_change
+from kept.web.api.forms import Body, ChangeResponse, EmptyBody, Id, Name, apply_change
 from kept.web.room import request_workspace, web_context
 from kept.workspace import Workspace
 
@@ -158,10 +158,6 @@ def _erasure_body(gone: ErasureReport) -> dict[str, Any]:
         "out_of_reach": list(gone.out_of_reach),
         "problems": [*gone.problems, *(f"the words still stand in {place}" for place in gone.remains)],
     }
-
-
-class EmptyBody(Body):
-    """An empty object."""
 
 
 @router.post("/refused/{number}/admit", status_code=201, response_model=ChangeResponse)

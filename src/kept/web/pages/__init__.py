@@ -1,7 +1,7 @@
 """The pages, in the order of the navigation. A page is a module with a router and a :class:`Page`; to add one, list it here."""
 
 from kept.web.navigation import NavigationPage
-from kept.web.pages import context, days, files, graph, memories, overview, prompt, review, runs, settings
+from kept.web.pages import context, days, files, graph, memories, overview, review, runs, settings
 
 PAGES: tuple[NavigationPage, ...] = (
     overview.PAGE,
@@ -11,7 +11,6 @@ PAGES: tuple[NavigationPage, ...] = (
     graph.PAGE,
     context.PAGE,
     files.PAGE,
-    prompt.PAGE,
     runs.PAGE,
     settings.PAGE,
 )

@@ -38,7 +38,7 @@ def context(
     with request_workspace(request) as workspace:
         known = session_directories(workspace)
         paths = [each for each, _ in known]
-        wanted = _last_work_directory(workspace, paths) if project is None else project
+        wanted = last_work_directory(workspace, paths) if project is None else project
         directory = wanted if wanted in paths else ""
         most = min(int(budget), 100_000) if budget.isdecimal() else 0
         found = preview_context(workspace, message, directory=directory, client=client, budget=most)
@@ -60,7 +60,7 @@ def context(
         return render_page(request, workspace, "context.html", here=PAGE.id, known=known, **values)
 
 
-def _last_work_directory(workspace: Workspace, directories: Sequence[str]) -> str:
+def last_work_directory(workspace: Workspace, directories: Sequence[str]) -> str:
     """The directory of the project that the last session of all worked in; empty where there is none."""
     day = calendar.latest_active_day(workspace)
     sittings = workspace.store.archive.sittings(*workspace.day_bounds(day)) if day else ()

@@ -1,6 +1,7 @@
 """Days: a calendar, and what each day was."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 from itertools import groupby
 from typing import Annotated, Any
@@ -10,30 +11,38 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 from starlette.responses import Response
 
+from kept.core.errors import MissingError
 from kept.core.markup import remove_invisible
 from kept.core.summary import SummaryBullet, SummaryPart
 from kept.days.day_notes import format_authors
 from kept.journal import calendar
 from kept.journal.calendar import CalendarDay
+from kept.memories.day_view import DayView
 from kept.memories.day_view import load_day_view as look_at
 from kept.web.navigation import NavigationPage
 from kept.web.render import render_page
 from kept.web.room import request_workspace
+from kept.workspace import Workspace
 
 router = APIRouter()
 PAGE = NavigationPage(id="days", title="Days", path="/days", key="d", router=router)
+
+ProjectName = Annotated[str, Query(max_length=400, description="The scope of a project; empty: all of them.")]
 
 # Journals may say what a transcript said: nothing in them leads anywhere, fetches anything or is taken for markup of ours.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).disable(["link", "autolink", "image", "reference"])
 
 
 @router.get("/days")
-def days(request: Request, month: Annotated[str, Query(max_length=10)] = "") -> Response:
-    """The calendar of a month: the one that is asked for, else the last in which something happened."""
+def days(request: Request, month: Annotated[str, Query(max_length=10)] = "", project: ProjectName = "") -> Response:
+    """The calendar of a month: the one that is asked for, else the last in which something happened; of all projects, or of one
+    with what was decided, learnt and worked on in it.
+    """
     with request_workspace(request) as workspace:
         today = workspace.clock().astimezone(workspace.zone).date()
-        first = calendar.parse_month(month, calendar.latest_active_day(workspace) or today)
-        calendar_month = calendar.load_month(workspace, first)
+        scope = _find_scope(workspace, project)
+        first = calendar.parse_month(month, calendar.latest_active_day(workspace, scope) or today)
+        calendar_month = calendar.load_month(workspace, first, scope)
         following = (first + timedelta(days=32)).replace(day=1)
         return render_page(
             request,
@@ -44,6 +53,9 @@ def days(request: Request, month: Annotated[str, Query(max_length=10)] = "") -> 
             after=calendar_month.after or (following if following <= today else None),
             weeks=_split_weeks(calendar_month.cells),
             today=today,
+            of=calendar.load_project_month(workspace, first, scope) if scope else None,
+            parts=SummaryPart,
+            **_project_values(workspace, scope),
             busy=_most_sessions(calendar_month.cells),
         )
 
@@ -60,18 +72,32 @@ def _most_sessions(cells: Iterable[CalendarDay]) -> int:
     return max((calendar_day.sessions for calendar_day in cells), default=0) or 1
 
 
+def _find_scope(workspace: Workspace, project: str) -> str:
+    """The scope that an address names; empty for all projects. Raises MissingError."""
+    if project and project not in workspace.scope_names():
+        raise MissingError(f"there is no project {project!r}", hint="choose one of those that are listed")
+    return project
+
+
+def _project_values(workspace: Workspace, scope: str) -> dict[str, Any]:
+    """What the choice of a project needs: those there are, by name, and the one that is chosen."""
+    return {"project": scope, "projects": sorted(workspace.scope_names().items(), key=lambda each: each[1].casefold())}
+
+
 @router.get("/days/{day}")
-def day_page(request: Request, day: str) -> Response:
-    """What a day was."""
+def day_page(request: Request, day: str, project: ProjectName = "") -> Response:
+    """What a day was, in all projects or in one."""
     with request_workspace(request) as workspace:
         which = workspace.day(day)
-        day_view = look_at(workspace, which)
-        entry = calendar.load_journal_entry(workspace, which)
+        day_view, scope = look_at(workspace, which), _find_scope(workspace, project)
+        day_view = _in_project(day_view, scope) if scope else day_view
+        entry = None if scope else calendar.load_journal_entry(workspace, which)
         values: dict[str, Any] = {
             "which": which,
             "found": day_view,
-            "sessions": calendar.load_day_sessions(workspace, which),
-            "open": calendar.list_open_questions(workspace, which),
+            "sessions": calendar.load_day_sessions(workspace, which, scope),
+            "open": [memory for memory in calendar.list_open_questions(workspace, which) if scope in ("", memory.scope)],
+            **_project_values(workspace, scope),
             "entry": entry,
             "html": Markup(_MARKDOWN.render(remove_invisible(_normalize_line_ends(entry.text)))) if entry else "",  # noqa: S704 - made with html off
             "told": _group_bullets(day_view.summary.condensed),
@@ -87,6 +113,19 @@ def day_page(request: Request, day: str) -> Response:
             "month": which.strftime("%Y-%m"),
         }
         return render_page(request, workspace, "day.html", here=PAGE.id, **values)
+
+
+def _in_project(found: DayView, scope: str) -> DayView:
+    """What a day was in one project alone."""
+    condensed, detailed = (
+        tuple(bullet for bullet in bullets if bullet.scope == scope)
+        for bullets in (found.summary.condensed, found.summary.detailed)
+    )
+    summary = replace(found.summary, condensed=condensed, detailed=detailed)
+    learnt, confirmed = (
+        tuple(memory for memory in memories if memory.scope == scope) for memories in (found.learnt, found.confirmed)
+    )
+    return replace(found, summary=summary, learnt=learnt, confirmed=confirmed)
 
 
 def _normalize_line_ends(text: str) -> str:

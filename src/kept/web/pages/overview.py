@@ -1,4 +1,4 @@
-"""Overview: what is new, what waits, today and yesterday, what next sessions see, health, and four pictures."""
+"""Overview: what is new, what waits, the last days with work, what next sessions see, health, and four pictures."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.memories import waiting
-from kept.memories.browse import WHOSE
+from kept.memories.browse import WHOSE, refused_candidates
 from kept.memories.day_view import load_day_view as look_at
 from kept.memories.differences import DifferenceKind, list_differences
 from kept.memories.history import run_changes, run_history
@@ -23,12 +23,13 @@ from kept.web.navigation import NavigationPage
 from kept.web.pages.runs import MARKS
 from kept.web.render import render_page
 from kept.web.room import request_workspace
+from kept.web.words import describe_command
 from kept.workspace import Workspace
 
 router = APIRouter()
 PAGE = NavigationPage(id="overview", title="Overview", path="/overview", key="o", router=router)
 
-_NEW, _RUNS, _WAITING, _BULLETS, _PROJECTS = 8, 5, 3, 4, 12  # how much of each is shown
+_NEW, _RUNS, _WAITING, _BULLETS, _PROJECTS, _LAST_DAYS = 8, 5, 3, 4, 12, 2  # how much of each is shown
 _WEEKS, _DAYS, _CATEGORIES = 26, 30, 5
 
 
@@ -38,6 +39,8 @@ def overview(request: Request) -> Response:
     with request_workspace(request) as workspace:
         today = workspace.clock().astimezone(workspace.zone).date()
         memories = [memory for memory in workspace.store.log.memories() if memory.content]
+        minutes = _minutes_by_day(workspace)
+        active_days = sorted(minutes, reverse=True)[:_LAST_DAYS]
         queue = waiting.best_of_each_scope(waiting.list_pending_proposals(workspace))
         return render_page(
             request,
@@ -46,20 +49,21 @@ def overview(request: Request) -> Response:
             here=PAGE.id,
             stored=bool(memories or queue),
             active=sum(memory.status is Status.ACTIVE for memory in memories),
+            refused=len(refused_candidates(workspace)),
             new=_recent_changes(workspace),
+            who=describe_command,
             most=_NEW,
             signs=MARKS,
             queue=queue[:_WAITING],
             waits=len(queue),
-            days=[
-                (title, look_at(workspace, which)) for title, which in (("Today", today), ("Yesterday", today - timedelta(days=1)))
-            ],
+            days=[look_at(workspace, which) for which in active_days],
+            today=today,
             bullets=_BULLETS,
             projects=_list_projects(workspace, memories),
             night=load_last_night(workspace.paths),
             backup=_last_backup(workspace),
             pictures=_build_charts(workspace, memories, today),
-            year=year_squares(_minutes_by_day(workspace), today),
+            year=year_squares(minutes, today),
         )
 
 

@@ -13,7 +13,6 @@ from kept.extraction.questions import estimate_tokens_high
 from kept.local import settings
 from kept.paths import Paths
 from kept.profiles.prompts import with_declared_categories
-from kept.web.navigation import NavigationPage
 from kept.web.render import render_bare_page, render_page
 from kept.web.room import request_home, request_workspace
 from kept.workspace import Workspace
@@ -21,12 +20,12 @@ from kept.workspace import Workspace
 router = APIRouter()
 
 
-def _override_mark(workspace: Workspace) -> str:
+def override_mark(workspace: Workspace) -> str:
     """That a text of the person's own is in force, for everybody to see."""
     return "override" if any(workspace.extraction_prompt(profile).overridden for profile in workspace.profiles) else ""
 
 
-PAGE = NavigationPage(id="prompt", title="Extraction prompt", path="/prompt", key="p", router=router, mark=_override_mark)
+_HERE = "settings"  # the page that the navigation marks
 
 
 @router.get("/prompt")
@@ -36,12 +35,12 @@ def prompt_page(request: Request, profile: Annotated[str, Query(max_length=80)] 
     try:
         with request_workspace(request) as workspace:
             values = _prompt_values(home, [profile.id for profile in workspace.profiles], profile)
-            return render_page(request, workspace, "prompt.html", here=PAGE.id, **values)
+            return render_page(request, workspace, "prompt.html", here=_HERE, **values)
     except ConfigError:
         values = _prompt_values(home, prompt_override.active_profile_ids(home), profile)
         if not any(item.problem for item in values["drafts"]):
             raise  # it is something else that is wrong
-        return render_bare_page(request, "prompt.html", here=PAGE.id, **values)
+        return render_bare_page(request, "prompt.html", here=_HERE, **values)
 
 
 def _prompt_values(home: Paths, known: Sequence[str], profile: str) -> dict[str, Any]:

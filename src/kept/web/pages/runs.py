@@ -17,7 +17,7 @@ from kept.web.charts import Chart, build_chart
 from kept.web.navigation import NavigationPage
 from kept.web.render import render_page, render_part
 from kept.web.room import request_workspace, web_context
-from kept.web.words import OPERATIONS
+from kept.web.words import OPERATIONS, describe_command
 from kept.web.work import STAGES
 from kept.workspace import Workspace
 
@@ -146,7 +146,14 @@ def _row_helpers(workspace: Workspace, found: Sequence[RunSummary]) -> dict[str,
     }
     passes = {pass_.id: pass_ for pass_ in workspace.store.log.passes(only=[item for ids in small.values() for item in ids])}
     steps = {run: list_differences(run_changes(workspace, [passes[item] for item in ids])) for run, ids in small.items()}
-    return {"changes": describe_changes, "cost": format_run_cost, "steps_of": steps, "most": _SHOWN_CHANGES, "signs": MARKS}
+    return {
+        "who": describe_command,
+        "changes": describe_changes,
+        "cost": format_run_cost,
+        "steps_of": steps,
+        "most": _SHOWN_CHANGES,
+        "signs": MARKS,
+    }
 
 
 def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Settings: every one by the name it has in the file, with what it is for; sources, rules, the night's job, the file."""
 
 import os
+import shlex
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
@@ -10,17 +11,21 @@ from kept import profiles
 from kept.core.errors import ConfigError
 from kept.install import schedule
 from kept.intake.discovery import survey
+from kept.llm.found import SERVERS, local_settings, programs, servers
 from kept.memories import configure
 from kept.memories.configure import Setting
 from kept.paths import Paths
+from kept.pipeline.estimate import estimate_any_model, estimate_run
 from kept.pipeline.nightly import load_last_night
 from kept.web.navigation import NavigationPage
+from kept.web.pages.prompt import override_mark
+from kept.web.pages.runs import format_run_cost
 from kept.web.render import render_bare_page, render_page, render_part
 from kept.web.room import request_home, request_workspace
 from kept.workspace import Workspace
 
 router = APIRouter()
-PAGE = NavigationPage(id="settings", title="Settings", path="/settings", key="s", router=router)
+PAGE = NavigationPage(id="settings", title="Settings", path="/settings", key="s", router=router, mark=override_mark)
 
 
 @router.get("/settings")
@@ -64,6 +69,52 @@ def sources_part(request: Request) -> Response:
         )
 
 
+@router.get("/settings/file")
+def file_part(request: Request) -> Response:
+    """The file alone, as it is now."""
+    with request_workspace(request) as workspace:
+        return render_part(workspace, "settings_file.html", **_file_values(request_home(request)))
+
+
+@router.get("/settings/model")
+def model_part(request: Request) -> Response:
+    """Which model is asked, what the next run would ask it, and which could be asked, with the commands. Asks no model anything."""
+    with request_workspace(request) as workspace:
+        asking = workspace.llm
+        return render_part(
+            workspace,
+            "settings_model.html",
+            model=asking is not None,
+            llm=workspace.settings.llm,
+            estimate=estimate_run(workspace, asking) if asking is not None else estimate_any_model(workspace),
+            choices=_model_choices(workspace),
+            cost=format_run_cost,
+        )
+
+
+def _model_choices(workspace: Workspace) -> list[tuple[str, str, str, bool]]:
+    """Each model that could be asked: what it is called, what to know, the commands that choose it, and whether it is there."""
+    answering = servers()
+    found = [
+        (item.title, "nothing leaves this machine" if item.local else "what is asked goes to its provider", item.settings, True)
+        for item in (*programs(workspace.env), *answering)
+    ]
+    found += [
+        (title, f"does not answer on port {port}; start it, then", local_settings(port, "MODEL"), False)
+        for title, port in SERVERS.items()
+        if not any(item.title.startswith(title) for item in answering)
+    ]
+    return [
+        (
+            title,
+            about,
+            " && ".join(f"kept config set {name} {shlex.quote(value)}" for name, value in values.items() if value),
+            there,
+        )
+        for title, about, values, there in found
+    ]
+
+
 @router.get("/settings/night")
 def night_part(request: Request) -> Response:
     """How the night's job stands."""
@@ -82,7 +133,13 @@ def _group_settings(found: tuple[Setting, ...]) -> list[tuple[str, str, list[Set
 def _row_values(home: Paths) -> dict[str, Any]:
     """What a row needs besides its setting."""
     known = sorted(profiles.list_profiles(home.config / "profiles"))
-    return {"known_profiles": known, "plain": _format_value}
+    return {"known_profiles": known, "plain": _format_value, "command": _terminal_command}
+
+
+def _terminal_command(setting: Setting) -> str:
+    """The command that sets a setting, with its choices, or what it is now, or a place for a value."""
+    value = _format_value(setting.value)
+    return f"kept config set {setting.name} {'|'.join(setting.choices) or (shlex.quote(value) if value else 'VALUE')}"
 
 
 def _surrounding_values(workspace: Workspace) -> dict[str, Any]:

@@ -1,17 +1,23 @@
 """The story of one memory: the sentence, its evidence in its conversation, what happened to it, and the way back."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kept.core.memory import Actor, Memory
+from kept.core.memory import Actor, Memory, Status
 from kept.memories.browse import trace_memory
 from kept.memories.differences import diff_words
 from kept.memories.history import undo
 from kept.memories.person import find_memory
 from kept.memories.timeline import Timeline, build_timeline
-from kept.outputs.routing import routes_by_memory
+from kept.outputs.compose import OutputRoute
+from kept.outputs.routing import has_hooks, routes_by_memory
+from kept.profiles.profile import OutputPlace
+from kept.recall.preview import preview_context, session_directories
+from kept.web.pages.context import last_work_directory
 from kept.web.pages.memories import PAGE, render_form, row_values
 from kept.web.render import render_page, render_part
 from kept.web.room import request_workspace
@@ -70,7 +76,8 @@ def show_routes(request: Request, number: str) -> Response:
     """Where it is shown, and why; every file is composed for that."""
     with request_workspace(request) as workspace:
         memory = find_memory(workspace, number)
-        return render_part(workspace, "story_routes.html", routes=routes_by_memory(workspace, [memory]).get(memory.id, ()))
+        routes = routes_by_memory(workspace, [memory]).get(memory.id, ())
+        return render_part(workspace, "story_routes.html", routes=routes, start=_next_start(workspace, memory, routes))
 
 
 @router.get("/memories/{number}/head/{what}")
@@ -107,6 +114,41 @@ def undo_preview(request: Request, what: str) -> Response:
         return render_part(
             workspace, "before_undo.html", changes=changes, unseen=unseen, later=undo_result.later, passes=undo_result.passes
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionStart:
+    """Whether the next session in a project (its directory and name) is told a memory at its start, and why."""
+
+    directory: str
+    project: str
+    told: bool
+    why: str
+
+
+def _next_start(workspace: Workspace, memory: Memory, routes: Sequence[OutputRoute]) -> SessionStart:
+    """The next session of Claude Code in a memory's project; of one that holds everywhere, where work was last done."""
+    known = session_directories(workspace)
+    own = next((item for item in known if workspace.scope(item[0]) == memory.scope), None)
+    last = last_work_directory(workspace, [item for item, _ in known])
+    directory, project = own or next((item for item in known if item[0] == last), ("", ""))
+    status, profile = memory.status_at(workspace.clock()), workspace.profile_of(memory)
+    file = next((route for route in routes if route.place is OutputPlace.MEMORY), None)
+    context = preview_context(workspace, directory=directory)
+    reason = next((reason for piece, reason in context.omitted if piece.key == memory.id), "")
+    if status is not Status.ACTIVE:
+        told, why = False, "it waits for your decision" if status is Status.HELD else f"it is {status.value}"
+    elif profile is None:
+        told, why = False, "its profile is not active"
+    elif file is not None and file.where:
+        told, why = True, f"it stands in {file.where}, which is read at every start"
+    elif not has_hooks(workspace, profile):
+        told, why = False, f"{file.why if file else 'no file of its agent has it'}, and no hook is installed (kept setup)"
+    elif any(piece.key == memory.id for piece in context.pieces):
+        told, why = True, "a hook puts it there"
+    else:
+        told, why = False, reason or "it is not among what is chosen for the start; a prompt that is about it brings it"
+    return SessionStart(directory=directory, project=project, told=told, why=why)
 
 
 def _visible_state(memory: Memory | None) -> Any:

@@ -16,11 +16,6 @@
   const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
   const make = (name, text = "", kind = "") => Object.assign(document.createElement(name), { textContent: text, className: kind });
 
-  // On a phone the navigation is wider than the screen: where one is must be seen.
-  const here = $(".side nav [aria-current]");
-  const strip = here?.closest("nav");
-  if (strip) strip.scrollLeft = here.offsetLeft - strip.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
-
   // What is on its way when a page is left is not missed.
   let leaving = false;
   window.addEventListener("beforeunload", () => { leaving = true; });
@@ -146,6 +141,7 @@
     const job = jobs.get(act.id);
     if (job?.cancel()) return;
     const undo = job ? await job.saved : act.undo;
+    if (undo === "settings") { say("Your last change was to settings: the Settings page marks what differs from the default.", { bad: true }); return; }
     if (!undo) {
       if (!job) say("That was still being saved when you left its page. History shows it and can undo it.", { bad: true });
       return;
