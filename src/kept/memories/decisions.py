@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from kept.core.errors import MissingError, StaleError
 from kept.core.memory import Memory, Refused, Status
+from kept.core.operation import APPROVED
 from kept.memories import person, waiting
 from kept.workspace import Workspace
 
@@ -45,7 +46,7 @@ def approve(workspace: Workspace, number: str, *, content: str = "", category: s
         words, kind = content or memory.content, category or memory.category
         if not _is_stored(workspace, memory):
             _check_revision(memory, if_match)
-            memory, if_match = person.accept_refused(workspace, memory.id), ""
+            memory, if_match = person.accept_refused(workspace, memory.id, APPROVED), ""
         if (words, kind) != (memory.content, memory.category):
             memory = person.edit(workspace, memory.id, words, category=kind, if_match=if_match)
             if_match = ""

@@ -108,6 +108,10 @@ def _difference_kind(before: Memory | None, after: Memory | None) -> DifferenceK
             return DifferenceKind.LEFT
         case _, Status.HELD if had is not Status.HELD:
             return DifferenceKind.HELD
+        case Status.REJECTED, None:  # a proposal that no memory was made of but for turning it down: it waits again
+            return DifferenceKind.HELD
+        case _, None:
+            return DifferenceKind.LEFT
         case _ if had != has:
             return DifferenceKind.DECLINED
     assert before is not None

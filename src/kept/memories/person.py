@@ -295,11 +295,12 @@ def merge(
         return find_memory(workspace, first.id)
 
 
-def accept_refused(workspace: Workspace, candidate: str) -> Memory:
-    """Remember what was refused: it is right after all. Raises MissingError, UsageError where it is remembered."""
+def accept_refused(workspace: Workspace, candidate: str, reason: str = "refused by kept, right after all by the user") -> Memory:
+    """Remember what was refused: it was right after all, or only waited, as ``reason`` says. Raises MissingError, UsageError
+    where it is remembered.
+    """
     with workspace.store.transaction():
         value = _memory_of_refused(workspace, candidate, Status.ACTIVE)
-        reason = "refused by kept, right after all by the user"
         _commit_operations(workspace, "admit", Add(memory=value.id, at=workspace.clock(), reason=reason, value=value))
         return find_memory(workspace, value.id)
 

@@ -6,6 +6,7 @@ from kept.core.fence import LAYERS, NOTICE, TAG, Context, ContextPiece, Layer, e
 from kept.core.text import jaccard_similarity, number_tokens, tokenize
 
 _SAME = 0.75  # likeness from which two lines say the same
+SHOWN = "shown earlier in this session"  # why a piece is left out that the session has read already
 
 
 def fit_to_budget(
@@ -67,7 +68,7 @@ def _omission_reason(
     if piece.near < layer.floor:
         return "below the floor"
     if piece.key in told:
-        return "shown earlier in this session"
+        return SHOWN
     if any(_is_same_text(words, item) for item in seen):
         return "in the session already"
     if taken >= layer.most:

@@ -69,3 +69,11 @@ def test_it_opens_on_the_project_that_was_worked_on_last(browse, served, home):
     served.add("Answer in short sentences.", "preference")
     project = browse("/context").get_by_label("Project")
     assert project.evaluate("each => each.selectedOptions[0].textContent") == "harbor"
+
+
+def test_what_stands_in_the_file_that_a_session_reads_is_shown_as_read(served):
+    made = served.add("Never ship walnuts on a Friday.", "constraint")
+    served.ask("POST", f"/api/memories/{made.id}/pin", {})
+    text = served.ask("GET", "/context?project=")[2]
+    assert text.index("Read by the session itself") < text.index("Never ship walnuts")
+    assert "shown earlier in this session" not in text

@@ -40,7 +40,7 @@ def test_the_calendar_opens_where_something_happened_and_leads_to_the_day(browse
     page.wait_for_url("**/days/2026-01-05")
     page.get_by_role("heading", name="Monday, 5 January 2026").wait_for()
     page.get_by_role("link", name=PROMPT).wait_for()
-    page.get_by_text("harbor").first.wait_for()
+    page.locator("main section", has_text="harbor").first.wait_for()
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**/days/2026-01-06")
     page.get_by_role("heading", name="Nothing happened").wait_for()

@@ -72,6 +72,16 @@ def test_the_key_sheet_opens_and_closes_by_keys(browse):
     assert not page.locator("dialog#keys").is_visible()
 
 
+def test_a_search_begins_on_any_page_and_its_letters_are_no_commands(served, browse):
+    served.add("The burrow is under the walnut tree.")
+    page = browse("/overview")
+    for each in "/burrow":
+        page.keyboard.press(each)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/?q=burrow")
+    page.locator(".row .says", has_text="walnut tree").wait_for()
+
+
 def test_the_first_tab_leads_past_the_navigation(browse):
     page = browse()
     page.keyboard.press("Tab")

@@ -59,6 +59,16 @@ def test_a_filter_is_in_the_address_and_going_back_takes_it_off(harvest, browse)
     page.get_by_text("3 memories", exact=True).wait_for()
 
 
+def test_what_is_chosen_while_a_search_is_under_way_holds_when_another_layer_is_opened(harvest, browse):
+    page = browse("/?q=walnut")
+    held = []
+    page.route("**/?q=walnut&category*", lambda route: route.continue_() if held else held.append(route))
+    page.get_by_label("Category").select_option("coding.constraint")
+    page.get_by_role("link", name="memories", exact=True).click()
+    page.wait_for_url("**/?q=walnut&within=memories&category=coding.constraint")
+    page.get_by_text("1 hit").wait_for()
+
+
 def test_what_has_another_status_is_found_by_it(harvest, browse):
     page = browse("/?status=held")
     assert rows(page) == ["Walnuts are stored in the barn."]

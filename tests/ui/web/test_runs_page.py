@@ -9,6 +9,7 @@ from kept.core.errors import BusyError
 from kept.core.memory import Actor
 from kept.curation.passes import GUARD
 from kept.memories import person
+from kept.memories.waiting import list_pending_proposals
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.status import list_stopped_groups, load_runs
@@ -224,3 +225,17 @@ def test_the_list_is_told_whatever_a_run_reported(served):
     with served.workspace() as workspace:
         workspace.store.log.start_run("run", workspace.clock())  # cut short: it has no report
     assert "cut short" in served.ask("GET", "/history/list")[2]
+
+
+def test_what_was_decided_on_a_proposal_and_its_undo_are_told_as_what_they_were(served, home):
+    transcript(home, "Our reports should show the totals without any rounding.")
+    with served.workspace() as workspace:
+        run_pipeline(workspace, [], RunOptions(model=False))
+        number = list_pending_proposals(workspace)[0].memory.id
+    undo = served.ask("POST", f"/api/memories/{number}/reject", {})[2]["undo"]
+    assert "You: 1 turned down" in served.ask("GET", "/history")[2]
+    assert served.ask("POST", "/api/undo", {"what": undo})[2]["said"].startswith("turned down “Our reports")
+    assert "You undid: a change: 1 waiting again" in served.ask("GET", "/history")[2]
+    served.ask("POST", f"/api/memories/{number}/approve", {})
+    assert "You: 1 kept" in served.ask("GET", "/history")[2]
+    assert "right after all" not in served.ask("GET", "/history")[2]

@@ -101,6 +101,7 @@ GUARDED = {
     "recall.embeddings_model": "m",
     "trust_agents": True,
     "handover": "ask",
+    "store.url": "postgresql://evil.example/x",
 }
 
 
@@ -161,7 +162,7 @@ def test_a_group_is_saved_as_one_refused_in_its_place_undone_and_the_file_below_
     file.to_have_value(re.compile("attempts = 2"), timeout=300_000)
     page.locator("body").press("u")
     page.get_by_text("Undone: llm.timeout, llm.attempts").wait_for()
-    file.to_have_value(re.compile("^# mine\\s*$"), timeout=60_000)
+    file.to_have_value(re.compile(r"^# mine\s*(\[llm\])?\s*$"), timeout=60_000)
     zone = page.locator("#s-timezone")
     zone.get_by_label("timezone", exact=True).fill(EVIL)
     page.watched.expected.append("409")

@@ -60,7 +60,7 @@ def _undo_response(request: Request, body: UndoBody, *, undoing: bool) -> dict[s
             for number in dict.fromkeys(item for undo_result in undo_results for item in undo_result.changed)
         ]
         passes = workspace.store.log.passes(only=[pass_ for undo_result in undo_results for pass_ in undo_result.passes])
-        changed = [after or before for undo_result in undo_results for before, after in undo_result.changed.values()]
+        changed = [before or after for undo_result in undo_results for before, after in undo_result.changed.values()]
         return {
             "said": describe_operations(
                 [pass_.operations[-1] for pass_ in passes if pass_.operations], [memory.content for memory in changed if memory]

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from kept.core.fence import CORE, LAYERS, Context, ContextPiece, estimate_token_count, render_block, render_piece
 from kept.journal import calendar
+from kept.recall.context_budget import SHOWN
 from kept.recall.preview import preview_context, session_directories
 from kept.web.navigation import NavigationPage
 from kept.web.render import is_htmx_request, render_page, render_part
@@ -49,7 +50,8 @@ def context(
             "budget": most or workspace.settings.context_tokens,
             "found": found,
             "layers": _group_by_layer(found),
-            "omitted": _group_by_reason(found),
+            "omitted": [item for item in _group_by_reason(found) if item[0] != SHOWN],
+            "read": next((pieces for reason, pieces in _group_by_reason(found) if reason == SHOWN), []),
             "block": render_block(found.pieces),
             "about": any(piece.layer != CORE for piece in found.pieces),
             "stored": bool(workspace.store.log.memory_ids()),

@@ -168,8 +168,11 @@ def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
 
 def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = ()) -> str:
     """What a run came to, in a few words; where ``steps`` are known, also what an undo gave back and how many wait."""
-    counts = sorted(happened.operations.items(), key=lambda each: -each[1])
-    told = [f"{count:,} {OPERATIONS.get(kind, kind)}" for kind, count in counts]
+    found = Counter(happened.operations)
+    if happened.run.command == "reject":  # what is turned down before it was a memory is noted as one
+        found["add"] = 0
+    counts = sorted((+found).items(), key=lambda each: -each[1])
+    told = [f"{count:,} {'kept' if happened.run.command == 'admit' else OPERATIONS.get(kind, kind)}" for kind, count in counts]
     if not told and {pass_summary.stage for pass_summary in happened.passes} <= {"undo", "redo"} and happened.passes:
         came = ", ".join(f"{count:,} {_GIVEN_BACK[what]}" for what, count in Counter(step.what for step in steps).items())
         return "a change" + (f": {came}" if came else "")

@@ -247,6 +247,7 @@
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (form.method === "dialog") return;
+    if (form.getAttribute("action") === "/") { event.preventDefault(); location.assign(`/?q=${encodeURIComponent(form.elements.q.value)}`); return; }
     event.preventDefault();
     if (form.dataset.send) send(form);
   });
@@ -292,17 +293,33 @@
   });
 
   // ---- keyboard ----------------------------------------------------------------------------------------------------------
-  const rows = () => $$(".row[tabindex]").filter((each) => each.offsetParent !== null);
+  const rows = () => $$(".row[tabindex]:not(.decide.done)").filter((each) => each.offsetParent !== null);
   const current = () => document.activeElement?.closest(".row") || null;
   const move = (by) => {
     const all = rows();
     if (!all.length) return;
-    const at = all.indexOf(current());
-    const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + by, 0), all.length - 1)];
+    const now = current(), at = all.indexOf(now);
+    const place = (each) => now && now.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING;
+    const beside = at < 0 && now ? (by > 0 ? all.find(place) : all.findLast((each) => !place(each))) || now : null;
+    const next = beside || all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + by, 0), all.length - 1)];
     next.focus({ preventScroll: true });
     next.scrollIntoView({ block: "nearest" });
   };
   const writes = (element) => element.matches("textarea, select, input:not([type=checkbox], [type=radio], [type=button])") || element.isContentEditable;
+
+  // A page without a search of its own asks for the words, and the list of memories finds them.
+  const askForWords = () => {
+    const made = make("dialog"), form = make("form", "", "search field"), label = make("label", "Search memories, days and conversations"), input = make("input");
+    Object.assign(form, { action: "/" });
+    Object.assign(input, { name: "q", type: "search", required: true, id: "ask-words" });
+    label.htmlFor = input.id;
+    form.append(label, input);
+    made.append(form);
+    made.addEventListener("close", () => made.remove());
+    document.body.append(made);
+    made.showModal();
+    input.focus();
+  };
 
   let awaited = "";
   document.addEventListener("keydown", (event) => {
@@ -337,7 +354,8 @@
     if (event.key === "?") { event.preventDefault(); doings.keys(); return; }
     if (event.key === "/") {
       const search = $("[data-search]");
-      if (search) { event.preventDefault(); search.focus(); search.select(); }
+      event.preventDefault();
+      if (search) { search.focus(); search.select(); } else askForWords();
       return;
     }
     if ((event.key === "Enter" || event.key === " ") && element.matches?.("a, button, input, summary")) return;
@@ -346,7 +364,7 @@
     const found = (row && $(name, row)) || others[0];
     if (!found && event.key === "u") {
       const act = acts.all().at(-1);
-      act ? takeBack(act) : say("You changed nothing in this tab that is left to undo. History lists every change, with its undo.");
+      act ? takeBack(act) : say("You changed nothing in this tab that is left to undo. History lists every change of a memory, with its undo.");
     }
     if (found?.matches("select")) { event.preventDefault(); found.focus(); return; }
     if (found) { event.preventDefault(); found.click(); if (row && found.type === "checkbox") row.focus(); }

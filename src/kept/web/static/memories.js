@@ -23,6 +23,14 @@
     document.title = `${q ? `“${q}”, search` : "Memories"} · kept`;
     for (const each of $$("[data-searching]")) each.textContent = each.dataset[q ? "searching" : "listing"];
   });
+  // What is searched in is one field among the others: what was chosen a moment ago holds, also while it is still looked for.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-within]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    $("#within").value = link.dataset.within;
+    $("#filter select").dispatchEvent(new Event("change", { bubbles: true }));
+  });
   document.addEventListener("change", (event) => { if (event.target.matches("[data-choose]")) count(); });
   document.addEventListener("htmx:after:swap", count);
   document.body.addEventListener("kept:changed", count);

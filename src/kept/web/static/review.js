@@ -15,7 +15,7 @@
     if (!place) return;
     const left = open(), at = left.indexOf(document.activeElement?.closest(".row"));
     const many = total - shown + left.length;
-    place.textContent = at < 0 ? `${many} left` : `${at + 1} of ${many}`;
+    place.textContent = at < 0 ? `${many} left here` : `${at + 1} of ${many} here`;
   };
   const mark = (row) => { row.focus({ preventScroll: true }); row.scrollIntoView({ block: "nearest" }); };
   const next = (row) => {
@@ -95,7 +95,7 @@
       },
     });
     queue.push(job);
-    say(`${done} ${name}`, { act });
+    if (rows.length > 1) say(`${done} ${name}`, { act });
     if (after.id === "more") say("All that is shown is decided. Enter shows the next.");
     save();
   };

@@ -25,7 +25,7 @@
     if (text.value === text.defaultValue) await anew(file);
     else say("The file below was changed by that; what you have typed into it is still there. Copy it before you load the page again.");
   };
-  const save = async (wanted, done) => {  // [control, value][]
+  const save = async (wanted, done, undoing = false) => {  // [control, value][]
     const saved = [];
     for (const [control, each] of wanted) {
       const before = "given" in control.dataset ? was(field(control)) : null;  // null: the default
@@ -34,14 +34,15 @@
     const rows = [];
     for (const [name, row, before] of saved) rows.push([name, await anew(row), before]);
     if (!saved.length) return;
-    const act = acts.add(), names = saved.map(([name]) => name).join(", ");
-    acts.saved(act, "settings");
-    jobs.set(act.id, { cancel: () => {
-      save(rows.map(([name, , before]) => [$(`[data-setting="${CSS.escape(name)}"]`), before]), `Undone: ${names}`);
-      return true;
-    } });
+    const names = saved.map(([name]) => name).join(", "), act = undoing ? null : acts.add();
     say(`${done} ${names}`, { act });
     await fresh();
+    if (!act) return;
+    acts.saved(act, "settings");
+    jobs.set(act.id, { cancel: () => {
+      save(rows.map(([name, , before]) => [$(`[data-setting="${CSS.escape(name)}"]`), before]), "Undone:", true);
+      return true;
+    } });
   };
 
   document.addEventListener("input", (event) => {
