@@ -18,6 +18,7 @@ from kept.core.event import FORGOTTEN_MARK, Origin
 from kept.core.fold import fold
 from kept.core.memory import Evidence, Refused, Status
 from kept.core.operation import Add, Forget, Merge, Pin, Retire, Supersede, to_facts
+from kept.core.project import Project
 from kept.core.summary import Passage, PassageForm, WorkNote
 from kept.store.check import IMPORTED
 from kept.store.protocol import Store
@@ -52,6 +53,14 @@ def test_events_come_back_as_they_were_archived(store):
     assert archive(store, *events) == 3
     (thread,) = store.archive.threads()
     assert store.archive.events(thread.id, 0, 9) == tuple(events)
+
+
+def test_names_with_a_nul_come_back_as_they_are(store):
+    for name in ("/p\0q", "/p\U0010ffff0", "/\U0010ffff\0"):
+        archive(store, event(f"a{name}", project=name), path=f"f{name}")
+        store.archive.save_project(Project(directory=name, identity="i", name=name, scope=f"project:{name}"))
+    assert [project.directory for project in store.archive.projects()] == sorted(("/p\0q", "/p\U0010ffff0", "/\U0010ffff\0"))
+    assert store.find_damage() == ()
 
 
 def test_an_event_known_by_key_or_twin_is_stored_once_whatever_file_tells_it(store):

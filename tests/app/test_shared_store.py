@@ -9,6 +9,7 @@ import pytest
 
 from kept.changes import apply_person_change
 from kept.core.errors import ConfigError, StoreError, UsageError
+from kept.install.doctor import run_checks
 from kept.local.settings import load_settings
 from kept.memories import person
 from kept.memories.backups import create_backup
@@ -217,3 +218,33 @@ def test_rows_that_somebody_changed_on_the_server_are_named(desk_at, machine, po
     with desk_at(home) as workspace:
         found = workspace.store.find_damage()
     assert [each.partition(":")[0] for each in found] == ["operations", "sealed"]
+
+
+def test_a_client_of_another_format_writes_nothing_and_is_told(desk_at, machine, postgres):
+    import psycopg  # noqa: PLC0415
+
+    url = postgres()
+    home = machine("home", url, sample=True)
+    run(desk_at, home)
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE kept.owners SET format = format + 1")
+    with desk_at(home) as workspace:
+        before = workspace.store.log.memories()
+        with pytest.raises(StoreError, match="newer kept"):
+            person.create_memory(workspace, "Deploy on Mondays only.", "constraint")
+        assert workspace.store.log.memories() == before
+
+
+def test_doctor_says_whether_the_server_can_be_reached_and_as_whom(desk_at, machine, postgres):
+    url = postgres()
+    home = machine("home", url)
+    say(home, "s1", RULE)
+    run(desk_at, home)
+    for address, well, told in (
+        (url, True, "it knows this home as owner_"),
+        ("postgresql://anna@127.0.0.1:1/gone", False, "the server cannot be reached"),
+    ):
+        change_setting(paths_of(home), "store.url", address)
+        findings = {each.name: each for each in run_checks(paths_of(home))}
+        assert (findings["server"].well, findings["server"].detail.startswith(told)) == (well, True)
+        assert findings["store"].well is True

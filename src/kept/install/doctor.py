@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from kept.changes import apply_person_change
-from kept.core.errors import KeptError
+from kept.core.errors import KeptError, StoreError
 from kept.install.client_checks import check_clients, find_misplaced_settings
 from kept.install.finding import CheckFinding
 from kept.install.machine_checks import check_folders, check_program, check_run_lock, check_settings_file, find_exposed_paths
@@ -34,6 +34,8 @@ from kept.paths import Paths
 from kept.pipeline.nightly import NIGHT, load_last_night
 from kept.pipeline.usage import load_quarantined
 from kept.recall.embed import MANY_PACK, PACK
+from kept.store.opening import connect_server
+from kept.store.replica.protocol import NOT_COMPARED
 from kept.workspace import Workspace, open_workspace, utc_now
 
 _MISSED = 3  # days without a night from which on it is told
@@ -125,7 +127,9 @@ def _check_store(home: Paths, profile: str | None, zone: str | None) -> Iterator
             well=True,
             detail=f"profiles {', '.join(profile.id for profile in workspace.profiles)}, zone {workspace.zone}",
         )
-        damage = workspace.store.find_damage()
+        yield from _check_server(workspace)
+        found = workspace.store.find_damage()
+        damage = [item for item in found if not item.startswith(NOT_COMPARED)]  # the finding about the server says why
         yield CheckFinding(
             name="store", well=not damage, detail=damage[0] if damage else "whole", fix="kept check, then kept restore FILE"
         )
@@ -144,6 +148,24 @@ def _check_store(home: Paths, profile: str | None, zone: str | None) -> Iterator
         )
         if copies and not _is_intact_copy(copies[-1]):
             yield CheckFinding(name="backup", well=False, detail=f"{copies[-1]} is damaged", fix="kept backup FILE")
+
+
+def _check_server(workspace: Workspace) -> Iterator[CheckFinding]:
+    """The server of the settings can be reached, as a role that sees its own rows alone."""
+    url = workspace.settings.store.url
+    if not url:
+        return
+    try:
+        with closing(connect_server(url)) as server:
+            owner, sees_all = server.owner, server.sees_all
+        told = (
+            f"{owner} is an administrator of the server and sees every owner's rows"
+            if sees_all
+            else f"it knows this home as {owner}"
+        )
+        yield CheckFinding(name="server", well=not sees_all, detail=told, fix="have a role of its own made (docs/team.md)")
+    except StoreError as error:
+        yield CheckFinding(name="server", well=False, detail=f"{error.what} ({error.where})", fix=error.hint)
 
 
 def _is_intact_copy(path: Path) -> bool:

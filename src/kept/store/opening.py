@@ -1,11 +1,14 @@
 """Open a store: a file of this machine, or one whose rows lie on a server too."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kept.core.errors import StoreError
 from kept.store.door import Redact, skip_store_redaction
-from kept.store.replica.protocol import Server
 from kept.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from kept.store.postgres.server import PostgresServer
 
 
 def open_store(path: Path, url: str = "", *, redact: Redact = skip_store_redaction) -> SqliteStore:
@@ -17,7 +20,7 @@ def open_store(path: Path, url: str = "", *, redact: Redact = skip_store_redacti
     return ReplicaStore(path, lambda: connect_server(url), redact=redact)
 
 
-def connect_server(url: str, *, create: bool = False) -> Server:
+def connect_server(url: str, *, create: bool = False) -> "PostgresServer":
     """A connection to the server of a URL; ``create`` makes its tables where there are none. Raises StoreError."""
     try:
         from kept.store.postgres.server import PostgresServer  # noqa: PLC0415 - an extra

@@ -1,6 +1,6 @@
 """The rows of one owner in PostgreSQL: a connection as that owner's role. Knows tables, keys and versions, not what rows mean."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.resources import files
@@ -21,6 +21,7 @@ _NEWEST = 1  # the last file of migrations
 _LOCK = 7_225_608_014  # the advisory lock of whoever makes the schema
 _ROWS, _BYTES = 2_000, 8 * 2**20  # of one statement
 _KINDS = {"INTEGER": "bigint", "TEXT": "text", "BLOB": "bytea"}
+_ESCAPE = "\U0010ffff"  # no character
 _GONE = "the server went away"
 _HEAD = "SELECT store, version, base, format FROM kept.owners WHERE role = current_user"
 
@@ -104,12 +105,17 @@ class PostgresServer:
             raise StoreError(f"the rows on the server are of {which} kept (format {form})", where=self.where, hint=hint)
         return Head(store=store, version=version, base=base)
 
+    def changed(self, tables: Sequence[Table], since: int) -> Collection[str]:
+        """The names of those tables of which rows changed or went after a version."""
+        with self._explain_errors():
+            return {row[0] for row in self._connection.execute(_changed(tuple(tables)), {"since": since}).fetchall()}
+
     def rows(self, table: Table, since: int) -> Iterator[Row]:
         """The rows of a table that changed after a version, by their key, one at a time."""
         with self._explain_errors(), self._connection.cursor(name="rows", binary=True) as cursor:
             cursor.itersize = 500
             cursor.execute(_select(table), (since,))
-            yield from cursor
+            yield from (tuple(map(_unescape, row)) for row in cursor)
 
     def gone(self, table: Table, since: int) -> Sequence[Key]:
         """The keys of the rows of a table that went after a version."""
@@ -121,7 +127,7 @@ class PostgresServer:
         """Have these rows, in the place of those of the same key."""
         with self._explain_errors():
             for some in _portions(rows):
-                self._connection.execute(_upsert(table), (version, *map(list, zip(*some, strict=True))))
+                self._connection.execute(_upsert(table), (version, *_columns(some)))
 
     def drop(self, table: Table, keys: Sequence[Key], version: int) -> None:
         """Have no rows of these keys."""
@@ -131,7 +137,7 @@ class PostgresServer:
         )
         with self._explain_errors():
             for some in _portions(keys):
-                self._connection.execute(_delete(table), tuple(map(list, zip(*some, strict=True))))
+                self._connection.execute(_delete(table), _columns(some))
                 self._connection.execute(note, (table.name, version, [to_canonical_json(list(key)) for key in some]))
 
     def clear(self) -> None:
@@ -177,6 +183,19 @@ def describe_url(url: str) -> str:
     except psycopg.Error as error:
         raise StoreError(f"store.url is no address of PostgreSQL: {error}", hint="postgresql://ROLE@HOST/DATABASE") from error
     return f"{parts.get('user', '')}@{parts.get('host', '')}/{parts.get('dbname', '')}"
+
+
+@cache
+def _changed(tables: tuple[Table, ...]) -> bytes:
+    parts = (
+        sql.SQL("SELECT {} WHERE EXISTS (SELECT 1 FROM kept.{} WHERE role = current_user AND version > %(since)s)").format(
+            sql.Literal(table.name), sql.Identifier(table.name)
+        )
+        for table in tables
+    )
+    gone = sql.SQL("SELECT DISTINCT name FROM kept.gone WHERE role = current_user AND version > %(since)s")
+    made: bytes = sql.SQL(" UNION ALL ").join((*parts, gone)).as_bytes(None)
+    return made
 
 
 @cache
@@ -227,6 +246,24 @@ def _arrays(table: Table, names: Sequence[str]) -> sql.Composed:
     """A place for the values of each of these columns, as a list of its kind."""
     kinds = dict(table.columns)
     return sql.SQL(", ").join(sql.SQL(f"%b::{_KINDS[kinds[name]]}[]") for name in names)
+
+
+def _columns(rows: Sequence[Row]) -> tuple[list[Any], ...]:
+    """The values of rows, column by column."""
+    return tuple(list(map(_escape, column)) for column in zip(*rows, strict=True))
+
+
+def _escape(value: Any) -> Any:
+    """A value as PostgreSQL takes it, whose texts hold no NUL: a transcript may."""
+    if isinstance(value, str) and ("\0" in value or _ESCAPE in value):
+        return value.replace(_ESCAPE, f"{_ESCAPE}1").replace("\0", f"{_ESCAPE}0")
+    return value
+
+
+def _unescape(value: Any) -> Any:
+    if isinstance(value, str) and _ESCAPE in value:
+        return value.replace(f"{_ESCAPE}0", "\0").replace(f"{_ESCAPE}1", _ESCAPE)
+    return value
 
 
 def _portions(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:

@@ -19,7 +19,7 @@ from kept.core.codec import to_canonical_json
 from kept.core.errors import StoreError, UsageError
 from kept.store.database import BINDING, Database
 from kept.store.replica.protocol import Head, Key, Row, Server, Table
-from kept.store.replica.tables import SHARED, SHARED_SETTING, capture_statements, matching, read_tables
+from kept.store.replica.tables import SHARED, SHARED_SETTING, capture_statements, changed_rows_query, read_tables
 
 _ROWS = 2_000  # sent at once
 _WRITES = re.compile(r"(?:INSERT(?: OR IGNORE)? INTO|UPDATE|DELETE FROM) (\w+)")
@@ -181,13 +181,8 @@ class ReplicaDatabase(Database):
 
     def _changed_rows(self, table: Table) -> tuple[Sequence[Row], Sequence[Key]]:
         """The rows of a table that this transaction changed, and the keys of those that it deleted."""
-        names = ", ".join(f't."{name}"' for name in table.names)
-        rows = self._connection.execute(
-            f'SELECT c.key, t."{table.key[0]}" IS NOT NULL, {names}'  # noqa: S608 - kept's own names
-            f" FROM (SELECT DISTINCT key FROM temp.changed WHERE name = '{table.name}') AS c"
-            f" LEFT JOIN main.{table.name} AS t ON {matching(table, 't', 'c.key')}"
-        ).fetchall()
-        return [tuple(row)[2:] for row in rows if row[1]], [json.loads(row[0]) for row in rows if not row[1]]
+        rows = [tuple(row) for row in self._connection.execute(changed_rows_query(table))]
+        return [row[3:] for row in rows if row[2]], [row[: len(table.key)] for row in rows if not row[2]]
 
 
 def _refuse_held(head: Head) -> None:

@@ -4,10 +4,11 @@ It runs no statement of kept's and knows no word of what it keeps: rows come fro
 others. An owner's rows belong to whom the server says the connection is.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+NOT_COMPARED = "not compared with the server"  # a finding about a store begins so where its server cannot be asked
 Row = Sequence[Any]  # the values of a table's columns, in their order
 Key = Sequence[Any]  # the values of its key
 
@@ -46,6 +47,10 @@ class Server(Protocol):
 
     def look(self) -> Head:
         """Begin to read: everything until :meth:`rollback` is of one moment."""
+        ...
+
+    def changed(self, tables: Sequence[Table], since: int) -> Collection[str]:
+        """The names of those tables of which rows changed or went after a version."""
         ...
 
     def rows(self, table: Table, since: int) -> Iterator[Row]:

@@ -28,19 +28,25 @@ def _read_table(connection: sqlite3.Connection, name: str) -> Table:
 
 
 def capture_statements(tables: Mapping[str, Table]) -> str:
-    """The triggers that note which shared rows a connection changes, and the table they note them in."""
-    made = ["CREATE TEMP TABLE changed (name TEXT NOT NULL, key TEXT NOT NULL);"]
+    """The triggers that note which shared rows a connection changes, and the table they note their keys in (at most two values)."""
+    made = ["CREATE TEMP TABLE changed (name TEXT NOT NULL, first NOT NULL, second);"]
     for table in tables.values():
         for event, row in (("INSERT", "NEW"), ("UPDATE", "NEW"), ("DELETE", "OLD")):
             only = f" WHEN {row}.name = '{SHARED_SETTING}'" if table.name == "settings" else ""
-            key = ", ".join(f'{row}."{name}"' for name in table.key)
+            first, second = (*(f'{row}."{name}"' for name in table.key), "NULL")[:2]
             made.append(
                 f"CREATE TEMP TRIGGER {table.name}_{event.lower()}_shared AFTER {event} ON main.{table.name}{only}"  # noqa: S608 - kept's own names
-                f" BEGIN INSERT INTO changed (name, key) VALUES ('{table.name}', json_array({key})); END;"
+                f" BEGIN INSERT INTO changed (name, first, second) VALUES ('{table.name}', {first}, {second}); END;"
             )
     return "\n".join(made)
 
 
-def matching(table: Table, here: str, there: str) -> str:
-    """The condition that a row (of ``here``) has a key, a JSON list (the expression ``there``)."""
-    return " AND ".join(f"{here}.\"{name}\" = json_extract({there}, '$[{number}]')" for number, name in enumerate(table.key))
+def changed_rows_query(table: Table) -> str:
+    """What was noted of a table: the two values of each key, whether its row is there, and its columns."""
+    names = ", ".join(f't."{name}"' for name in table.names)
+    same = " AND ".join(f't."{name}" = c.{place}' for name, place in zip(table.key, ("first", "second"), strict=False))
+    return (
+        f'SELECT c.first, c.second, t."{table.key[0]}" IS NOT NULL, {names}'  # noqa: S608 - kept's own names
+        f" FROM (SELECT DISTINCT first, second FROM temp.changed WHERE name = '{table.name}') AS c"
+        f" LEFT JOIN main.{table.name} AS t ON {same}"
+    )

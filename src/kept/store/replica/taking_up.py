@@ -26,20 +26,21 @@ def take_up_changes(database: Database, tables: Sequence[Table], server: Server,
     database.execute_sql("PRAGMA defer_foreign_keys = ON")
     if since is None:
         _clear(database, tables)
-    changed = _Derived(database)
-    for table in tables:
+    derived = _Derived(database)
+    names = server.changed(tables, since.version) if since else {table.name for table in tables}
+    for table in (table for table in tables if table.name in names):
         if since is not None:
             for keys in _batches(iter(server.gone(table, since.version))):
-                changed.leave(table, keys)
+                derived.leave(table, keys)
                 _delete(database, table, keys)
         for rows in _batches(server.rows(table, since.version if since else 0)):
             keys = [[row[table.names.index(name)] for name in table.key] for row in rows]
             if since is not None:
-                changed.leave(table, keys)
+                derived.leave(table, keys)
                 _delete(database, table, keys)
             _insert(database, table, rows)
-            changed.enter(table, keys)
-    changed.index_events()
+            derived.enter(table, keys)
+    derived.index_events()
 
 
 class _Derived:

@@ -1,0 +1,46 @@
+"""The command line of a memory that lies on a server: moved there, read, written, and taken back."""
+
+import pytest
+from cli_world import OTHER, RULE, kept, told, transcript
+
+pytest.importorskip("psycopg")
+
+
+def test_every_command_of_the_day_works_with_a_server_and_says_what_it_does_without_one(capsys, home, postgres):
+    path = transcript(home / "s1.jsonl", RULE, OTHER)
+    assert kept(capsys, "run", path)[0] == 0
+    before = {name: told(capsys, name, *more) for name, *more in (("list",), ("search", "dates"))}
+    context = kept(capsys, "context", "how do we write dates?")[1]
+    url = postgres()
+    code, out, err = kept(capsys, "migrate", "--to", url)
+    assert (code, err) == (0, "")
+    assert out.startswith("Moved and proven: ")
+    assert {name: told(capsys, name, *more) for name, *more in (("list",), ("search", "dates"))} == before
+    assert kept(capsys, "context", "how do we write dates?")[1] == context
+    for call in (
+        ("run", path),
+        ("add", "Deploy on Mondays only.", "--type", "constraint"),
+        ("undo",),
+        ("check",),
+        ("rebuild",),
+        ("check",),
+    ):
+        assert kept(capsys, *call)[::2] == (0, ""), call
+    (memory, *_) = before["list"]
+    assert kept(capsys, "forget", memory["id"], "--yes")[0] == 0
+    assert kept(capsys, "check")[0] == 0
+    code, out, err = kept(capsys, "migrate", "--to", "sqlite", "--drop")
+    assert (code, err) == (0, "")
+    assert "which holds nothing of it any more" in out
+    assert memory["id"] not in [each["id"] for each in told(capsys, "list")]
+    assert kept(capsys, "check")[0] == 0
+
+
+def test_a_server_that_is_not_there_is_one_clear_line(capsys, home):
+    assert kept(capsys, "run", transcript(home / "s1.jsonl", RULE))[0] == 0
+    code, out, err = kept(capsys, "migrate", "--to", "postgresql://anna@127.0.0.1:1/kept")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "the server cannot be reached" in err
+    assert kept(capsys, "migrate", "--to", "mysql://x/y")[0] == 2
+    assert kept(capsys, "migrate", "--to", "sqlite")[0] == 2
+    assert kept(capsys, "config", "get", "store.url")[1].strip() == ""
