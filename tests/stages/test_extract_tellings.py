@@ -79,7 +79,8 @@ def test_every_point_of_a_list_below_a_memory_verb_is_a_memory():
     [
         ("Never commit generated files in this repo.", "project:shop"),
         ("Never commit generated files in any of my projects.", USER_SCOPE),
-        ("Remember that I'd rather have small pull requests.", USER_SCOPE),
+        ("Remember that I'd rather have small pull requests.", "project:shop"),
+        ("Remember that I'd rather have small pull requests in all my projects.", USER_SCOPE),
         ("Remember that the broker is NATS.", "project:shop"),
         ("Merk dir: in allen Projekten nie Emojis in Commits.", USER_SCOPE),
     ],

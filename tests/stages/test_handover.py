@@ -8,7 +8,7 @@ from talk import LEXICON, PROFILE, agent, judge, output, talk, user
 
 from kept.core.event import Author, EventKind, ToolUse
 from kept.core.handover import CAUSE, REWORDED, is_suggestion_tool
-from kept.core.memory import Accepted
+from kept.core.memory import USER_SCOPE, Accepted
 from kept.extraction.rules.handover import propose_handed_over
 from kept.extraction.rules.passages import count_content_words
 from kept.extraction.rules.suggestions import reply_lines
@@ -144,6 +144,12 @@ def test_nothing_but_the_assistants_own_call_or_last_line_hands_over(turn):
 )
 def test_words_that_nobody_typed_support_nothing(turn):
     assert only(user("look at this"), turn, suggest(RULE)).trigger == REWORDED
+
+
+def test_what_was_handed_over_is_for_its_project_unless_the_words_say_everywhere():
+    here, everywhere = "Use black lines and bold font, no colours.", "In all my projects use black lines and bold font, no colours."
+    assert [made.scope for made in handed(user(here), suggest(here, category="preference"))] == ["project:shop"]
+    assert [made.scope for made in handed(user(everywhere), suggest(everywhere, category="preference"))] == [USER_SCOPE]
 
 
 def test_words_of_another_session_support_nothing():

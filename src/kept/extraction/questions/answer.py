@@ -21,7 +21,6 @@ from kept.core.memory import (
     HELPFUL,
     PASSING,
     UNDERSTOOD,
-    USER_SCOPE,
     Candidate,
     CandidateVerdict,
     Evidence,
@@ -46,6 +45,7 @@ from kept.extraction.questions.support import (
 )
 from kept.extraction.questions.trust import FIX, UNSUPPORTED, claim_authority, find_trust_fault, is_disputed, is_turned_down
 from kept.extraction.rules.patterns import count_mass
+from kept.extraction.rules.scopes import choose_scope
 from kept.llm.schema import parse_as
 from kept.profiles.profile import Profile
 
@@ -165,7 +165,7 @@ def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[C
         id="",
         profile=reading.profile.id,
         category=category,
-        scope=_scope(content, category, reading),
+        scope=choose_scope(content, reading.profile.category(category), reading.scope, reading.lexicon.spoken),
         content=content,
         confidence=confidence(carried, signals),
         trigger=UNDERSTOOD,
@@ -225,13 +225,6 @@ def _choose_wording(
     if good is None:
         return (choices[0], faults[0], ()) if choices else ("", "no evidence", ())
     return choices[good], "", ((f"the model's wording: {faults[0]}",) if wording and good else ())
-
-
-def _scope(content: str, category: str, reading: ChunkReading) -> str:
-    known = reading.profile.category(category)
-    # A wish about one part of a project is no wish about all of them.
-    local = any("/" in artifact and not artifact.startswith("http") for artifact in find_artifacts(content))
-    return USER_SCOPE if known is not None and known.user_wide and not local else reading.scope
 
 
 def _find_fingerprint(places: Sequence[int], reading: ChunkReading) -> str:

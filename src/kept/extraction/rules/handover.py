@@ -11,14 +11,15 @@ from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Event, Origin
 from kept.core.handover import CAUSE, REWORDED
-from kept.core.memory import USER_SCOPE, Candidate, Evidence
+from kept.core.memory import Candidate, Evidence
 from kept.core.text import normal_form, one_line, tokenize
 from kept.extraction.rules.assertion import unasserted_reason
 from kept.extraction.rules.clipped import clipped_reason, disowned_reason, framing_reason, lead_in_reason, set_apart_reason
 from kept.extraction.rules.passages import LONGEST_PASSAGE, Passage, count_content_words, find_passage, widen_to_sentences
+from kept.extraction.rules.scopes import choose_scope
 from kept.extraction.rules.suggestions import Suggestion, suggestions
 from kept.extraction.rules.view import LOOKBACK, authorship_doubt
-from kept.profiles.lexicons import word_list
+from kept.profiles.lexicons import load_lexicon, word_list
 from kept.profiles.profile import Category, Profile
 
 LEAST = 4  # content words of a passage that is certain
@@ -57,7 +58,7 @@ def _candidate(
 ) -> Candidate:
     content = one_line(passage.words if passage else suggestion.text)
     event = passage.event if passage else suggestion.event
-    where = USER_SCOPE if category.user_wide else scope(event.project)
+    where = choose_scope(content, category, scope(event.project), load_lexicon(profile.languages).spoken)
     doubt = _suggestion_doubt(passage, content)
     trigger = CAUSE if passage else REWORDED
     evidence = [_evidence(event, passage.words)] if passage else [_evidence(event, suggestion.quote)]

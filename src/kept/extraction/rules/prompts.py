@@ -14,12 +14,13 @@ from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Author, Event, EventKind
 from kept.core.lexicon import Lexicon, TellingPatterns
-from kept.core.memory import SAID_ONCE, USER_SCOPE, WISH, Candidate, Evidence
+from kept.core.memory import SAID_ONCE, WISH, Candidate, Evidence
 from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
 from kept.extraction.rules.clipped import disowned_reason, lead_in_reason
 from kept.extraction.rules.patterns import compile_pattern, has_match
+from kept.extraction.rules.scopes import choose_scope
 from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, is_command, parse_memory_command, tellings
 from kept.extraction.rules.view import LOOKBACK, authorship_doubt, is_prompt
 from kept.extraction.rules.wishes import wishes
@@ -107,7 +108,7 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
         unsure or telling.doubt or (LEAN if about != "" else "") or disowned_reason(text, start, end) or lead_in_reason(text, start)
     )
     doubt = SAID_ONCE if telling.trigger == WISH and not unsure else doubt
-    where = _scope(prompt, content, category, telling, spoken)
+    where = choose_scope(content, category, prompt.scope, spoken, around=event.text)
     return Candidate(
         id=digest(profile.id, intent, where, telling.trigger, event.key, content),
         profile=profile.id,
@@ -197,22 +198,6 @@ def _choose_category(
         if category is not None:
             return intent, category
     return "", None
-
-
-def _scope(prompt: _Prompt, content: str, category: Category, telling: Telling, spoken: Sequence[TellingPatterns]) -> str:
-    """Whom a telling is for: its project, unless the person says "everywhere", or tells what is about the person.
-
-    A wish may be about the thing that is built, whatever its words: it stays in its project.
-    """
-    text = prompt.event.text
-    if any(
-        has_match(telling_patterns.everywhere, text if len(text) < 2 * len(content) else content) for telling_patterns in spoken
-    ):
-        return USER_SCOPE
-    local = any(has_match(telling_patterns.here, content) for telling_patterns in spoken) or any(
-        "/" in artifact and "://" not in artifact for artifact in find_artifacts(content)
-    )
-    return USER_SCOPE if category.user_wide and telling.trigger != WISH and not local else prompt.scope
 
 
 def _resolve_reference(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[TellingPatterns]) -> str | None:
