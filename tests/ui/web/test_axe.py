@@ -17,6 +17,7 @@ PATHS = (
     "/?status=held",
     "/?project=nowhere",
     f"/memories/{1:010x}",
+    "/prompt",
     "/review/lingering",
     "/review/refused",
     "/no-such-page",

@@ -172,8 +172,7 @@ def test_a_decision_is_undone_on_its_card_when_the_note_is_gone_and_others_stay_
     page.locator(".decide:focus:not(.done)").wait_for()
     page.keyboard.press("y")
     page.locator(".decide.done").nth(1).wait_for()
-    for _ in range(2):
-        page.locator("#said").get_by_role("button", name="Close").first.click()
+    page.locator("nav .count", has_text="1").wait_for()
     first.get_by_role("button", name="Undo").click()
     page.locator(".decide:focus:not(.done)").wait_for()
     assert page.locator(".decide.done").get_by_role("button", name="Undo").count() == 1
@@ -212,8 +211,8 @@ def test_edit_and_keep_is_one_undo(queue, browse):
     page.keyboard.press("e")
     page.get_by_label("What it should say").fill("Other words altogether.")
     page.get_by_role("button", name="Keep so").click()
-    page.get_by_text("Kept in your words: “Other").wait_for()
-    page.locator("#said").get_by_role("button", name="Undo").click()
+    page.locator("nav .count", has_text="2").wait_for()
+    page.locator(".decide.done").get_by_role("button", name="Undo").click()
     page.get_by_text("Undone:").wait_for()
     assert queue.memory(before).status is Status.HELD
 

@@ -126,7 +126,7 @@ def test_one_run_at_a_time_and_a_stopped_one_says_so(home, monkeypatch):
     work.stop()
     now = work.wait(LONG)
     assert (now.running, now.stopped, len(began)) == (False, True, 1)
-    assert "run the same command to continue" in now.problem
+    assert "the next run goes on from there" in now.problem
 
 
 def test_in_the_browser_a_run_is_begun_and_taken_back_and_brought_back(browse, served, home):
