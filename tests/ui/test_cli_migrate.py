@@ -3,6 +3,8 @@
 import pytest
 from cli_world import OTHER, RULE, kept, told, transcript
 
+from postgres_server import with_role
+
 pytest.importorskip("psycopg")
 
 
@@ -34,6 +36,19 @@ def test_every_command_of_the_day_works_with_a_server_and_says_what_it_does_with
     assert "which holds nothing of it any more" in out
     assert memory["id"] not in [each["id"] for each in told(capsys, "list")]
     assert kept(capsys, "check")[0] == 0
+
+
+def test_tables_are_made_by_a_role_that_may_and_no_owner_can_open_them(capsys, home, postgres):
+    import psycopg  # noqa: PLC0415 - where there is no such package, the tests here are skipped
+
+    url = postgres()
+    assert kept(capsys, "migrate", "--prepare", with_role(url, "postgres"))[::2] == (0, "")
+    code, out, err = kept(capsys, "migrate", "--prepare", url.replace("/postgres?", "/template1?"))
+    assert (code, out) == (2, "")
+    assert "does not allow it" in err
+    with psycopg.connect(url) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("ALTER TABLE kept.blocks NO FORCE ROW LEVEL SECURITY")
+    assert kept(capsys, "migrate")[0] == 2
 
 
 def test_a_server_that_is_not_there_is_one_clear_line(capsys, home):

@@ -206,7 +206,11 @@ GROUPS = {
             "migrate",
             "commands.safety:migrate",
             "move to a PostgreSQL server that several machines share, or back",
-            ("kept migrate --to postgresql://anna@db.example/kept", "kept migrate --to sqlite"),
+            (
+                "kept migrate --to postgresql://anna@db.example/kept",
+                "kept migrate --to sqlite",
+                "kept migrate --prepare postgresql://admin@db.example/kept",
+            ),
         ),
         Command(
             "export",

@@ -11,6 +11,19 @@ from kept.store.replica.store import ReplicaStore
 _URL = "store.url"
 
 
+def prepare_server(url: str) -> None:
+    """Make the tables of a server, as the role of the URL: who owns them could open them, so no owner of a memory should.
+
+    Raises ConfigError, StoreError.
+    """
+    _check_url(url, "--prepare")
+    connect_server(url, create=True).close()
+
+
+def _check_url(url: str, where: str) -> None:
+    parse_settings(f"[store]\nurl = {url!r}\n".encode(), where)
+
+
 def move_to_server(home: Paths, url: str) -> None:
     """Have a server keep what is remembered in a home, from now on. Where this was cut short, it goes on.
 
@@ -18,7 +31,7 @@ def move_to_server(home: Paths, url: str) -> None:
     cannot be, UsageError where the server holds another store of this owner or the home has a server already; StoreError,
     DamagedError. The settings are as before then.
     """
-    parse_settings(f"[store]\nurl = {url!r}\n".encode(), "--to")
+    _check_url(url, "--to")
     now = load_settings(home.settings).store.url
     if now and now != url:
         raise UsageError(f"what is remembered here lies on {now} already", hint="first take it back: kept migrate --to sqlite")

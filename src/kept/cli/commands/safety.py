@@ -25,7 +25,7 @@ from kept.outputs.write import FileState
 from kept.pipeline.audit import AuditFault, AuditFinding
 from kept.pipeline.audit import audit as audit_notes
 from kept.pipeline.importing import import_from_tool, import_path
-from kept.pipeline.move_store import move_to_file, move_to_server
+from kept.pipeline.move_store import move_to_file, move_to_server, prepare_server
 from kept.pipeline.safety import check_home as prove
 from kept.pipeline.safety import export_archive, note_export, write_whole_file
 from kept.pipeline.safety import rebuild_store as recreate
@@ -137,7 +137,10 @@ def rebuild(context: typer.Context) -> int:
 def migrate(
     context: typer.Context,
     *,
-    to: Annotated[str, typer.Option("--to", metavar="URL|sqlite", help="postgresql://ROLE@HOST/DATABASE, or sqlite: back.")],
+    to: Annotated[str, typer.Option("--to", metavar="URL|sqlite", help="postgresql://ROLE@HOST/DATABASE, or sqlite: back.")] = "",
+    prepare: Annotated[
+        str, typer.Option("--prepare", metavar="URL", help="Make the tables there, for other roles to use. Moves nothing.")
+    ] = "",
     drop: Annotated[bool, typer.Option("--drop", help="With sqlite: erase what the server holds of you.")] = False,
 ) -> None:
     """Move what is remembered to a PostgreSQL server, where your other machines take part in it, or back to this machine alone.
@@ -146,7 +149,12 @@ def migrate(
     compared with this one's, byte for byte. All of it stays on this machine too, where it is read with or without a network.
     """
     home, quiet = command_home(context), call_options(context).quiet
-    if to == "sqlite":
+    if bool(to) == bool(prepare):
+        raise UsageError("that is no call of migrate", hint="kept migrate --to URL|sqlite, or for an administrator: --prepare URL")
+    if prepare:
+        prepare_server(prepare)
+        told = [line(("Prepared: ", "green"), "each role that may connect has rows of its own there")]
+    elif to == "sqlite":
         url = move_to_file(home, drop=drop)
         left = "which holds nothing of it any more" if drop else "which still holds it (--drop erases it there)"
         told = [
