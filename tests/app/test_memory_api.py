@@ -86,6 +86,8 @@ def test_what_is_added_in_an_agents_shell_waits_and_what_holds_stays_as_it_is(ho
         with pytest.raises(UsageError, match="for the person to decide"):
             memory.undo()
         assert memory.context(PNPM).text.count("pnpm") == 0
+        memory.observe([{"role": "user", "content": TOLD}, {"role": "assistant", "content": "I will."}])
+        assert memory.end_session().new == ()
     monkeypatch.delenv(sign)
     with kept.Memory.open(home, project="shop") as memory:
         assert [item.text for item in memory.list()] == [STAGING]

@@ -337,6 +337,20 @@ KINDS: dict[str, tuple[Callable[[random.Random], str], list[str]]] = {
         lambda r: drawn(r, LOWER, 4) + drawn(r, string.digits, 1) + "-" + drawn(r, LOWER, 5),
         ["recovery code {s}", "Backup codes:\n1. {s}\n", "my 2FA recovery code is {s}."],
     ),
+    "told-by-a-person": (
+        lambda r: r.choice(("gatito$Verde", "Kirsebaer-", "sakuraFubuki", "zimniyVecher_")) + drawn(r, "23456789", 3),
+        [
+            "数据库密码是 {s}",
+            "la contraseña del router es {s}",
+            "log in with user admin and pass {s}",
+            "пароль от базы: {s}",
+            "adgangskoden er {s}",
+            "パスワードは「{s}」です",
+            "hasło do bazy to {s}",
+            "a senha do servidor é {s}",
+        ],
+    ),
+    "totp-seed": (lambda r: drawn(r, BASE32, 32), ["the TOTP seed is {s}", "2FA secret: {s}"]),
     "sentry-dsn": (lambda r: drawn(r, HEX, 32), ["https://{s}@o123456.ingest.sentry.io/42"]),
     "token-behind-a-stand-in": (
         lambda r: drawn(r, B62, 23) + drawn(r, string.digits, 1),

@@ -319,6 +319,8 @@ STORED = "We store the deploy keys in the repository."
     ("before", "after"),
     [
         ("Check this claim. ", ""),
+        ("they sent me this\n\n", ""),
+        ("is this contributing guide any good?\n\nThanks for helping!\n\n", ""),
         ("Fact-check the following statement for me. ", ""),
         ("Reply to Bob with this. ", ""),
         ("Exam question 4. ", " True or false?"),

@@ -46,6 +46,7 @@ def test_a_decision_from_an_agents_shell_is_refused_in_one_line_and_changes_noth
         ("prompt", "reset"),
         ("sources", "add", home, "--author", "person"),
         ("run", "--accept-loss"),
+        ("projects", "join", "a", "b"),
         ("web",),
     )
     for call in calls:

@@ -128,11 +128,13 @@ class Memory:
         ``id``. A plain text is the user's.
 
         Returns what they brought to light: ``live`` is what is sure at once, ``closed`` all that the episode proposes which they
-        ended; nothing of it is a memory before :meth:`end_session`. They are on the disk when this returns, their secrets taken
-        out. Raises UsageError for a message without a known role, OSError.
+        ended; nothing of it is a memory before :meth:`end_session`. In an agent's shell what a user tells waits. They are on the
+        disk when this returns, their secrets taken out. Raises UsageError for a message without a known role, OSError.
         """
         several = messages if isinstance(messages, Sequence) and not isinstance(messages, str) else (messages,)
         records = [record for message in several for record in to_records(message)]
+        if self._shared and (sign := agent_variable(os.environ)):  # what an agent makes its person say is not theirs
+            records = [record | {"name": sign} if record["role"] == "user" else record for record in records]
         with self._locked_workspace():
             self._session.read_new()  # what another process wrote or erased is none of what these messages bring
             self._session.append_records(records)

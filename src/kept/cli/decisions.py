@@ -24,6 +24,7 @@ _DECISIONS: Mapping[str, frozenset[str]] = {
     "profiles": frozenset({"new", "migrate"}),
     "prompt": frozenset({"edit", "reset", "declare", "withdraw"}),
     "sources": frozenset({"add", "--author"}),
+    "projects": frozenset({"join"}),
 }
 
 

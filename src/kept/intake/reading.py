@@ -2,6 +2,7 @@
 nothing.
 """
 
+import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -353,9 +354,10 @@ def _read_file(
             if done.event.at is not None:
                 result.days.add(done.event.at.astimezone(workspace.zone).date())
         result.bytes_in += piece.cursor.offset - (0 if restarted else cursor.offset)
+        reached = replace(piece.cursor, carry=_redact_carry(piece.cursor.carry, without_secrets))
         with workspace.store.transaction():
             events = list(distinguish(archive, (done.event for done in cleaned), rewritten=rewritten))
-            result.fresh += archive.add(source, path, events, account, piece.cursor, anew=restarted)
+            result.fresh += archive.add(source, path, events, account, reached, anew=restarted)
             note_remotes(result.remotes, events)
             note_branches(result.branches, events)
         if restarted:
@@ -369,6 +371,15 @@ def _read_file(
     if grown:
         result.files += 1
         archive.save_stat_cache_entry(source, path, stamp)
+
+
+def _redact_carry(carry: str, without_secrets: Callable[[str], RedactionResult]) -> str:
+    """What a reader carries on, without secrets in its names of folders and branches."""
+    state = json.loads(carry or "{}")
+    if not isinstance(state, dict):
+        return carry
+    names = {name: without_secrets(state[name]).text for name in ("branch", "cwd") if isinstance(state.get(name), str)}
+    return json.dumps(state | names, ensure_ascii=False) if any(state[name] != value for name, value in names.items()) else carry
 
 
 def _is_compared(source: Source) -> bool:

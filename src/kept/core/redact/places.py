@@ -76,8 +76,8 @@ def _find_secret_parts(rule: Rule, name: bytes, value: bytes, *, begins: bool) -
         case Setting.SHAPE:
             if begins and (not looks_placeholder(value) or _ends_in_token(value)) and (not rule.mixed or looks_mixed(value)):
                 yield 0, len(value)
-        case Setting.LITERAL | Setting.QUOTED | Setting.BARE | Setting.PROSE | Setting.NEAR:
-            value = _value_said(value) if rule.setting in (Setting.PROSE, Setting.NEAR) else value
+        case Setting.LITERAL | Setting.QUOTED | Setting.BARE | Setting.PROSE | Setting.NEAR | Setting.TOLD:
+            value = _value_said(value) if rule.setting in (Setting.PROSE, Setting.NEAR, Setting.TOLD) else value
             rank = rule.rank or rank_name(name)
             if rank and not (rule.rank and _is_public(name, value)) and is_secret_value(rule.setting, rank, value):
                 yield 0, len(value)
@@ -103,7 +103,8 @@ def _ends_in_token(value: bytes) -> bool:
     """Whether the last part of a token looks drawn at random though an earlier one is a stand-in: an id of ``T00000000``."""
     last = max(value.rfind(sign) for sign in (b"-", b"/", b":", b".")) + 1
     part = value[last:]
-    return last > 0 and len(part) >= 20 and not looks_placeholder(part) and looks_random(part) and looks_mixed(part)
+    cases = part not in (part.lower(), part.upper()) and sum(48 <= byte <= 57 for byte in part) > 1
+    return last > 0 and len(part) >= 20 and (cases or not looks_placeholder(part)) and looks_random(part) and looks_mixed(part)
 
 
 def _value_said(value: bytes) -> bytes:

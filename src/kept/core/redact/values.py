@@ -21,6 +21,7 @@ class Setting(StrEnum):
     BARE = "bare"
     PROSE = "prose"
     NEAR = "near"
+    TOLD = "told"
     USERPASS = "userpass"
     COOKIES = "cookies"
     CARD = "card"
@@ -67,6 +68,8 @@ _SIGNS = frozenset(b"!@#$%^&*+=?~")
 _CODE_NAME = re.compile(rb"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|-)[A-Za-z_$][\w$]*)*$")
 _DOTTED = re.compile(rb"^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[!?]?$")
 _CALL = re.compile(rb"^(?:[A-Za-z_$][\w.:>$-]*[(\[]|[!*&]\w+$)")
+_TOLD_SIGNS = frozenset(b"!@#$%^&*+?~-_")
+_KNOWN = re.compile(rb"(?i)^(?:pbkdf2|argon2|bcrypt|scrypt|sha\d|md5|hmac|base64|utf-?8|oauth|http|https|[a-z]+_[a-z_]+\d*$)")
 _NAMED = re.compile(rb"^-{0,2}[A-Za-z_][A-Za-z_-]{2,}[=:]")
 _WORD_AND_NUMBER = re.compile(rb"^(?:[a-z]{4,}[0-9]+|[A-Z][a-z]{3,}[0-9]{4,})$")
 # The pairs of letters that words are mostly made of; a generated string has one in five of them.
@@ -135,6 +138,10 @@ def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
                 and not _is_code(value)
                 and looks_random(value)
             )
+        case Setting.TOLD:
+            signs = sum(byte in _TOLD_SIGNS for byte in value)
+            named = _NAMED.search(value) or _CALL.search(value) or _DOTTED.search(value) or _KNOWN.search(value)
+            return len(value) >= 8 and letters and (digits >= 2 or (digits > 0 and signs > 0)) and not named
         case _:
             return False
 

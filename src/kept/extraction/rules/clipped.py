@@ -111,6 +111,11 @@ def framing_reason(text: str, start: int, end: int) -> str:
     return LED if _DISMISSES.search(behind) else ""
 
 
+def is_request_to_explain(words: str) -> bool:
+    """Whether words ask what something means, or for it in other words."""
+    return _EXPLAINS.search(words) is not None
+
+
 def set_apart_reason(lead: str) -> str:
     """Why the words that lead to a passage in its own sentence set it apart from what the person says; empty where they do not."""
     return LED if _MARKS.search(lead) else _lead_reason(lead, announces=lead.rstrip(_QUOTES).endswith(_COLONS))
@@ -152,4 +157,14 @@ def _is_contrasting(words: str) -> bool:
     return _TURNS.search(words) is not None or not NEGATIONS.isdisjoint(tokenize(words))
 
 
-__all__ = ["CHOSEN", "LED", "PART", "clipped_reason", "disowned_reason", "framing_reason", "lead_in_reason", "set_apart_reason"]
+__all__ = [
+    "CHOSEN",
+    "LED",
+    "PART",
+    "clipped_reason",
+    "disowned_reason",
+    "framing_reason",
+    "is_request_to_explain",
+    "lead_in_reason",
+    "set_apart_reason",
+]

@@ -10,7 +10,8 @@ import re2
 
 from kept.core.lexicon import TellingPatterns
 from kept.core.sentences import SentenceSpan
-from kept.extraction.rules.patterns import has_match, skip_filler
+from kept.extraction.rules.clipped import is_request_to_explain
+from kept.extraction.rules.patterns import compile_pattern, has_match, skip_filler
 from kept.profiles.lexicons import join_alternatives
 
 _ENDED = re2.compile(r"[.!?…。！？][\"'”’)\]」』»*_]?$")
@@ -37,13 +38,15 @@ _TELLS = (
 )
 # Words of a sentence that brings a text of somebody else: "can you answer this mail?"
 _BRINGS = re2.compile(rf"(?i)\b(?:{join_alternatives('assertion', 'brings', spaced=True)})\b")
+# Quotation marks of any script, and the controls that turn a direction around, where a word may begin behind them.
+_OPENED = re2.compile(r"(?:^|[\s(:>])([\p{Pi}\"'‚„「『〈《(]|[\x{202A}-\x{202E}\x{2066}-\x{2069}])")
 _MARK = 40  # characters among which a marker, a greeting or an arrow stands
 _QUESTION = ("?", "？")
 
 
 def is_own_telling(text: str, spans: Sequence[SentenceSpan], first: int, last: int, patterns: Sequence[TellingPatterns]) -> bool:
     """Whether the sentences ``first`` to ``last`` of a prompt are the person's own telling as far as what is around them shows."""
-    if _BRINGS.search(text[: spans[first].start]):
+    if is_brought(text[: spans[first].start]):
         return False
     opening = first
     while opening and spans[opening].bullet and spans[opening - 1].bullet:
@@ -63,13 +66,32 @@ def is_own_telling(text: str, spans: Sequence[SentenceSpan], first: int, last: i
     return last + 1 == len(spans) or not _is_taken_back(_words(text, spans[last + 1]), patterns)
 
 
+def is_brought(before: str) -> bool:
+    """Whether the words before a passage bring a text of somebody else, or one that is made up."""
+    return _BRINGS.search(before) is not None
+
+
 def is_lead_in(words: str, patterns: TellingPatterns) -> bool:
     """Whether a sentence opens with words of its own before a colon, which tell nothing: what follows may be text for any use."""
     colon = _COLON.search(words)
     lead = words[: colon.start()] if colon else ""
-    return bool(lead[skip_filler(lead, patterns) :].strip()) and not any(
-        has_match(getattr(patterns, name), lead) for name in _TELLS
-    )
+    return bool(lead[skip_filler(lead, patterns) :].strip()) and not _has_telling(lead, patterns)
+
+
+def is_mentioned(words: str, patterns: TellingPatterns) -> bool:
+    """Whether what tells stands in quotation marks behind words that tell nothing: it is spoken of, whatever the marks."""
+    for opened in _OPENED.finditer(words):
+        lead, inner = words[: opened.start(1)], words[opened.end(1) :].lstrip()
+        aside = opened[1] == "(" and not is_request_to_explain(lead)
+        if not aside and lead[skip_filler(lead, patterns) :].strip() and not _has_telling(lead, patterns):
+            sources = (getattr(patterns, name) for name in _TELLS)
+            if any(source and compile_pattern(source).match(inner) for source in sources):
+                return True
+    return False
+
+
+def _has_telling(words: str, patterns: TellingPatterns) -> bool:
+    return any(has_match(getattr(patterns, name), words) for name in _TELLS)
 
 
 def _can_begin_after(before: str, patterns: Sequence[TellingPatterns], *, next_line: bool) -> bool:

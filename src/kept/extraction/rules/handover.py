@@ -11,10 +11,11 @@ from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Event, Origin
 from kept.core.handover import CAUSE, REWORDED
-from kept.core.memory import Candidate, Evidence
+from kept.core.memory import LED, Candidate, Evidence
 from kept.core.text import normal_form, one_line, tokenize
 from kept.extraction.rules.assertion import unasserted_reason
 from kept.extraction.rules.clipped import clipped_reason, disowned_reason, framing_reason, lead_in_reason, set_apart_reason
+from kept.extraction.rules.framing import is_brought
 from kept.extraction.rules.passages import LONGEST_PASSAGE, Passage, count_content_words, find_passage, widen_to_sentences
 from kept.extraction.rules.scopes import choose_scope
 from kept.extraction.rules.suggestions import Suggestion, suggestions
@@ -117,6 +118,7 @@ def _suggestion_doubt(passage: Passage | None, content: str) -> str:
         or clipped_reason(text, start, end)
         or lead_in_reason(text, start)
         or framing_reason(text, start, end)
+        or (LED if is_brought(text[:start]) else "")
     )
 
 

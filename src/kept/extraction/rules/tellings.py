@@ -11,7 +11,7 @@ import re2
 
 from kept.core.lexicon import TellingPatterns
 from kept.core.sentences import SentenceSpan
-from kept.extraction.rules.framing import is_lead_in, is_own_telling
+from kept.extraction.rules.framing import is_lead_in, is_mentioned, is_own_telling
 from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, skip_filler
 from kept.profiles.lexicons import word_list
 
@@ -128,7 +128,7 @@ def _read_sentence(
     if span.bullet and _NUMBER.search(text[max(0, span.start - 8) : span.start]):
         doubt = doubt or UNSURE  # options are numbered more often than rules are
     if trigger:
-        doubt = doubt or (FRAMED if is_lead_in(words, patterns) else "")
+        doubt = doubt or (FRAMED if is_lead_in(words, patterns) or is_mentioned(words, patterns) else "")
         telling = Telling(start=span.start + head, end=span.end, trigger=trigger, language=patterns.language, doubt=doubt)
         yield place, _check_telling(text, telling, patterns)
 
