@@ -3,7 +3,7 @@
 Usage: python benchmarks/web.py [--size 10000] [--rounds 7]
 
 The browser is Debian's Chromium, headless; without it only the server is measured. Medians; CPU is that of this process (the
-server).
+server). Then the stories a person comes with, once each, with the keys and clicks they take.
 """
 
 import argparse
@@ -25,6 +25,7 @@ from store import NOW, event, memory, sentence
 from kept.changes import apply_person_change
 from kept.core.memory import Actor
 from kept.core.operation import Add
+from kept.memories.person import create_memory
 from kept.paths import Paths
 from kept.store.values import Draft
 from kept.web import create_app, open_socket
@@ -54,6 +55,7 @@ def main() -> None:
             server(port, key, some, options.rounds)
             if Path(CHROMIUM).exists():
                 browser(port, key, options.rounds)
+                stories(port, key)
 
 
 def fill(home: Paths, size: int) -> str:
@@ -68,6 +70,8 @@ def fill(home: Paths, size: int) -> str:
                 Draft(run=run, stage="curate", subject="coding", actor=Actor.MACHINE, recorded_at=NOW, operations=operations)
             )
             workspace.store.log.end_run(run, NOW, {})
+        for number in range(30):
+            create_memory(workspace, f"Perhaps {sentence(chance)} (number {number})", "decision", agent=True)
         apply_person_change(workspace, lambda: None)  # so that there are files
         return next(iter(sorted(workspace.store.log.memory_ids())))
 
@@ -166,6 +170,116 @@ def browser(port: int, key: str, rounds: int) -> None:
     )
     print(f"{'j until the row has the focus':<38}{statistics.median(keys):>6.0f}")
     print(f"{'1,000 nodes laid out, in scripts':<38}{drawn:>6.0f}")
+
+
+class Hand:
+    """A person's hand on a page: what it presses and clicks is counted."""
+
+    def __init__(self, page: Any) -> None:
+        self.page, self.keys, self.clicks = page, 0, 0
+
+    def press(self, *keys: str) -> None:
+        """Press keys one after the other."""
+        for key in keys:
+            self.page.keyboard.press(key)
+            self.keys += 1
+
+    def write(self, text: str) -> None:
+        """Type a text, a key a character."""
+        self.page.keyboard.type(text)
+        self.keys += len(text)
+
+    def click(self, role: str, name: str) -> None:
+        """Click the first of what has a role and a name."""
+        self.page.get_by_role(role, name=name).first.click()
+        self.clicks += 1
+
+
+def correct(hand: Hand) -> None:
+    hand.press("/")
+    hand.write("deploy1")
+    hand.page.locator("mark").first.wait_for()
+    hand.press("Escape", "j", "Enter")
+    hand.page.locator("h1.says").wait_for()
+    hand.press("e")
+    hand.page.get_by_label("What it says").wait_for()
+    hand.press("End")
+    hand.write(" Always.")
+    hand.press("Enter")
+    hand.page.get_by_text("Changed.").wait_for()
+    hand.press("u")
+    hand.page.get_by_text("Undone:").wait_for()
+
+
+def decide(hand: Hand) -> None:
+    hand.press("g", "v")
+    hand.page.locator(".decide:focus").wait_for()
+    hand.click("link", "Show all")
+    hand.page.locator(".decide").nth(29).wait_for()
+    hand.page.locator(".decide:focus").wait_for()
+    hand.press(*("yn" * 10))
+    hand.page.locator("#place", has_text="1 of 10 here").wait_for()
+    hand.page.wait_for_load_state("networkidle")
+
+
+def last_night(hand: Hand) -> None:
+    hand.press("g", "h")
+    hand.page.locator("#runs .changes").first.wait_for()
+
+
+def span(hand: Hand) -> None:
+    hand.page.get_by_text("More filters").click()
+    hand.clicks += 1
+    for label in ("Said from", "Said to"):
+        hand.page.get_by_label(label).fill("2026-01-05")
+        hand.keys += 8
+    hand.page.wait_for_url("**until=2026-01-05**")
+
+
+def forget(hand: Hand) -> None:
+    hand.press("j")
+    hand.page.locator(".row:focus").wait_for()
+    hand.press("Enter")
+    hand.page.locator("h1.says").wait_for()
+    hand.click("button", "Forget …")
+    hand.click("button", "Erase for good")
+    hand.page.get_by_text("Forgotten for good.").wait_for()
+
+
+def model(hand: Hand) -> None:
+    hand.press("g", "s")
+    hand.page.get_by_text("No language model is asked.").wait_for()
+    hand.click("button", "Copy the commands for Ollama")
+
+
+STORIES: tuple[tuple[str, Callable[[Hand], None]], ...] = (
+    ("find, correct and undo a memory", correct),
+    ("decide on twenty", decide),
+    ("what did last night change", last_night),
+    ("what was said between two days", span),
+    ("forget a memory everywhere", forget),
+    ("the commands of a local model, the cost", model),
+)
+
+
+def stories(port: int, key: str) -> None:
+    """Find, correct and undo; decide on twenty; last night; a span of days; forget; the model: keys, clicks, CPU of the server."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only where there is a browser
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = chromium.new_page()
+        page.context.grant_permissions(["clipboard-write"])
+        page.set_default_timeout(120_000)
+        page.goto(f"http://127.0.0.1:{port}/#{key}")
+        page.wait_for_selector(".row")
+        print(f"{'story':<38}{'CPU ms':>8}{'keys':>6}{'clicks':>8}")
+        for title, act in STORIES:
+            hand, before = Hand(page), time.process_time()
+            act(hand)
+            print(f"{title:<38}{1000 * (time.process_time() - before):>8.0f}{hand.keys:>6}{hand.clicks:>8}")
+            page.goto(f"http://127.0.0.1:{port}/")
+        chromium.close()
 
 
 if __name__ == "__main__":
