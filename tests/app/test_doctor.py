@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from dataclasses import replace
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -16,7 +18,7 @@ import pytest
 from kept.install import client_checks
 from kept.install.doctor import apply_repairs, run_checks
 from kept.install.setup import install_hooks
-from kept.local.clients import has_hooks
+from kept.local.clients import CLIENTS, GEMINI, has_hooks
 from kept.local.queue import enqueue_transcript
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
@@ -24,6 +26,7 @@ from kept.workspace import open_workspace, utc_now
 from talking import RULE, say
 
 JUDGE = client_checks._check_hook_reply
+CODEX = next(each for each in CLIENTS if each.name == "codex")
 
 
 @pytest.fixture
@@ -346,3 +349,32 @@ def test_a_file_that_a_run_takes_while_the_doctor_looks_is_no_fault(place, monke
     gone, listed = place.state / "gone", type(place.state).rglob
     monkeypatch.setattr(type(place.state), "rglob", lambda path, pattern: [*listed(path, pattern), gone])
     assert wrong(place) == ""
+
+
+def version_of(place, monkeypatch, said):
+    """What the doctor finds of the version of a client that says so of itself."""
+    folder = place.root / "programs"
+    folder.mkdir()
+    program = folder / "codex"
+    program.write_text(f"#!/bin/sh\necho 'WARNING: odd'; echo '{said}'\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return [each for each in run_checks(place) if each.name == "codex version"]
+
+
+def test_a_client_that_is_newer_than_what_was_tried_is_named_and_is_no_fault(place, monkeypatch):
+    (found,) = version_of(place, monkeypatch, "codex-cli 0.1000.1")
+    assert found.well is None
+    assert "0.1000.1 is newer than" in found.detail
+    assert "kept sources" in found.fix
+
+
+@pytest.mark.parametrize("said", [CODEX.tried, "0.9.12", "no number"])
+def test_a_client_that_is_not_newer_is_passed_over(place, monkeypatch, said):
+    assert version_of(place, monkeypatch, f"codex-cli {said}") == []
+
+
+def test_the_page_of_formats_lists_the_versions_that_the_doctor_knows():
+    page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"^\| [^|]*`(\w+)` \| ([\d.]+) \|", page, re.MULTILINE))
+    assert {each.name: each.tried for each in (*CLIENTS, GEMINI)}.items() <= listed.items()

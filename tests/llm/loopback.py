@@ -38,7 +38,11 @@ class Loopback:
     @property
     def questions(self) -> list[dict[str, Any]]:
         """The bodies of the questions themselves, without what programs ask beside them."""
-        return [body for path, body in self.requests if path.endswith(("/messages", "/completions", "/responses", "/chat"))]
+        return [
+            body
+            for path, body in self.requests
+            if path.endswith(("/messages", "/completions", "/responses", "/chat", "GenerateContent"))
+        ]
 
     def close(self) -> None:
         self.closed.set()
@@ -134,6 +138,10 @@ class Handler(BaseHTTPRequestHandler):
             self._answer(body, self._chat, None, "chat")
         elif path.endswith("/responses"):
             self._answer(body, self._response, self._response_events, "response")
+        elif path.endswith(":streamGenerateContent"):
+            self._send(f"data: {json.dumps(self._generated(body))}\n\n".encode(), kind="text/event-stream")
+        elif path.endswith(":generateContent"):
+            self._send(self._generated(body))
         else:
             self._send({"type": "error", "error": {"type": "not_found_error", "message": path}}, 404)
 
@@ -276,6 +284,16 @@ class Handler(BaseHTTPRequestHandler):
             {"type": "response.completed", "response": response},
         ]
         return [(each["type"], each) for each in events]
+
+    def _generated(self, body: dict[str, Any]) -> dict[str, Any]:
+        schema = (body.get("generationConfig") or {}).get("responseJsonSchema")
+        answered = any("functionResponse" in part for each in body.get("contents", []) for part in each.get("parts", []))
+        part: dict[str, Any] = {"text": self._text(schema)}
+        if self.loopback.act and not answered and not schema and body.get("tools"):
+            part = {"functionCall": {"name": self.loopback.act["name"], "args": self.loopback.act["input"]}}
+        usage = {"promptTokenCount": 9, "candidatesTokenCount": 5, "totalTokenCount": 14}
+        answer = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
+        return {"candidates": [answer], "usageMetadata": usage, "modelVersion": "none"}
 
     def _batch(self, batch: str) -> dict[str, Any]:
         count, done = len(self.loopback.pending_batches[batch]), self.loopback.done

@@ -39,6 +39,18 @@ def test_a_reader_is_told_where_it_was_looked_and_which_files_were_read_because_
     assert told(capsys, "sources")["sources"][0]["elsewhere"] == 1
 
 
+def test_records_of_kinds_that_kept_does_not_know_are_counted_and_named(capsys, home, session):
+    kept(capsys, "run", "--quiet")
+    assert "all records understood" in kept(capsys, "sources")[1]
+    with session.open("a", encoding="utf-8") as file:
+        file.write('{"type": "dream", "sessionId": "session-1"}\n')
+    kept(capsys, "run", "--quiet")
+    out = " ".join(kept(capsys, "sources")[1].split())
+    assert "66.7 % of the records understood, 1 not (unknown-type:dream); is this claude-code newer than kept? → kept doctor" in out
+    (tool,) = told(capsys, "sources")["sources"]
+    assert (tool["records"], tool["unknown"]) == (3, 1)
+
+
 def test_what_is_not_archived_is_not_said_to_be(capsys, home, session):
     out = kept(capsys, "sources")[1]
     assert "nothing will be lost within a week" in out

@@ -168,6 +168,9 @@ class RecordProblem:
     end: int = 0
 
 
+UNKNOWN_KIND = "unknown-type"  # how the reason begins for which a reader drops a record of a kind it does not know
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordAccount:
     """What became of every record: ``records == kept + sum(dropped.values())``.
@@ -185,6 +188,11 @@ class RecordAccount:
     problems: tuple[RecordProblem, ...] = ()
     malformed: int = 0
     pending: int = 0
+
+    @property
+    def unknown(self) -> int:
+        """How many records are of a kind that the reader does not know, or malformed: what a newer client may have brought."""
+        return self.malformed + sum(count for reason, count in self.dropped.items() if reason.startswith(UNKNOWN_KIND))
 
     def __add__(self, other: "RecordAccount") -> "RecordAccount":
         return RecordAccount(

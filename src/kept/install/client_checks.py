@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -47,6 +48,8 @@ def check_clients(home: Paths) -> Iterator[CheckFinding]:
         yield from elsewhere
         if client in using:
             yield from _check_settings(home, client)
+        if home.of(client).is_dir():
+            yield from _check_version(client)
         if client in calling and client in there:
             detail = "called by the settings and by the plugin; the plugin's hooks stay silent, so nothing is added twice"
             yield CheckFinding(name=client.name, well=None, detail=detail, fix=f"keep one: {_LEAVE.get(client.name, '')}")
@@ -142,6 +145,22 @@ def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
         features = body.get("features")
         if isinstance(features, dict) and any(features.get(item) is False for item in ("hooks", "codex_hooks")):
             yield CheckFinding(name=name, well=False, detail=f"hooks are off in {path}", fix=f"set hooks = true in {path}")
+
+
+def _check_version(client: Client) -> Iterator[CheckFinding]:
+    """A client that is newer than the newest whose sessions were read in kept's tests: worth knowing, and no fault."""
+    if (program := shutil.which(client.name)) is None:
+        return
+    said = run_limited([program, "--version"], seconds=_SECONDS, env=os.environ).out
+    found = re.search(r"\b\d+(?:\.\d+)+", said)
+    if found and _version(found[0]) > _version(client.tried):
+        detail = f"version {found[0]} is newer than {client.tried}, the newest that kept was tested with"
+        fix = "kept sources (it says whether all records are understood)"
+        yield CheckFinding(name=f"{client.name} version", well=None, detail=detail, fix=fix)
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))
 
 
 def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:

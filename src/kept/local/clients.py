@@ -42,7 +42,8 @@ class Client:
     the folder.
 
     ``variable`` is the environment variable that names another place: for the folder itself, or where ``below`` says so for the
-    home that the folder lies in. ``failure`` is the event after a command that failed (of Codex: after any command).
+    home that the folder lies in. ``failure`` is the event after a command that failed (of Codex: after any command). ``tried`` is
+    the newest version whose sessions kept's own tests have read.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Client:
     variable: str = ""
     below: bool = False
     failure: str = ""
+    tried: str = ""
 
     def resolve_folder(self, home: Path, variables: Mapping[str, str], *, outside: bool = False) -> Path:
         """The folder: where its variable says, as far as that lies below the home or is, ``outside``, a folder that is there."""
@@ -73,6 +75,7 @@ CLIENTS = (
         plugins="settings.json",
         variable="CLAUDE_CONFIG_DIR",
         failure="PostToolUseFailure",
+        tried="2.1.330",
     ),
     Client(
         name="codex",
@@ -82,6 +85,7 @@ CLIENTS = (
         instructions="AGENTS.md",
         variable="CODEX_HOME",
         failure="PostToolUse",
+        tried="0.169.0",
     ),
 )
 GEMINI = Client(  # its hooks come with the extension alone
@@ -92,6 +96,7 @@ GEMINI = Client(  # its hooks come with the extension alone
     instructions="GEMINI.md",
     variable="GEMINI_CLI_HOME",
     below=True,
+    tried="0.61.0",
 )
 READERS = (
     *(client for client in CLIENTS if client.instructions),

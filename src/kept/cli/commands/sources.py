@@ -14,7 +14,7 @@ from kept.cli.show import Line, format_count, hanging_line, line
 from kept.cli.turns import show_session
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
-from kept.core.event import RecordAccount
+from kept.core.event import UNKNOWN_KIND, RecordAccount
 from kept.core.times import format_day
 from kept.intake.discovery import Survey, ToolSurvey, survey
 from kept.local.settings.roots import SourceRoot
@@ -181,6 +181,14 @@ def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Ite
     )
     yield line((tool.name, "bold"), f"  {' and '.join(there) or 'nothing there now'}{read}")
     yield from (line("  ", show.format_path(place)) for place, exists in tool.places if exists)
+    if unknown := tool.account.unknown:
+        share = f"{100 * (1 - unknown / tool.account.records):.1f} % of the records understood"
+        kinds = ", ".join(sorted(reason for reason in tool.account.dropped if reason.startswith(UNKNOWN_KIND))) or "malformed"
+        yield line(
+            (f"  {share}, {unknown:,} not ({kinds}); is this {tool.name} newer than kept?", "yellow"), (" → kept doctor", "dim")
+        )
+    elif tool.account.records:
+        yield line(("  all records understood", "dim"))
     news = [f"{tool.fresh:,} not read yet" if tool.fresh else "", f"{tool.grown:,} changed since" if tool.grown else ""]
     if any(news):
         yield line((f"  {', '.join(filter(None, news))}", "yellow"), (" → kept run", "dim"))
@@ -366,4 +374,6 @@ def _tool_body(tool: ToolSurvey) -> dict[str, Any]:
 
 
 def _account_body(account: RecordAccount) -> dict[str, Any]:
-    return json_fields(account, "records", "kept", "events", "dropped", "noted", "malformed", "problems", pending_bytes="pending")
+    return json_fields(
+        account, "records", "kept", "events", "dropped", "noted", "malformed", "unknown", "problems", pending_bytes="pending"
+    )

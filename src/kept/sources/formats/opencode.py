@@ -35,6 +35,18 @@ from kept.sources.unconfirmed import label_unconfirmed
 
 _TABLES = frozenset({"session", "message", "part"})
 
+_SILENT = (
+    "step-start",
+    "step-finish",
+    "snapshot",
+    "patch",
+    "reasoning",
+    "file",
+    "agent",
+    "retry",
+    "subtask",
+)  # parts without words
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenCode:
@@ -182,8 +194,10 @@ def _read_part(
             return DocumentEntry(place=place, dropped="compaction")
         case None if not part:
             return DocumentEntry(place=place, dropped="no-parts")
+        case kind if kind in _SILENT:
+            return DocumentEntry(place=place, dropped=f"part:{kind}")
         case kind:
-            return DocumentEntry(place=place, dropped=f"part:{safe_word(kind)}")
+            return DocumentEntry(place=place, dropped=f"unknown-type:{safe_word(kind)}")
 
 
 def _tool_drafts(part: Mapping[str, Any], answer: EventDraft) -> Iterator[EventDraft]:

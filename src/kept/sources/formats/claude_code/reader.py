@@ -62,6 +62,12 @@ _SILENT = frozenset(
         "attribution-snapshot",
         "started",
         "result",
+        "api-request",
+        "api-request-blob",
+        "api-request-shape",
+        "atis-latch",
+        "cost-state",
+        "tools-used",
     }
 )
 _SPEAKING = frozenset({"user", "assistant", "system", "attachment", "queue-operation"})

@@ -73,6 +73,7 @@ from kept.sources.unconfirmed import label_unconfirmed
 
 _ITEMS = (*CALLS, *OUTPUTS, "message", "reasoning", "image_generation_call", "compaction", "ghost_snapshot")
 _WRAPPED = ("response_item", "event_msg", "turn_context", "compacted")
+_SILENT = ("world_state", "token_usage_record", "retained_context", "inter_agent_communication")  # no words of a conversation
 _MACHINES = ("memory_consolidation", "review", "compact")
 
 
@@ -142,6 +143,8 @@ def _read_record(state: State, record: Record, *, path: str) -> Outcome:
         found = _read_client_event(state, record, item, noted)
     elif kind == "response_item" or (kind in _ITEMS and "payload" not in value):
         found = _read_response_item(state, record, item, noted)
+    elif kind in _SILENT:
+        found = str(kind)
     else:
         found = f"unknown-type:{safe_word(kind)}"
     if inner in ("task_started", "turn_started"):
