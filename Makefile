@@ -6,7 +6,7 @@ MODELS := src/kept/recall/embed
 MODEL := $(MODELS)/universal.pack
 export PYTHONDONTWRITEBYTECODE :=  # some hundred processes read the byte code again
 
-.PHONY: run test types imports collected coverage torture bench docs pictures clients dist pins
+.PHONY: run test types imports collected coverage torture bench docs pictures figures clients dist pins
 
 run: .venv/ready $(MODEL)  ## set up and run kept on your own transcripts (or on the bundled sample)
 	$(BIN)/kept run $(ARGS)
@@ -32,7 +32,8 @@ coverage: .venv/ready-dev $(MODEL)  ## which lines and branches no test reaches 
 	$(BIN)/coverage report --skip-covered --sort=cover --show-missing | tail -n 40
 
 torture: .venv/ready-dev  ## the long proofs: kills, power cuts, failing disks, long fuzzing, other examples than those of `make test`
-	$(BIN)/pytest -n 2 --dist worksteal -m "slow or hypothesis" --hypothesis-profile=long -rs
+	code=0; $(BIN)/pytest -n 2 --dist worksteal -m "slow or hypothesis" --hypothesis-profile=long -rs --junitxml=.torture.xml || code=$$?; \
+	  $(BIN)/python scripts/proofs.py .torture.xml && exit $$code
 
 bench: .venv/ready-dev  ## speed, as ratios and throughput; the store from 1,000 to 100,000 memories
 	$(BIN)/python benchmarks/speed.py
@@ -44,6 +45,9 @@ docs: .venv/ready-docs  ## the documentation as a site, in site/; its reference 
 
 pictures: .venv/ready-dev  ## the pictures of the documentation, from real runs on the sample (needs Chromium)
 	$(BIN)/python scripts/pictures.py
+
+figures: .venv/ready-dev $(MODEL)  ## the published figures, from measurements on samples and on ../shared (some twenty minutes)
+	$(BIN)/python scripts/figures.py $(ARGS)
 
 clients: .venv/ready  ## the adapters with the real frameworks, in an environment of their own
 	$(PYTHON) -m venv .venv-clients

@@ -1,0 +1,180 @@
+"""Write docs/figures.md anew: every figure with its command, its commit, what it was measured on and what it does not say.
+
+    python scripts/figures.py [--only NAME …] [--shared ../shared]
+
+Each section is what a command prints. ``--only`` measures some of them and leaves the others as they stand, with their own commits;
+a section whose data are not here is left as it stands, too.
+"""
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "figures.md"
+HEAD = """# Figures
+
+Made by `make figures`: each section is what its command prints, with the commit and the day it ran. `SHARED` is the folder of
+shared samples beside the checkout, which is not part of it.
+
+**Tuned** marks sets that rules, weights or wordings were made on: their figures say what kept can do there, not what to expect on
+yours. Figures of time are of one busy machine (two shared x86-64 cores, Linux): compare ratios, not seconds. What was tried and did
+not work is in [the log](log.md); faults that were injected are in [Reliability](reliability.md).
+"""
+TUNED = "**Tuned.** "
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Figure:
+    """What is measured: a name for ``--only``, a title, the command, how many last lines of its output are shown (0: all), whether
+    rules were made on its data, and what it does not say.
+    """
+
+    name: str
+    title: str
+    command: str
+    says_not: str
+    tuned: bool = False
+    lines: int = 0
+
+
+FIGURES = (
+    Figure(
+        name="turns",
+        title="Extraction without a model, on annotated turns, by source",
+        command="kept eval extraction --turns SHARED/gold/turns --corpus SHARED/transcripts",
+        says_not="1,556 turns of four projects and three annotators, all of them software. Each source stands by itself, and no "
+        "weight is fitted to any; but the rules were read against these turns, so a source left out would not be unseen. "
+        "What an annotator wanted is one opinion: a second one kept 83 % of the same.",
+        tuned=True,
+    ),
+    Figure(
+        name="replies",
+        title="Extraction with recorded replies of models",
+        command="kept eval extraction --turns SHARED/gold/turns --corpus SHARED/transcripts --replies benchmarks/replies",
+        says_not="The replies were recorded once, from careful and weak readers in the place of a model. The wording of the "
+        "question was chosen on these turns. Nothing follows for a model that was not recorded.",
+        tuned=True,
+    ),
+    Figure(
+        name="judged",
+        title="What is put before a prompt: the half that work on the ranking looked at",
+        command="python benchmarks/judged.py",
+        says_not="190 prompts over 63 memories of five invented projects, memories and prompts by one author. Real projects are "
+        "harder.",
+        tuned=True,
+    ),
+    Figure(
+        name="held",
+        title="What is put before a prompt: the half that was set apart",
+        command="python benchmarks/judged.py --held",
+        says_not="The same author wrote both halves, so this shows that the ranking does not rest on single prompts, not that it "
+        "works for another author: strangers' plain requests found .06 to .12 of what helps (the log).",
+    ),
+    Figure(
+        name="retrieval",
+        title="Search in archived conversations: two conversations of LoCoMo",
+        command="kept eval retrieval --corpus CORPUS --queries QUERIES",
+        says_not="Chats between two friends, not sessions with agents; two of ten conversations, so the intervals are wide. "
+        "`CORPUS` and `QUERIES` are the lines of `conv-26` and `conv-30` of SHARED/benchmarks/locomo.",
+    ),
+    Figure(
+        name="hook",
+        title="How long an agent waits for a hook, over 1,000 facts",
+        command="python benchmarks/hook.py SHARED/benchmarks/locomo/facts_obs.jsonl SHARED/benchmarks/locomo/queries.jsonl "
+        "--facts 1000 --rounds 5",
+        says_not="Facts of chats, not of projects. The clock of a busy machine says little; the processor's time beside a bare "
+        "interpreter's says more.",
+    ),
+    Figure(
+        name="speed",
+        title="Speed of a first run and of one with nothing new, on the bundled sample",
+        command="python benchmarks/speed.py --large 2 --runs 1",
+        says_not="The sample is 50 KB, so starting and loading the embedding models is most of it. For megabytes a second give "
+        "`--transcripts FOLDER --large 100`, as the log does.",
+    ),
+    Figure(
+        name="store",
+        title="Size and speed of the store, with 1,000 memories",
+        command="python benchmarks/store.py --sizes 1000 --transcript 1",
+        says_not="Memories are made up; `--sizes 100000` takes an hour.",
+    ),
+)
+
+
+def measure(figure: Figure, shared: Path, folder: Path) -> str | None:
+    """The section of a figure; None where its data are not here or its command fails."""
+    places = {"SHARED": str(shared), "CORPUS": str(folder / "corpus.jsonl"), "QUERIES": str(folder / "queries.jsonl")}
+    if re.search("SHARED|CORPUS", figure.command):
+        if not shared.is_dir():
+            return None
+        _sample_locomo(shared, folder)
+    words = [_fill(word, places) for word in shlex.split(figure.command)]
+    program = [sys.executable, "-m", "kept", "--home", str(folder / figure.name)] if words[0] == "kept" else [sys.executable]
+    env = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
+    done = subprocess.run([*program, *words[1:]], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    if done.returncode or not done.stdout.strip():
+        print(f"{figure.name}: {done.stderr.strip().splitlines()[-1:]}")
+        return None
+    return write_section(figure, done.stdout)
+
+
+def write_section(figure: Figure, printed: str) -> str:
+    """A section of the page, from what its command printed now."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    told = "\n".join(line.rstrip() for line in printed.rstrip().splitlines()[-figure.lines :])
+    return (
+        f"## {figure.title}\n\n`{figure.command}` · commit {commit} · {datetime.now(UTC):%Y-%m-%d}\n\n```\n{told}\n```\n\n"
+        f"{TUNED if figure.tuned else ''}What this does not say: {figure.says_not}\n"
+    )
+
+
+def _fill(word: str, places: Mapping[str, str]) -> str:
+    return re.sub("|".join(places), lambda found: places[found[0]], word)
+
+
+def _sample_locomo(shared: Path, folder: Path) -> None:
+    """Two conversations, and the questions about them."""
+    for name in ("corpus", "queries"):
+        lines = (shared / "benchmarks" / "locomo" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+        chosen = [line for line in lines if '"ns": "conv-26"' in line or '"ns": "conv-30"' in line]
+        (folder / f"{name}.jsonl").write_text("".join(chosen), encoding="utf-8")
+
+
+def read_sections(page: str) -> dict[str, str]:
+    """The sections that a page has, by title."""
+    parts = re.split(r"(?m)^## (.+)\n", page)
+    return {title: f"## {title}\n{text}".rstrip() + "\n" for title, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def main() -> None:
+    """Measure, and write the page after each section."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--only", nargs="+", choices=[figure.name for figure in FIGURES], default=[figure.name for figure in FIGURES]
+    )
+    parser.add_argument("--shared", type=Path, default=ROOT / ".." / "shared")
+    options = parser.parse_args()
+    sections = read_sections(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
+    for figure in FIGURES:
+        if figure.name in options.only:
+            with tempfile.TemporaryDirectory() as folder:
+                found = measure(figure, options.shared.resolve(), Path(folder))
+            sections |= {figure.title: found} if found else {}
+            there = [sections[each.title] for each in FIGURES if each.title in sections]
+            PAGE.write_text("\n".join((HEAD, *there)), encoding="utf-8")
+            print(f"{figure.name}: {'written' if found else 'left as it stands'}")
+
+
+if __name__ == "__main__":
+    main()
