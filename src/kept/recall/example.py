@@ -5,6 +5,7 @@ from contextlib import closing
 from heapq import nlargest
 from itertools import pairwise
 
+from kept.core.errors import StoreError
 from kept.core.event import Event, EventKind
 from kept.core.spans import typed_spans
 from kept.core.times import format_instant
@@ -20,10 +21,16 @@ _SECONDS = 1.0
 
 
 def find_search_example(workspace: Workspace) -> str:
-    """Two telling words that a person typed side by side, each of which stands in more texts; empty where there are none.
-
-    Raises StoreError.
+    """Two telling words that a person typed side by side, each of which stands in more texts; empty where there are none, or none
+    is found in time.
     """
+    try:
+        return _find_pair(workspace)
+    except StoreError:
+        return ""  # a run that did everything does not fail for want of an example
+
+
+def _find_pair(workspace: Workspace) -> str:
     with closing(StoreReader(str(workspace.paths.store), _SECONDS)) as reader:
         most = max(_FEW, reader.count_texts() // _SHARE)
         for event in _recent_prompts(workspace):
