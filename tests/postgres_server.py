@@ -30,6 +30,7 @@ def owners(folder: Path) -> Iterator[Callable[[], str]]:
                 connection.execute(f'CREATE ROLE "{name}" LOGIN')
             return with_role(url, name)
 
+        new_owner.admin = url
         yield new_owner
 
 
@@ -37,6 +38,11 @@ def with_role(url: str, role: str) -> str:
     """The URL of another role on the same server."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=f"{role}@{parts.netloc.rpartition('@')[2]}"))
+
+
+def with_database(url: str, name: str) -> str:
+    """The URL of another database on the same server."""
+    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from kept.core.errors import StoreError
 from kept.core.fold import fold
 from kept.store.replica.tables import OWN, SHARED, read_tables
 from kept.store.sqlite import SqliteStore
-from postgres_server import with_role
+from postgres_server import with_database
 
 psycopg = pytest.importorskip("psycopg")
 WRITER = Path(__file__).with_name("shared_writer.py")
@@ -86,10 +86,10 @@ def test_owners_with_the_same_ids_have_chains_of_their_own(two, tmp_path):
 def test_people_who_may_take_the_role_of_a_project_share_its_memory(postgres, tmp_path):
     anna, ben, project = postgres(), postgres(), postgres()
     name = owner_of(project)
-    with psycopg.connect(with_role(project, "postgres"), autocommit=True) as connection:
+    with psycopg.connect(postgres.admin, autocommit=True) as connection:
         for url in (anna, ben):
             connection.execute(f'GRANT "{name}" TO "{owner_of(url)}"')
-    shared = [f"{url}&options=-c%20role%3D{name}" for url in (anna, ben)]
+    shared = [f"{url}{'&' if '?' in url else '?'}options=-c%20role%3D{name}" for url in (anna, ben)]
     with replica(tmp_path / "a" / "kept.db", shared[0]) as store:
         commit(store, add("0123456789", "we deploy on Mondays"))
     with replica(tmp_path / "b" / "kept.db", shared[1]) as store:
@@ -104,7 +104,7 @@ def test_a_database_without_kept_and_a_role_that_may_not_make_it_are_told(postgr
     from kept.store.postgres.server import PostgresServer  # noqa: PLC0415 - psycopg is there
 
     url = postgres()
-    elsewhere = url.replace("/postgres?", "/template1?")
+    elsewhere = with_database(url, "template1")
     with pytest.raises(StoreError, match="holds no store of kept"):
         PostgresServer(elsewhere)
     with pytest.raises(StoreError, match="does not allow it"):

@@ -3,7 +3,7 @@
 import pytest
 from cli_world import OTHER, RULE, kept, told, transcript
 
-from postgres_server import with_role
+from postgres_server import with_database
 
 pytest.importorskip("psycopg")
 
@@ -42,8 +42,8 @@ def test_tables_are_made_by_a_role_that_may_and_no_owner_can_open_them(capsys, h
     import psycopg  # noqa: PLC0415 - where there is no such package, the tests here are skipped
 
     url = postgres()
-    assert kept(capsys, "migrate", "--prepare", with_role(url, "postgres"))[::2] == (0, "")
-    code, out, err = kept(capsys, "migrate", "--prepare", url.replace("/postgres?", "/template1?"))
+    assert kept(capsys, "migrate", "--prepare", postgres.admin)[::2] == (0, "")
+    code, out, err = kept(capsys, "migrate", "--prepare", with_database(url, "template1"))
     assert (code, out) == (2, "")
     assert "does not allow it" in err
     with psycopg.connect(url) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
