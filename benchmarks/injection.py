@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from kept.cli.hook import _fingerprint_message
 from kept.core.fence import CORE, ContextPiece
 from kept.core.project import fallback_project_folder
 from kept.local import queue
@@ -29,6 +28,7 @@ from kept.recall import context
 from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context
 from kept.recall.embed import LOCAL, create_embedder
 from kept.recall.embed_server.query import make_query_context, memories_in_process
+from kept.recall.failures import failure_marks
 from kept.store.reader import RecallMemory, RecallNote, StoreReader
 
 PROMPTS = """
@@ -96,7 +96,7 @@ def injected(home: str, *, meaning: bool, days: bool = False) -> Iterator[tuple[
             session=each.session,
             core=False,
             days=first,
-            marks=_fingerprint_message(each.text),
+            marks=failure_marks(each.text),
             client="codex",
         )
         found = assemble_context(

@@ -28,7 +28,7 @@ from kept.recall import context
 from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context
 from kept.recall.embed import create_embedder
 from kept.recall.embed_server.query import make_query_context, memories_in_process
-from kept.recall.failures import message_fingerprints
+from kept.recall.failures import failure_marks, message_fingerprints
 from kept.recall.index import UnitKind
 from kept.recall.index.queue import open_queue
 from kept.recall.index.vectors import VectorEntry, update_vectors
@@ -131,7 +131,7 @@ def shown(store: Path, prompt: Prompt, *, words: bool) -> list[ContextPiece]:
         directory=f"/work/{prompt.project}",
         core=False,
         days=False,
-        marks=message_fingerprints(prompt.text),
+        marks=failure_marks(prompt.text),
         client="none",
     )
     found = assemble_context(RecallEnvironment(str(store), "/", seconds=60.0, zone=UTC), asked, now=NOW, nearest=nearest)

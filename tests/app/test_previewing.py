@@ -40,3 +40,11 @@ def test_a_project_is_named_once_however_many_directories_it_has(home, desk_at):
         run_pipeline(workspace, [], RunOptions())
         assert "quay" in [name for _, name in session_directories(workspace)]
         assert len({name for _, name in session_directories(workspace)}) == len(session_directories(workspace))
+
+
+def test_a_message_that_tells_of_a_failure_gets_the_one_memory_that_is_nearest(home, desk_at):
+    with desk_at(home) as workspace:
+        for told in ("Run chmod before deploy.sh.", "EACCES of deploy.sh means chmod.", "Never chmod what deploy.sh wrote."):
+            create_memory(workspace, told, "project_fact")
+        assert len(preview_context(workspace, "chmod and deploy.sh").pieces) == 3
+        assert len(preview_context(workspace, "chmod and deploy.sh failed").pieces) == 1

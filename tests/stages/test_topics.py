@@ -78,3 +78,5 @@ def test_few_shared_words_tell_less_where_meanings_were_compared():
     assert few._replace(meaning=0.0).relevance() < 0.02
     assert few._replace(meaning=3.5).relevance() > few._replace(meaning=3.5, telling=0.0).relevance() > 0.2
     assert few._replace(meaning=0.6, topic=0.66).relevance() > 0.3 > few._replace(meaning=0.6).relevance()
+    assert few._replace(meaning=0.0, words=0.6).relevance() < 0.02
+    assert few._replace(meaning=0.0, words=0.6).relevance(words_alone=True) == 0.6

@@ -23,6 +23,7 @@ from kept.core.handover import is_suggestion_tool
 from kept.intake import reminders
 from kept.local import queue
 from kept.recall.context import NOTHING, ContextRequest, Nearest, RecallEnvironment, Said, assemble_context, utc_now
+from kept.recall.failures import failure_marks
 from kept.recall.relevance import parse_weights
 
 _MOST = 8_000_000  # bytes of a payload; a larger one is not read
@@ -33,30 +34,6 @@ _AFTER = "after:"  # before the key of a fix that was shown after a command had 
 _CHARS = 9_500  # a client cuts what is injected at 10,000 characters
 _TOKENS = 1_200
 _AT_START = 2  # times the budget: what is remembered of the project comes once a session
-_FAILING = (
-    "error",
-    "exception",
-    "traceback",
-    "panic",
-    "fatal",
-    "failed",
-    "failure",
-    "denied",
-    "refused",
-    "not found",
-    "no such",
-    "invalid",
-    "cannot",
-    "can't",
-    "unable to",
-    "exit code",
-    "exit status",
-    "exited",
-    "unexpected",
-    "undefined",
-    "unknown",
-)
-_ENDS = 12_000
 _FLUSHED = 8_000_000  # bytes of growth that are read while the client waits
 
 
@@ -187,7 +164,7 @@ def _subagent_start(root: str, payload: Mapping[str, Any], client: str) -> str:
 def _tool_failure(root: str, payload: Mapping[str, Any], _: str) -> str:
     """A command failed: the fix of last time, once a session, and nothing else. Some clients call this after any command."""
     state, session = queue.state_folder(root), _payload_text(payload, "session_id")
-    marks = () if payload.get("is_interrupt") is True else _fingerprint_message(_tool_output(payload))
+    marks = () if payload.get("is_interrupt") is True else failure_marks(_tool_output(payload))
     if not marks or not os.path.isfile(os.path.join(state, "kept.db")):  # noqa: PTH113, PTH118 - as in local/queue.py
         return ""
     noted = queue.load_shown(state, session) if session else None
@@ -271,7 +248,7 @@ def _find_context(root: str, payload: Mapping[str, Any], client: str, message: s
         message=message,
         directory=_payload_text(payload, "cwd"),
         session=session,
-        marks=_fingerprint_message(message),
+        marks=failure_marks(message),
         budget=_token_budget(settings, 1 if message else _AT_START),
         core=not message or told is None,
         whole=not message,
@@ -326,16 +303,6 @@ def _record_shown(state: str, session: str, found: Context, *, begun: bool) -> N
 
 def _format_output(event: str, text: str) -> str:
     return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
-
-
-def _fingerprint_message(message: str) -> tuple[str, ...]:
-    """The fingerprints of the failures that a message tells of."""
-    ends = (message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n{message[-_ENDS:]}").lower()
-    if not any(item in ends for item in _FAILING):
-        return ()
-    from kept.recall.failures import message_fingerprints  # noqa: PLC0415 - its patterns take longer to compile than a search takes
-
-    return message_fingerprints(message)
 
 
 class _Settings:

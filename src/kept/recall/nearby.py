@@ -17,7 +17,6 @@ from kept.recall.relevance import (
     FEW,
     PROJECT,
     SEED,
-    SOLID,
     TELLING,
     Likeness,
     RecallWeights,
@@ -239,11 +238,10 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
         words_of_topic = belonging.get(memory.row, 0)
         aside = words_of_topic * _ASIDE < most  # it names the topic in passing, and others are about it
         topic = 0.0 if aside else topic_nearness(words_of_topic)
-        apart = meaning.get(memory.id)
-        if meaning and apart is None:  # it has no vector yet, or search finds better ones
-            worded, topic = worded if worded >= SOLID else 0.0, 0.0
-        parts = Likeness(worded, max(words.values(), default=0.0), topic, apart)
-        close = parts.relevance()
+        # What was not compared has no vector yet, or search finds better ones.
+        alone = bool(look.asked.marks) or memory.id not in meaning
+        parts = Likeness(worded, max(words.values(), default=0.0), topic, meaning.get(memory.id, 0.0) if meaning else None)
+        close = parts.relevance(words_alone=alone)
         if close < floor:
             if look.missed is not None:
                 look.missed.append(_missed_piece(look, memory, words, parts))
@@ -268,7 +266,8 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
             )
         )
     best = sorted(pieces, key=lambda each: (-each.score, each.key))[: use.most]
-    return [piece for place, piece in enumerate(best) if place < FEW or look.asked.fill or piece.near >= CLEAR]
+    few = 1 if look.asked.marks else FEW  # who tells of a failure looks for the one thing that helped
+    return [piece for place, piece in enumerate(best) if place < few or look.asked.fill or piece.near >= CLEAR]
 
 
 def _fact_reason(parts: Likeness, words: Mapping[str, float], topics: Iterable[Topic], *, whole: bool) -> str:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from kept.core.fence import Context, ContextPiece
 from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context
 from kept.recall.embed_server.query import memories_in_process, turns_in_process
-from kept.recall.failures import message_fingerprints
+from kept.recall.failures import failure_marks
 from kept.recall.relevance import parse_weights
 from kept.workspace import Workspace
 
@@ -44,7 +44,7 @@ def preview_context(
     asked = ContextRequest(
         message=message,
         directory=directory,
-        marks=message_fingerprints(message),
+        marks=failure_marks(message),
         budget=budget or workspace.settings.context_tokens,
         client=client,
         rules=client == "none",

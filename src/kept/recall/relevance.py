@@ -55,7 +55,7 @@ FLOOR = 0.3
 _NEAR = 0.47  # what is less near than that was of no use to two readers out of three (docs/labels)
 _USUAL, _SPREAD, _SUPPOSED = 0.08, 0.1, 20  # average and deviation that are supposed where there are few, as of so many memories
 _FAR, _STEP = 0.2, 0.15  # cosine of texts about different matters, and what counts as a deviation above it anywhere
-SOLID = 0.53  # a nearness by words that counts where others were compared by meaning and this one was not
+_SOLID = 0.53  # a nearness by words that needs no meaning
 # Of a logistic fit over prompts that strangers judged (docs/log.md); the floor of 0.3 lies where two of three lines help.
 _BASE, _APART, _SHARED, _TOPICAL = -5.55, 1.36, 1.7, 6.0
 _TOPIC, _TOPIC_WORD = 0.5, 0.08  # the nearness of what belongs to a topic, and what each word of the topic adds
@@ -192,12 +192,12 @@ class Likeness(NamedTuple):
     topic: float
     meaning: float | None
 
-    def relevance(self) -> float:
-        """How likely it is to help, as a share by which the floor counts."""
+    def relevance(self, *, words_alone: bool = False) -> float:
+        """How likely it is to help, as a share by which the floor counts. With ``words_alone`` many words in common are enough."""
         if self.meaning is None:
             return max(self.words, self.topic)
         weight = _BASE + _APART * self.meaning + _SHARED * self.telling + _TOPICAL * self.topic
-        return 1.0 / (1.0 + exp(-weight))
+        return max(1.0 / (1.0 + exp(-weight)), self.words if words_alone and self.words >= _SOLID else 0.0)
 
 
 def topic_nearness(belonging: int) -> float:
