@@ -1,11 +1,11 @@
 """What is put before judged prompts of invented projects: precision and recall by kind, and how many unrelated prompts stay empty.
 
-    python benchmarks/judged.py [--held] [--words] [--show]
+    python benchmarks/judged.py [--data FOLDER] [--held] [--words] [--show]
 
 memories.tsv has project, id, category, text, and of a fix the error it answers; prompts.tsv has project, kind, language, the wanted
 memories, those that do no harm, and the prompt. Prompts of even lines are for work on the ranking, those of odd lines (``--held``)
-were set apart. ``--words`` leaves meaning out, as a hook does where no warm process answers. ``days`` prompts want the notes of the
-last days, of which each project has one.
+were set apart; of another folder ``--data`` all are taken. ``--words`` leaves meaning out, as a hook does where no warm process
+answers. ``days`` prompts want the notes of the last days, of which each project has one. In brackets: 95 % intervals.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from kept.core.fence import CORE, DAYS, ContextPiece
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add
 from kept.core.project import Project
+from kept.evaluation.measures import bootstrap_interval
 from kept.local.recall_settings import RecallSettings
 from kept.paths import find_paths
 from kept.recall import context
@@ -38,6 +39,7 @@ from kept.store.sqlite import SqliteStore
 from kept.store.values import Draft
 
 HERE = Path(__file__).with_name("judged")
+SAID = "said"  # prompts that only a turn answers: benchmarks/said.py
 NOW = datetime(2026, 3, 12, 10, tzinfo=UTC)
 NOTE = RecallNote(
     row=1,
@@ -71,8 +73,8 @@ class Prompt(NamedTuple):
     text: str
 
 
-def rows(name: str) -> list[list[str]]:
-    return [line.split("\t") for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
+def rows(folder: Path, name: str) -> list[list[str]]:
+    return [line.split("\t") for line in (folder / name).read_text(encoding="utf-8").splitlines()]
 
 
 def scope_of(project: str) -> str:
@@ -98,11 +100,11 @@ def memory_of(number: int, row: list[str]) -> Memory:
     )
 
 
-def fill(home: Path) -> None:
+def fill(home: Path, data: Path) -> None:
     paths = find_paths(str(home), {"HOME": str(home)})
-    memories = [memory_of(number, row) for number, row in enumerate(rows("memories.tsv"))]
+    memories = [memory_of(number, row) for number, row in enumerate(rows(data, "memories.tsv"))]
     with SqliteStore(paths.store) as store:
-        for project in {row[0] for row in rows("memories.tsv")} - {"user"}:
+        for project in {row[0] for row in rows(data, "memories.tsv")} - {"user"}:
             store.archive.save_project(
                 Project(directory=f"/work/{project}", identity=f"dir:/work/{project}", name=project, scope=scope_of(project))
             )
@@ -140,6 +142,7 @@ def shown(store: Path, prompt: Prompt, *, words: bool) -> list[ContextPiece]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=HERE, help="a folder with memories.tsv and prompts.tsv of the same form")
     parser.add_argument("--held", action="store_true", help="the prompts that were set apart")
     parser.add_argument("--words", action="store_true", help="without meaning")
     parser.add_argument("--home", type=Path, help="a folder that keeps the store for the next time; else a temporary one")
@@ -147,22 +150,25 @@ def main() -> None:
     given = parser.parse_args()
     prompts = [
         Prompt(project, kind, language, frozenset(wanted.split()), frozenset(harmless.split()), text.replace("\\n", "\n"))
-        for project, kind, language, wanted, harmless, text in rows("prompts.tsv")[given.held :: 2]
+        for project, kind, language, wanted, harmless, text in rows(given.data, "prompts.tsv")[
+            given.held :: 1 if given.data != HERE else 2
+        ]
+        if kind != SAID
     ]
-    tally: dict[str, list[int]] = defaultdict(lambda: [0] * 6)
+    tally: dict[str, list[tuple[int, ...]]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         home = given.home or Path(folder)
         store = find_paths(str(home), {"HOME": str(home)}).store
         if not store.exists():
             home.mkdir(exist_ok=True)
-            fill(home)
+            fill(home, given.data)
         for prompt in prompts:
             pieces = shown(store, prompt, words=given.words)
             keys = {"@" if each.layer == DAYS else each.key for each in pieces}
             right, wrong = keys & prompt.wanted, keys - prompt.wanted - prompt.harmless
             numbers = (1, not keys, len(keys), len(right), len(wrong), len(prompt.wanted))
             for name in (prompt.kind, f"{prompt.kind} {prompt.language}"):
-                tally[name] = [left + right for left, right in zip(tally[name], numbers, strict=True)]
+                tally[name].append(numbers)
             if given.show and (wrong or prompt.wanted - keys):
                 print(
                     prompt.kind,
@@ -173,9 +179,12 @@ def main() -> None:
                     "wrong",
                     *sorted(wrong),
                 )
-    for name, (count, empty, lines, hits, misses, wanted) in sorted(tally.items()):
+    for name, each in sorted(tally.items()):
+        count, empty, lines, hits, misses, wanted = map(sum, zip(*each, strict=True))
         precision, recall = hits / max(1, hits + misses), hits / max(1, wanted)
-        told = f"{empty:3} empty, {lines / count:4.1f} lines: precision {precision:.2f} recall {recall:.2f}"
+        right = "{:.2f} to {:.2f}".format(*bootstrap_interval([(row[3], row[3] + row[4]) for row in each]))
+        found = "{:.2f} to {:.2f}".format(*bootstrap_interval([(row[3], row[5]) for row in each]))
+        told = f"{empty:3} empty, {lines / count:4.1f} lines: precision {precision:.2f} ({right}) recall {recall:.2f} ({found})"
         print(f"{name:9} {count:4} prompts, {told}")
 
 

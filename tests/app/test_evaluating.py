@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from kept.core.errors import UsageError
-from kept.evaluation.measures import covered_share, mean, ranking_measures
+from kept.evaluation.measures import bootstrap_interval, covered_share, mean, ranking_measures
 from kept.evaluation.retrieval import run_extraction, run_retrieval
 from kept.paths import Paths
 from kept.workspace import open_workspace
@@ -98,3 +98,11 @@ def test_the_measures_are_those_of_the_textbook():
     assert mean([{"a": 1.0}, {"a": 0.0}]) == {"a": 0.5}
     assert mean([]) == {}
     assert covered_share("parquet files", []) == 0
+
+
+def test_an_interval_holds_the_mean_narrows_with_more_questions_and_is_the_same_each_time():
+    few, many = ([(float(number % 2), 1.0) for number in range(count)] for count in (20, 400))
+    (low, high), (lower, upper) = bootstrap_interval(few), bootstrap_interval(many)
+    assert low < lower < 0.5 < upper < high
+    assert bootstrap_interval(few) == (low, high)
+    assert bootstrap_interval([]) == bootstrap_interval([(0.0, 0.0)]) == (0.0, 0.0)

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from math import log2
+from random import Random
 
 from kept.core.text import tokenize
 
 RANKS = (1, 5, 10)
+_RESAMPLES = 1_000
 
 
 def ranking_measures(ranked: Sequence[str], gold: frozenset[str]) -> dict[str, float]:
@@ -31,6 +33,20 @@ def mean(rows: Iterable[dict[str, float]]) -> dict[str, float]:
     """The mean of each measure; empty where there are no rows."""
     given = list(rows)
     return {name: sum(row[name] for row in given) / len(given) for name in given[0]} if given else {}
+
+
+def bootstrap_interval(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The 95 % interval of the sum of the first by that of the second (1 each: a mean), from samples of the pairs with replacement;
+    (0, 0) where there is nothing to divide. The same pairs give the same interval.
+    """
+    drawing = Random(len(pairs))  # noqa: S311 - statistics, not secrets
+    shares = []
+    for _ in range(_RESAMPLES if pairs else 0):
+        sample = drawing.choices(pairs, k=len(pairs))
+        total = sum(of for _, of in sample)
+        shares.append(sum(part for part, _ in sample) / total if total else 0.0)
+    shares.sort()
+    return (shares[int(0.025 * _RESAMPLES)], shares[int(0.975 * _RESAMPLES)]) if shares else (0.0, 0.0)
 
 
 def covered_share(fact: str, memories: Sequence[frozenset[str]]) -> float:

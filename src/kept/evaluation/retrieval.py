@@ -23,7 +23,7 @@ from kept.core.event import EventKind as What
 from kept.core.times import parse_instant
 from kept.curation.passes import curate_changed_groups
 from kept.evaluation.extraction import parse_row
-from kept.evaluation.measures import content_words, covered_share, mean, ranking_measures
+from kept.evaluation.measures import bootstrap_interval, content_words, covered_share, mean, ranking_measures
 from kept.extraction.extract_threads import extract_pending
 from kept.local.progress import Progress, ignore_progress
 from kept.recall.index import UnitKind
@@ -38,12 +38,13 @@ MOST = 200  # places of a ranking that is written out
 
 @dataclass(kw_only=True, slots=True)
 class RetrievalResult:
-    """What a retrieval run gave: a ranking for each question, measures by category (``all`` first), seconds for making and for
-    asking.
+    """What a retrieval run gave: a ranking for each question, measures by category (``all`` first) with the 95 % interval of R@10,
+    seconds for making and for asking.
     """
 
     rankings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     measures: dict[str, dict[str, float]] = field(default_factory=dict)
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     items: int = 0
     making: float = 0.0
@@ -92,6 +93,7 @@ def run_retrieval(
                     for kind in ("all", str(question.get("category", "")) or "none"):
                         rows.setdefault(kind, []).append(ranking_measures(ranked, gold))
     result.measures = {kind: mean(each) for kind, each in rows.items() if each}
+    result.intervals = {kind: bootstrap_interval([(row["R@10"], 1.0) for row in each]) for kind, each in rows.items()}
     result.counts = Counter({kind: len(each) for kind, each in rows.items()})
     return result
 

@@ -171,16 +171,20 @@ def _speed_figures(found: RetrievalResult) -> dict[str, float]:
 
 
 def _retrieval_body(found: RetrievalResult) -> dict[str, Any]:
-    measures = {kind: {"questions": found.counts[kind]} | each for kind, each in found.measures.items()}
+    measures = {
+        kind: {"questions": found.counts[kind]} | each | {"R@10 interval": found.intervals[kind]}
+        for kind, each in found.measures.items()
+    }
     return {"measures": measures, "speed": _speed_figures(found)}
 
 
 def _retrieval_lines(found: RetrievalResult) -> Iterator[Line]:
     names = list(next(iter(found.measures.values()), {}))
-    yield line((f"{'':<32}{'n':>6}{''.join(f'{name:>9}' for name in names)}", "dim"))
+    yield line((f"{'':<32}{'n':>6}{''.join(f'{name:>9}' for name in names)}  95 % of R@10", "dim"))
     for kind in sorted(found.measures, key=lambda each: (each != "all", each)):
         shares = "".join(f"{100 * found.measures[kind][name]:>9.1f}" for name in names)
-        yield line(f"{kind[:31]:<32}{found.counts[kind]:>6}{shares}")
+        low, high = found.intervals[kind]
+        yield line(f"{kind[:31]:<32}{found.counts[kind]:>6}{shares}{100 * low:>8.1f} to {100 * high:.1f}")
     speed = _speed_figures(found)
     made = f"{speed['items']:,.0f} items, {speed['items_per_second']:,.0f} a second with vectors"
     yield line((f"{made}; a search takes {speed['search_ms_p50']} ms (p95 {speed['search_ms_p95']} ms)", "dim"))
