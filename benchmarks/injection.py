@@ -25,10 +25,9 @@ from kept.core.project import fallback_project_folder
 from kept.local import queue
 from kept.local.recall_settings import RecallSettings
 from kept.recall import context
-from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context
+from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context, failure_marks
 from kept.recall.embed import LOCAL, create_embedder
 from kept.recall.embed_server.query import make_query_context, memories_in_process
-from kept.recall.failures import failure_marks
 from kept.store.reader import RecallMemory, RecallNote, StoreReader
 
 PROMPTS = """

@@ -26,10 +26,10 @@ from kept.evaluation.measures import bootstrap_interval
 from kept.local.recall_settings import RecallSettings
 from kept.paths import find_paths
 from kept.recall import context
-from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context
+from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context, failure_marks
 from kept.recall.embed import create_embedder
 from kept.recall.embed_server.query import make_query_context, memories_in_process
-from kept.recall.failures import failure_marks, message_fingerprints
+from kept.recall.failures import message_fingerprints
 from kept.recall.index import UnitKind
 from kept.recall.index.queue import open_queue
 from kept.recall.index.vectors import VectorEntry, update_vectors

@@ -22,8 +22,7 @@ from kept.core.fence import FACTS, FIXES, GUARD, Context, render_block
 from kept.core.handover import is_suggestion_tool
 from kept.intake import reminders
 from kept.local import queue
-from kept.recall.context import NOTHING, ContextRequest, Nearest, RecallEnvironment, Said, assemble_context, utc_now
-from kept.recall.failures import failure_marks
+from kept.recall.context import NOTHING, ContextRequest, Nearest, RecallEnvironment, Said, assemble_context, failure_marks, utc_now
 from kept.recall.relevance import parse_weights
 
 _MOST = 8_000_000  # bytes of a payload; a larger one is not read

@@ -32,6 +32,30 @@ RULE_CATEGORIES = ("constraint", "convention", "preference", "preferences")  # o
 Said = Callable[[str], Mapping[str, float]]  # turns of a project that a message may mean, by key, and how near each is
 NOTHING = Context((), 0, {})
 _WRITTEN = 30.0  # the weight of a line of the daybook
+_ENDS = 12_000  # characters of each end of a message in which a word of failing is looked for
+_FAILING = (
+    "error",
+    "exception",
+    "traceback",
+    "panic",
+    "fatal",
+    "failed",
+    "failure",
+    "denied",
+    "refused",
+    "not found",
+    "no such",
+    "invalid",
+    "cannot",
+    "can't",
+    "unable to",
+    "exit code",
+    "exit status",
+    "exited",
+    "unexpected",
+    "undefined",
+    "unknown",
+)
 _DONE = 2  # the weight from which on something was done and not only asked
 
 
@@ -74,6 +98,16 @@ def assemble_context(
         if said is not None and project and asked.message and not (offered[FIXES] or offered[FACTS] or offered[DAYS]):
             offered[SAID] = _find_said_pieces(look, said, project[0])
     return fit_to_budget(offered, budget=asked.budget, present=texts, told=asked.told | keys)
+
+
+def failure_marks(message: str) -> tuple[str, ...]:
+    """The fingerprints of the failures that a message tells of; none where no word of it says that something failed."""
+    ends = (message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n{message[-_ENDS:]}").lower()
+    if not any(item in ends for item in _FAILING):
+        return ()
+    from kept.recall.failures import message_fingerprints  # noqa: PLC0415 - its patterns take longer to compile than a search takes
+
+    return message_fingerprints(message)
 
 
 def _fix_piece(look: ContextLookup, memory: RecallMemory) -> ContextPiece:
@@ -195,4 +229,4 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-__all__ = ["NOTHING", "ContextRequest", "Nearest", "RecallEnvironment", "Said", "assemble_context", "utc_now"]
+__all__ = ["NOTHING", "ContextRequest", "Nearest", "RecallEnvironment", "Said", "assemble_context", "failure_marks", "utc_now"]

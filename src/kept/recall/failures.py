@@ -2,50 +2,15 @@
 sentence.
 """
 
+from kept.core.error_fingerprint import fingerprint_error, fingerprint_errors
+
 _LINES = 40  # of a message, from its start: what a person quotes stands in a sentence of their own
 _LEAST = 12  # characters a quoted error has at least
 _PARTS = 4
 
 
-_ENDS = 12_000  # characters of each end of a message in which a word of failing is looked for
-_FAILING = (
-    "error",
-    "exception",
-    "traceback",
-    "panic",
-    "fatal",
-    "failed",
-    "failure",
-    "denied",
-    "refused",
-    "not found",
-    "no such",
-    "invalid",
-    "cannot",
-    "can't",
-    "unable to",
-    "exit code",
-    "exit status",
-    "exited",
-    "unexpected",
-    "undefined",
-    "unknown",
-)
-
-
-def failure_marks(message: str) -> tuple[str, ...]:
-    """The fingerprints of the failures that a message tells of; none where no word of it says that something failed."""
-    ends = (message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n{message[-_ENDS:]}").lower()
-    return message_fingerprints(message) if any(item in ends for item in _FAILING) else ()
-
-
 def message_fingerprints(message: str) -> tuple[str, ...]:
     """The fingerprints, the most telling error line first; each once."""
-    from kept.core.error_fingerprint import (  # noqa: PLC0415 - its patterns take longer to compile than a search takes
-        fingerprint_error,
-        fingerprint_errors,
-    )
-
     parts: list[str] = []
     for line in message[:4_000].splitlines()[:_LINES]:
         rest = line

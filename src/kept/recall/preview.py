@@ -3,9 +3,8 @@
 from dataclasses import asdict
 
 from kept.core.fence import Context, ContextPiece
-from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context
+from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context, failure_marks
 from kept.recall.embed_server.query import memories_in_process, turns_in_process
-from kept.recall.failures import failure_marks
 from kept.recall.relevance import parse_weights
 from kept.workspace import Workspace
 
