@@ -81,18 +81,18 @@ class RequestGuard:
         reads, path = scope["method"] in _READS, scope["path"]
         self._check_origin(sent)
         if _header_values(sent, "upgrade"):
-            raise _RejectedRequest(HTTPStatus.FORBIDDEN, "nothing here speaks anything but plain HTTP")
+            raise _RejectedRequest(HTTPStatus.FORBIDDEN, "only plain HTTP is served here")
         if any(_header_values(sent, override) for override in _OVERRIDES):
-            raise _RejectedRequest(HTTPStatus.BAD_REQUEST, "a method is said by the method, not by a header")
+            raise _RejectedRequest(HTTPStatus.BAD_REQUEST, "headers that override the method are not allowed")
         sizes = _header_values(sent, "content-length")
         if any(not (size.isascii() and size.isdigit()) for size in sizes) or len(set(sizes)) > 1:
-            raise _RejectedRequest(HTTPStatus.BAD_REQUEST, "the length of the request is no number")
+            raise _RejectedRequest(HTTPStatus.BAD_REQUEST, "the length of the request is not a number")
         if sizes and (len(sizes[0]) > 18 or int(sizes[0]) > MOST):
             raise _RejectedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large", f"at most {MOST:,} bytes")
         signed_in = self._is_signed_in(sent)
         if (scope["method"] in _WITH_BODY or (not reads and sizes not in ([], ["0"]))) and not _is_json(sent):
             if not signed_in:  # a form of another page could send that: it is told nothing
-                raise _RejectedRequest(HTTPStatus.FORBIDDEN, "nobody is signed in", "open the address that `kept web` told")
+                raise _RejectedRequest(HTTPStatus.FORBIDDEN, "nobody is signed in", "open the address that `kept web` printed")
             if self._takes(scope):
                 raise _RejectedRequest(
                     HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "what changes something must be JSON", "content-type: application/json"

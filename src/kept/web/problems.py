@@ -56,7 +56,7 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
         (HTTPStatus.UNAUTHORIZED, "Nobody is signed in."),
         (HTTPStatus.FORBIDDEN, "It does not come from this page, or asks for what may not be."),
         (HTTPStatus.NOT_FOUND, "There is no such thing."),
-        (HTTPStatus.CONFLICT, "It does not fit what is there."),
+        (HTTPStatus.CONFLICT, "It conflicts with the current state."),
         (HTTPStatus.PRECONDITION_FAILED, "It is no longer what you saw; nothing was changed."),
         (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "It is too large."),
         (HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "It is no JSON."),

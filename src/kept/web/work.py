@@ -20,13 +20,13 @@ STAGES: Mapping[str, str] = {
     "": "beginning",
     "discovering": "looking for transcripts",
     "reading": "reading transcripts",
-    "extracting": "finding what is worth it",
+    "extracting": "finding what is worth remembering",
     "asking": "asking the model",
     "hearing": "asking the model",
     "curating": "curating",
     "covering": "looking at what is covered",
     "summarising": "noting what was worked on",
-    "embedding": "making it findable by meaning",
+    "embedding": "indexing for search by meaning",
     "writing": "writing the files",
 }
 
@@ -109,7 +109,7 @@ class BackgroundRun:
                     workspace.llm.tell = self._set_message
                 ended["report"] = run_pipeline(workspace, [], options, progress=self._report_progress).body()
         except KeyboardInterrupt:
-            ended |= {"stopped": True, "problem": "it was stopped; what was done is done, and the next run goes on from there"}
+            ended |= {"stopped": True, "problem": "it was stopped; what it had done stays, and the next run continues from there"}
         except KeptError as error:
             ended["problem"] = str(error)
         except Exception as error:  # noqa: BLE001 - the end of a thread is a front door: nobody else would hear of it

@@ -38,7 +38,7 @@ def test_from_five_transcripts_to_the_next_session(served, browse):
     for number, words in enumerate(RULES):
         say(served.home, f"s{number}", words, f"2026-01-0{number + 1}")
     page = browse()
-    page.get_by_text("Here there are 5 of claude").wait_for()
+    page.get_by_text("Found here: 5 of claude").wait_for()
     page.get_by_role("button", name="Read my transcripts").click()  # five transcripts → a memory by categories
     page.wait_for_url("**/history")
     page.get_by_text("5 sessions, 10 new events").wait_for()

@@ -41,7 +41,7 @@ def test_what_is_left_out_is_told_with_the_reason(browse, served):
 def test_what_is_near_but_not_near_enough_is_told_with_what_it_shares(browse, served):
     served.add("Keep the sorting crew away from the walnut harvest until the scales are tared.", "convention")
     page = browse("/context?message=Who%20pays%20for%20the%20walnut%20bread%3F")
-    page.get_by_role("heading", name="Nothing would be put before it").wait_for()
+    page.get_by_role("heading", name="Nothing would be added").wait_for()
     page.locator("summary", has_text="below the floor").click()
     assert "which is too little" in page.locator("#shown li", has_text="sorting crew").inner_text()
 

@@ -6,7 +6,7 @@ corrects and undoes a wrong memory with nothing but the page.
 def test_an_empty_store_explains_itself_and_offers_what_to_do(served, browse):
     page = browse()
     assert page.locator("h1").inner_text() == "Nothing is remembered yet"
-    page.get_by_text("None of their usual places has any here yet.").wait_for()
+    page.get_by_text("None were found in their usual places yet.").wait_for()
     page.keyboard.press("n")
     page.get_by_label("One sentence").fill("Crates come from the mill.")
     page.get_by_role("button", name="Remember", exact=True).click()
@@ -21,7 +21,7 @@ def test_somebody_finds_understands_corrects_and_undoes_a_wrong_memory_in_the_sa
     with served.workspace() as workspace:
         assert workspace.store.log.memory_ids() == frozenset()
     page.get_by_label("Search memories, days and conversations").fill("parquet")
-    page.get_by_text("best first").wait_for()
+    page.get_by_text("hits, best first").wait_for()
     page.locator(".row .says a").first.click()
     page.locator("h1", has_text="Parquet").wait_for()
     before = page.locator("h1").inner_text()

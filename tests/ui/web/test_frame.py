@@ -124,7 +124,7 @@ def test_what_failed_while_nobody_watched_stands_on_every_page_until_it_goes_wel
     note.write_text(json.dumps([["night check", "2026-11-20T02:30:00.000Z", "2 rows are <b>damaged</b>"]]), encoding="utf-8")
     for path in ("/", "/review"):
         text = served.ask("GET", path)[2]
-        assert "<strong>Night check</strong> was not done, since 2026-11-20: 2 rows are &lt;b&gt;damaged&lt;/b&gt;" in text
+        assert "<strong>Night check</strong> has failed since 2026-11-20: 2 rows are &lt;b&gt;damaged&lt;/b&gt;" in text
     note.unlink()
     assert "was not done" not in served.ask("GET", "/")[2]
 

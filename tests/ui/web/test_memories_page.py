@@ -169,9 +169,9 @@ def test_two_are_made_one(harvest, browse):
         page.keyboard.press("j")
         page.keyboard.press("x")
     page.get_by_role("button", name="Merge …").click()
-    page.get_by_label("What the one says").fill("Walnuts are harvested on Tuesday, almonds in May.")
+    page.get_by_label("Text of the merged memory").fill("Walnuts are harvested on Tuesday, almonds in May.")
     page.get_by_role("button", name="Merge", exact=True).click()
-    page.get_by_text("One now.").wait_for()
+    page.get_by_text("Merged.").wait_for()
     page.locator(".row .says", has_text="almonds in May").wait_for()
     assert rows(page) == ["Walnuts are harvested on Tuesday, almonds in May."]
     page.get_by_role("button", name="Undo").click()

@@ -5,7 +5,7 @@ OWN = ".config/kept/extraction-prompt.md"
 
 def test_the_first_save_makes_an_override_that_is_seen_and_can_be_taken_back(browse, served):
     page = browse("/prompt")
-    page.get_by_text("The built-in prompt is in force").wait_for()
+    page.get_by_text("The built-in prompt is in use").wait_for()
     field = page.get_by_label("Text")
     field.fill(field.input_value().replace("Find ", "Calmly find "))
     page.get_by_role("button", name="Save as my own").click()
@@ -17,7 +17,7 @@ def test_the_first_save_makes_an_override_that_is_seen_and_can_be_taken_back(bro
     page.goto(f"{served.url}/prompt")
     page.get_by_role("button", name="Back to the built-in prompt").click()
     page.get_by_role("button", name="Go back").click()
-    page.get_by_text("The built-in prompt is in force").wait_for()
+    page.get_by_text("The built-in prompt is in use").wait_for()
     assert not (served.home / OWN).exists()
 
 
@@ -77,7 +77,7 @@ def test_a_prompt_broken_on_disk_is_shown_with_what_is_wrong_and_mended_in_the_p
     page.get_by_role("alert").get_by_text("letters, digits").wait_for()
     page.get_by_role("button", name="Back to the built-in prompt").click()
     page.get_by_role("button", name="Go back").click()
-    page.get_by_text("The built-in prompt is in force").wait_for()
+    page.get_by_text("The built-in prompt is in use").wait_for()
 
 
 def test_markup_in_a_prompt_is_only_words(browse, served):

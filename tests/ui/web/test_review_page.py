@@ -210,7 +210,7 @@ def test_edit_and_keep_is_one_undo(queue, browse):
     before = page.locator(".decide .says").first.inner_text()
     page.keyboard.press("e")
     page.get_by_label("What it should say").fill("Other words altogether.")
-    page.get_by_role("button", name="Keep so").click()
+    page.get_by_role("button", name="Keep with this text").click()
     page.locator("nav .count", has_text="2").wait_for()
     page.locator(".decide.done").get_by_role("button", name="Undo").click()
     page.get_by_text("Undone:").wait_for()

@@ -88,7 +88,7 @@ def test_what_a_guard_stopped_is_told_and_let_through_only_with_a_persons_word(s
         assert (stop.scope, stop.why) == (memory.scope, f"it would lose {EVIL}")
     status, _, problem = served.ask("POST", "/api/runs", {"allow": True})
     assert status == 409
-    assert "own word" in problem["error"]
+    assert "confirmation" in problem["error"]
     assert served.ask("GET", "/api/runs/now")[2]["number"] == 0
     assert served.ask("POST", "/api/runs", {"allow": True, "confirm": True})[0] == 202
     assert over(served)["problem"] == ""
@@ -126,7 +126,7 @@ def test_one_run_at_a_time_and_a_stopped_one_says_so(home, monkeypatch):
     work.stop()
     now = work.wait(LONG)
     assert (now.running, now.stopped, len(began)) == (False, True, 1)
-    assert "the next run goes on from there" in now.problem
+    assert "the next run continues from there" in now.problem
 
 
 def test_in_the_browser_a_run_is_begun_and_taken_back_and_brought_back(browse, served, home):

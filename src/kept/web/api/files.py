@@ -21,9 +21,7 @@ MOST = 1_000_000  # characters of a text
 Which = Annotated[str, Query(min_length=1, max_length=1_000, description="The file, by its path below the home.")]
 Seen = Annotated[
     str,
-    Header(
-        max_length=80, description="The revision you saw (as ETag tells it); where it is another now, nothing is changed (412)."
-    ),
+    Header(max_length=80, description="The revision you saw (from ETag); if it has changed since, nothing is changed (412)."),
 ]
 
 

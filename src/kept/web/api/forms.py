@@ -16,9 +16,7 @@ from kept.workspace import Workspace
 Id = Annotated[str, Path(pattern="^[0-9a-zA-Z]{4,64}$", description="The id of a memory, or an unambiguous beginning of it.")]
 IfMatch = Annotated[
     str | None,
-    Header(
-        max_length=80, description="The revision you saw (as ETag tells it); where it is another now, nothing is changed (412)."
-    ),
+    Header(max_length=80, description="The revision you saw (from ETag); if it has changed since, nothing is changed (412)."),
 ]
 Sentence = Annotated[str, StringConstraints(min_length=1, max_length=2 * MOST)]
 Name = Annotated[str, StringConstraints(max_length=200)]

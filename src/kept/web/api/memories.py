@@ -27,7 +27,7 @@ class AddBody(Body):
     """A sentence to remember."""
 
     text: Sentence
-    category: Name = Field(description="As `preference`, or `coding.preference` where several profiles are at work.")
+    category: Name = Field(description="As `preference`, or `coding.preference` where several profiles are in use.")
     scope: Name = Field(default="", description="A scope as memories tell it; for the user everywhere where it is empty.")
 
 

@@ -19,9 +19,7 @@ Which = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{1,80}$", description="The id
 Kind = Annotated[str, Path(pattern="^[A-Za-z0-9_]{1,60}$", description="The id of a category of your own.")]
 Seen = Annotated[
     str,
-    Header(
-        max_length=80, description="The revision you saw (as ETag tells it); where it is another now, nothing is changed (412)."
-    ),
+    Header(max_length=80, description="The revision you saw (from ETag); if it has changed since, nothing is changed (412)."),
 ]
 Line = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\r\n]*$")]
 

@@ -135,7 +135,7 @@ def begin_run(request: Request, body: RunBody) -> dict[str, Any]:
     """Begin a run and answer at once; one at a time. What a guard stopped is let through only with `allow` and `confirm`."""
     if body.allow and not body.confirm:
         raise UsageError(
-            "a loss that a guard stopped needs the person's own word", hint="read what would be lost, then send `confirm`"
+            "what a guard stopped needs the person's confirmation", hint="read what would be lost, then send `confirm`"
         )
     if body.since and body.until and body.since > body.until:
         raise UsageError(f"{body.since} is after {body.until}", hint="give the earlier day as since")

@@ -23,7 +23,7 @@ def sign_in(request: Request, body: KeyBody) -> Response:
     """Show the key, get a cookie."""
     room = web_context(request)
     if not room.is_key(body.key):
-        raise HTTPException(403, "this is not the key of this start of `kept web`")
+        raise HTTPException(403, "this is not the key of the running `kept web`")
     answer = Response(status_code=204)
     answer.set_cookie(room.cookie, room.session, httponly=True, samesite="strict", path="/")
     return answer

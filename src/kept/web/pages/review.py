@@ -39,14 +39,14 @@ PAGE = NavigationPage(id="review", title="Review", path="/review", key="v", rout
 
 WHY: Mapping[str, str] = {  # what stands behind the name of a refusal
     "chatter": "It is said in passing.",
-    "code": "It is code or data, no sentence.",
+    "code": "It is code or data, not a sentence.",
     "forgotten": "You forgot it.",
     "fragment": "It is too short to say something.",
     "import": "It would make a file import another.",
-    "invisible text": "It hides characters that nobody sees.",
+    "invisible text": "It contains invisible characters.",
     "markup": "It has markup that a file could take for its own.",
     "no evidence": "It cites no words.",
-    "no longer said": "What it rests on is read otherwise now.",
+    "no longer said": "The words it rests on are read differently now.",
     "not actionable": "Nothing follows from it.",
     "profanity": "It swears.",
     "question": "It asks, and tells nothing.",
@@ -54,12 +54,12 @@ WHY: Mapping[str, str] = {  # what stands behind the name of a refusal
     "self-reference": "It speaks of memory or of the agent itself.",
     "too long": "It is too long for one memory.",
     UNTRIED: "The model that says so has not passed its trial (kept llm trial).",
-    "ungrounded": "The words it cites do not carry it.",
+    "ungrounded": "The words it cites do not support it.",
     "unknown category": "No profile has such a category.",
-    "unresolved reference": "It leans on something that only that conversation shows.",
+    "unresolved reference": "It refers to something that only that conversation explains.",
     "status report": "It only says that checks passed or that something is done.",
-    "unspecific": "It would say nothing on its own: it names no thing.",
-    "untrusted author": "A program wrote it, or a page or file, not you.",
+    "unspecific": "It says nothing on its own: it names nothing specific.",
+    "untrusted author": "It comes from a program, a page or a file, not from you.",
 }
 
 

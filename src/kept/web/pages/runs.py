@@ -36,7 +36,7 @@ MARKS = {
 }
 _GIVEN_BACK = {  # what an undo or redo made of a memory
     DifferenceKind.ENTERED: "remembered again",
-    DifferenceKind.CHANGED: "in other words again",
+    DifferenceKind.CHANGED: "earlier words restored",
     DifferenceKind.MOVED: "moved back",
     DifferenceKind.LEFT: "no longer remembered",
     DifferenceKind.HELD: "waiting again",
@@ -190,7 +190,7 @@ def _build_charts(workspace: Workspace) -> list[Chart]:
     found = (
         build_chart("Cost of the model", f"by day, the last {_DAYS}", daily_costs(workspace, _DAYS), share=False),
         build_chart(
-            "Coverage", "share of topics that something is remembered of, by run", coverage_points(workspace, _TRACED), share=True
+            "Coverage", "share of topics with something remembered, by run", coverage_points(workspace, _TRACED), share=True
         ),
         build_chart(
             "Self-reference of the journal",
