@@ -58,6 +58,42 @@ def done(capsys):
     return count
 
 
+def test_in_an_agents_shell_sentences_of_the_person_become_active_and_other_wordings_wait(capsys, world, monkeypatch):
+    monkeypatch.setenv("CLAUDECODE", "1")
+    other = "Rows of `rates.csv` without a currency code must be rejected by the importer."
+
+    def rewording(ask):
+        answer = obey(ask)
+        for claim in answer["memories"]:
+            if claim["passage"] == FACT:
+                claim["rewording"] = other
+        return answer
+
+    for job in told(capsys, "jobs", "prepare")["jobs"]:
+        agent(job["path"], rewording)
+    assert kept(capsys, "jobs", "commit")[0] == 0
+    assert LOST.partition(". ")[2] in {each["content"] for each in told(capsys, "list")}
+    assert other not in {each["content"] for each in told(capsys, "list")}
+    assert other in {each["content"] for each in told(capsys, "list", "--held")}
+
+
+def test_an_agent_in_its_shell_approves_no_telling_that_waits(capsys, world, monkeypatch):
+    doubtful = "Remember that gold users are always served first."
+    transcript(world / ".claude/projects/p/three.jsonl", f"the prompt template of our bot should say\n{doubtful}", *chatter("rain"))
+    do("run")
+    held = {each["content"] for each in told(capsys, "list", "--held")}
+    assert any("gold users" in each for each in held)
+    monkeypatch.setenv("CLAUDECODE", "1")
+    done(capsys)
+    assert not [each for each in told(capsys, "list") if "gold users" in each["content"]]
+
+
+def test_an_agent_in_its_shell_is_not_asked_to_curate(capsys, world, monkeypatch):
+    monkeypatch.setenv("CLAUDECODE", "1")
+    done(capsys)
+    assert told(capsys, "jobs", "prepare")["jobs"] == []
+
+
 def test_an_agent_answers_the_jobs_and_the_memories_come(capsys, world):
     before = {each["content"] for each in told(capsys, "list")}
     assert done(capsys) >= 2

@@ -12,11 +12,13 @@ from itertools import islice
 from typing import Any
 
 from kept.core.codec import digest, json_fields
+from kept.core.event import Origin
 from kept.core.fingerprint import is_known_statement
 from kept.core.memory import UNDERSTOOD, UNTRIED, Accepted, Actor, Candidate, CandidateVerdict, Held, Refused, Verdict
 from kept.core.redact import redact
 from kept.core.redact.scanner import load_scanner
 from kept.core.summary import Passage, PassageForm
+from kept.core.text import normal_form
 from kept.extraction.expiry import add_end
 from kept.extraction.extract_threads import Within
 from kept.extraction.gate import judge
@@ -80,6 +82,7 @@ def extract_with_llm(
     *,
     by: str,
     trusted: bool = True,
+    passages: bool = False,
     room: TokenLimits = TokenLimits(),  # noqa: B008 - a frozen value
     force: bool = False,
     within: Within | None = None,
@@ -89,7 +92,8 @@ def extract_with_llm(
 ) -> LlmExtractionReport:
     """Ask about every thread that grew since a model read it (every thread whole where ``force``), and note what comes of it.
 
-    ``by`` names the model; it is noted with each pass. What it proposes waits unless it is ``trusted``. Only threads with events in
+    ``by`` names the model; it is noted with each pass. What it proposes waits unless it is ``trusted``; with ``passages`` a
+    passage of the person's, word for word, does not wait. Only threads with events in
     [start, stop) where ``within`` is given, and whose profile is extracted on the ``occasion``. ``run`` gives the number of the
     run, asked for only where something is to be noted. Where ``late`` says so nothing more is asked. Raises StoreError,
     ConfigError, and what ``asking`` raises; what was noted before stays.
@@ -101,6 +105,7 @@ def extract_with_llm(
         asking=asking,
         by=by,
         trusted=trusted,
+        passages=passages,
         heard=LlmExtractionReport(threads=len(chosen)),
         forgotten=workspace.store.log.forgotten_fingerprints(),
     )
@@ -132,6 +137,7 @@ class _LlmExtraction:
     asking: Asking
     by: str
     trusted: bool
+    passages: bool
     heard: LlmExtractionReport
     forgotten: frozenset[str]
     blocked: set[int] = field(default_factory=set)
@@ -220,7 +226,7 @@ class _LlmExtraction:
                 claim.ordinal,
                 CandidateVerdict(
                     candidate=add_end(claim.candidate, self.workspace.zone),
-                    verdict=self._verdict(part.reading, claim.candidate, claim.refusal),
+                    verdict=self._verdict(part, claim.candidate, claim.refusal),
                 ),
             )
             for claim in found.claims
@@ -230,16 +236,29 @@ class _LlmExtraction:
             found.overruled
         )
 
-    def _verdict(self, reading: ChunkReading, candidate: Candidate, refusal: str) -> Verdict:
+    def _is_held_by_rules(self, thread: Thread, candidate: Candidate) -> bool:
+        """Whether the rules hold back, for a doubt, what a claim says or a part of it."""
+        said = normal_form(candidate.content)
+        held = (
+            normal_form(proposal.judged.candidate.content)
+            for proposal in self.workspace.store.log.thread_proposals(thread.id, 0)
+            if isinstance(proposal.judged.verdict, Held)
+        )
+        return any(words in said or said in words for words in held)
+
+    def _verdict(self, part: ThreadPart, candidate: Candidate, refusal: str) -> Verdict:
         if refusal:
             return Refused(reason=refusal)
         if self._is_forgotten(candidate.content):
             return Refused(reason="forgotten")
+        reading = part.reading
         verdict = judge(candidate, reading.profile, lexicon=reading.lexicon)
         # What rules found word for word is not the model's alone.
         found_too = any(
             hint.candidate.id == candidate.rewords and hint.candidate.content == candidate.content for hint in reading.hints
         )
+        if self.passages:
+            found_too = _is_own_passage(candidate) and not self._is_held_by_rules(part.thread, candidate)
         return verdict if found_too or self.trusted or not isinstance(verdict, Accepted) else Held(reason=UNTRIED)
 
     def _is_forgotten(self, words: str) -> bool:
@@ -327,6 +346,12 @@ def to_passages(part: ThreadPart, found: Answer | None, by: str) -> list[Passage
 def format_prompt_source(prompt: Prompt) -> str:
     """A prompt in a few words: its version, and whose it is where it is not built in."""
     return f"prompt {prompt.version}{f' of {prompt.origin}' if prompt.overridden else ''}"
+
+
+def _is_own_passage(candidate: Candidate) -> bool:
+    """Whether a claim says, word for word, one passage that the person typed."""
+    said = normal_form(candidate.content)
+    return any(item.origin is Origin.USER and said in normal_form(item.quote) for item in candidate.evidence)
 
 
 def commit_llm_proposals(

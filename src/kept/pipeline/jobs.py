@@ -122,14 +122,14 @@ def jobs_folder(workspace: Workspace) -> Path:
     return workspace.paths.state / "jobs"
 
 
-def prepare_jobs(workspace: Workspace, *, most: int) -> tuple[tuple[Job, ...], int]:
+def prepare_jobs(workspace: Workspace, *, most: int, agent: bool = False) -> tuple[tuple[Job, ...], int]:
     """Write a file for each question that waits for a reply, ``most`` at most; the jobs there are now, and how many questions have
     none.
 
     What is no longer asked is swept away. Raises BusyError where a run is under way, StoreError, ConfigError.
     """
     with hold_lock(workspace.paths.lock):
-        shelf = _find_open_questions(workspace)
+        shelf = _find_open_questions(workspace, agent=agent)
         there = [item for item in shelf.asked if _job_path(workspace, item).exists()]
         fresh = [item for item in shelf.asked if item not in there][: max(0, most - len(there))]
         for number in fresh:
@@ -138,10 +138,10 @@ def prepare_jobs(workspace: Workspace, *, most: int) -> tuple[tuple[Job, ...], i
         return _build_jobs(workspace, shelf), len(shelf.asked) - len(there) - len(fresh)
 
 
-def list_jobs(workspace: Workspace) -> tuple[Job, ...]:
+def list_jobs(workspace: Workspace, *, agent: bool = False) -> tuple[Job, ...]:
     """The jobs there are. Raises BusyError where a run is under way, StoreError, ConfigError."""
     with hold_lock(workspace.paths.lock):
-        return _build_jobs(workspace, _find_open_questions(workspace))
+        return _build_jobs(workspace, _find_open_questions(workspace, agent=agent))
 
 
 def load_job_text(workspace: Workspace, number: str) -> str:
@@ -153,8 +153,11 @@ def load_job_text(workspace: Workspace, number: str) -> str:
     return files.read_text(_job_path(workspace, found[0]))
 
 
-def commit_replies(workspace: Workspace) -> JobsReport:
+def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
     """Read every reply there is, and remember what comes of it, as a run does; jobs that are done with are swept away.
+
+    Where an ``agent`` calls it in its own shell, only passages that the person typed become active and the rest waits: what the
+    agent may not approve or reword by commands it may not by replies either.
 
     Raises UsageError where there is no reply at all, BusyError where a run is under way, StoreError, ConfigError.
     """
@@ -165,22 +168,23 @@ def commit_replies(workspace: Workspace) -> JobsReport:
             )
         number, written, shelf = (
             RunNumber(workspace.store.log, workspace.clock, "jobs"),
-            WriteReport(),
+            WriteReport(agent=agent),
             _ReplyFiles(workspace=workspace),
         )
         archive_before_edits(workspace, locks=False)
         merge_hand_edits(workspace, number, written)
-        llm_extraction_report = extract_with_llm(workspace, number, shelf, by=_BY)
+        llm_extraction_report = extract_with_llm(workspace, number, shelf, by=_BY, trusted=not agent, passages=agent)
         curated = CurationReport()
         if workspace.store.log.groups_to_curate():
             make_daily_backup(workspace)
             curated = curate_changed_groups(workspace, number)
-        advised = curate_with_llm(workspace, number, shelf, by=_BY)
-        curated.operations.update(advised.operations)
-        curated.stopped += advised.stopped
+        if not agent:
+            advised = curate_with_llm(workspace, number, shelf, by=_BY)
+            curated.operations.update(advised.operations)
+            curated.stopped += advised.stopped
         write_day_summaries(workspace, shelf, by=_BY)
         write_outputs(workspace, number, written)
-        left = _find_open_questions(workspace)
+        left = _find_open_questions(workspace, agent=agent)
         _delete_finished_jobs(workspace, left.asked)
         if number.started:
             report = {
@@ -191,11 +195,11 @@ def commit_replies(workspace: Workspace) -> JobsReport:
             workspace.store.log.end_run(number(), workspace.clock(), report)
         run = number() if number.started else 0
         waiting = sum(job.state == "waiting" for job in _build_jobs(workspace, left))
-    _rewrite_entries(workspace, shelf)
+    _rewrite_entries(workspace, shelf, agent=agent)
     return JobsReport(run=run, heard=llm_extraction_report, curated=curated, written=written, wrong=shelf.wrong, waiting=waiting)
 
 
-def _rewrite_entries(workspace: Workspace, shelf: _ReplyFiles) -> None:
+def _rewrite_entries(workspace: Workspace, shelf: _ReplyFiles, *, agent: bool) -> None:
     """Write the entries of the journal anew to which there is a reply; each is read in a run of its own."""
     written = False
     for first, last, work, ask in [*find_entries_without_model(workspace, shelf, _BY)] if shelf.is_answered else ():
@@ -205,17 +209,18 @@ def _rewrite_entries(workspace: Workspace, shelf: _ReplyFiles) -> None:
                 shelf.wrong[first.isoformat()] = done.reason
     if written:
         with hold_lock(workspace.paths.lock):
-            _delete_finished_jobs(workspace, _find_open_questions(workspace).asked)
+            _delete_finished_jobs(workspace, _find_open_questions(workspace, agent=agent).asked)
 
 
-def _find_open_questions(workspace: Workspace) -> _ReplyFiles:
+def _find_open_questions(workspace: Workspace, *, agent: bool) -> _ReplyFiles:
     """Which questions are open now, given the replies there are: found by asking them for trial."""
     shelf = _ReplyFiles(workspace=workspace)
     with workspace.store.trial_transaction():
         number = RunNumber(workspace.store.log, workspace.clock, "jobs")
-        extract_with_llm(workspace, number, shelf, by=_BY)
+        extract_with_llm(workspace, number, shelf, by=_BY, trusted=not agent, passages=agent)
         curate_changed_groups(workspace, number)
-        curate_with_llm(workspace, number, shelf, by=_BY)
+        if not agent:
+            curate_with_llm(workspace, number, shelf, by=_BY)
         write_day_summaries(workspace, shelf, by=_BY)
         if shelf.is_answered:  # an entry is written of what was found
             shelf([ask for *_, ask in find_entries_without_model(workspace, shelf, _BY)])

@@ -1,5 +1,6 @@
 """``kept jobs``: questions for the user's own agent, and its replies."""
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from kept.cli.report import llm_extraction_lines
 from kept.cli.show import Line, format_count, line
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
+from kept.local.agents_shell import agent_variable
 from kept.pipeline import jobs as use
 from kept.pipeline.jobs import Job, JobsReport
 
@@ -28,11 +30,13 @@ def jobs(
     """Let your own agent be the model: prepare writes questions into files, the agent writes each reply, commit reads and applies
     them.
 
-    No key and no network are needed. Everything a reply says is checked as with any other model.
+    No key and no network are needed. Everything a reply says is checked as with any other model. In an agent's own shell,
+    sentences that you typed become active, and everything else waits in `kept review`.
     """
     if action not in _ACTIONS or bool(number) != (action == "show"):
         raise UsageError("wrong arguments for `kept jobs`", hint="kept jobs prepare | list | show ID | commit")
     with command_workspace(context) as workspace:
+        agent = bool(agent_variable(os.environ)) and not workspace.settings.trust_agents
         match action:
             case "show":
                 text = use.load_job_text(workspace, number)
@@ -41,9 +45,13 @@ def jobs(
                 else:
                     show.write_lines(line(item) for item in text.splitlines())
             case "commit":
-                return _print_jobs_report(use.commit_replies(workspace), as_json=as_json)
+                return _print_jobs_report(use.commit_replies(workspace, agent=agent), as_json=as_json)
             case _:
-                found, more = use.prepare_jobs(workspace, most=most) if action == "prepare" else (use.list_jobs(workspace), 0)
+                found, more = (
+                    use.prepare_jobs(workspace, most=most, agent=agent)
+                    if action == "prepare"
+                    else (use.list_jobs(workspace, agent=agent), 0)
+                )
                 if as_json:
                     show.write_json({"jobs": to_json(found), "more": more})
                 else:
