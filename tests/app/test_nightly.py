@@ -39,6 +39,7 @@ def test_a_night_reads_tidies_checks_and_backs_up_each_with_its_result(desk_at, 
         assert any(each.status is Status.ACTIVE for each in workspace.store.log.memories())
         assert load_last_night(workspace.paths) == night
         assert "check: the store is whole" in (workspace.paths.state / "night.log").read_text()
+        assert (workspace.paths.state / "night.log").stat().st_mode & 0o077 == 0
 
 
 def test_a_step_that_fails_is_told_and_the_rest_is_done(desk_at, home, monkeypatch):

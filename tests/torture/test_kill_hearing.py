@@ -26,7 +26,7 @@ text = sys.stdin.read()
 time.sleep(0.1)  # a model takes its time, so that kills fall into it
 with Path(sys.argv[1]).open("a") as file:
     file.write(hashlib.sha256(text.encode()).hexdigest() + "\\n")
-print(json.dumps(obey(SimpleNamespace(system=text, prompt=text))))
+print(json.dumps(obey(SimpleNamespace(purpose="extract", system=text, prompt=text))))
 """
 
 

@@ -7,11 +7,11 @@ they are left out.
 import logging
 import traceback
 from contextlib import closing, suppress
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from urllib.parse import unquote
 
 from kept.core.times import format_instant
+from kept.local.private_log import PrivateLog
 from kept.paths import Paths
 from kept.workspace import utc_now
 
@@ -31,8 +31,7 @@ def error_line(error: BaseException) -> str:
 def note_error(home: Paths, doing: str, error: BaseException) -> Path | None:
     """Write an error into the log; ``doing`` says what was asked for. Returns the log, or None where it cannot be written."""
     place = home.state / NAME
-    with suppress(OSError), closing(RotatingFileHandler(place, maxBytes=_BYTES, backupCount=_COPIES, encoding="utf-8")) as handler:
-        place.chmod(0o600)
+    with suppress(OSError), closing(PrivateLog(place, most=_BYTES, older=_COPIES)) as handler:
         text = "\n".join((f"{format_instant(utc_now())} {doing}: {error_line(error)}", *_format_trace(error)))
         handler.emit(logging.LogRecord("kept", logging.ERROR, "", 0, text, (), None))
         return place

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
-from logging.handlers import RotatingFileHandler
 
 from kept.core.codec import dump, load, to_canonical_json
 from kept.core.errors import BusyError, KeptError
@@ -17,6 +16,7 @@ from kept.core.isolation import isolate_errors
 from kept.core.times import format_instant
 from kept.local import files, job_failures
 from kept.local.job_failures import load_failures
+from kept.local.private_log import PrivateLog
 from kept.memories.backups import make_daily_backup
 from kept.paths import Paths
 from kept.pipeline.run import RunOptions, RunReport, run_pipeline
@@ -202,8 +202,7 @@ def _store_night(home: Paths, night: NightReport) -> None:
         {night_step.name: night_step.detail for night_step in night.failed if night_step.detail != _NOT_REACHED},
         night.at,
     )
-    handler = RotatingFileHandler(home.state / "night.log", maxBytes=_LOG_BYTES, backupCount=_LOGS, encoding="utf-8")
-    with closing(handler):
+    with closing(PrivateLog(home.state / "night.log", most=_LOG_BYTES, older=_LOGS)) as handler:
         for step in night.steps:
             line = f"{format_instant(night.at)} {step.name}: {'' if step.done else 'FAILED: '}{step.detail or 'done'}"
             handler.emit(logging.LogRecord("kept", logging.INFO, "", 0, line, (), None))
