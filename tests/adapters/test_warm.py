@@ -125,7 +125,7 @@ def test_who_sends_a_byte_now_and_then_is_not_waited_for(tmp_path):
         b"no JSON\n",
         b"[1, 2]\n",
         b'{"a": "words", "b": null, "c": [1]}\n',
-        b'{"a": 7, "b": -1, "c": NaN, "d": Infinity}\n',
+        b'{"a": 101, "b": -1, "c": NaN, "d": Infinity}\n',
         b"x" * (embed_server.MOST + 1) + b"\n",
         b"[" * 30_000 + b"\n",
         b"\xff\xfe\n",

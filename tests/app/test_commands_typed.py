@@ -125,11 +125,19 @@ def test_a_chat_in_a_repository_is_anybodys_until_a_root_says_otherwise(desk_at,
 
 
 def test_a_client_s_folder_copied_into_a_repository_is_no_client_s(desk_at, home):
-    copied = say(home / "checkout", "a", OTHER)
+    say(home / "checkout", "a", OTHER)
     write_all(home / "checkout", {".git/HEAD": ""})
     with desk_at(home) as workspace:
-        run_pipeline(workspace, [copied.parent], RunOptions())
+        run_pipeline(workspace, [home / "checkout"], RunOptions())
         assert (active(workspace), waiting(workspace)) == ([], [OTHER])
+
+
+@pytest.mark.parametrize("named", ["docs", "docs/chat.md"])
+def test_what_a_person_names_in_a_repository_is_theirs(desk_at, home, named):
+    write_all(home / "checkout", {".git/HEAD": "", "docs/chat.md": CHATS["docs/chat.md"]})
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [home / "checkout" / named], RunOptions())
+        assert active(workspace) == [OTHER]
 
 
 def test_a_chat_in_a_repository_that_is_followed_is_the_persons(desk_at, home):

@@ -180,14 +180,16 @@ def test_the_rule_of_these_cases_is_remembered_where_the_user_says_it(tmp_path):
     assert any("billing-api" in each for each in remembered(tmp_path, human(THEIRS)))
 
 
-BEFORE_A_REPORT = frozenset({"a review by its author", "what another assistant said", "what somebody told"})
+BEFORE_A_REPORT = frozenset(
+    {"a page of an editor's rules", "a review by its author", "what another assistant said", "what somebody told"}
+)
 
 
 @pytest.mark.parametrize("voice", PASTED)
 def test_words_that_a_user_only_passes_on_are_not_theirs_and_their_own_beside_them_are(tmp_path, voice):
     found = remembered(tmp_path, human(f"{OWN}\n\n{PASTED[voice]}"))
     assert not [each for each in found if "billing-api" in each or "eu-west-1" in each]
-    # Before a sentence that gives words to somebody else a telling waits for the person: it may be that other's as well.
+    # Before a sentence that gives words to somebody else, or beside a telling that waits, one waits: it may be that other's too.
     assert voice in BEFORE_A_REPORT or [each for each in found if "ISO 8601" in each]
 
 

@@ -81,6 +81,6 @@ def test_setup_that_only_shows_leaves_nothing(capsys, home):
 
 def test_what_was_taken_back_is_said_in_words(capsys, home):
     number = told(capsys, "add", RULE, "--type", "constraint")["id"]
-    assert "no longer holds" in kept(capsys, "retire", number)[1]
+    assert "Retired" in kept(capsys, "retire", number)[1]
     assert kept(capsys, "undo")[1].startswith("Took back 1 retire (pass ")
     assert kept(capsys, "redo")[1].startswith("Brought back 1 retire (pass ")

@@ -58,13 +58,14 @@ class FilesToRead:
     ``files`` are those to open, by path: a path takes a fifth of what its parts do, and there may be hundreds of thousands.
     ``unchanged`` counts by format the files that look as they did when they were read to their end; they are not opened.
     ``skipped`` should have been read: a person named them or the folder above them, or their tool calls them transcripts. ``left``
-    are what else lies in a tool's folder, and what a person excluded or switched off.
+    are what else lies in a tool's folder, and what a person excluded or switched off. ``named`` are the paths that a person gave.
     """
 
     files: Mapping[str, Source]
     unchanged: Counter[str]
     skipped: tuple[tuple[str, str], ...]
     left: tuple[tuple[str, str], ...]
+    named: tuple[Path, ...] = ()
 
     @property
     def inputs(self) -> Iterator[InputFile]:
@@ -155,7 +156,9 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
                 left.append((shown, f"{source.name} is switched off by you"))
             case _:
                 files[str(path)] = source
-    return FilesToRead(files=files, unchanged=Counter(unchanged.values()), skipped=tuple(skipped), left=tuple(left))
+    return FilesToRead(
+        files=files, unchanged=Counter(unchanged.values()), skipped=tuple(skipped), left=tuple(left), named=tuple(paths)
+    )
 
 
 def format_of(
@@ -301,7 +304,8 @@ def archive_files(
                 progress("reading", number, len(found.files))
                 number += 1
                 try:
-                    _read_file(workspace, input_file, without_secrets, result, own, force=force)
+                    shared = is_in_repository(input_file.path, own, workspace.paths.user, found.named)
+                    _read_file(workspace, input_file, without_secrets, result, shared=shared, force=force)
                 except SourceError as error:
                     result.skipped.append((str(input_file.path), error.what))
     progress("reading", len(found.files), len(found.files))
@@ -326,8 +330,8 @@ def _read_file(
     each: InputFile,
     without_secrets: Callable[[str], RedactionResult],
     result: ReadingReport,
-    own: Sequence[Path],
     *,
+    shared: bool,
     force: bool,
 ) -> None:
     archive, path, source = workspace.store.archive, str(each.path), each.source.name
@@ -336,7 +340,6 @@ def _read_file(
     anew, grown, rewritten = cursor == Cursor(), False, False
     now: list[Event] | None = None  # what a file that is read from its start says, where that is compared
     stamp = _make_stat_stamp(workspace, each.path, source)  # before it is read: what comes later is a change
-    shared = is_in_repository(each.path, own, workspace.paths.user)
     for piece in _read_slices(each, cursor):
         if piece.cursor == cursor:
             continue  # nothing but an unfinished last record: nothing is written

@@ -46,14 +46,15 @@ def _is_tracked(place: Path, home: Path) -> bool:
     return False
 
 
-def is_in_repository(path: Path, own: Sequence[Path], home: Path) -> bool:
+def is_in_repository(path: Path, own: Sequence[Path], home: Path, named: Sequence[Path] = ()) -> bool:
     """Whether a file lies in a repository, which many people write, and in none of the person's ``own`` places. A home that is
-    itself one is no sign.
+    itself one is no sign, nor is one above a path that the person ``named``: they chose what they named in it.
     """
     path, home = Path(os.path.realpath(path)), Path(os.path.realpath(home))
     if any(path.is_relative_to(place) for place in own):
         return False
-    above = takewhile(lambda folder: folder != home, path.parents)
+    chosen = [place for name in named if path.is_relative_to(place := Path(os.path.realpath(name)))]
+    above = takewhile(lambda folder: folder != home and all(map(folder.is_relative_to, chosen)), path.parents)
     return any((folder / mark).exists() for folder in above for mark in _REPOSITORIES)
 
 

@@ -16,7 +16,7 @@ _FENCE = re2.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
 _HEADING = re2.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _HEADING_CHARACTERS = 300
 _SPEAKER = re.compile(r"^(?:\*\*|__)[^*_]{1,60}(?:\*\*|__):?[ \t]*")
-_STRUCTURE = re.compile(
+_STRUCTURE = re2.compile(
     r"[`~<|#>+]|[*-][ \t]|\d+[.)]"
 )  # how lines begin that end without a full stop: lists, headings, tables, code
 
