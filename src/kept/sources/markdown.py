@@ -16,9 +16,8 @@ _FENCE = re2.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
 _HEADING = re2.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _HEADING_CHARACTERS = 300
 _SPEAKER = re.compile(r"^(?:\*\*|__)[^*_]{1,60}(?:\*\*|__):?[ \t]*")
-_STRUCTURE = re2.compile(
-    r"[`~<|#>+]|[*-][ \t]|\d+[.)]"
-)  # how lines begin that end without a full stop: lists, headings, tables, code
+# How lines begin that end without a full stop: lists, headings, tables, code.
+_STRUCTURE = re2.compile(r"[`~<|#>+]|[*-][ \t]|\d+[.)]")
 
 
 class Heading(NamedTuple):
