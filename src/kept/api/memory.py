@@ -16,18 +16,7 @@ from uuid import uuid4
 
 from kept.api.scopes import directory_of, folder_name, home_of_user
 from kept.api.session import Session
-from kept.api.values import (
-    Change,
-    Context,
-    Forgotten,
-    Item,
-    Learnt,
-    Recalled,
-    change_of,
-    item_of,
-    line_of_piece,
-    recalled_of,
-)
+from kept.api.values import Change, Context, Forgotten, Item, Learnt, Recalled, change_of, item_of, line_of_piece, recalled_of
 from kept.changes import apply_person_change, update_index_after_change
 from kept.core.errors import BusyError, MissingError, UsageError
 from kept.core.fence import render_block

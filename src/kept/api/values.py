@@ -186,13 +186,7 @@ def recalled_of(hit: Hit, memory: Memory | None) -> Recalled:
 def line_of_piece(piece: ContextPiece) -> Line:
     """A piece of context."""
     return Line(
-        id=piece.key,
-        text=piece.text,
-        layer=piece.layer,
-        day=piece.day,
-        near=piece.near,
-        score=piece.score,
-        reason=piece.reason,
+        id=piece.key, text=piece.text, layer=piece.layer, day=piece.day, near=piece.near, score=piece.score, reason=piece.reason
     )
 
 

@@ -108,7 +108,6 @@ def _invoke_command(command: Command, arguments: list[str], call: GlobalOptions)
 
 
 def _report_error(code: int, message: str, error: Exception | None = None, words: Sequence[str] = ()) -> int:
-    from kept.cli.show import line, write_lines  # noqa: PLC0415 - only when something is to be told
 
     try:
         sys.stdout.flush()
@@ -117,7 +116,7 @@ def _report_error(code: int, message: str, error: Exception | None = None, words
     with suppress(OSError):
         if error is not None and {"--verbose", "-v"} & set(words):
             sys.stderr.write("".join(traceback.format_exception(error)))
-        write_lines([line(f"kept: {message}")], sys.stderr)
+        write_line(f"kept: {message}", stream=sys.stderr)
     return code
 
 

@@ -59,14 +59,12 @@ def offer_model(workspace: Workspace) -> bool:
     answer = read_key(f"{digits}n")
     if answer == "n":
         change_setting(workspace.paths, _DECIDED, "none")
-        show.write_lines([line("No model will be asked.", (" → kept config set llm.adapter, should you want one later", "dim"))])
+        show.write_line("No model will be asked.", (" → kept config set llm.adapter, should you want one later", "dim"))
         return False
     for name, value in available_models[int(answer) - 1].settings.items():
         if value:
             change_setting(workspace.paths, name, value)
-    show.write_lines(
-        [line(f"{available_models[int(answer) - 1].title} is asked from now on.", (" → kept run --no-llm asks none", "dim"))]
-    )
+    show.write_line(f"{available_models[int(answer) - 1].title} is asked from now on.", (" → kept run --no-llm asks none", "dim"))
     return True
 
 
@@ -85,17 +83,15 @@ def _offer_lines(found: tuple[AvailableModel, ...], foreseen: Estimate) -> Itera
         "A language model can also read what you only implied: corrections, decisions, reasons. It would get the archived turns, "
         f"without secrets: {_format_amount(foreseen)}."
     )
-    for number, available_model in enumerate(found, 1):
-        cost = estimate_cost(available_model, foreseen)
+    for number, model in enumerate(found, 1):
+        cost = estimate_cost(model, foreseen)
         price = (
             f"about {cost:.2f} USD at the prices of {price_table_date()}, or part of your plan"
             if cost is not None
             else "on your plan"
         )
         yield line(
-            (f"  {number}  ", "bold green"),
-            available_model.title,
-            (f"  {'nothing leaves this machine' if available_model.local else price}", "dim"),
+            (f"  {number}  ", "bold green"), model.title, (f"  {'nothing leaves this machine' if model.local else price}", "dim")
         )
     yield line(
         "Which one may read them, now and after later sessions? ", ("n", "bold red"), " none; nothing is sent without your yes"

@@ -196,12 +196,7 @@ GROUPS = {
         Command(
             "backup", "commands.safety:backup", "copy everything into one verified file", ("kept backup ~/kept-2026-02-01.db",)
         ),
-        Command(
-            "restore",
-            "commands.safety:restore",
-            "replace the store by a backup",
-            ("kept restore ~/kept-2026-02-01.db",),
-        ),
+        Command("restore", "commands.safety:restore", "replace the store by a backup", ("kept restore ~/kept-2026-02-01.db",)),
         Command(
             "migrate",
             "commands.safety:migrate",
@@ -301,12 +296,7 @@ GROUPS = {
             "memory as tools for any agent that speaks MCP",
             ("claude mcp add --scope user kept -- kept mcp", "kept mcp --http --port 8321"),
         ),
-        Command(
-            "web",
-            "serve:web",
-            "see, edit, approve and undo in the browser",
-            ("kept web", "kept web --port 8765 --no-open"),
-        ),
+        Command("web", "serve:web", "see, edit, approve and undo in the browser", ("kept web", "kept web --port 8765 --no-open")),
         Command(
             "hook",
             "commands.context:hook",

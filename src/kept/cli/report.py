@@ -240,12 +240,8 @@ def missed_lines(covered: CoverageReport, zone: ZoneInfo, *, whole: bool, hint: 
     elif missed:
         what = f"{format_count(missed, 'topic')} of {covered.topics:,} produced no memory although they look worth remembering"
         yield line((what, "yellow"), (f" → {hint}", "dim"))
-    for missed_topic in covered.missed if whole else ():
-        yield line(
-            (f"  {format_minute(missed_topic.at, zone)}  ", "dim"),
-            missed_topic.told,
-            (f"  ({', '.join(missed_topic.words)})", "dim"),
-        )
+    for topic in covered.missed if whole else ():
+        yield line((f"  {format_minute(topic.at, zone)}  ", "dim"), topic.told, (f"  ({', '.join(topic.words)})", "dim"))
 
 
 def _hand_edit_lines(operations: Mapping[str, int]) -> Iterator[Line]:
@@ -258,9 +254,7 @@ def problem_lines(report: RunReport, *, verbose: bool) -> Iterator[Line]:
     """What could not be done, and what to do about it."""
     for stop in (*report.curated.stopped, *report.advised.stopped):
         yield line(("Stopped by a guard: ", "red"), stop)
-        yield line(
-            ("  the whole step was skipped, and nothing is lost; if the change is right: kept run --accept-loss", "dim"),
-        )
+        yield line(("  the whole step was skipped, and nothing is lost; if the change is right: kept run --accept-loss", "dim"))
     for problem in report.written.problems:
         yield line(("Not done: ", "red"), problem)
     yield from unanswered_lines(report.asked, verbose=verbose)

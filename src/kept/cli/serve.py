@@ -39,7 +39,7 @@ def mcp(
     key = load_mcp_key(home) if http else ""
     if http:
         header = f"Authorization: Bearer {key}"
-        show.write_lines([line(f'claude mcp add --transport http kept http://{host}:{port}/mcp --header "{header}"')], sys.stderr)
+        show.write_line(f'claude mcp add --transport http kept http://{host}:{port}/mcp --header "{header}"', stream=sys.stderr)
     with run_embed_server(home, os.environ):
         serve(partial(open_workspace, home, profile=call.profile, zone=call.zone), key=key, host=host, port=port)
 
@@ -60,7 +60,7 @@ def web(
     before = find_running_page(home)
     if before is not None:  # one is enough: a browser that is signed in opens it again
         _show_page(f"http://127.0.0.1:{before}/overview", "The page is served already.", no_open=no_open)
-        show.write_lines([line("A browser that is not signed in needs the address from the terminal where it was started.")])
+        show.write_line("A browser that is not signed in needs the address from the terminal where it was started.")
         return
     own = door.open_socket(port)
     open_desk = partial(open_workspace, home, profile=call.profile, zone=call.zone, anew=call.anew)

@@ -57,6 +57,11 @@ def write_lines(lines: Iterable[Line], stream: TextIO | None = None) -> None:
         target.flush()
 
 
+def write_line(*spans: Span | str, stream: TextIO | None = None) -> None:
+    """Write one line of spans."""
+    write_lines([line(*spans)], stream)
+
+
 def page_lines(lines: Iterable[Line]) -> None:
     """Write lines by way of the pager (``$PAGER``) on a terminal, which shows what fits on one screen at once."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb" or agent_variable(os.environ):

@@ -55,5 +55,5 @@ def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
         )
         return
     for thread, events in found:
-        show.write_lines([line((thread.session, "bold"), (f"  {thread.source}  {show.format_path(thread.path)}", "dim"))])
+        show.write_line((thread.session, "bold"), (f"  {thread.source}  {show.format_path(thread.path)}", "dim"))
         show.write_lines(turn_line(workspace, event, _WHOLE) for event in events)

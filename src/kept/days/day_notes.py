@@ -98,9 +98,9 @@ def build_summary(workspace: Workspace, first: date, last: date | None = None, *
     book = load_day_summaries(workspace, first, last)
     summary_bullets = [
         bullet
-        for thread_note in drop_repeated_notes(workspace.store.days.notes_between(start, stop))
-        if (scope := _scope_of_note(workspace, thread_note)) in scopes or not scopes
-        for bullet in to_bullets(thread_note.note, scope)
+        for note in drop_repeated_notes(workspace.store.days.notes_between(start, stop))
+        if (scope := _scope_of_note(workspace, note)) in scopes or not scopes
+        for bullet in to_bullets(note.note, scope)
     ]
     remembering = [
         memory_bullet(memory)
@@ -131,9 +131,9 @@ def day_note_lines(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
     understood.
     """
     noted: dict[date, list[SummaryBullet]] = {}
-    for thread_note in drop_repeated_notes(workspace.store.days.notes_between(*ALWAYS)):
-        noted.setdefault(thread_note.note.at.astimezone(workspace.zone).date(), []).extend(
-            to_bullets(thread_note.note, _scope_of_note(workspace, thread_note))
+    for note in drop_repeated_notes(workspace.store.days.notes_between(*ALWAYS)):
+        noted.setdefault(note.note.at.astimezone(workspace.zone).date(), []).extend(
+            to_bullets(note.note, _scope_of_note(workspace, note))
         )
     book = load_day_summaries(workspace, date.min, date.max)
     return {day: tuple(_note_lines_of_day(workspace, noted.get(day, ()), day, book)) for day in sorted({*noted, *book})}
@@ -142,12 +142,10 @@ def day_note_lines(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
 def _note_lines_of_day(
     workspace: Workspace, noted: Sequence[SummaryBullet], day: date, book: Mapping[date, DaySummary]
 ) -> Iterator[Line]:
-    bare = condense_bullets(
-        order_bullets(summary_bullet for summary_bullet in noted if not _is_in_summary(workspace, summary_bullet, book))
-    )
+    bare = condense_bullets(order_bullets(bullet for bullet in noted if not _is_in_summary(workspace, bullet, book)))
     written = order_bullets(_summary_bullets(book[day])) if day in book else ()
     for part in SummaryPart:
-        summary_bullets = [summary_bullet for summary_bullet in (*bare, *written) if summary_bullet.part is part]
+        summary_bullets = [bullet for bullet in (*bare, *written) if bullet.part is part]
         if summary_bullets:
             yield Line(key=f"{HEADER}:{part.name.lower()}", text=f"{part.value.capitalize()} ({format_authors(summary_bullets)}):")
         for item in summary_bullets:
@@ -156,12 +154,10 @@ def _note_lines_of_day(
 
 def format_authors(found: Sequence[SummaryBullet]) -> str:
     """Whose words the lines under a heading are: those used then, a model's that put them together, or both."""
-    names = sorted(
-        {summary_bullet.by.partition(",")[0] for summary_bullet in found if summary_bullet.by and summary_bullet.by != YOU}
-    )
+    names = sorted({bullet.by.partition(",")[0] for bullet in found if bullet.by and bullet.by != YOU})
     if not names:
         return "in the words used then, without a model"
-    rest = "" if all(summary_bullet.by for summary_bullet in found) else "; some in the words used then"
+    rest = "" if all(bullet.by for bullet in found) else "; some in the words used then"
     return f"put together by {', '.join(names)}{rest}"
 
 
@@ -210,17 +206,17 @@ def week_bounds(day: date) -> tuple[date, date]:
 def notes_of_day(workspace: Workspace, day: date) -> Iterator[tuple[ThreadNote, SummaryBullet]]:
     """What was worked on a day, each thing once, with every line it is told in."""
     start, stop = workspace.day_bounds(day)
-    for thread_note in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
-        yield from ((thread_note, bullet) for bullet in to_bullets(thread_note.note, _scope_of_note(workspace, thread_note)))
+    for note in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
+        yield from ((note, bullet) for bullet in to_bullets(note.note, _scope_of_note(workspace, note)))
 
 
 def drop_repeated_notes(found: Iterable[ThreadNote]) -> Iterator[ThreadNote]:
     """What copies of a session tell twice, once."""
     seen: set[str] = set()
-    for thread_note in found:
-        if thread_note.note.event not in seen:
-            seen.add(thread_note.note.event)
-            yield thread_note
+    for note in found:
+        if note.note.event not in seen:
+            seen.add(note.note.event)
+            yield note
 
 
 def _scope_of_note(workspace: Workspace, noted: ThreadNote) -> str:

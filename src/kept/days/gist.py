@@ -166,11 +166,11 @@ def _strip_opener(sentence: str) -> str:
 
 def _is_request(text: str, spoken: Sequence[TellingPatterns]) -> bool:
     """Whether a sentence orders or requests something, by its shape: "can you", or no subject of a description."""
-    for telling_patterns in spoken:
-        words = text[skip_filler(text, telling_patterns) :]
-        if has_match(telling_patterns.request, words) or has_match(telling_patterns.goal, words):
+    for patterns in spoken:
+        words = text[skip_filler(text, patterns) :]
+        if has_match(patterns.request, words) or has_match(patterns.goal, words):
             return True
-        described = telling_patterns.describes and compile_pattern(telling_patterns.describes).match(words)
+        described = patterns.describes and compile_pattern(patterns.describes).match(words)
         if not described and not text.endswith(("?", "？", ":", "：")):
             return True
     return False
@@ -179,8 +179,7 @@ def _is_request(text: str, spoken: Sequence[TellingPatterns]) -> bool:
 def _has_unresolved_reference(text: str, spoken: Sequence[TellingPatterns]) -> bool:
     """Whether one of the first words points at something that stands before the sentence."""
     return any(
-        has_match(telling_patterns.outside, " ".join(text.split()[:_NEAR]) if telling_patterns.spaced else text[: 2 * _NEAR])
-        for telling_patterns in spoken
+        has_match(patterns.outside, " ".join(text.split()[:_NEAR]) if patterns.spaced else text[: 2 * _NEAR]) for patterns in spoken
     )
 
 

@@ -82,9 +82,9 @@ def _points_by_place(workspace: Workspace, start: datetime, stop: datetime) -> d
     """The points of each day and scope, in the order of their times; what copies of a session tell twice, once."""
     scopes: dict[tuple[str, str], str] = {}
     found: dict[Place, dict[tuple[str, str, tuple[str, ...]], Passage]] = defaultdict(dict)
-    for thread_point in workspace.store.days.points_between(start, stop):
-        scope = _scope_of_point(workspace, thread_point, scopes)
-        passage = thread_point.passage
+    for point in workspace.store.days.points_between(start, stop):
+        scope = _scope_of_point(workspace, point, scopes)
+        passage = point.passage
         place = (passage.at.astimezone(workspace.zone).date(), scope)
         found[place].setdefault((passage.kind, passage.text, passage.events), passage)
     return {place: list(points.values()) for place, points in sorted(found.items())}
@@ -110,18 +110,18 @@ def _summary_lines(
     sums, by = (tuple(put_together), by) if put_together else (merge_points(passage.point for passage in points), points[0].by)
     forgotten, mark = workspace.store.log.forgotten_fingerprints(), _points_digest(points)
     made = {}
-    for number, summary_point in enumerate(sums):
-        if forgotten and is_known_statement(summary_point.text, forgotten, workspace.store.key("forget")):
+    for number, point in enumerate(sums):
+        if forgotten and is_known_statement(point.text, forgotten, workspace.store.key("forget")):
             continue
-        under = [passage for passage in points if not set(passage.events).isdisjoint(summary_point.events)] or points
-        name = digest("line", day.isoformat(), scope, summary_point.kind, summary_point.text, size=7)
+        under = [passage for passage in points if not set(passage.events).isdisjoint(point.events)] or points
+        name = digest("line", day.isoformat(), scope, point.kind, point.text, size=7)
         made[name] = Passage(
             id=name,
             form=PassageForm.LINE,
-            kind=summary_point.kind,
-            text=summary_point.text,
+            kind=point.kind,
+            text=point.text,
             at=max(passage.at for passage in under),
-            events=summary_point.events,
+            events=point.events,
             sessions=tuple(sorted({session for passage in under for session in passage.sessions})),
             day=day,
             scope=scope,
@@ -156,15 +156,8 @@ def load_day_summaries(workspace: Workspace, first: date, last: date) -> dict[da
         if (day, scope) not in lines:
             ids = {passage.point: passage for passage in points}
             lines[day, scope] = [
-                replace(
-                    ids.get(summary_point, points[0]),
-                    kind=summary_point.kind,
-                    text=summary_point.text,
-                    events=summary_point.events,
-                    day=day,
-                    scope=scope,
-                )
-                for summary_point in merge_points(passage.point for passage in points)
+                replace(ids.get(point, points[0]), kind=point.kind, text=point.text, events=point.events, day=day, scope=scope)
+                for point in merge_points(passage.point for passage in points)
             ]
     own = [passage for passage in written if passage.form is PassageForm.OWN and passage.day is not None]
     found = {}

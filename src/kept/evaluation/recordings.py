@@ -51,7 +51,7 @@ def _parse_events(ask: Ask) -> Iterator[tuple[int, str, str]]:
     """Number, author and text of each event of the conversation."""
     text = ask.prompt.partition(_BEGIN)[2].rpartition(END)[0]
     heads = list(_EVENT.finditer(text))
-    for head, stop in zip(heads, [*(search_match.start() for search_match in heads[1:]), len(text)], strict=False):
+    for head, stop in zip(heads, [*(found.start() for found in heads[1:]), len(text)], strict=False):
         yield int(head[1]), head[2], text[head.end() + 1 : stop]
 
 

@@ -80,7 +80,7 @@ def replay_recordings(
     files = [path for path in sorted(transcripts.rglob("*")) if path.name in told]
     turns = load_annotations(annotated)
     if files:  # of other files nobody was asked
-        turns = tuple(annotated_turn for annotated_turn in turns if annotated_turn.session in {path.stem for path in files})
+        turns = tuple(turn for turn in turns if turn.session in {path.stem for path in files})
     readers = {
         path.name: recordings
         for path in (folder, *sorted(folder.iterdir()))

@@ -81,25 +81,21 @@ class TurnScore:
 
     def count_right(self, status: str, source: str = "") -> tuple[int, int]:
         """How many memories of a status are right, and how many were judged; of one source where it is given."""
-        rights = [
-            memory_judgement.right
-            for memory_judgement in self.judged
-            if memory_judgement.status == status and source in ("", memory_judgement.source)
-        ]
+        rights = [judgement.right for judgement in self.judged if judgement.status == status and source in ("", judgement.source)]
         return sum(rights), len(rights)
 
     def reliability(self) -> dict[float, tuple[int, int]]:
         """How many are right, and how many were judged, by confidence in steps of a tenth."""
         bands: dict[float, list[bool]] = defaultdict(list)
-        for memory_judgement in self.judged:
-            if isinstance(confidence := memory_judgement.memory.get("confidence"), (int, float)):
-                bands[min(9, int(confidence * 10)) / 10].append(memory_judgement.right)
+        for judgement in self.judged:
+            if isinstance(confidence := judgement.memory.get("confidence"), (int, float)):
+                bands[min(9, int(confidence * 10)) / 10].append(judgement.right)
         return {band: (sum(bands[band]), len(bands[band])) for band in sorted(bands)}
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The sources that memories were judged in."""
-        return tuple(sorted({memory_judgement.source for memory_judgement in self.judged}))
+        return tuple(sorted({judgement.source for judgement in self.judged}))
 
 
 def load_annotations(folder: Path) -> tuple[AnnotatedTurn, ...]:

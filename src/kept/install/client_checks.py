@@ -24,10 +24,7 @@ from kept.local.settings import load_settings
 from kept.paths import Paths
 
 _SESSION = "kept-doctor"
-_MANAGED = (
-    Path("/etc/claude-code/managed-settings.json"),
-    Path("/Library/Application Support/ClaudeCode/managed-settings.json"),
-)
+_MANAGED = (Path("/etc/claude-code/managed-settings.json"), Path("/Library/Application Support/ClaudeCode/managed-settings.json"))
 _LEAVE = {"claude": "claude plugin uninstall kept@kept", "codex": "codex plugin remove kept@kept"}
 _NEWER = {
     "claude": "claude plugin update kept@kept",

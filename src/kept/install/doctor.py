@@ -76,9 +76,7 @@ def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = No
 
 def apply_repairs(home: Paths, findings: Iterable[CheckFinding]) -> tuple[str, ...]:
     """Do what a program can do about what is wrong; what was done, in words. Raises KeptError where that fails."""
-    return tuple(
-        REPAIRS[name](home) for name in dict.fromkeys(check_finding.repair for check_finding in findings if check_finding.repair)
-    )
+    return tuple(REPAIRS[name](home) for name in dict.fromkeys(finding.repair for finding in findings if finding.repair))
 
 
 def _make_private(home: Paths) -> str:
@@ -247,20 +245,20 @@ def _unreachable_reason(chosen: LlmSettings, env: Mapping[str, str]) -> str:
 
 def _check_sources(workspace: Workspace) -> Iterator[CheckFinding]:
     found = survey(workspace)
-    read = [tool_survey for tool_survey in found.tools if tool_survey.files or tool_survey.sessions]
+    read = [tool for tool in found.tools if tool.files or tool.sessions]
     yield CheckFinding(
         name="sources",
         well=bool(read) or None,
-        detail=", ".join(f"{tool_survey.name} {tool_survey.files:,}" for tool_survey in read) or "no transcripts were found",
+        detail=", ".join(f"{tool.name} {tool.files:,}" for tool in read) or "no transcripts were found",
         fix="" if read else "give a folder: kept run PATH",
     )
-    unreadable = {path for tool_survey in found.tools for path, _ in tool_survey.unreadable} | found.unread.keys()
+    unreadable = {path for tool in found.tools for path, _ in tool.unreadable} | found.unread.keys()
     if unreadable:
         detail = f"{len(unreadable)} files could not be read, such as {min(unreadable)}"
         yield CheckFinding(
             name="unreadable", well=False, detail=detail, fix="kept sources says why; kept sources exclude PATH leaves one out"
         )
-    doomed = sum(len(tool_survey.doomed) for tool_survey in found.tools)
+    doomed = sum(len(tool.doomed) for tool in found.tools)
     if doomed:
         yield CheckFinding(
             name="vanishing", well=False, detail=f"{doomed} transcripts will be deleted by their tool within a week", fix="kept run"
@@ -301,13 +299,10 @@ def _check_hook_log(home: Paths) -> Iterator[CheckFinding]:
 def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
     there = list_installed_jobs(home, os.environ)
     yield from _check_queue(home)
-    for installed_job in there:
-        yield from _check_job_program(installed_job)
+    for job in there:
+        yield from _check_job_program(job)
         yield CheckFinding(
-            name="schedule",
-            well=installed_job.enabled,
-            detail=f"{installed_job.kind}: {installed_job.detail or 'runs every night'}",
-            fix="kept schedule install",
+            name="schedule", well=job.enabled, detail=f"{job.kind}: {job.detail or 'runs every night'}", fix="kept schedule install"
         )
     if not there:
         yield CheckFinding(name="schedule", well=None, detail="no nightly job is installed", fix="kept schedule install")

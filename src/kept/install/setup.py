@@ -36,13 +36,7 @@ from kept.local.clients import (
     with_permission,
     without_hooks,
 )
-from kept.local.permissions import (
-    CODEX_SETTINGS,
-    GEMINI_POLICY,
-    POLICY,
-    with_codex_permission,
-    without_codex_permission,
-)
+from kept.local.permissions import CODEX_SETTINGS, GEMINI_POLICY, POLICY, with_codex_permission, without_codex_permission
 from kept.outputs import section
 from kept.outputs.targets import list_editable_targets
 from kept.outputs.view_file import list_views

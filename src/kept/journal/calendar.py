@@ -90,9 +90,9 @@ def load_month(workspace: Workspace, first: date, scope: str = "") -> CalendarMo
     sessions = {day: len(found) for day, found in sittings.items()}
     inside = {(sitting.path, sitting.session) for found in sittings.values() for sitting in found}
     worked_on = Counter(
-        thread_note.note.at.astimezone(workspace.zone).date()
-        for thread_note in drop_repeated_notes(workspace.store.days.notes_between(start, stop))
-        if not scope or (thread_note.path, thread_note.session) in inside
+        note.note.at.astimezone(workspace.zone).date()
+        for note in drop_repeated_notes(workspace.store.days.notes_between(start, stop))
+        if not scope or (note.path, note.session) in inside
     )
     parts: Counter[tuple[date, SummaryPart]] = Counter()
     for memory in workspace.store.log.memories_between(start, stop):

@@ -40,7 +40,7 @@ _MEMORY_WEIGHT, _LEARNT_WEIGHT, _POINT_WEIGHT = 1.0, 30.0, 10.0
 def worked_days(workspace: Workspace, first: date, last: date) -> tuple[date, ...]:
     """The days in a span on which something was worked on, in order. Raises StoreError."""
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
-    times = [thread_note.note.at for thread_note in workspace.store.days.notes_between(start, stop)]
+    times = [note.note.at for note in workspace.store.days.notes_between(start, stop)]
     times += [at for at, _ in _journal_headings(workspace, start, stop)]
     return tuple(sorted({time.astimezone(workspace.zone).date() for time in times}))
 
@@ -58,11 +58,8 @@ def collect_context(workspace: Workspace, first: date, last: date, *, detailed: 
     ``detailed`` is for a model: every exchange by itself, and the points that a model noted while it read.
     """
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(last)[1]
-    found = [
-        (thread_note, workspace.scope(thread_note.project, thread_note.path))
-        for thread_note in _notes_until(workspace, start, stop)
-    ]
-    written = tuple(dict.fromkeys(context_item for _, context_item in _journal_headings(workspace, start, stop)))
+    found = [(note, workspace.scope(note.project, note.path)) for note in _notes_until(workspace, start, stop)]
+    written = tuple(dict.fromkeys(item for _, item in _journal_headings(workspace, start, stop)))
     points = _point_items(workspace, start, stop) if detailed else ()
     return _without_repeats((*_work_items(found, detailed=detailed), *written, *points, *_memory_items(workspace, start, stop)))
 
@@ -126,15 +123,15 @@ def _section_heading(text: str) -> str:
 
 
 def _work_items(found: list[tuple[ThreadNote, str]], *, detailed: bool) -> Iterator[ContextItem]:
-    of_event = {thread_note.note.event: thread_note.note for thread_note, _ in found}
-    bullets = order_bullets(bullet for thread_note, scope in found for bullet in to_bullets(thread_note.note, scope))
+    of_event = {note.note.event: note.note for note, _ in found}
+    bullets = order_bullets(bullet for note, scope in found for bullet in to_bullets(note.note, scope))
     topics = [bullet for bullet in bullets if bullet.part is SummaryPart.WORKED]
     for group in [(bullet,) for bullet in topics] if detailed else join_topics(topics, MOST, alike=0.0):
         text = group[0].text if detailed else _narrate_notes([of_event[bullet.source] for bullet in group])
         yield ContextItem(slot=Slot.WORKED, text=text, scope=group[0].scope, weight=float(sum(bullet.weight for bullet in group)))
     asked = (bullet for bullet in bullets if bullet.part is SummaryPart.OPEN)
     yield from (ContextItem(slot=Slot.OPEN, text=bullet.text, scope=bullet.scope, weight=_LEARNT_WEIGHT) for bullet in asked)
-    commits = dict.fromkeys((scope, commit) for thread_note, scope in found for commit in thread_note.note.commits)
+    commits = dict.fromkeys((scope, commit) for note, scope in found for commit in note.note.commits)
     yield from (ContextItem(slot=Slot.COMMITS, text=text, scope=scope, weight=0.5) for scope, text in commits)
     changed: dict[str, Counter[str]] = {}
     for each, scope in found:
@@ -167,7 +164,7 @@ def _notes_until(workspace: Workspace, start: datetime, stop: datetime) -> Itera
     ends: Mapping[int, datetime | None] = {thread.id: thread.last_at for thread in workspace.store.archive.threads()}
     seen: set[str] = set()
     listed = workspace.store.days.notes_between(start, stop)
-    last = {thread_note.thread: thread_note.note.ordinal for thread_note in sorted(listed, key=lambda one: one.note.ordinal)}
+    last = {note.thread: note.note.ordinal for note in sorted(listed, key=lambda one: one.note.ordinal)}
     for item in listed:
         if item.note.event in seen:
             continue
@@ -195,16 +192,16 @@ def _cut_note_at(workspace: Workspace, noted: ThreadNote, stop: datetime) -> Wor
     spoken = choose_lexicon(events[:before], workspace.languages).spoken
     made = build_notes(events[:before], [(0, before)], lambda at: at.astimezone(workspace.zone).date(), spoken=spoken, base=first)
     return next(
-        (work_note for work_note in made if work_note.event == noted.note.event),
+        (note for note in made if note.event == noted.note.event),
         WorkNote(ordinal=first, event=noted.note.event, at=noted.note.at, asked=noted.note.asked),
     )
 
 
 def _accepted_candidates(workspace: Workspace) -> dict[str, Candidate]:
     return {
-        candidate_verdict.candidate.id: candidate_verdict.candidate
-        for candidate_verdict in workspace.store.log.all_judged_candidates()
-        if isinstance(candidate_verdict.verdict, Accepted)
+        judged.candidate.id: judged.candidate
+        for judged in workspace.store.log.all_judged_candidates()
+        if isinstance(judged.verdict, Accepted)
     }
 
 
@@ -262,8 +259,8 @@ def memories_before_day(workspace: Workspace, day: date) -> tuple[ContextItem, .
             )
             found.append(((made.isoformat(), memory.profile == JOURNAL, words, memory.id), told))
     once: dict[str, ContextItem] = {}
-    for _, context_item in sorted(found, key=lambda one: one[0]):
-        once.setdefault(normal_form(context_item.text), context_item)  # sessions and the entry about them say the same
+    for _, item in sorted(found, key=lambda one: one[0]):
+        once.setdefault(normal_form(item.text), item)  # sessions and the entry about them say the same
     return tuple(once.values())
 
 

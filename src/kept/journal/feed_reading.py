@@ -26,11 +26,11 @@ _MOST = 50_000  # items of a source that are kept, the newest
 def collect_feeds(workspace: Workspace, *, fetching: Fetch = fetch_address) -> tuple[str, ...]:
     """Put by what is new in every external source of the settings. Returns what could not be read or was skipped, in words."""
     told: list[str] = []
-    for feed_settings in workspace.settings.feed:
+    for feed in workspace.settings.feed:
         try:
-            told += _collect_feed(workspace, feed_settings, fetching)
+            told += _collect_feed(workspace, feed, fetching)
         except (SourceError, ChangedError) as error:
-            told.append(f"{feed_name(feed_settings)}: {error}")
+            told.append(f"{feed_name(feed)}: {error}")
     return tuple(told)
 
 
@@ -52,12 +52,10 @@ def _collect_feed(workspace: Workspace, feed: FeedSettings, fetching: Fetch) -> 
         fetching=fetching,
     )
     prints, secret = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
-    fresh = {feed_item.key: _redact_item(workspace, feed_item) for feed_item in feed_result.items if feed_item.key not in known}
+    fresh = {item.key: _redact_item(workspace, item) for item in feed_result.items if item.key not in known}
     fresh = {
-        key: _empty_item(feed_item)
-        if prints and _has_match(feed_item, lambda text: has_known_statement(text, prints, secret))
-        else feed_item
-        for key, feed_item in fresh.items()
+        key: _empty_item(item) if prints and _has_match(item, lambda text: has_known_statement(text, prints, secret)) else item
+        for key, item in fresh.items()
     }
     if fresh or dict(feed_result.cursor) != dict(cursor):
         items = sorted({**known, **fresh}.values(), key=lambda each: (str(each.at), each.key))[-_MOST:]
@@ -71,7 +69,7 @@ def _collect_feed(workspace: Workspace, feed: FeedSettings, fetching: Fetch) -> 
 def _store_items(
     workspace: Workspace, path: Path, stamp: files.FileStamp, cursor: Mapping[str, str], items: Iterable[FeedItem]
 ) -> None:
-    lines = [json.dumps({"cursor": dict(cursor)}), *(json.dumps(dump(feed_item), ensure_ascii=False) for feed_item in items)]
+    lines = [json.dumps({"cursor": dict(cursor)}), *(json.dumps(dump(item), ensure_ascii=False) for item in items)]
     files.write_if_unchanged(path, ("\n".join(lines) + "\n").encode("utf-8", "replace"), expect=stamp, root=workspace.paths.root)
 
 
@@ -111,9 +109,9 @@ def _load_stored_items(path: Path) -> tuple[files.FileStamp, Mapping[str, str], 
 def items_between(workspace: Workspace, start: datetime, stop: datetime) -> tuple[FeedItem, ...]:
     """What external sources brought of a span of time, by source and time. Reads nothing but what was put by. Raises KeptError."""
     feed_items: list[FeedItem] = []
-    for feed_settings in workspace.settings.feed:
-        _, _, items = _load_stored_items(_feed_path(workspace, feed_settings))
-        within = [feed_item for feed_item in items.values() if feed_item.at is not None and start <= feed_item.at < stop]
+    for feed in workspace.settings.feed:
+        _, _, items = _load_stored_items(_feed_path(workspace, feed))
+        within = [item for item in items.values() if item.at is not None and start <= item.at < stop]
         feed_items += sorted(within, key=lambda one: (str(one.at), one.key))
     return tuple(feed_items)
 
@@ -142,19 +140,12 @@ def erase_items(workspace: Workspace, tells: Callable[[str], bool]) -> int:
 
 def erase_source(workspace: Workspace, source: str) -> FeedErasure:
     """Empty all items of a source, known by its name, file or address. Raises KeptError."""
-    named = {
-        feed_settings
-        for feed_settings in workspace.settings.feed
-        if source in (feed_name(feed_settings), feed_settings.path, feed_settings.url)
-    }
-    own, name = (
-        {_feed_path(workspace, feed_settings) for feed_settings in named},
-        next((feed_name(feed_settings) for feed_settings in named), source),
-    )
+    named = {feed for feed in workspace.settings.feed if source in (feed_name(feed), feed.path, feed.url)}
+    own, name = ({_feed_path(workspace, feed) for feed in named}, next((feed_name(feed) for feed in named), source))
     erased: list[FeedItem] = []
     for path in _feed_paths(workspace):
         erased += _erase_items(workspace, path, (lambda _: True) if path in own else (lambda one: one.source == source))
-    texts = tuple(dict.fromkeys(text for feed_item in erased for text in (feed_item.title, feed_item.text) if text))
+    texts = tuple(dict.fromkeys(text for item in erased for text in (item.title, item.text) if text))
     return FeedErasure(name=name, items=len(erased), texts=texts)
 
 
@@ -165,16 +156,10 @@ def _feed_paths(workspace: Workspace) -> tuple[Path, ...]:
 def _erase_items(workspace: Workspace, path: Path, wanted: Callable[[FeedItem], bool]) -> list[FeedItem]:
     """Empty items of a file, and return them as they were. A line that could not be read goes with them: it is brought again."""
     stamp, cursor, known = _load_stored_items(path)
-    erased = [feed_item for feed_item in known.values() if feed_item.at is not None and wanted(feed_item)]
-    gone = {feed_item.key for feed_item in erased}
+    erased = [item for item in known.values() if item.at is not None and wanted(item)]
+    gone = {item.key for item in erased}
     if erased or not cursor:
-        _store_items(
-            workspace,
-            path,
-            stamp,
-            cursor,
-            [_empty_item(feed_item) if feed_item.key in gone else feed_item for feed_item in known.values()],
-        )
+        _store_items(workspace, path, stamp, cursor, [_empty_item(item) if item.key in gone else item for item in known.values()])
     return erased
 
 

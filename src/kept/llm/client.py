@@ -118,10 +118,7 @@ class LlmClient:
         safe = [self._redact_ask(ask) for ask in asks]
         keys = [ask.key(model.name) for ask in safe]
         self._today = sum(
-            (
-                replace(usage_sum.usage, cost=usage_sum.usage.cost or 0.0)
-                for usage_sum in self._replies.usage_between(self._day_start())
-            ),
+            (replace(spent.usage, cost=spent.usage.cost or 0.0) for spent in self._replies.usage_between(self._day_start())),
             Usage(),
         )
         if not self.dry:
@@ -144,7 +141,7 @@ class LlmClient:
             self.announce(self._estimate(waiting))
         handed = self._submit_batches(model, waiting)
         replies |= handed
-        replies |= self._send_questions(model, [open_question for open_question in waiting if open_question.key not in handed])
+        replies |= self._send_questions(model, [question for question in waiting if question.key not in handed])
         for item in replies.values():
             self.tally.count(item)
         return [replies[key] for key in keys]
@@ -199,10 +196,8 @@ class LlmClient:
 
     def _estimate(self, waiting: Sequence[OpenQuestion]) -> Estimate:
         usages = [
-            estimate_ask_usage(
-                open_question.ask, estimate_tokens(format_full_prompt(open_question.ask)), self._price, share=_TYPICAL
-            )
-            for open_question in waiting
+            estimate_ask_usage(question.ask, estimate_tokens(format_full_prompt(question.ask)), self._price, share=_TYPICAL)
+            for question in waiting
         ]
         return Estimate(questions=len(waiting), usage=sum(usages, Usage()))
 
@@ -234,7 +229,7 @@ class LlmClient:
     def _count_plan_calls(self) -> int:
         """The questions that were put to the plan in its hours."""
         since = self._clock() - timedelta(hours=self._plan.hours if self._plan else 0)
-        return sum(usage_sum.usage.calls for usage_sum in self._replies.usage_between(since))
+        return sum(spent.usage.calls for spent in self._replies.usage_between(since))
 
     def _all_limits(self) -> tuple[Limits, ...]:
         return (*self._limits, *((self._day,) if self._day else ()))
@@ -394,17 +389,17 @@ class LlmClient:
                 aside += cost
         replies: dict[str, Reply] = {}
         for some in split_batches(chosen, lambda each: len(format_full_prompt(each.ask).encode()), _BATCH_BYTES):
-            named = {digest(open_question.key): open_question for open_question in some}
-            batch = model.submit({name: open_question.ask for name, open_question in named.items()})
+            named = {digest(question.key): question for question in some}
+            batch = model.submit({name: question.ask for name, question in named.items()})
             if isinstance(batch, AdapterFailure):
                 self._count_failure(batch.fault, batch.reason)
-                replies |= {open_question.key: UnreachableReply(reason=batch.reason, fault=batch.fault) for open_question in some}
+                replies |= {question.key: UnreachableReply(reason=batch.reason, fault=batch.fault) for question in some}
                 continue
-            items = {name: question_note(open_question.key, open_question.ask) for name, open_question in named.items()}
+            items = {name: question_note(question.key, question.ask) for name, question in named.items()}
             self._replies.save_batch(Batch(id=batch, model=model.name, at=format_instant(self._clock()), items=items))
             replies |= {
-                open_question.key: PendingReply(reason="handed in as part of a batch; a later run collects the reply")
-                for open_question in some
+                question.key: PendingReply(reason="handed in as part of a batch; a later run collects the reply")
+                for question in some
             }
         return replies
 

@@ -65,15 +65,13 @@ def import_client_notes(workspace: Workspace, run: Callable[[], int]) -> int:
     taken = {memory.id for memory in known} | {(memory.scope, normal_form(memory.content)) for memory in known if memory.content}
     forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
     additions: list[Add] = []
-    for scoped_note in load_scoped_notes(workspace, workspace.settings.client_memory):
-        memory = _memory_of_note(workspace, scoped_note)
+    for note in load_scoped_notes(workspace, workspace.settings.client_memory):
+        memory = _memory_of_note(workspace, note)
         if memory is None or taken & {memory.id, (memory.scope, normal_form(memory.content))}:
             continue
         if not (forgotten and is_known_statement(memory.content, forgotten, key)):
             taken |= {memory.id, (memory.scope, normal_form(memory.content))}
-            additions.append(
-                Add(memory=memory.id, at=scoped_note.note.at, reason=f"held: remembered by {scoped_note.note.tool}", value=memory)
-            )
+            additions.append(Add(memory=memory.id, at=note.note.at, reason=f"held: remembered by {note.note.tool}", value=memory))
     if additions:
         draft = Draft(
             run=run(),
@@ -93,9 +91,9 @@ def notes_shown_by_clients(workspace: Workspace) -> Mapping[str, frozenset[tuple
     What Claude Code knows of the person stands in the memory of one project, so other projects still need it.
     """
     found: dict[str, set[tuple[str, str]]] = {}
-    for scoped_note in load_scoped_notes(workspace, workspace.settings.client_memory) if workspace.settings.client_memory else ():
-        if scoped_note.scope != USER_SCOPE or scoped_note.note.tool != "claude":
-            found.setdefault(scoped_note.note.tool, set()).add((scoped_note.scope, normal_form(scoped_note.note.text)))
+    for note in load_scoped_notes(workspace, workspace.settings.client_memory) if workspace.settings.client_memory else ():
+        if note.scope != USER_SCOPE or note.note.tool != "claude":
+            found.setdefault(note.note.tool, set()).add((note.scope, normal_form(note.note.text)))
     return {tool: frozenset(forms) for tool, forms in found.items()}
 
 

@@ -202,7 +202,7 @@ def _refuse_terminal_only(name: str) -> None:
 
 
 def _named_profiles(body: settings.Settings) -> tuple[str, ...]:
-    return (body.profile, *body.profiles, *(profile_rule.profile for profile_rule in body.use))
+    return (body.profile, *body.profiles, *(rule.profile for rule in body.use))
 
 
 def _check_revision(seen: str, now: str, what: str) -> None:

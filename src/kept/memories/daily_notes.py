@@ -39,16 +39,16 @@ def _find_line(workspace: Workspace, day: date, key: str) -> Passage | None:
     known = {passage.id: passage for lines in (page.lines.values() if page else ()) for passage in lines}
     if key in known:
         return known[key]
-    for thread_note, bullet in notes_of_day(workspace, day):
+    for note, bullet in notes_of_day(workspace, day):
         if bullet_key(bullet) == key:
             return Passage(
                 id=bullet.source,
                 form=PassageForm.LINE,
                 kind="questions" if bullet.part is SummaryPart.OPEN else "solutions",
                 text=bullet.text,
-                at=thread_note.note.at,
-                events=(thread_note.note.event,),
-                sessions=(thread_note.session,),
+                at=note.note.at,
+                events=(note.note.event,),
+                sessions=(note.session,),
                 day=day,
                 scope=bullet.scope,
             )

@@ -61,12 +61,7 @@ def build_timeline(workspace: Workspace, memory: Memory, *, context: int = 2) ->
     log = workspace.store.log
     now = log.memory(memory.superseded_by or memory.resolved_by) if memory.superseded_by or memory.resolved_by else None
     before = tuple(each for number in memory.supersedes if (each := log.memory(number)) is not None)
-    return Timeline(
-        trace=memory_trace,
-        chapters=tuple(_timeline_entries(workspace, memory_trace)),
-        before=before,
-        now=now,
-    )
+    return Timeline(trace=memory_trace, chapters=tuple(_timeline_entries(workspace, memory_trace)), before=before, now=now)
 
 
 def _timeline_entries(workspace: Workspace, found: MemoryTrace) -> Iterator[TimelineEntry]:

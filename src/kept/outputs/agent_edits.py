@@ -85,7 +85,7 @@ def split_agent_entries(workspace: Workspace, path: Path, base: Sequence[ViewEnt
     since = _calls_since_write(workspace, named)
     rewritten = any(_is_opaque_write(event, path) for event in since)
     calls = tuple(event for event in since if rewritten or (event.tool and event.tool.detail))
-    texts = {view_entry.id: view_entry.text for view_entry in base}
+    texts = {entry.id: entry.text for entry in base}
 
     def is_agents(number: str, words: str = "") -> bool:
         put = bool(words) and _has_matching_call(calls, _has_replaced_words, texts[number], words)
@@ -155,7 +155,7 @@ def _has_replaced_words(target: str, detail: str, before: str, words: str) -> bo
 
 
 def _has_removed_words(target: str, detail: str, words: str) -> bool:
-    if any(normal_form(search_match[1] or search_match[2]) in normal_form(words) for search_match in _DELETES.finditer(target)):
+    if any(normal_form(found[1] or found[2]) in normal_form(words) for found in _DELETES.finditer(target)):
         return True
     before, became, after = detail.partition(_BECAME)
     line = normal_form(words)

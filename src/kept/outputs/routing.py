@@ -36,11 +36,11 @@ def routes_by_memory(workspace: Workspace, memories: Sequence[Memory]) -> dict[s
         seen = _is_in_view(workspace, profile, item)
         found[item.id] = tuple(
             elsewhere
-            if (where or hooked) and output_route.place is OutputPlace.MEMORY and output_route.where
-            else replace(output_route, where="", why="there is no room: more relevant ones are there")
-            if output_route.place is OutputPlace.VIEW and not seen
-            else output_route
-            for output_route in output_routes
+            if (where or hooked) and route.place is OutputPlace.MEMORY and route.where
+            else replace(route, where="", why="there is no room: more relevant ones are there")
+            if route.place is OutputPlace.VIEW and not seen
+            else route
+            for route in output_routes
         )
     return found
 
@@ -83,9 +83,5 @@ def extracted_between(workspace: Workspace, first: date, last: date) -> Extracte
     refused = [proposal.judged for proposal in workspace.store.log.refused()]
     return ExtractedMemories(
         memories=tuple(sorted(found, key=lambda each: (each.first_seen or start, each.id))),
-        refused=tuple(
-            candidate_verdict
-            for candidate_verdict in refused
-            if candidate_verdict.candidate.at is not None and start <= candidate_verdict.candidate.at < stop
-        ),
+        refused=tuple(judged for judged in refused if judged.candidate.at is not None and start <= judged.candidate.at < stop),
     )

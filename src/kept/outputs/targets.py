@@ -222,10 +222,7 @@ def compose_document(workspace: Workspace, book: OutputContent, target: Target, 
         case TargetForm.DAILY:
             return book.days[first.id].get(date.fromisoformat(target.part), Document(sections=()))
         case TargetForm.PAGE:
-            return next(
-                (page.document for page in book.pages[first.id] if page.path == target.part),
-                Document(sections=()),
-            )
+            return next((page.document for page in book.pages[first.id] if page.path == target.part), Document(sections=()))
         case TargetForm.RULES:
             return _rules_document(workspace, book, target, reserved)
         case TargetForm.CARD:

@@ -108,13 +108,11 @@ def read_view(data: bytes, lists: Iterable[str]) -> tuple[ViewEntry, ...] | str:
 
 def compare_views(base: Sequence[ViewEntry], now: Sequence[ViewEntry]) -> ViewEdits:
     """What leads from the view as it was last written to the view as it is."""
-    known = {view_entry.id: view_entry for view_entry in base}
-    there = {view_entry.id: view_entry for view_entry in now if view_entry.id in known}
+    known = {entry.id: entry for entry in base}
+    there = {entry.id: entry for entry in now if entry.id in known}
     return ViewEdits(
-        revised={number: view_entry.text for number, view_entry in there.items() if view_entry.text != known[number].text},
-        moved={
-            number: view_entry.category for number, view_entry in there.items() if view_entry.category != known[number].category
-        },
+        revised={number: entry.text for number, entry in there.items() if entry.text != known[number].text},
+        moved={number: entry.category for number, entry in there.items() if entry.category != known[number].category},
         removed=tuple(item for item in known if item not in there),
-        added=tuple(view_entry for view_entry in now if view_entry.id not in known),
+        added=tuple(entry for entry in now if entry.id not in known),
     )

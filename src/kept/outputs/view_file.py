@@ -50,7 +50,7 @@ def merge_view_edits(
     if not outputs or content.stamp == files.MISSING or is_as_written(workspace, path, content):
         return [], ""
     base = _written_entries(outputs[0])
-    now = read_view(content.data, dict.fromkeys(view_entry.category for view_entry in base))
+    now = read_view(content.data, dict.fromkeys(entry.category for entry in base))
     if isinstance(now, str):
         place = (
             ""

@@ -304,12 +304,7 @@ def _commit_operations(
 ) -> None:
     with workspace.store.transaction():
         draft = Draft(
-            run=run(),
-            stage="absorb",
-            subject=str(target.path),
-            actor=actor,
-            recorded_at=workspace.clock(),
-            operations=operations,
+            run=run(), stage="absorb", subject=str(target.path), actor=actor, recorded_at=workspace.clock(), operations=operations
         )
         workspace.store.log.commit(draft)
 
@@ -323,7 +318,7 @@ def _rendered_lines(workspace: Workspace, target: Target, written: WriteReport, 
     """The lines that the memories as they are now make of a file, the user's own lines not yet among them."""
     if written.book is None:
         written.book = compose_outputs(workspace)
-    document = compose_document(workspace, written.book, target, size_in_bytes([user_line.text for user_line in edits.foreign]))
+    document = compose_document(workspace, written.book, target, size_in_bytes([line.text for line in edits.foreign]))
     if not (document.sections or document.header or document.footer or document.told):
         return ()
     return render_section(document) if target.heading else render_file(document)

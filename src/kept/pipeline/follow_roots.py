@@ -77,10 +77,4 @@ def find_unfollowed(workspace: Workspace, paths: Sequence[Path]) -> tuple[Path, 
 def root_body(root: SourceRoot, user: Path) -> dict[str, Any]:
     """A root as JSON."""
     place = root.resolve(user)
-    return {
-        "path": str(place),
-        "as": root.format,
-        "project": root.project,
-        "author": root.author,
-        "exists": place.exists(),
-    }
+    return {"path": str(place), "as": root.format, "project": root.project, "author": root.author, "exists": place.exists()}

@@ -233,7 +233,7 @@ def choose_profile(
     first of them. A rule whose profile is not among them is passed over.
     """
     known = {profile.id: profile for profile in profiles}
-    named = [profile_rule.profile for profile_rule in uses if profile_rule.is_match(source, place)]
+    named = [rule.profile for rule in uses if rule.is_match(source, place)]
     return next((known[item] for item in (*named, usual) if item in known), profiles[0])
 
 

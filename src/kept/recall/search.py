@@ -238,14 +238,14 @@ class _IndexSearch:
             return {}
         among = None if self._open and kind is not UnitKind.MEMORY else self._index.items_within(kind, self._limits)
         near = self._asked.find_nearest(kind, most, among)
-        found = {item: near_unit for item, near_unit in near.items() if near_unit.similarity >= self._floor}
+        found = {item: unit for item, unit in near.items() if unit.similarity >= self._floor}
         return found | self._asked.of(kind, [item for item in also if item not in found])
 
     def cosine_spread(self) -> tuple[float, float]:
         """What the question has in common with the memories within the limits: average and deviation of the cosines."""
         items = sorted(self._index.items_within(UnitKind.MEMORY, self._limits))
         beside = self._asked.of(UnitKind.MEMORY, items[:: 1 + len(items) // _BESIDE]) if self._asked else {}
-        return cosine_spread([near_unit.similarity for near_unit in beside.values()])
+        return cosine_spread([unit.similarity for unit in beside.values()])
 
     def hit(self, unit: SearchUnit, score: float, near: "NearUnit | None", reasons: tuple[str, ...]) -> Hit:
         """A unit as a hit."""
@@ -385,10 +385,7 @@ class _MeaningQuery(NamedTuple):
         return self._to_common_scale(self.vectors.of(kind, items, self.question))
 
     def _to_common_scale(self, near: "Mapping[int, NearUnit]") -> "dict[int, NearUnit]":
-        return {
-            item: replace(near_unit, similarity=self.level.to_common_scale(near_unit.similarity))
-            for item, near_unit in near.items()
-        }
+        return {item: replace(unit, similarity=self.level.to_common_scale(unit.similarity)) for item, unit in near.items()}
 
 
 def _embed_query(workspace: SearchContext, query: str) -> _MeaningQuery | None:

@@ -88,7 +88,5 @@ def _import_zstandard(path: Path) -> Any:
         return importlib.import_module("zstandard")
     except ImportError as error:
         raise SourceError(
-            "is compressed with zstd, which needs the package zstandard",
-            where=str(path),
-            hint="pip install zstandard",
+            "is compressed with zstd, which needs the package zstandard", where=str(path), hint="pip install zstandard"
         ) from error

@@ -58,11 +58,7 @@ class RecordReader(Generic[S]):
     save: Callable[[S], str]
 
 
-def read_slices(
-    path: Path,
-    cursor: Cursor,
-    reader: RecordReader[S],
-) -> Iterator[Slice]:
+def read_slices(path: Path, cursor: Cursor, reader: RecordReader[S]) -> Iterator[Slice]:
     """Read a JSON Lines file on from a cursor.
 
     Args:
@@ -80,12 +76,7 @@ def read_slices(
         raise SourceError(f"cannot be read: {error.strerror or type(error).__name__}", where=str(path)) from error
 
 
-def _read_file_slices(
-    path: Path,
-    file: BinaryIO,
-    cursor: Cursor,
-    reader: RecordReader[S],
-) -> Iterator[Slice]:
+def _read_file_slices(path: Path, file: BinaryIO, cursor: Cursor, reader: RecordReader[S]) -> Iterator[Slice]:
     info = os.fstat(file.fileno())
     rewritten = not _is_continued(file, info.st_size, cursor)
     place = Cursor() if rewritten else cursor
@@ -100,11 +91,7 @@ def _read_file_slices(
 
     def cut(stop: ReadStop) -> Slice:
         reached = Cursor(
-            inode=info.st_ino,
-            offset=stop.end,
-            prefix=hash_prefix(file, stop.end),
-            line=stop.lines,
-            carry=reader.save(state),
+            inode=info.st_ino, offset=stop.end, prefix=hash_prefix(file, stop.end), line=stop.lines, carry=reader.save(state)
         )
         return tally.to_slice(reached, stop.pending)
 

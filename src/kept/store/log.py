@@ -127,8 +127,7 @@ class SqliteLog(SqliteMemories):
         rows = tuple(rows)
         self._database.execute_many("add_pass", (_pass_values(row) for row in rows))
         self._database.execute_many(
-            "add_span",
-            ({"pass_id": row.head.id, "thread": thread, "start": start} for row in rows for thread, start in row.covers),
+            "add_span", ({"pass_id": row.head.id, "thread": thread, "start": start} for row in rows for thread, start in row.covers)
         )
 
     def _add_operations(self, rows: Iterable[OperationRow]) -> None:

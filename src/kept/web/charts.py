@@ -48,9 +48,9 @@ def build_chart(title: str, told: str, points: Sequence[ChartPoint], *, share: b
 
     None where there is nothing to see.
     """
-    if not points or not any(chart_point.value for chart_point in points):
+    if not points or not any(point.value for point in points):
         return None
-    top = max(chart_point.value for chart_point in points)
+    top = max(point.value for point in points)
     if share:
         top = next((step for step in _STEPS if max(top, 2 * target) <= step), 1.0)
     room = WIDTH / max(len(points), 12)

@@ -22,9 +22,7 @@ _SHELLS = {
 }
 
 
-def completion(
-    shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish|powershell", help="Your shell.")] = "",
-) -> None:
+def completion(shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish|powershell", help="Your shell.")] = "") -> None:
     """Print the script that completes `kept` in your shell; how to load it stands in its first line."""
     if shell not in _SHELLS:
         raise UsageError(f"no completion for {shell!r}" if shell else "which shell?", hint=f"one of: {', '.join(_SHELLS)}")

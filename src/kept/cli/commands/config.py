@@ -54,13 +54,13 @@ def config(
     if as_json:
         show.write_json(values)
     elif action == "get":
-        show.write_lines([line(_format_value(values[name]))])
+        show.write_line(_format_value(values[name]))
     else:
         width = max(map(len, values))
         show.write_lines(
             hanging_line([(f"{each:<{width}}  ", "cyan")], _format_value(found) or "–") for each, found in values.items()
         )
-        show.write_lines([line((show.format_path(home.settings), "dim"))])
+        show.write_line((show.format_path(home.settings), "dim"))
     return 0
 
 
@@ -79,8 +79,8 @@ def _try_model(context: typer.Context, *, yes: bool, as_json: bool) -> int:
     else:
         price = "price unknown" if tried.cost is None else f"{tried.cost:.4f} USD"
         told = f"It answered “{tried.told}”" if tried.well else f"It did not answer: {tried.told}"
-        show.write_lines(
-            [line((told, "green" if tried.well else "red"), (f" ({tried.seconds:.1f} s, {tried.tokens} tokens, {price})", "dim"))]
+        show.write_line(
+            (told, "green" if tried.well else "red"), (f" ({tried.seconds:.1f} s, {tried.tokens} tokens, {price})", "dim")
         )
     return 0 if tried.well else 1
 

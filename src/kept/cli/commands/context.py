@@ -21,8 +21,7 @@ _EVENTS = "session-start, user-prompt, stop, pre-compact, session-end, allow-sug
 def context(
     context: typer.Context,
     message: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="MESSAGE", help="The prompt to look up; without it, what a session starts with."),
+        list[str] | None, typer.Argument(metavar="MESSAGE", help="The prompt to look up; without it, what a session starts with.")
     ] = None,
     *,
     project: Annotated[str, typer.Option(metavar="DIR", help="The directory the session works in.")] = "",

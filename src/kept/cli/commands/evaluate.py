@@ -67,10 +67,7 @@ def eval_(
     ] = None,
     ablate: Annotated[
         bool,
-        typer.Option(
-            "--ablate",
-            help="For annotated turns: what is gained and lost if each word list of the rules is left out.",
-        ),
+        typer.Option("--ablate", help="For annotated turns: what is gained and lost if each word list of the rules is left out."),
     ] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the rankings, or the memories, as JSON lines.")] = None,
     level: Annotated[str, typer.Option(metavar="LEVEL", help="Rank turns or sessions.")] = "turn",
@@ -132,9 +129,9 @@ def eval_(
                     body, lines = body | {"ablation": without}, chain(lines, _ablation_lines(without))
             case _, Path() if gold.is_dir():
                 judged = list(compare_gold_sets(open_desk, gold, corpus, progress=progress))
-                rows = ({"set": gold_result.name} | dict(memory) for gold_result in judged for memory in gold_result.memories)
-                body = {"sets": {gold_result.name: _comparison_body(gold_result) for gold_result in judged}}
-                lines = (shown_line for gold_result in judged for shown_line in _comparison_lines(gold_result, misses=misses))
+                rows = ({"set": result.name} | dict(memory) for result in judged for memory in result.memories)
+                body = {"sets": {result.name: _comparison_body(result) for result in judged}}
+                lines = (shown_line for result in judged for shown_line in _comparison_lines(result, misses=misses))
             case _:
                 learnt = run_extraction(
                     open_desk, _require_path(corpus, "--corpus", what), _require_path(gold, "--gold", what), progress=progress
@@ -235,7 +232,7 @@ def _replay_body(found: ReplayResult) -> dict[str, Any]:
 
 def _replay_lines(found: ReplayResult) -> Iterator[Line]:
     right, judged = found.score.count_right("active")
-    junk = sum(bool(memory_judgement.why) for memory_judgement in found.score.judged if memory_judgement.status == "active")
+    junk = sum(bool(judgement.why) for judgement in found.score.judged if judgement.status == "active")
     (matched, recorded), (again, typed) = found.replies, found.turns
     yield line(
         (found.reader, "bold"),
@@ -256,10 +253,7 @@ def _replay_lines(found: ReplayResult) -> Iterator[Line]:
 
 def _adversarial_lines(found: Sequence[AdversarialResult]) -> Iterator[Line]:
     if found:
-        believed, paid = (
-            sum(len(adversarial_result.believed) for adversarial_result in found),
-            sum(adversarial_result.paid for adversarial_result in found),
-        )
+        believed, paid = (sum(len(result.believed) for result in found), sum(result.paid for result in found))
         yield line(
             (FOLDER, "bold"), f": {format_count(len(found), 'reply', 'replies')}, {believed} believed, {paid} questions paid twice"
         )

@@ -156,7 +156,7 @@ def _confirm_erasure(workspace: Workspace, request: ErasureRequest, *, as_json: 
     show.write_lines(_preview_lines(workspace, request, erasure_matches))
     count = len([place for place in erasure_matches if not place.near])
     question = f"Erase all of it ({format_count(count, 'place')}), in backups too? This cannot be undone. "
-    show.write_lines([line((question, "bold red"), ("y/n", "dim"))])
+    show.write_line((question, "bold red"), ("y/n", "dim"))
     if read_key("yn") != "y":
         raise UsageError("nothing was forgotten")
     chosen = []

@@ -57,13 +57,13 @@ def log(
     with command_workspace(context) as workspace:
         history_entries = run_history(workspace, limit) if not which else (find_run(workspace, which),)
         if cost:
-            _show_costs(workspace, [history_entry.run for history_entry in history_entries], as_json=as_json)
+            _show_costs(workspace, [entry.run for entry in history_entries], as_json=as_json)
         elif as_json:
-            show.write_json([_entry_body(workspace, history_entry) for history_entry in history_entries])
+            show.write_json([_entry_body(workspace, entry) for entry in history_entries])
         else:
             most = None if which else _CHANGES_OF_A_RUN
             show.page_lines(
-                [shown_line for history_entry in history_entries for shown_line in _entry_lines(workspace, history_entry, most)]
+                [shown_line for entry in history_entries for shown_line in _entry_lines(workspace, entry, most)]
                 or [line("Nothing happened yet.", (" → kept run", "dim"))]
             )
 
@@ -131,13 +131,8 @@ def _entry_body(workspace: Workspace, one: HistoryEntry) -> dict[str, Any]:
     return run_body(one.run) | {
         "passes": [pass_body(made, undone=off) for made, off in one.passes],
         "changes": [
-            {
-                "what": memory_difference.what.value,
-                "id": memory_difference.id,
-                "text": memory_difference.text,
-                "why": memory_difference.why,
-            }
-            for memory_difference in changed
+            {"what": difference.what.value, "id": difference.id, "text": difference.text, "why": difference.why}
+            for difference in changed
         ],
     }
 
@@ -170,16 +165,11 @@ def _apply_undo_redo(
         chosen = what(workspace)  # before edits made by hand are taken over: what is meant is the run before them
         done, written = apply_person_change(workspace, lambda: act(workspace, chosen))
         if as_json:
-            later = [_later_body(later_operation) for later_operation in done.later]
+            later = [_later_body(operation) for operation in done.later]
             show.write_json({"passes": list(done.passes), "changed": _changes_body(workspace, done.changed), "later": later})
         elif not call_options(context).quiet:
-            show.write_lines(
-                [
-                    line(
-                        (f"{told} {_describe_passes(workspace, done.passes)}", "green"),
-                        (f" ({_format_pass_ids(done.passes)})", "dim"),
-                    )
-                ]
+            show.write_line(
+                (f"{told} {_describe_passes(workspace, done.passes)}", "green"), (f" ({_format_pass_ids(done.passes)})", "dim")
             )
             show.write_lines(changes_lines(done.changed, _CHANGES_SHOWN))
             show.write_lines(_later_lines(done.later))
@@ -198,7 +188,7 @@ def _describe_passes(workspace: Workspace, passes: Sequence[int]) -> str:
 def _later_lines(later: Sequence[LaterOperation]) -> Iterator[Line]:
     """What was done later to the same memories: what has nothing to act on any more, and what still holds."""
     for idle, told in ((True, "no longer has any effect"), (False, "still applies to what is there now")):
-        later_operations = [later_operation for later_operation in later if later_operation.idle is idle]
+        later_operations = [operation for operation in later if operation.idle is idle]
         if later_operations:
             yield line((f"What was done later and {told}:", "yellow" if idle else "dim"))
         for item in later_operations[:_CHANGES_SHOWN]:
@@ -238,9 +228,7 @@ def diff(
 def changes_lines(changed: Changes, most: int | None = None, rest: str = "kept list") -> Iterator[Line]:
     """What became of each memory: + entered, ~ changed, - left, ? held; those that only gained evidence are counted."""
     every = list_differences(changed)
-    memory_differences = [
-        memory_difference for memory_difference in every if memory_difference.what is not DifferenceKind.CONFIRMED
-    ]
+    memory_differences = [difference for difference in every if difference.what is not DifferenceKind.CONFIRMED]
     for item in memory_differences[:most]:
         mark, style = _MARKS[item.what]
         body = [(_MARKED[kind].format(text), _STYLES[kind]) for kind, text in item.words] or [(item.text or FORGOTTEN, "")]

@@ -112,7 +112,7 @@ def _run_backfill(
 ) -> int:
     quiet = call_options(context).quiet or as_json
     if not as_json and (estimate or not quiet):
-        show.write_lines([line(_format_plan(found))], sys.stdout if estimate else sys.stderr)
+        show.write_line(_format_plan(found), stream=sys.stdout if estimate else sys.stderr)
     if estimate:
         if as_json:
             show.write_json(_plan_body(found))
@@ -127,7 +127,7 @@ def _run_backfill(
             rest = f"{done} of {len(found.days)}" + (f", about {left:.0f} s left" if left >= 1 else "")
             money = found.estimate.usage.cost if found.estimate else None
             rest += f", about {money * (len(found.days) - done) / len(found.days):.2f} USD left" if money else ""
-            show.write_lines([line((f"{each.first}  {each.state.value}", ""), (f"  {rest}", "dim"))], sys.stderr)
+            show.write_line((f"{each.first}  {each.state.value}", ""), (f"  {rest}", "dim"), stream=sys.stderr)
 
     return _print_outcomes(
         use.backfill_entries(workspace, work, found.days, tell, concurrency=concurrency), as_json=as_json, days=len(found.days)
@@ -159,45 +159,35 @@ def _plan_body(found: BackfillPlan) -> dict[str, Any]:
 
 def _print_outcomes(found: Sequence[EntryOutcome], *, as_json: bool, days: int = 1) -> int:
     if as_json:
-        show.write_json({"days": days, "entries": [_outcome_body(entry_outcome) for entry_outcome in found]})
+        show.write_json({"days": days, "entries": [_outcome_body(outcome) for outcome in found]})
     else:
         show.write_lines(_format_outcomes(found))
         left = days - len(found)
         if left > 0:
-            show.write_lines(
-                [line((f"{format_count(left, 'day')} not done", "red"), (" → run the same command to continue", "dim"))]
-            )
-    if found and all(entry_outcome.state in (EntryState.FAILED, EntryState.FOREIGN) for entry_outcome in found):
+            show.write_line((f"{format_count(left, 'day')} not done", "red"), (" → run the same command to continue", "dim"))
+    if found and all(outcome.state in (EntryState.FAILED, EntryState.FOREIGN) for outcome in found):
         return 2
-    return int(any(entry_outcome.incomplete for entry_outcome in found))
+    return int(any(outcome.incomplete for outcome in found))
 
 
 def _format_outcomes(found: Sequence[EntryOutcome]) -> Iterator[Line]:
-    for entry_outcome in found:
-        days = (
-            entry_outcome.first.isoformat()
-            if entry_outcome.first == entry_outcome.last
-            else f"{entry_outcome.first} to {entry_outcome.last}"
-        )
-        style = {EntryState.WRITTEN: "green", EntryState.FAILED: "red", EntryState.FOREIGN: "red"}.get(entry_outcome.state, "dim")
-        reason = f": {entry_outcome.reason}" if entry_outcome.reason else ""
-        yield line((f"{days}  ", "cyan"), (f"{entry_outcome.state.value}{reason}", style))
-        if entry_outcome.state is EntryState.NOTHING:
+    for outcome in found:
+        days = outcome.first.isoformat() if outcome.first == outcome.last else f"{outcome.first} to {outcome.last}"
+        style = {EntryState.WRITTEN: "green", EntryState.FAILED: "red", EntryState.FOREIGN: "red"}.get(outcome.state, "dim")
+        reason = f": {outcome.reason}" if outcome.reason else ""
+        yield line((f"{days}  ", "cyan"), (f"{outcome.state.value}{reason}", style))
+        if outcome.state is EntryState.NOTHING:
             continue
-        yield line((f"    {show.format_path(entry_outcome.path)}", "dim"))
-        if entry_outcome.head is not None and entry_outcome.state is EntryState.WRITTEN:
-            yield line((f"    {_format_head(entry_outcome.head)}", "dim"))
-        if entry_outcome.anew:
+        yield line((f"    {show.format_path(outcome.path)}", "dim"))
+        if outcome.head is not None and outcome.state is EntryState.WRITTEN:
+            yield line((f"    {_format_head(outcome.head)}", "dim"))
+        if outcome.anew:
             yield line(("    asked ahead for nothing: an earlier entry changed the question", "dim"))
-        if entry_outcome.refused:
-            yield line(
-                (f"    {format_count(entry_outcome.refused, 'paragraph')} left out: not supported by what they cite", "yellow")
-            )
-        if entry_outcome.memories:
-            yield line(
-                (f"    {format_count(entry_outcome.memories, 'new memory', 'new memories')} → kept list --profile journal", "dim")
-            )
-        yield from (line((f"    {problem}", "red")) for problem in entry_outcome.problems)
+        if outcome.refused:
+            yield line((f"    {format_count(outcome.refused, 'paragraph')} left out: not supported by what they cite", "yellow"))
+        if outcome.memories:
+            yield line((f"    {format_count(outcome.memories, 'new memory', 'new memories')} → kept list --profile journal", "dim"))
+        yield from (line((f"    {problem}", "red")) for problem in outcome.problems)
 
 
 def _format_head(head: EntryHead) -> str:
@@ -221,26 +211,22 @@ def _print_stats(workspace: Workspace, *, as_json: bool) -> int:
     entry_heads = use.load_entry_heads(workspace)
     target = workspace.settings.journal.self_reference
     if as_json:
-        show.write_json({"target_self_reference": target, "entries": [_head_body(entry_head) for entry_head in entry_heads]})
+        show.write_json({"target_self_reference": target, "entries": [_head_body(head) for head in entry_heads]})
         return 0
     if not entry_heads:
-        show.write_lines([line("There are no entries yet.", (" → kept journal write", "dim"))])
+        show.write_line("There are no entries yet.", (" → kept journal write", "dim"))
         return 0
-    mean = sum(entry_head.self_reference for entry_head in entry_heads) / len(entry_heads)
-    show.write_lines(
-        [line((f"{format_count(len(entry_heads), 'entry', 'entries')}, {mean:.1%} of their sentences about memory itself", "bold"))]
+    mean = sum(head.self_reference for head in entry_heads) / len(entry_heads)
+    show.write_line(
+        (f"{format_count(len(entry_heads), 'entry', 'entries')}, {mean:.1%} of their sentences about memory itself", "bold")
     )
     for item in entry_heads:
         filled = round(item.self_reference * _BAR)
         shares = ", ".join(f"{name} {share:.0%}" for name, share in item.shares.items())
         style = "yellow" if item.self_reference > target else "green"
-        show.write_lines(
-            [
-                line(
-                    (f"{item.first}  ", "cyan"),
-                    ("█" * filled + "·" * (_BAR - filled), style),
-                    (f"  {item.self_reference:>4.0%}  {shares}; {format_count(len(item.memories), 'memory', 'memories')}", "dim"),
-                )
-            ]
+        show.write_line(
+            (f"{item.first}  ", "cyan"),
+            ("█" * filled + "·" * (_BAR - filled), style),
+            (f"  {item.self_reference:>4.0%}  {shares}; {format_count(len(item.memories), 'memory', 'memories')}", "dim"),
         )
     return 0

@@ -53,7 +53,7 @@ def list_(
             )
             show.page_lines([*lines, *_past_line(workspace, moment, recorded=recorded)] if at else lines)
         else:
-            show.write_lines([line("Nothing to show.", ("" if memories or at else " → kept run", "dim"))])
+            show.write_line("Nothing to show.", ("" if memories or at else " → kept run", "dim"))
 
 
 def _past_line(workspace: Workspace, moment: datetime, *, recorded: bool) -> list[Line]:
@@ -79,7 +79,7 @@ def _check_category(workspace: Workspace, category: str, memories: Sequence[Memo
 def _print_refused(workspace: Workspace, *, as_json: bool) -> None:
     candidate_verdicts = sorted(refused_candidates(workspace), key=lambda each: (_refusal_reason(each), each.candidate.content))
     if as_json:
-        show.write_json([_refused_body(candidate_verdict) for candidate_verdict in candidate_verdicts])
+        show.write_json([_refused_body(judged) for judged in candidate_verdicts])
         return
     lines: list[Line] = []
     for reason, group in groupby(candidate_verdicts, key=_refusal_reason):
@@ -87,11 +87,11 @@ def _print_refused(workspace: Workspace, *, as_json: bool) -> None:
         lines.append(line((reason, "cyan"), (f"  {len(several):,}", "dim")))
         lines += [
             hanging_line(
-                [("  ", ""), (show.format_id(candidate_verdict.candidate.id), "yellow"), ("  ", "")],
-                candidate_verdict.candidate.content,
-                (f"  {_refusal_detail(candidate_verdict)}".rstrip(), "dim"),
+                [("  ", ""), (show.format_id(judged.candidate.id), "yellow"), ("  ", "")],
+                judged.candidate.content,
+                (f"  {_refusal_detail(judged)}".rstrip(), "dim"),
             )
-            for candidate_verdict in several
+            for judged in several
         ]
     show.page_lines(lines or [line("Nothing was refused.")])
 

@@ -42,12 +42,10 @@ def llm(
         return int(best is None)
     for score in scores:
         verdict = "passes" if score.passes else "does not pass"
-        show.write_lines([line((score.model, "bold"), f" {verdict}: {score.right} of 10 right")])
+        show.write_line((score.model, "bold"), f" {verdict}: {score.right} of 10 right")
         show.write_lines([line((f"  {fault}", "dim")) for fault in score.faults])
     if best is not None:
-        show.write_lines([line(f"The smallest that passes: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))])
+        show.write_line(f"The smallest that passes: {best.model}", (f" → kept config set llm.model {best.model}", "dim"))
     else:
-        show.write_lines(
-            [line(f"None passes ({PASSES} of 10, and no trap fallen for).", (" → kept llm trial --model NAME", "dim"))]
-        )
+        show.write_line(f"None passes ({PASSES} of 10, and no trap fallen for).", (" → kept llm trial --model NAME", "dim"))
     return int(best is None)

@@ -166,10 +166,7 @@ def _category_lines(found: Profile, each: Category) -> Iterator[Line]:
     yield hanging_line(
         [("  needs    ", "cyan")], f"confidence {each.floor}{''.join(f', {gate}' for gate in gates)}; {fades}; weight {each.weight}"
     )
-    shown, writers = (
-        ", ".join(output_place.value for output_place in each.shown_in),
-        ", ".join(writer.value for writer in each.writers),
-    )
+    shown, writers = (", ".join(place.value for place in each.shown_in), ", ".join(writer.value for writer in each.writers))
     most = f", at most {each.budget} of a project" if each.budget else ""
     yield hanging_line([("  shown    ", "cyan")], f"{shown}{most}; written by {writers}")
     filed = [
@@ -191,14 +188,10 @@ def _create_profile(home: Paths, name: str, like: str) -> int:
         f'id = "{name}"' if each.startswith("id = ") and number < _HEAD else each for number, each in enumerate(text.splitlines())
     ]
     files.write_if_unchanged(path, ("\n".join(lines) + "\n").encode(), expect=files.read_file(path).stamp, root=home.root)
-    show.write_lines(
-        [
-            line(
-                ("Made ", "green"),
-                show.format_path(path),
-                (f" → edit it, then: kept profiles check {name}; kept config set profile {name}", "dim"),
-            )
-        ]
+    show.write_line(
+        ("Made ", "green"),
+        show.format_path(path),
+        (f" → edit it, then: kept profiles check {name}; kept config set profile {name}", "dim"),
     )
     return 0
 
@@ -219,16 +212,12 @@ def _check_profiles(home: Paths, given: list[str], *, as_json: bool) -> int:
         return 2 if any(wrong.values()) else 0
     for name, several in wrong.items():
         if not several:
-            show.write_lines([line((f"{name}  ", "bold"), ("nothing is wrong", "green"))])
+            show.write_line((f"{name}  ", "bold"), ("nothing is wrong", "green"))
             continue
-        show.write_lines(
-            [
-                line(
-                    (f"{name}  ", "bold"),
-                    (format_count(len(several), "mistake"), "red"),
-                    (f"  {show.format_path(Path(found[name][1]))}", "dim"),
-                )
-            ]
+        show.write_line(
+            (f"{name}  ", "bold"),
+            (format_count(len(several), "mistake"), "red"),
+            (f"  {show.format_path(Path(found[name][1]))}", "dim"),
         )
         for entry in several:
             show.write_lines(

@@ -41,7 +41,7 @@ def projects(
         return
     for directory, place in changes.items():
         told = f" belongs to {show.format_path(place)}" if place else " is a project by itself again"
-        show.write_lines([line((show.format_path(directory), "bold"), told, (" → kept run", "dim"))])
+        show.write_line((show.format_path(directory), "bold"), told, (" → kept run", "dim"))
 
 
 def _project_changes(workspace: Workspace, action: str, project: str, other: str) -> dict[str, str]:
@@ -67,17 +67,14 @@ def _project_changes(workspace: Workspace, action: str, project: str, other: str
 
 def _list_projects(workspace: Workspace, *, as_json: bool) -> None:
     project_families = list_project_families(workspace)
-    by_identity = {project_family.identity: project_family for project_family in project_families}
+    by_identity = {family.identity: family for family in project_families}
     pairs = [
         (by_identity[one], by_identity[two], why)
         for one, two, why in suggest_same_projects(workspace.store.archive.projects(), load_branches(workspace.paths))
         if one in by_identity and two in by_identity
     ]
     if as_json:
-        told = [
-            {"project": project_family.directories[0], "other": two.directories[0], "evidence": why}
-            for project_family, two, why in pairs
-        ]
+        told = [{"project": family.directories[0], "other": two.directories[0], "evidence": why} for family, two, why in pairs]
         show.write_json({"projects": to_json(project_families), "suggestions": told, "joined": dict(workspace.settings.projects)})
     else:
         show.write_lines(_format_projects(workspace, project_families, pairs))
@@ -88,10 +85,10 @@ def _format_projects(
 ) -> Iterator[Line]:
     if not known:
         yield line("No project was seen yet.", (" → kept run", "dim"))
-    for project_family in known:
-        shown = ", ".join(show.format_path(directory) for directory in project_family.directories[:_SHOWN])
-        more = f" … {len(project_family.directories) - _SHOWN:,} more" if len(project_family.directories) > _SHOWN else ""
-        head = [(project_family.name, "cyan"), (f"  {format_count(project_family.memories, 'memory', 'memories')}  ", "dim")]
+    for family in known:
+        shown = ", ".join(show.format_path(directory) for directory in family.directories[:_SHOWN])
+        more = f" … {len(family.directories) - _SHOWN:,} more" if len(family.directories) > _SHOWN else ""
+        head = [(family.name, "cyan"), (f"  {format_count(family.memories, 'memory', 'memories')}  ", "dim")]
         yield hanging_line(head, shown, (more, "dim"))
     for one, two, why in pairs:
         yield line()

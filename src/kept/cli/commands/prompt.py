@@ -49,7 +49,7 @@ def prompt(
         case "reset":
             away = prompt_override.remove_own_prompt(home, profile)
             if not as_json:
-                show.write_lines([line(("Your prompt was moved to ", "green"), show.format_path(away))])
+                show.write_line(("Your prompt was moved to ", "green"), show.format_path(away))
         case "declare":
             prompt_override.declare_category(
                 home, profile, name, {"belongs": belongs}, if_match=prompt_override.load_prompt_state(home, profile).revision
@@ -77,7 +77,7 @@ def _edit_prompt(home: Paths, profile: str) -> None:
     path = prompt_override.create_own_prompt(home, profile)
     editor = next((os.environ[editor] for editor in _EDITORS if os.environ.get(editor)), "")
     if not is_interactive() or not editor:
-        show.write_lines([line("Edit this file: ", str(path))])
+        show.write_line("Edit this file: ", str(path))
         return
     try:
         # The user's own program on the user's own file, as git does it.

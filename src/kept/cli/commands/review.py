@@ -86,11 +86,11 @@ def review(
         if as_json:
             show.write_json([_pending_body(workspace, item) for item in queue])
         elif not queue:
-            show.write_lines([line("Nothing waits for you.")])
+            show.write_line("Nothing waits for you.")
         elif list_ or not is_interactive():
             show.write_lines(shown_line for item in queue for shown_line in _pending_card(workspace, item))
             if len(queue) < len(pool):
-                show.write_lines([line((f"… and {len(pool) - len(queue):,} more", "dim"), (" → kept review --all", "dim"))])
+                show.write_line((f"… and {len(pool) - len(queue):,} more", "dim"), (" → kept review --all", "dim"))
         else:
             return _ask_decisions(workspace, tuple(item.memory for item in queue))
         return 0
@@ -107,18 +107,17 @@ def _pending_card(workspace: Workspace, item: PendingProposal) -> Iterator[Line]
 
 
 def _review_stale(workspace: Workspace, *, list_: bool, as_json: bool) -> int:
-    found = {lingering_memory.memory.id: lingering_memory for lingering_memory in list_lingering(workspace)}
-    queue = tuple(lingering_memory.memory for lingering_memory in found.values())
+    found = {lingering.memory.id: lingering for lingering in list_lingering(workspace)}
+    queue = tuple(lingering.memory for lingering in found.values())
     if as_json:
         show.write_json(
             [
-                to_export(workspace, lingering_memory.memory)
-                | {"faded": round(lingering_memory.faded, 3), "why": lingering_memory.reason}
-                for lingering_memory in found.values()
+                to_export(workspace, lingering.memory) | {"faded": round(lingering.faded, 3), "why": lingering.reason}
+                for lingering in found.values()
             ]
         )
     elif not queue:
-        show.write_lines([line("No memory is old and unconfirmed.")])
+        show.write_line("No memory is old and unconfirmed.")
     elif list_ or not is_interactive():
         show.write_lines(
             shown_line
@@ -126,7 +125,7 @@ def _review_stale(workspace: Workspace, *, list_: bool, as_json: bool) -> int:
             for shown_line in (*_decision_card(workspace, memory), line((f"    {found[memory.id].reason}", "dim")))
         )
     else:
-        return _ask_decisions(workspace, queue, {number: lingering_memory.reason for number, lingering_memory in found.items()})
+        return _ask_decisions(workspace, queue, {number: lingering.reason for number, lingering in found.items()})
     return 0
 
 
@@ -168,7 +167,7 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
         try:
             _apply_answer(workspace, memory, answer)
         except StaleError as error:
-            show.write_lines([line((f"kept: {error}", "yellow"))])
+            show.write_line((f"kept: {error}", "yellow"))
             answer = "s"
         answers[answer] += 1
     return answers

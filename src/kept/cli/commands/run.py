@@ -46,8 +46,7 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change; change nothing.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Read and analyse everything again.")] = False,
     accept_loss: Annotated[
-        bool,
-        typer.Option("--accept-loss", help="Apply what a guard against losses stopped; accept a file set aside as your edit."),
+        bool, typer.Option("--accept-loss", help="Apply what a guard against losses stopped; accept a file set aside as your edit.")
     ] = False,
     occasion: Annotated[
         str, typer.Option(metavar="WHEN", help="real-time, session-end or nightly: profiles not extracted on this occasion wait.")
@@ -112,14 +111,14 @@ def _offer_to_follow(workspace: Workspace, paths: Sequence[Path], *, follow: boo
     for place in find_unfollowed(workspace, paths):
         wanted = follow
         if not follow and told and is_interactive():
-            show.write_lines([line(f"Read {show.format_path(place)} at every run from now on? ", ("[y/n] ", "dim"))])
+            show.write_line(f"Read {show.format_path(place)} at every run from now on? ", ("[y/n] ", "dim"))
             wanted = read_key("yn") == "y"
         if wanted:
             follow_root(workspace.paths, place)
             if told:
-                show.write_lines([line((show.format_path(place), "bold"), " is read by every run from now on.")])
+                show.write_line((show.format_path(place), "bold"), " is read by every run from now on.")
         elif told:
-            show.write_lines([line((f"{show.format_path(place)} was read this once", "dim"), (" → kept sources add PATH", "dim"))])
+            show.write_line((f"{show.format_path(place)} was read this once", "dim"), (" → kept sources add PATH", "dim"))
 
 
 @contextmanager
@@ -142,7 +141,7 @@ def _run_with_progress(
     workspace: Workspace, paths: Sequence[Path], options: RunOptions, call: GlobalOptions, *, as_json: bool, sample: bool = False
 ) -> RunReport:
     if workspace.llm is not None and not (call.quiet or as_json):
-        workspace.llm.tell = lambda sentence: show.write_lines([line((sentence, "yellow"))], sys.stderr)
+        workspace.llm.tell = lambda sentence: show.write_line((sentence, "yellow"), stream=sys.stderr)
     with progress_if_shown(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
         return run_all(workspace, paths, options, sample=sample, progress=progress)
 
@@ -157,28 +156,24 @@ def _is_nothing_found(workspace: Workspace, report: RunReport, paths: Sequence[P
 
 def _run_on_sample(home: Paths, options: RunOptions, call: GlobalOptions, *, as_json: bool) -> int:
     if not sample_files():
-        show.write_lines([line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))])
+        show.write_line("No transcripts were found on this machine.", (" → kept run PATH", "dim"))
         return 0
     there = sample_home(home)
     with open_workspace(there, profile=call.profile, zone=call.zone, env={"HOME": str(there.root)}) as workspace:
         report = _run_with_progress(workspace, sample_files(), options, call, as_json=as_json, sample=True)
         if not (as_json or call.quiet):
-            show.write_lines(
-                [
-                    line(
-                        (
-                            (
-                                "No transcripts were found on this machine: this is kept's bundled sample. Nothing of yours was "
-                                "read or changed."
-                            ),
-                            "yellow",
-                        )
-                    )
-                ]
+            show.write_line(
+                (
+                    (
+                        "No transcripts were found on this machine: this is kept's bundled sample. Nothing of yours was "
+                        "read or changed."
+                    ),
+                    "yellow",
+                )
             )
         code = _print_report(workspace, report, options, call, as_json=as_json)
         if not (as_json or call.quiet):
-            show.write_lines([line((f"Look around in the sample: kept list --home {show.format_path(there.root)}", "dim"))])
+            show.write_line((f"Look around in the sample: kept list --home {show.format_path(there.root)}", "dim"))
         return code
 
 

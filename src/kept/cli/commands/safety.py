@@ -59,9 +59,9 @@ def check(context: typer.Context, *, as_json: AsJson = False) -> int:
             )
         if check_report.damage:
             told = " → kept rebuild mends what derives from the log; kept restore FILE puts a backup back"
-            show.write_lines([line((f"{format_count(len(check_report.damage), 'thing')} wrong", "bold red"), (told, "dim"))])
+            show.write_line((f"{format_count(len(check_report.damage), 'thing')} wrong", "bold red"), (told, "dim"))
         elif not call_options(context).quiet:
-            show.write_lines([line(("All is well: ", "green"), "the log, the archive and the memories agree.")])
+            show.write_line(("All is well: ", "green"), "the log, the archive and the memories agree.")
         return 2 if check_report.damage else 0
 
 
@@ -82,20 +82,20 @@ def doctor(
         if not as_json:
             show.write_lines(line(("mended  ", "green"), item) for item in done)
         check_findings = run_checks(home, profile=call.profile, zone=call.zone)
-    wrong = [check_finding for check_finding in check_findings if check_finding.well is False]
+    wrong = [finding for finding in check_findings if finding.well is False]
     if as_json:
-        show.write_json([dump(check_finding) for check_finding in check_findings])
+        show.write_json([dump(finding) for finding in check_findings])
     else:
-        width = max(len(check_finding.name) for check_finding in check_findings)
+        width = max(len(finding.name) for finding in check_findings)
         show.write_lines(
             hanging_line(
-                [_MARKS[check_finding.well], (f"{check_finding.name:<{width}}  ", "cyan")],
-                check_finding.detail,
-                (f" → {check_finding.fix}" if check_finding.fix and check_finding.well is not True else "", "dim"),
+                [_MARKS[finding.well], (f"{finding.name:<{width}}  ", "cyan")],
+                finding.detail,
+                (f" → {finding.fix}" if finding.fix and finding.well is not True else "", "dim"),
             )
-            for check_finding in check_findings
+            for finding in check_findings
         )
-        show.write_lines([line((f"{len(wrong)} wrong" if wrong else "Nothing is wrong.", "red" if wrong else "green"))])
+        show.write_line((f"{len(wrong)} wrong" if wrong else "Nothing is wrong.", "red" if wrong else "green"))
     return int(bool(wrong))
 
 
@@ -107,7 +107,7 @@ def backup(
         made = make_backup(workspace, file)
         if not call_options(context).quiet:
             size = f" ({made.stat().st_size / 1e6:.1f} MB; as private as your memories)"
-            show.write_lines([line(("Backed up and verified: ", "green"), show.format_path(made), (size, "dim"))])
+            show.write_line(("Backed up and verified: ", "green"), show.format_path(made), (size, "dim"))
 
 
 def restore(
@@ -117,9 +117,9 @@ def restore(
     """Replace the store by a backup. The present store is moved aside; later hand edits are kept."""
     done = put_back(command_home(context), file, lambda: command_workspace(context))
     if not call_options(context).quiet:
-        show.write_lines([line(("Restored: ", "green"), show.format_path(file.absolute()))])
+        show.write_line(("Restored: ", "green"), show.format_path(file.absolute()))
         if done.aside:
-            show.write_lines([line((f"What was there before is kept at {show.format_path(done.aside)}", "dim"))])
+            show.write_line((f"What was there before is kept at {show.format_path(done.aside)}", "dim"))
     return print_problems(done.written)
 
 
@@ -128,9 +128,7 @@ def rebuild(context: typer.Context) -> int:
     with command_workspace(context) as workspace:
         written = recreate(workspace)
         if not call_options(context).quiet:
-            show.write_lines(
-                [line(("Rebuilt: ", "green"), format_count(len(workspace.store.log.memories()), "memory", "memories"))]
-            )
+            show.write_line(("Rebuilt: ", "green"), format_count(len(workspace.store.log.memories()), "memory", "memories"))
         return print_problems(written)
 
 
@@ -194,9 +192,7 @@ def export(
             if output is None:
                 raise UsageError("an archive needs --output FILE", hint="kept export --format archive --output kept.jsonl.gz")
             rows = export_archive(workspace, output)
-            show.write_lines(
-                [line(("Wrote ", "green"), show.format_path(output.absolute()), (f" ({format_count(rows, 'row')})", "dim"))]
-            )
+            show.write_line(("Wrote ", "green"), show.format_path(output.absolute()), (f" ({format_count(rows, 'row')})", "dim"))
             return
         which = MemoryFilter(everything=kind != "md")
         memories = tuple(
@@ -210,14 +206,10 @@ def export(
         else:
             write_whole_file(output, text)
             note_export(workspace, output)
-            show.write_lines(
-                [
-                    line(
-                        ("Wrote ", "green"),
-                        show.format_path(output.absolute()),
-                        (f" ({format_count(len(memories), 'memory', 'memories')})", "dim"),
-                    )
-                ]
+            show.write_line(
+                ("Wrote ", "green"),
+                show.format_path(output.absolute()),
+                (f" ({format_count(len(memories), 'memory', 'memories')})", "dim"),
             )
 
 
@@ -255,7 +247,7 @@ def import_(
             show.write_json({"whole": done.whole, "added": dict(done.added), "left_out": dict(done.left_out)})
         elif not call_options(context).quiet:
             told = ", ".join(f"{count} {status}" for status, count in sorted(done.added.items())) or "nothing"
-            show.write_lines([line(("Imported: ", "green"), told)])
+            show.write_line(("Imported: ", "green"), told)
             show.write_lines(line((f"  left out, {reason}: {count}", "dim")) for reason, count in sorted(done.left_out.items()))
         return print_problems(written)
 
@@ -311,25 +303,25 @@ def audit(
     if as_json:
         show.write_json(to_json(audit_report))
         return 1 if audit_report.findings else 0
-    show.write_lines([line((f"{format_count(audit_report.notes, 'line')} in {show.format_path(str(path))}", "bold"))])
+    show.write_line((f"{format_count(audit_report.notes, 'line')} in {show.format_path(str(path))}", "bold"))
     if audit_report.unread:
-        show.write_lines(
-            [line((f"{format_count(len(audit_report.unread), 'file')} cannot be read, such as {audit_report.unread[0]}", "yellow"))]
+        show.write_line(
+            (f"{format_count(len(audit_report.unread), 'file')} cannot be read, such as {audit_report.unread[0]}", "yellow")
         )
     if not audit_report.findings:
-        show.write_lines([line(("Nothing is wrong with them.", "green"))])
+        show.write_line(("Nothing is wrong with them.", "green"))
     for fault, group in groupby(
         sorted(audit_report.findings, key=lambda each: list(AuditFault).index(each.fault)), key=lambda each: each.fault
     ):
         _print_findings(fault, list(group))
     if not audit_report.compared:
-        show.write_lines([line(("No transcripts were read yet, so evidence was not looked for → kept run", "dim"))])
+        show.write_line(("No transcripts were read yet, so evidence was not looked for → kept run", "dim"))
     return 1 if audit_report.findings else 0
 
 
 def _print_findings(fault: AuditFault, findings: list[AuditFinding]) -> None:
-    show.write_lines([line(("", ""), (f"{len(findings)} {_TITLES[fault]}", "yellow"))])
-    for audit_finding in findings:
-        show.write_lines([line(f"  - {audit_finding.text}")])
-        if audit_finding.other:
-            show.write_lines([line((f"      {audit_finding.other}", "dim"))])
+    show.write_line(("", ""), (f"{len(findings)} {_TITLES[fault]}", "yellow"))
+    for finding in findings:
+        show.write_line(f"  - {finding.text}")
+        if finding.other:
+            show.write_line((f"      {finding.other}", "dim"))

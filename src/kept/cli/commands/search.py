@@ -67,7 +67,7 @@ def search(
 
 def _search_layers(layers: dict[UnitKind, None], category: str) -> Sequence[UnitKind]:
     """A category is one of memories: nothing else has one."""
-    return [unit_kind for unit_kind in layers if unit_kind is UnitKind.MEMORY or not category]
+    return [kind for kind in layers if kind is UnitKind.MEMORY or not category]
 
 
 def _hit_line(workspace: Workspace, hit: Hit, words: Sequence[str]) -> Line:

@@ -67,9 +67,9 @@ def setup(
     if not yes:
         if not is_interactive():
             raise UsageError("there is no terminal to ask on", hint="kept setup --yes, or --show to only look")
-        show.write_lines([line("Go on? ", ("y", "bold green"), " yes  ", ("n", "bold red"), " no")])
+        show.write_line("Go on? ", ("y", "bold green"), " yes  ", ("n", "bold red"), " no")
         if read_key("yn") != "y":
-            show.write_lines([line("Nothing was changed.")])
+            show.write_line("Nothing was changed.")
             return 0
     if readers:
         change_setting(home, "sections", ",".join([*load_setting(home, "sections"), *(client.name for client in readers)]))
@@ -81,15 +81,15 @@ def _install_all(
 ) -> int:
     code = 0
     for hook in install_hooks(home, changes):
-        show.write_lines([line("Wrote ", show.format_path(hook.path), (f"  {hook.what}", "dim"))])
+        show.write_line("Wrote ", show.format_path(hook.path), (f"  {hook.what}", "dim"))
     if nightly:
         try:
             done = install_job(home, os.environ, at=at, zone=call_options(context).zone or "")
             show.write_lines(line("Wrote ", show.format_path(place)) for place in done.places)
             if not done.enabled:
-                show.write_lines([line((f"{done.kind} does not run it yet: {done.detail}", "yellow"))])
+                show.write_line((f"{done.kind} does not run it yet: {done.detail}", "yellow"))
         except KeptError as error:
-            show.write_lines([line((f"no nightly job was installed: {error}", "yellow"))])
+            show.write_line((f"no nightly job was installed: {error}", "yellow"))
             code = 1
     code = max(code, run_and_report(context, RunOptions(), ask=ask))
     note_program(home, anew=True)
@@ -178,11 +178,9 @@ def uninstall(
             raise UsageError(
                 "--purge deletes everything that is remembered", hint="kept export first, then kept uninstall --purge --yes"
             )
-        show.write_lines(
-            [line("Delete everything that is remembered, for good? ", ("y", "bold red"), " yes  ", ("n", "bold"), " no")]
-        )
+        show.write_line("Delete everything that is remembered, for good? ", ("y", "bold red"), " yes  ", ("n", "bold"), " no")
         if read_key("yn") != "y":
-            show.write_lines([line("Nothing was changed.")])
+            show.write_line("Nothing was changed.")
             return 0
     home = command_home(context)
     left = _uninstall_outside(context, home)
@@ -190,25 +188,18 @@ def uninstall(
     if left.problems:
         return 1
     if everything and left.aside:
-        show.write_lines(
-            [line(("Not purged: what you added is in the folder that would be deleted. Move it, then run this again.", "yellow"))]
+        show.write_line(
+            ("Not purged: what you added is in the folder that would be deleted. Move it, then run this again.", "yellow")
         )
         return 1
     for client in plugin_clients(home):
-        show.write_lines(
-            [
-                line(
-                    (f"You must remove the plugin of {client.name} yourself", "yellow"),
-                    (f" → {PLUGIN_OUT[client.name]}", "dim"),
-                )
-            ]
+        show.write_line(
+            (f"You must remove the plugin of {client.name} yourself", "yellow"), (f" → {PLUGIN_OUT[client.name]}", "dim")
         )
     if everything:
         show.write_lines(line("Deleted ", show.format_path(folder)) for folder in delete_own_folders(home))
     elif home.state.exists():
-        show.write_lines(
-            [line("The store stays in ", show.format_path(home.state), (" → kept uninstall --purge deletes it", "dim"))]
-        )
+        show.write_line("The store stays in ", show.format_path(home.state), (" → kept uninstall --purge deletes it", "dim"))
     sys.stdout.flush()
     return 0
 
@@ -284,10 +275,7 @@ def schedule(
             installed_jobs, night_before = list_installed_jobs(home, os.environ), load_last_night(home)
             if as_json:
                 show.write_json(
-                    {
-                        "installed": [dump(installed_job) for installed_job in installed_jobs],
-                        "last_night": dump(night_before) if night_before else None,
-                    }
+                    {"installed": [dump(job) for job in installed_jobs], "last_night": dump(night_before) if night_before else None}
                 )
             else:
                 show.write_lines(_schedule_lines(installed_jobs, night_before))
@@ -322,20 +310,16 @@ def _night_lines(night: NightReport) -> Iterator[Line]:
         yield line("Another run is under way; it does the work.")
     for step in night.steps:
         yield hanging_line(
-            [
-                (f"{step.name:<10}", "cyan"),
-                ("done    " if step.done else "FAILED  ", "green" if step.done else "red"),
-            ],
-            step.detail,
+            [(f"{step.name:<10}", "cyan"), ("done    " if step.done else "FAILED  ", "green" if step.done else "red")], step.detail
         )
 
 
 def _schedule_lines(found: tuple[InstalledJob, ...], night: NightReport | None) -> Iterator[Line]:
     if not found:
         yield line("No nightly job is installed", (" → kept schedule install", "dim"))
-    for installed_job in found:
-        runs = ("runs every night", "green") if installed_job.enabled else ("is written, but the system does not run it", "yellow")
-        yield line(f"{installed_job.kind} ", runs, (f"  {', '.join(installed_job.places)}  {installed_job.detail}".rstrip(), "dim"))
+    for job in found:
+        runs = ("runs every night", "green") if job.enabled else ("is written, but the system does not run it", "yellow")
+        yield line(f"{job.kind} ", runs, (f"  {', '.join(job.places)}  {job.detail}".rstrip(), "dim"))
     if night is not None:
         yield line(f"Last night ({night.at:%Y-%m-%d %H:%M} UTC):")
         yield from _night_lines(night)

@@ -55,7 +55,7 @@ def show_(
         show.write_lines(memory_card_lines(workspace, memory))
         show.write_lines(operation_lines(workspace, past) if history else ())
         show.write_lines(turns_around(workspace, memory) if turns else ())
-        show.write_lines([line((f"{format_count(len(memory.evidence), 'piece')} of evidence → kept why {memory.id}", "dim"))])
+        show.write_line((f"{format_count(len(memory.evidence), 'piece')} of evidence → kept why {memory.id}", "dim"))
 
 
 def why(
@@ -121,14 +121,11 @@ def _format_trace(workspace: Workspace, found: MemoryTrace, place: PendingPropos
 
 def route_lines(told: Sequence[OutputRoute]) -> Iterator[Line]:
     """Where a memory goes, output by output, and why."""
-    for output_route in told:
+    for route in told:
         yield hanging_line(
-            [
-                (f"      {output_route.place.value:<7} ", "cyan"),
-                (output_route.where or "not shown", "" if output_route.where else "dim"),
-            ],
+            [(f"      {route.place.value:<7} ", "cyan"), (route.where or "not shown", "" if route.where else "dim")],
             "",
-            (f"  {output_route.why}", "dim"),
+            (f"  {route.why}", "dim"),
         )
 
 
@@ -164,5 +161,5 @@ def _trace_body(workspace: Workspace, found: MemoryTrace, place: PendingProposal
         ],
         "models": [{"model": model, "reasoning": reasoning} for model, reasoning in found.models],
         "history": operations_body(found.history),
-        "routes": [dump(output_route) for output_route in routes_by_memory(workspace, [found.memory]).get(found.memory.id, ())],
+        "routes": [dump(route) for route in routes_by_memory(workspace, [found.memory]).get(found.memory.id, ())],
     }

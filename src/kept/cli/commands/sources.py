@@ -93,7 +93,7 @@ def _change_roots(context: typer.Context, action: str, item: str, wanted: Source
         told = "is read by every run from now on." if action == "add" else "is no longer read by every run."
         more = " → kept run" if action == "add" else " What was remembered stays."
         if not as_json:
-            show.write_lines([line((show.format_path(root.resolve(home.user)), "bold"), f" {told}", (more, "dim"))])
+            show.write_line((show.format_path(root.resolve(home.user)), "bold"), f" {told}", (more, "dim"))
             return
     roots = follow_roots.load_roots(home)
     if as_json:
@@ -101,7 +101,7 @@ def _change_roots(context: typer.Context, action: str, item: str, wanted: Source
     elif roots:
         show.write_lines(_root_lines(roots, home.user))
     else:
-        show.write_lines([line("No folder is read besides the known places of the tools.", (" → kept sources add PATH", "dim"))])
+        show.write_line("No folder is read besides the known places of the tools.", (" → kept sources add PATH", "dim"))
 
 
 def _root_lines(roots: Sequence[SourceRoot], user: Path) -> Iterator[Line]:
@@ -138,14 +138,8 @@ def _switch_source(context: typer.Context, action: str, item: str, *, as_json: b
         "exclude": "is not read from now on",
         "include": "is read again",
     }
-    show.write_lines(
-        [
-            line(
-                (item, "bold"),
-                f" {told[action]}.",
-                (f" What was remembered stays{erased}." if there else " → kept run", "dim"),
-            )
-        ]
+    show.write_line(
+        (item, "bold"), f" {told[action]}.", (f" What was remembered stays{erased}." if there else " → kept run", "dim")
     )
 
 
@@ -330,22 +324,20 @@ def _project_lines(found: Survey, *, verbose: bool) -> Iterator[Line]:
 
 
 def _file_lines(workspace: Workspace) -> Iterator[Line]:
-    for number, file_state in enumerate(workspace.store.archive.files()):
+    for number, file in enumerate(workspace.store.archive.files()):
         if number == 0:
             yield line()
             yield line(("Every file", "bold"))
-        pending = f", {show.format_size(file_state.account.pending)} unfinished at its end" if file_state.account.pending else ""
-        told = f"  {format_account(file_state.account.records, file_state.account.kept, file_state.account.dropped)}{pending}"
-        yield line("  ", show.format_path(file_state.path), (told, "dim"))
+        pending = f", {show.format_size(file.account.pending)} unfinished at its end" if file.account.pending else ""
+        told = f"  {format_account(file.account.records, file.account.kept, file.account.dropped)}{pending}"
+        yield line("  ", show.format_path(file.path), (told, "dim"))
 
 
 def _survey_body(workspace: Workspace, found: Survey) -> dict[str, Any]:
     return {
-        "sources": [_tool_body(tool_survey) for tool_survey in found.tools if tool_survey.known or not tool_survey.enabled],
+        "sources": [_tool_body(tool) for tool in found.tools if tool.known or not tool.enabled],
         "not_found": [
-            {"name": tool_survey.name, "places": [str(place) for place, _ in tool_survey.places]}
-            for tool_survey in found.tools
-            if not tool_survey.known
+            {"name": tool.name, "places": [str(place) for place, _ in tool.places]} for tool in found.tools if not tool.known
         ],
         "other_files": dict(found.others),
         "roots": [follow_roots.root_body(root, workspace.paths.user) for root in workspace.settings.root],
@@ -356,9 +348,8 @@ def _survey_body(workspace: Workspace, found: Survey) -> dict[str, Any]:
         "projects": {name: list(directories) for name, directories in found.projects.items()},
         "plugins_left_out": [{"name": name, "reason": reason} for name, reason in found.plugins_left_out],
         "files": [
-            {"path": file_state.path, "source": file_state.source, "bytes_read": file_state.offset}
-            | _account_body(file_state.account)
-            for file_state in workspace.store.archive.files()
+            {"path": file.path, "source": file.source, "bytes_read": file.offset} | _account_body(file.account)
+            for file in workspace.store.archive.files()
         ],
     }
 

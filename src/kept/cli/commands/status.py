@@ -65,10 +65,7 @@ def _state_lines(
     noun = "profiles" if len(workspace.profiles) > 1 else "profile"
     yield line(
         (format_count(active, "memory", "memories"), "bold"),
-        (
-            f" · {noun} {', '.join(profile.id for profile in workspace.profiles)}",
-            "dim",
-        ),
+        (f" · {noun} {', '.join(profile.id for profile in workspace.profiles)}", "dim"),
     )
     for category, count in sorted(found.categories.items(), key=lambda each: (-each[1], each[0])):
         yield line(f"  {count:>5,}  {titles.get(category, category)}")
@@ -150,16 +147,10 @@ def _injected_lines(workspace: Workspace) -> Iterator[Line]:
 
 def _expiring_lines(workspace: Workspace, due: Sequence[ExpiringFiles]) -> Iterator[Line]:
     """What is lost soon unless it is read."""
-    for expiring_files in due:
-        when = (
-            f"from {format_day(expiring_files.since, workspace.zone)} on"
-            if expiring_files.since > workspace.clock()
-            else "at any moment"
-        )
-        what = format_count(expiring_files.files, "transcript")
-        yield line(
-            (f"{what} not archived will be deleted by {expiring_files.source} itself, {when}", "red"), (" → kept run", "dim")
-        )
+    for expiring in due:
+        when = f"from {format_day(expiring.since, workspace.zone)} on" if expiring.since > workspace.clock() else "at any moment"
+        what = format_count(expiring.files, "transcript")
+        yield line((f"{what} not archived will be deleted by {expiring.source} itself, {when}", "red"), (" → kept run", "dim"))
 
 
 def _search_line(found: VectorStatus) -> Line:
@@ -196,8 +187,7 @@ def _state_body(workspace: Workspace, found: StoreStatus, due: Sequence[Expiring
         "set_aside": dict(load_quarantined(workspace)),
         "prompts": [json_fields(prompt, "profile", "origin", "overridden", "version") for prompt in found.prompts],
         "deleted_soon": [
-            {"source": expiring_files.source, "files": expiring_files.files, "from": format_instant(expiring_files.since)}
-            for expiring_files in due
+            {"source": expiring.source, "files": expiring.files, "from": format_instant(expiring.since)} for expiring in due
         ],
         "outputs": list(found.outputs),
         "meaning": json_fields(vector_status(workspace), "model", "waiting", "problem", vectors="embedded"),
@@ -271,7 +261,7 @@ def day(
                             "content": memory.content,
                             "status": memory.status_at(workspace.clock()).value,
                             "reason": memory.reason,
-                            "routes": [dump(output_route) for output_route in told.get(memory.id, ())],
+                            "routes": [dump(route) for route in told.get(memory.id, ())],
                         }
                         for memory in whole.memories
                     ]
@@ -320,9 +310,7 @@ def _routing_lines(
         if memory.status_at(workspace.clock()) is not Status.ACTIVE:
             reason = memory.reason.removeprefix(f"{memory.status.value}: ")
             yield line((f"      {memory.status.value:<7} ", "yellow"), (f" {reason}", "dim"))
-        yield from route_lines(
-            [output_route for output_route in told.get(memory.id, ()) if output_route.where or memory.status is Status.ACTIVE]
-        )
+        yield from route_lines([route for route in told.get(memory.id, ()) if route.where or memory.status is Status.ACTIVE])
     for judged in whole.refused:
         reason = getattr(judged.verdict, "reason", "")
         yield hanging_line([("    refused     ", "dim")], judged.candidate.content, (f"  {reason}", "dim"))
@@ -365,19 +353,11 @@ def _work_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Iter
 
     In short unless ``detailed``. Memories are told by themselves.
     """
-    whole = [
-        summary_bullet
-        for summary_bullet in found.summary.detailed
-        if summary_bullet.part is SummaryPart.WORKED or summary_bullet.by
-    ]
-    short = [
-        summary_bullet
-        for summary_bullet in found.summary.condensed
-        if summary_bullet.part is SummaryPart.WORKED or summary_bullet.by
-    ]
+    whole = [bullet for bullet in found.summary.detailed if bullet.part is SummaryPart.WORKED or bullet.by]
+    short = [bullet for bullet in found.summary.condensed if bullet.part is SummaryPart.WORKED or bullet.by]
     for part, title in _PARTS.items():
-        summary_bullets = [summary_bullet for summary_bullet in whole if summary_bullet.part is part]
-        shown = summary_bullets if detailed else [summary_bullet for summary_bullet in short if summary_bullet.part is part]
+        summary_bullets = [bullet for bullet in whole if bullet.part is part]
+        shown = summary_bullets if detailed else [bullet for bullet in short if bullet.part is part]
         if summary_bullets:
             rest = f" ({len(shown)} of {len(summary_bullets)}, all with --detailed)" if len(shown) < len(summary_bullets) else ""
             yield line((title, "cyan"), (f"  {format_authors(shown)}{rest}", "dim"))
@@ -391,9 +371,9 @@ def _work_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Iter
 def _day_body(workspace: Workspace, found: DayView) -> dict[str, Any]:
     return json_fields(found, "day", "last") | {
         "summary": {
-            "condensed": [to_json_value(summary_bullet) for summary_bullet in found.summary.condensed],
-            "detailed": [to_json_value(summary_bullet) for summary_bullet in found.summary.detailed],
-            "written_by": sorted({summary_bullet.by for summary_bullet in found.summary.condensed if summary_bullet.by}),
+            "condensed": [to_json_value(bullet) for bullet in found.summary.condensed],
+            "detailed": [to_json_value(bullet) for bullet in found.summary.detailed],
+            "written_by": sorted({bullet.by for bullet in found.summary.condensed if bullet.by}),
         },
         "sessions": [
             json_fields(sitting, "source", "path", "session", "project", "events", "prompts", "first_at", "last_at")

@@ -31,13 +31,13 @@ def upgrade(
                 show.write_json(_upgrade_body(upgrade_report))
                 return 0
             if not is_interactive() or not typer.confirm("Do this now?", default=False):
-                show.write_lines([line(("Nothing was changed.", ""), (" → kept upgrade --yes", "dim"))])
+                show.write_line(("Nothing was changed.", ""), (" → kept upgrade --yes", "dim"))
                 return 0
         done = make_anew(workspace) if upgrade_report.retired or upgrade_report.made else upgrade_report
         if as_json:
             show.write_json(_upgrade_body(done))
         elif done.run:
-            show.write_lines([line((f"Done in run {done.run}.", ""), (" → kept undo takes it back", "dim"))])
+            show.write_line((f"Done in run {done.run}.", ""), (" → kept undo takes it back", "dim"))
         show.write_lines(line((problem, "red")) for problem in done.problems)
         return int(bool(done.problems))
 

@@ -58,8 +58,7 @@ class RuleBook:
 
 _EXACT = {b"PRIVATE KEY": Finder.PRIVATE_KEYS, b"Private-Lines": Finder.PRIVATE_KEYS}
 _FOLDED = dict.fromkeys(
-    (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"credential", b"jwt", b"_pat", b"-pat", b"_dsn"),
-    Finder.ASSIGNMENTS,
+    (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"credential", b"jwt", b"_pat", b"-pat", b"_dsn"), Finder.ASSIGNMENTS
 ) | {b"private>": Finder.PRIVATE_BLOCKS, b"private >": Finder.PRIVATE_BLOCKS, b"secret": Finder.MANIFESTS}
 _HIDDEN = (b"-----BEGIN ", b"postgres", b"mysql://", b"mongodb", b"redis://", b"https://")
 _HIDDEN_NAMES = tuple(

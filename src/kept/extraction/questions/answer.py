@@ -15,18 +15,7 @@ import re2
 
 from kept.core.artifact import find_artifacts
 from kept.core.event import Event, EventKind, Origin
-from kept.core.memory import (
-    DISMISSED,
-    DOUBTED,
-    HELPFUL,
-    PASSING,
-    UNDERSTOOD,
-    Candidate,
-    CandidateVerdict,
-    Evidence,
-    Held,
-    Refused,
-)
+from kept.core.memory import DISMISSED, DOUBTED, HELPFUL, PASSING, UNDERSTOOD, Candidate, CandidateVerdict, Evidence, Held, Refused
 from kept.core.spans import quote_origin
 from kept.core.statement import is_same_statement, parse_statement
 from kept.core.summary import SummaryPoint

@@ -193,11 +193,7 @@ def _candidate(fix: Fix, profile: Profile, category: str, scope: Callable[[str],
     error = _shorten_passage(error, _ERROR_CHARS, whole=error == whole)
     command = _shorten_passage(command, _COMMAND_CHARS, whole=command == step)
     content = f"{format_code(error)} when running {format_code(command)}: {fix.remedy.clause}."
-    quotes = (
-        (fix.failure.command.output, fix.failure.error),
-        (fix.failure.command.call, fix.failure.step.text),
-        *fix.remedy.proof,
-    )
+    quotes = ((fix.failure.command.output, fix.failure.error), (fix.failure.command.call, fix.failure.step.text), *fix.remedy.proof)
     evidence = tuple(each for event, quote in quotes if (each := _evidence(event, quote)) is not None)
     if len(content) > _LINE_CHARS or len(evidence) < len(quotes):
         return None

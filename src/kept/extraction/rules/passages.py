@@ -18,13 +18,7 @@ from kept.profiles.lexicons import join_alternatives, word_list
 LONGEST_PASSAGE = 1_000  # of a passage that the person typed; a file shows its beginning
 _FOREIGN = "\0"  # stands for a character that the person did not type
 _FOLDED = str.maketrans(
-    {
-        **dict.fromkeys("“”„«»「」『』", '"'),
-        **dict.fromkeys("‘’‚´", "'"),
-        **dict.fromkeys("–—", "-"),
-        "\u200b": "",
-        "\ufeff": "",
-    }
+    {**dict.fromkeys("“”„«»「」『』", '"'), **dict.fromkeys("‘’‚´", "'"), **dict.fromkeys("–—", "-"), "\u200b": "", "\ufeff": ""}
 )
 _ENCLOSING = " \t\r\n\"'`*_>"
 _STOPS = " .!。！"

@@ -53,7 +53,7 @@ def read_mail(given: FeedRequest) -> FeedResult:
     else:
         found, cursor = _read_mailbox(given)
     items = (_message_item(data, given, skipped) for data in found[:MOST_ITEMS])
-    return FeedResult(items=tuple(feed_item for feed_item in items if feed_item is not None), cursor=cursor, skipped=skipped)
+    return FeedResult(items=tuple(item for item in items if item is not None), cursor=cursor, skipped=skipped)
 
 
 def _read_mailbox(given: FeedRequest) -> tuple[list[bytes], dict[str, str]]:

@@ -28,15 +28,7 @@ class XmlNode:
 
     def first(self, *names: str) -> str:
         """The text of the first child of one of these names that has any."""
-        return next(
-            (
-                xml_node.text.strip()
-                for name in names
-                for xml_node in self.children
-                if xml_node.name == name and xml_node.text.strip()
-            ),
-            "",
-        )
+        return next((node.text.strip() for name in names for node in self.children if node.name == name and node.text.strip()), "")
 
 
 def parse_xml(data: bytes, where: str) -> XmlNode:

@@ -77,7 +77,7 @@ def _is_valid_rule(made: RecurrenceRule) -> bool:
         and bool(_UNTIL.match(made.until))
         and made.count >= 0
         and all(1 <= month <= 12 for month in made.months)
-        and all(1 <= abs(month_day) <= 31 for month_day in made.month_days)
+        and all(1 <= abs(day) <= 31 for day in made.month_days)
         and all(abs(number) <= 5 for number, _ in made.days)
         and (monthly or not numbered)
         and not (made.frequency == "WEEKLY" and made.month_days)

@@ -40,43 +40,37 @@ class ItemSelection:
 
 def select_items(told: Sequence[ContextItem], bounds: ContextBounds) -> ItemSelection:
     """The parts of an entry within the bounds: of each source the weightiest first, in the order they came in."""
-    inside = [context_item for context_item in told if context_item.grade is TrustLevel.SESSION]
-    outside = [context_item for context_item in told if context_item.grade is TrustLevel.OUTSIDE]
+    inside = [item for item in told if item.grade is TrustLevel.SESSION]
+    outside = [item for item in told if item.grade is TrustLevel.OUTSIDE]
     room = int(bounds.whole * (1 - bounds.outside)) if outside else bounds.whole
     sessions = _heaviest_items(inside, room)
     spent = _count_characters(sessions)
     memory = _heaviest_items(
-        _related_memories([context_item for context_item in told if context_item.grade is TrustLevel.MEMORY], sessions),
-        min(bounds.memory, spent),
+        _related_memories([item for item in told if item.grade is TrustLevel.MEMORY], sessions), min(bounds.memory, spent)
     )
     memory = memory[: bounds.memories]
     chosen = [*sessions, *_share_among_sources(outside, bounds, spent), *memory]
-    wanted = {id(context_item) for context_item in chosen}
-    kept = tuple(context_item for context_item in told if id(context_item) in wanted)
+    wanted = {id(item) for item in chosen}
+    kept = tuple(item for item in told if id(item) in wanted)
     total = _count_characters(kept)
-    sources = dict.fromkeys(context_item.source for context_item in kept)
+    sources = dict.fromkeys(item.source for item in kept)
     return ItemSelection(
         told=kept,
-        shares={
-            name: _count_characters(context_item for context_item in kept if context_item.source == name) / total
-            for name in sources
-        }
-        if total
-        else {},
+        shares={name: _count_characters(item for item in kept if item.source == name) / total for name in sources} if total else {},
     )
 
 
 def _count_characters(told: Iterable[ContextItem]) -> int:
-    return sum(len(context_item.text) + 1 for context_item in told)
+    return sum(len(item.text) + 1 for item in told)
 
 
 def _heaviest_items(told: Sequence[ContextItem], room: int) -> list[ContextItem]:
     """The weightiest that fit, the earlier first among equals."""
     found, left = [], room
-    for context_item in sorted(told, key=lambda one: -one.weight):
-        if len(context_item.text) + 1 <= left:
-            found.append(context_item)
-            left -= len(context_item.text) + 1
+    for item in sorted(told, key=lambda one: -one.weight):
+        if len(item.text) + 1 <= left:
+            found.append(item)
+            left -= len(item.text) + 1
     return found
 
 

@@ -47,9 +47,7 @@ def render_entry(
 def _fill_template(
     head: EntryHead, template: Template, told: Sequence[ContextItem], names: Mapping[str, str], links: Mapping[date, str]
 ) -> str:
-    blocks = {
-        slot: _slot_lines(slot, [context_item for context_item in told if context_item.slot is slot], names, links) for slot in Slot
-    }
+    blocks = {slot: _slot_lines(slot, [item for item in told if item.slot is slot], names, links) for slot in Slot}
     span = head.first.isoformat() if head.first == head.last else f"{head.first.isoformat()} to {head.last.isoformat()}"
     lines: list[str] = []
     for raw in template.text.splitlines():
@@ -87,15 +85,15 @@ def _fill_slot(lines: list[str], block: Sequence[str]) -> None:
 
 def _slot_lines(slot: Slot, told: Sequence[ContextItem], names: Mapping[str, str], links: Mapping[date, str]) -> list[str]:
     """The lines of a part: each project under its name; what is recalled or comes from outside between its marks."""
-    scopes = list(dict.fromkeys(context_item.scope for context_item in told))
+    scopes = list(dict.fromkeys(item.scope for item in told))
     lines: list[str] = []
     for scope in scopes:
-        within = [context_item for context_item in told if context_item.scope == scope]
+        within = [item for item in told if item.scope == scope]
         if scope and (len(scopes) > 1 or slot is Slot.WORKED):
             lines.append(f"### {clean_line(names.get(scope, scope))}")
         for grade, run in groupby(within, key=lambda one: one.grade):
             begin, end = ((), ()) if slot is Slot.BEFORE else _MARKS[grade]
-            lines += [*begin, *(_format_item(context_item, links) for context_item in run), *end]
+            lines += [*begin, *(_format_item(item, links) for item in run), *end]
     return [OURS, *lines, OURS_END] if lines and slot is Slot.BEFORE else lines
 
 

@@ -89,24 +89,22 @@ def read_prose_reply(
     Raises ValueError that says what does not fit where the reply is not of the form that was asked for.
     """
     reply = parse_as(ProseReply, body, part=_written_slots(template))
-    known = {f"s{number}": context_item for number, context_item in enumerate(told, 1)}
+    known = {f"s{number}": item for number, item in enumerate(told, 1)}
     context_items: list[ContextItem] = []
     refused = 0
     for paragraph in reply.paragraphs:
         text, named = one_line(paragraph.text), [known.get(source.strip()) for source in paragraph.sources]
-        own = [context_item for context_item in named if context_item is not None]
-        words = " ".join(context_item.text for context_item in own)
+        own = [item for item in named if item is not None]
+        words = " ".join(item.text for item in own)
         status = all(is_status_report(sentence) for sentence in sentence_texts(text))
         if status or not own or len(own) < len(named) or len(text) > _LONGEST or not _is_supported(text, words):
             refused += 1
             continue
         made = ContextItem(slot=Slot(paragraph.part), text=text, source=own[0].source, scope=own[0].scope)
-        if any(context_item.grade is TrustLevel.OUTSIDE for context_item in own):
+        if any(item.grade is TrustLevel.OUTSIDE for item in own):
             context_items.append(replace(made, grade=TrustLevel.OUTSIDE))
         else:
-            context_items += _split_by_source(
-                made, own, [context_item for context_item in told if context_item.grade is not TrustLevel.SESSION]
-            )
+            context_items += _split_by_source(made, own, [item for item in told if item.grade is not TrustLevel.SESSION])
     return tuple(context_items), refused
 
 
@@ -114,7 +112,7 @@ def _split_by_source(made: ContextItem, own: Sequence[ContextItem], others: Sequ
     """A paragraph in pieces: what tells of the day, of what is remembered, of what came from outside; each run of sentences as
     one.
     """
-    today = " ".join(context_item.text for context_item in own if context_item.grade is TrustLevel.SESSION)
+    today = " ".join(item.text for item in own if item.grade is TrustLevel.SESSION)
     if not today:
         yield replace(made, grade=TrustLevel.MEMORY, source=TrustLevel.MEMORY.value, reference=own[0].reference, day=own[0].day)
         return
@@ -123,7 +121,7 @@ def _split_by_source(made: ContextItem, own: Sequence[ContextItem], others: Sequ
     for grade, run in groupby(grounds, key=lambda one: one[1].grade if one[1] else TrustLevel.SESSION):
         pieces = list(run)
         text = " ".join(each for each, _ in pieces)
-        ground = next((context_item for _, context_item in pieces if context_item is not None), None)
+        ground = next((item for _, item in pieces if item is not None), None)
         source, reference, day = (ground.source, ground.reference, ground.day) if ground else (TrustLevel.SESSION.value, "", None)
         yield replace(made, text=text, grade=grade, source=source, reference=reference, day=day)
 
@@ -135,12 +133,12 @@ def _find_other_source(sentence: str, today: str, others: Sequence[ContextItem])
     """
     said, names = parse_statement(sentence).content, [artifact.casefold() for artifact in find_artifacts(sentence)]
     own = said & parse_statement(today).content
-    for context_item in sorted(others, key=lambda one: -len(said & parse_statement(one.text).content)):
-        known = parse_statement(context_item.text).content
-        new = any(name in context_item.text.casefold() and name not in today.casefold() for name in names)
+    for item in sorted(others, key=lambda one: -len(said & parse_statement(one.text).content)):
+        known = parse_statement(item.text).content
+        new = any(name in item.text.casefold() and name not in today.casefold() for name in names)
         repeats = bool(said & known - own) and len(said & known) >= _SAME * len(known)
         if new or repeats or len(said & known) > len(own):
-            return context_item
+            return item
     return None
 
 

@@ -143,10 +143,7 @@ class ReplyCache:
 
     def save_batch(self, batch: Batch) -> None:
         """Note a batch that was handed in."""
-        items = {
-            name: [question_note.key, question_note.purpose, question_note.version, question_note.schema, list(question_note.about)]
-            for name, question_note in batch.items.items()
-        }
+        items = {name: [note.key, note.purpose, note.version, note.schema, list(note.about)] for name, note in batch.items.items()}
         self._write("put_batch", batch.id, batch.model, batch.at, json.dumps(items))
 
     def drop_batch(self, batch: str) -> None:
@@ -169,7 +166,7 @@ class ReplyCache:
         for key in [row[0] for row in self._rows("every_failure") if gone & set(json.loads(row[3]))]:
             self._write("drop_failures", key)
         for batch in self.pending_batches():
-            left = {name: question_note for name, question_note in batch.items.items() if not gone & set(question_note.about)}
+            left = {name: note for name, note in batch.items.items() if not gone & set(note.about)}
             if len(left) < len(batch.items):
                 self.save_batch(replace(batch, items=left))
         if keys:

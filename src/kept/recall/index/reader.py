@@ -164,7 +164,7 @@ class Index:
             case UnitKind.MEMORY:
                 return {row["item"]: _memory_unit(row) for row in self._fetch_all("memories", items=wanted)}
             case UnitKind.TURN:
-                return {search_unit.item: search_unit for search_unit in self._turn_units(self._fetch_all("turns", items=wanted))}
+                return {unit.item: unit for unit in self._turn_units(self._fetch_all("turns", items=wanted))}
             case UnitKind.SUMMARY:
                 notes = {row["item"]: self._summary_unit(row) for row in self._fetch_all("summaries", items=wanted)}
                 return notes | {row["item"]: _passage_unit(row) for row in self._fetch_all("passages", items=wanted)}

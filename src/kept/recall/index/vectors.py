@@ -173,12 +173,12 @@ def _blank_rows(rows: NDArray[Any], gone: Mapping[UnitKind, Sequence[int]]) -> N
 
 def _pack_rows(entries: Sequence[VectorEntry], dimensions: int) -> NDArray[Any]:
     rows = np.zeros(len(entries), _row_type(dimensions))
-    vectors = np.stack([vector_entry.vector for vector_entry in entries]).astype(np.float32)
+    vectors = np.stack([entry.vector for entry in entries]).astype(np.float32)
     scale = np.abs(vectors).max(axis=1) / 127
     scale[scale == 0] = 1
-    rows["item"] = [vector_entry.item for vector_entry in entries]
-    rows["mark"] = [vector_entry.mark & _MARK for vector_entry in entries]
-    rows["kind"] = [_KINDS[vector_entry.kind] for vector_entry in entries]
+    rows["item"] = [entry.item for entry in entries]
+    rows["mark"] = [entry.mark & _MARK for entry in entries]
+    rows["kind"] = [_KINDS[entry.kind] for entry in entries]
     rows["scale"] = scale
     rows["body"][:, :dimensions] = np.round(vectors / scale[:, None])
     rows["signs"] = _sign_bits(vectors)

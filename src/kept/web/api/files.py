@@ -20,8 +20,7 @@ router = APIRouter(tags=["files"])
 MOST = 1_000_000  # characters of a text
 Which = Annotated[str, Query(min_length=1, max_length=1_000, description="The file, by its path below the home.")]
 Seen = Annotated[
-    str,
-    Header(max_length=80, description="The revision you saw (from ETag); if it has changed since, nothing is changed (412)."),
+    str, Header(max_length=80, description="The revision you saw (from ETag); if it has changed since, nothing is changed (412).")
 ]
 
 
@@ -111,14 +110,14 @@ def list_files(request: Request) -> dict[str, Any]:
         return {
             "files": [
                 {
-                    "name": editable_file.name,
-                    "form": editable_file.form,
-                    "profiles": editable_file.profiles,
-                    "condition": editable_file.condition.value,
-                    "memories": len(editable_file.entries),
-                    "problem": editable_file.problem,
+                    "name": file.name,
+                    "form": file.form,
+                    "profiles": file.profiles,
+                    "condition": file.condition.value,
+                    "memories": len(file.entries),
+                    "problem": file.problem,
                 }
-                for editable_file in editable_files
+                for file in editable_files
             ]
         }
 
@@ -138,7 +137,7 @@ def preview_file(request: Request, name: Which, body: TextBody) -> dict[str, Any
     with web_context(request).writing, request_workspace(request) as workspace:
         write_preview = edit_file.preview_write(workspace, name, body.text)
         return {
-            "changes": [asdict(memory_change) for memory_change in write_preview.changes],
+            "changes": [asdict(change) for change in write_preview.changes],
             "files": write_preview.files,
             "problems": write_preview.problems,
         }
@@ -188,5 +187,5 @@ def file_body(file: edit_file.EditableFile) -> dict[str, Any]:
         "revision": file.revision,
         "condition": file.condition.value,
         "problem": file.problem,
-        "entries": [asdict(file_entry) for file_entry in file.entries],
+        "entries": [asdict(entry) for entry in file.entries],
     }

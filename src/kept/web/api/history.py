@@ -57,16 +57,16 @@ def _undo_response(request: Request, body: UndoBody, *, undoing: bool) -> dict[s
         undo_results, problems = change_before_write(request, workspace, undo_or_redo)
         now = [
             workspace.store.log.memory(number)
-            for number in dict.fromkeys(item for undo_result in undo_results for item in undo_result.changed)
+            for number in dict.fromkeys(item for result in undo_results for item in result.changed)
         ]
-        passes = workspace.store.log.passes(only=[pass_ for undo_result in undo_results for pass_ in undo_result.passes])
-        changed = [before or after for undo_result in undo_results for before, after in undo_result.changed.values()]
+        passes = workspace.store.log.passes(only=[pass_ for result in undo_results for pass_ in result.passes])
+        changed = [before or after for result in undo_results for before, after in result.changed.values()]
         return {
             "said": describe_operations(
                 [pass_.operations[-1] for pass_ in passes if pass_.operations], [memory.content for memory in changed if memory]
             ),
-            "passes": [pass_ for undo_result in undo_results for pass_ in undo_result.passes],
+            "passes": [pass_ for result in undo_results for pass_ in result.passes],
             "memories": [to_export(workspace, memory) for memory in now if memory is not None],
-            "later": sum(len(undo_result.later) for undo_result in undo_results),
+            "later": sum(len(result.later) for result in undo_results),
             "problems": list(problems),
         }

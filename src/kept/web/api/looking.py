@@ -162,11 +162,7 @@ def get_graph(
     with request_workspace(request) as workspace:
         graph = build_knowledge_graph(workspace, project=project, most=most)
         left_out = {kind.value: count for kind, count in graph.left_out.items()}
-        return {
-            "nodes": to_json(graph.nodes),
-            "edges": to_json(graph.edges),
-            "left_out": left_out,
-        }
+        return {"nodes": to_json(graph.nodes), "edges": to_json(graph.edges), "left_out": left_out}
 
 
 @router.get("/months/{month}", response_model=MonthOut)
@@ -199,9 +195,9 @@ def _day_body(request: Request, day: date) -> dict[str, Any]:
         entry = calendar.load_journal_entry(workspace, day)
         return {
             "day": day,
-            "condensed": [_bullet_body(summary_bullet) for summary_bullet in day_view.summary.condensed],
-            "detailed": [_bullet_body(summary_bullet) for summary_bullet in day_view.summary.detailed],
-            "sessions": [_session_body(day_session) for day_session in calendar.load_day_sessions(workspace, day)],
+            "condensed": [_bullet_body(bullet) for bullet in day_view.summary.condensed],
+            "detailed": [_bullet_body(bullet) for bullet in day_view.summary.detailed],
+            "sessions": [_session_body(session) for session in calendar.load_day_sessions(workspace, day)],
             "learnt": _memory_bodies(workspace, day_view.learnt),
             "confirmed": _memory_bodies(workspace, day_view.confirmed),
             "open": _memory_bodies(workspace, calendar.list_open_questions(workspace, day)),

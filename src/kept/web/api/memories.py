@@ -150,9 +150,7 @@ def approve_memory(request: Request, answer: Response, number: Id, body: Approve
     return apply_change(
         request,
         answer,
-        lambda workspace: [
-            decisions.approve(workspace, number, content=body.content, category=body.category, if_match=seen),
-        ],
+        lambda workspace: [decisions.approve(workspace, number, content=body.content, category=body.category, if_match=seen)],
     )
 
 

@@ -18,8 +18,7 @@ router = APIRouter(tags=["prompts"])
 Which = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{1,80}$", description="The id of a profile.")]
 Kind = Annotated[str, Path(pattern="^[A-Za-z0-9_]{1,60}$", description="The id of a category of your own.")]
 Seen = Annotated[
-    str,
-    Header(max_length=80, description="The revision you saw (from ETag); if it has changed since, nothing is changed (412)."),
+    str, Header(max_length=80, description="The revision you saw (from ETag); if it has changed since, nothing is changed (412).")
 ]
 Line = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\r\n]*$")]
 

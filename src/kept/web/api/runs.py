@@ -105,7 +105,7 @@ def list_runs(
     """The last runs that changed something, with their passes."""
     with request_workspace(request) as workspace:
         waiting = [json_fields(stop, "profile", "scope", "at", "why") for stop in list_stopped_groups(workspace)]
-        return {"runs": [_run_body(run_summary) for run_summary in load_runs(workspace, limit, before=before)], "stops": waiting}
+        return {"runs": [_run_body(summary) for summary in load_runs(workspace, limit, before=before)], "stops": waiting}
 
 
 def _run_body(happened: RunSummary) -> dict[str, Any]:

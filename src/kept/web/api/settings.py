@@ -175,7 +175,7 @@ def switch_source(request: Request, answer: Response, name: Named, body: SwitchB
 @router.get("/schedule", response_model=ScheduleOut)
 def get_schedule(request: Request) -> dict[str, Any]:
     """The entries of the night's job with the system's schedulers. They name a program: only the terminal changes them."""
-    return {"entries": [dump(installed_job) for installed_job in scheduling.list_installed_jobs(request_home(request), os.environ)]}
+    return {"entries": [dump(job) for job in scheduling.list_installed_jobs(request_home(request), os.environ)]}
 
 
 def _require_setting(name: str) -> str:
@@ -194,7 +194,7 @@ def _setting_response(request: Request, answer: Response, name: str) -> dict[str
 
 
 def _setting_body(found: Setting) -> dict[str, Any]:
-    return {model_field: getattr(found, model_field) for model_field in SettingOut.model_fields} | {"choices": list(found.choices)}
+    return {field: getattr(found, field) for field in SettingOut.model_fields} | {"choices": list(found.choices)}
 
 
 def _setting_text(value: Any, *, as_list: bool) -> str | list[str]:

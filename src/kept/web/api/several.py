@@ -96,7 +96,7 @@ def change_several(request: Request, answer: Response, body: BulkBody) -> dict[s
 
     def change_all(workspace: Workspace) -> list[Memory]:
         with person.one_run(workspace, body.act) as run:
-            memories = [_apply_action(workspace, body.act, seen_memory) for seen_memory in body.memories]
+            memories = [_apply_action(workspace, body.act, seen) for seen in body.memories]
         last = [workspace.store.log.operations_on(memory.id)[-1][0] for memory in memories]
         undo_each.extend(str(pass_.id) if run.started and pass_.run == run() else "" for pass_ in last)
         return memories

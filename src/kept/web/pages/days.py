@@ -69,7 +69,7 @@ def _split_weeks(cells: tuple[CalendarDay, ...]) -> list[list[CalendarDay | None
 
 
 def _most_sessions(cells: Iterable[CalendarDay]) -> int:
-    return max((calendar_day.sessions for calendar_day in cells), default=0) or 1
+    return max((day.sessions for day in cells), default=0) or 1
 
 
 def _find_scope(workspace: Workspace, project: str) -> str:
@@ -134,22 +134,15 @@ def _normalize_line_ends(text: str) -> str:
 
 
 def _is_in_part(number: str, bullets: Iterable[SummaryBullet], part: SummaryPart) -> bool:
-    return any(summary_bullet.source == number and summary_bullet.part is part for summary_bullet in bullets)
+    return any(bullet.source == number and bullet.part is part for bullet in bullets)
 
 
 def _group_bullets(bullets: Iterable[SummaryBullet]) -> list[tuple[str, str, list[tuple[str, list[str]]]]]:
     """What is told of a day besides memories: by part and by whom it is told, then by project."""
     made = []
     for part in SummaryPart:
-        inside = [
-            summary_bullet
-            for summary_bullet in bullets
-            if summary_bullet.part is part and (part is SummaryPart.WORKED or summary_bullet.by)
-        ]
+        inside = [bullet for bullet in bullets if bullet.part is part and (part is SummaryPart.WORKED or bullet.by)]
         if inside:
-            lines = [
-                (scope, [summary_bullet.text for summary_bullet in some])
-                for scope, some in groupby(inside, key=lambda each: each.scope)
-            ]
+            lines = [(scope, [bullet.text for bullet in some]) for scope, some in groupby(inside, key=lambda each: each.scope)]
             made.append((part.value.capitalize(), format_authors(inside), lines))
     return made

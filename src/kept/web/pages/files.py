@@ -59,7 +59,7 @@ def upcoming_changes(request: Request) -> Response:
 
 def _group_files(form: str, inside: list[EditableFile]) -> tuple[str, list[EditableFile]]:
     """The folder that all of them lie in (empty for a single one), and they by name; the latest day first."""
-    folder = commonpath([editable_file.name for editable_file in inside]) if len(inside) > 1 else ""
+    folder = commonpath([file.name for file in inside]) if len(inside) > 1 else ""
     return f"{folder}/" if folder else "", sorted(inside, key=lambda each: each.name, reverse=form == "daily")
 
 
@@ -87,8 +87,6 @@ def file_entries(request: Request, name: Which) -> Response:
 
 
 def _file_values(workspace: Workspace, file: EditableFile) -> dict[str, Any]:
-    known = ((file_entry, workspace.store.log.memory(file_entry.memory)) for file_entry in file.entries)
-    told: list[tuple[FileEntry, Memory]] = [
-        (file_entry, memory) for file_entry, memory in known if memory is not None and memory.content
-    ]
+    known = ((entry, workspace.store.log.memory(entry.memory)) for entry in file.entries)
+    told: list[tuple[FileEntry, Memory]] = [(entry, memory) for entry, memory in known if memory is not None and memory.content]
     return {"file": file, "told": told, "there": FileCondition.THERE}

@@ -124,7 +124,7 @@ def turn_page(
 def count_transcripts(request: Request) -> Response:
     """How many transcripts there are, for a first visit; it may take a while to look."""
     with request_workspace(request) as workspace:
-        tools = [tool_survey for tool_survey in survey(workspace).tools if tool_survey.files]
+        tools = [tool for tool in survey(workspace).tools if tool.files]
         return render_part(workspace, "memories_found.html", tools=tools)
 
 

@@ -94,8 +94,8 @@ def lingering_page(request: Request) -> Response:
     """What lingers: old and never confirmed, or fading."""
     with request_workspace(request) as workspace:
         lingering_memories = list_lingering(workspace)
-        why = {lingering_memory.memory.id: lingering_memory.reason for lingering_memory in lingering_memories}
-        memories = [lingering_memory.memory for lingering_memory in lingering_memories]
+        why = {lingering.memory.id: lingering.reason for lingering in lingering_memories}
+        memories = [lingering.memory for lingering in lingering_memories]
         return render_page(
             request,
             workspace,
@@ -112,11 +112,8 @@ def refused_page(request: Request, reason: str = "", shown: Annotated[int, Query
     """What kept refused, by the reason; a person may say that it was right after all."""
     with request_workspace(request) as workspace:
         every = refused_candidates(workspace)
-        reasons = Counter(_refusal_reason(candidate_verdict) for candidate_verdict in every)
-        candidate_verdicts = sorted(
-            (candidate_verdict for candidate_verdict in every if reason in ("", _refusal_reason(candidate_verdict))),
-            key=_review_order,
-        )
+        reasons = Counter(_refusal_reason(judged) for judged in every)
+        candidate_verdicts = sorted((judged for judged in every if reason in ("", _refusal_reason(judged))), key=_review_order)
         values: dict[str, Any] = {
             "reasons": sorted(reasons.items()),
             "reason": reason,

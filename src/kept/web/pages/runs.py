@@ -140,7 +140,7 @@ def _current_run_values(request: Request) -> dict[str, Any]:
 def _row_helpers(workspace: Workspace, found: Sequence[RunSummary]) -> dict[str, Any]:
     """What rows need besides their runs; the changes of those that changed little: of others they are fetched when opened."""
     small = {
-        run_summary.run.id: [pass_summary.id for pass_summary in run_summary.passes]
+        run_summary.run.id: [summary.id for summary in run_summary.passes]
         for run_summary in found
         if 0 < run_summary.operations.total() <= _SMALL or run_summary.switches
     }
@@ -173,7 +173,7 @@ def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = (
         found["add"] = 0
     counts = sorted((+found).items(), key=lambda each: -each[1])
     told = [f"{count:,} {'kept' if happened.run.command == 'admit' else OPERATIONS.get(kind, kind)}" for kind, count in counts]
-    if not told and {pass_summary.stage for pass_summary in happened.passes} <= {"undo", "redo"} and happened.passes:
+    if not told and {summary.stage for summary in happened.passes} <= {"undo", "redo"} and happened.passes:
         came = ", ".join(f"{count:,} {_GIVEN_BACK[what]}" for what, count in Counter(step.what for step in steps).items())
         return "a change" + (f": {came}" if came else "")
     waiting = sum(step.what is DifferenceKind.HELD for step in steps)

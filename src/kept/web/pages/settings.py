@@ -63,9 +63,7 @@ def sources_part(request: Request) -> Response:
     """What is on this machine, tool by tool; it takes a look at every file, so the page asks for it when it is there."""
     with request_workspace(request) as workspace:
         return render_part(
-            workspace,
-            "settings_sources.html",
-            tools=[tool_survey for tool_survey in survey(workspace).tools if tool_survey.known or not tool_survey.enabled],
+            workspace, "settings_sources.html", tools=[tool for tool in survey(workspace).tools if tool.known or not tool.enabled]
         )
 
 

@@ -164,10 +164,7 @@ def _direct_source(found: Timeline) -> str:
 
 def _story_values(workspace: Workspace, memory: Memory, most: int | None = _FIRST) -> dict[str, Any]:
     timeline = build_timeline(workspace, memory, context=_AROUND)
-    chapters = [
-        (timeline_entry, diff_words(timeline_entry.before, timeline_entry.after) if timeline_entry.changed else ())
-        for timeline_entry in timeline.chapters
-    ]
+    chapters = [(entry, diff_words(entry.before, entry.after) if entry.changed else ()) for entry in timeline.chapters]
     return {
         "memory": memory,
         "story": timeline,

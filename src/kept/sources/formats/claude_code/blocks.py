@@ -54,14 +54,7 @@ _NOT_RUN = (
 
 
 def to_result_piece(
-    block: Mapping[str, Any],
-    result: Any,
-    *,
-    name: str,
-    call: str,
-    target: str,
-    index: int,
-    noted: dict[str, int],
+    block: Mapping[str, Any], result: Any, *, name: str, call: str, target: str, index: int, noted: dict[str, int]
 ) -> MessagePiece:
     """A tool_result block as an output, with the record's ``toolUseResult`` as its second witness."""
     content = block.get("content")

@@ -170,11 +170,7 @@ def _turn_time(turn: Turn, session: _Session, state: _State) -> tuple[datetime |
 
 
 # How text opens that the rendered tool wrote in the user's name and that no tag marks.
-_OWN = (
-    ("Base directory for this skill:", "skill"),
-    ("[Image: source:", "image-source"),
-    ("<TEXTBLOCK>", "title-prompt"),
-)
+_OWN = (("Base directory for this skill:", "skill"), ("[Image: source:", "image-source"), ("<TEXTBLOCK>", "title-prompt"))
 _PLAN, _PLAN_END = "Implement the following plan:", "read the full transcript at:"
 
 
