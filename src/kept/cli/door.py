@@ -108,6 +108,7 @@ def _invoke_command(command: Command, arguments: list[str], call: GlobalOptions)
 
 
 def _report_error(code: int, message: str, error: Exception | None = None, words: Sequence[str] = ()) -> int:
+    from kept.cli.show import write_line  # noqa: PLC0415 - only when something is to be told
 
     try:
         sys.stdout.flush()
