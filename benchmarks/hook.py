@@ -187,7 +187,7 @@ def warm(home: Path, known: str) -> Iterator[int]:
     """A process that stays and answers hooks of a home, once it answers to words it knows; its number."""
     program = (
         "import os, sys; os.environ['OPENBLAS_NUM_THREADS'] = '1'; from kept.paths import find_paths\n"
-        "from kept.recall.embed_server.start import run_embed_server\n"
+        "from kept.recall.embed_server.server import run_embed_server\n"
     )
     program += "with run_embed_server(find_paths(os.environ['HOME'], os.environ), os.environ): sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, env=environment(home)) as process:

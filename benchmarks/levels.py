@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from kept.recall.embed import LOCAL, Embedder, create_embedder
-from kept.recall.embed.language import detect_language
-from kept.recall.embed.levels import find_scale
+from kept.recall.embed.levels import detect_language, find_scale
 
 FOLDER = Path(__file__).with_name("paraphrases")
 SELDOM = 0.995

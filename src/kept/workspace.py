@@ -35,9 +35,9 @@ from kept.core.text import project_label
 from kept.core.times import parse_instant
 from kept.local import files
 from kept.local import settings as settings_file
-from kept.local.checkouts import Checkout, find_checkout
+from kept.local.git import Checkout, find_checkout
 from kept.local.settings import Settings
-from kept.local.settings.roots import find_root_above, is_vault
+from kept.local.settings.tables import find_root_above, is_vault
 from kept.paths import Paths, refuse_state_elsewhere
 from kept.profiles.profile import Category, Profile, ProfileRule, choose_profile, parse_kind
 from kept.profiles.prompts import Prompt, load_prompt, with_declared_categories

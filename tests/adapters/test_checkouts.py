@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.local.checkouts import find_checkout
+from kept.local.git import find_checkout
 
 CONFIG = '[core]\n\tbare = false\n[remote "upstream"]\n\turl = x:y/z\n[remote "origin"]\n\turl = {url}\n'
 

@@ -10,14 +10,11 @@ import pytest
 from kept.core.errors import ConfigError, DamagedError
 from kept.recall.embed import MULTILINGUAL, SMALL, create_embedder
 from kept.recall.embed.hashing import HashingEmbedder
-from kept.recall.embed.language import detect_language
-from kept.recall.embed.levels import find_scale
-from kept.recall.embed.minilm import MiniLM
+from kept.recall.embed.levels import detect_language, find_scale
+from kept.recall.embed.minilm import MiniLM, WordPiece
 from kept.recall.embed.server import ServerEmbedder, UnreachableError
 from kept.recall.embed.threads import _thread_functions, single_thread
-from kept.recall.embed.unigram import Unigram, Vocabulary, slot_of
-from kept.recall.embed.universal import pack_sixths, unpack_sixths
-from kept.recall.embed.wordpiece import WordPiece
+from kept.recall.embed.universal import Unigram, Vocabulary, pack_sixths, slot_of, unpack_sixths
 
 TEXTS = (
     "A man is eating food.",

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from kept.local.git_history import first_commit
+from kept.local.git import first_commit
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

@@ -12,8 +12,8 @@ from test_hearing import NOTHING, Obedient, with_model
 from kept.changes import apply_person_change
 from kept.core.memory import Actor
 from kept.core.summary import PassageForm, SummaryPart
+from kept.days.day_notes import reword_line
 from kept.days.llm_summaries import load_day_summaries, write_day_summaries
-from kept.days.own_lines import reword_line
 from kept.memories.day_view import load_day_view
 from kept.memories.history import redo, undo
 from kept.pipeline.erase.forget import forget, make_erasure_request

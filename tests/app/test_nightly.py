@@ -13,7 +13,7 @@ from kept.install.schedule import install_job, list_installed_jobs, uninstall_jo
 from kept.install.schedulers import CommandResult, SchedulerKind
 from kept.intake import reading
 from kept.local.files import hold_lock
-from kept.local.job_failures import claim_unreported_failures, load_failures
+from kept.local.queue import claim_unreported_failures, load_failures
 from kept.paths import find_paths
 from kept.pipeline import nightly as job
 from kept.pipeline import run

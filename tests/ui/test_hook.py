@@ -19,7 +19,7 @@ from kept.core.fence import GUARD, NOTICE, TAG
 from kept.local.clients import with_hooks
 from kept.local.queue import state_folder, take_queued_transcripts
 from kept.paths import find_paths
-from kept.recall.embed_server.start import run_embed_server
+from kept.recall.embed_server.server import run_embed_server
 from prepared import Prepared, do
 from waiting import until
 

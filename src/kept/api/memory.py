@@ -15,14 +15,13 @@ from typing import Literal, Self, TypeVar
 from uuid import uuid4
 
 from kept.api.scopes import directory_of, folder_name, home_of_user
-from kept.api.session import Session
+from kept.api.session import KEEP, MOST, Session, Window
 from kept.api.values import Change, Context, Forgotten, Item, Learnt, Recalled, change_of, item_of, line_of_piece, recalled_of
 from kept.changes import apply_person_change, update_index_after_change
 from kept.core.errors import BusyError, MissingError, UsageError
 from kept.core.fence import render_block
 from kept.core.memory import USER_SCOPE, Status
 from kept.core.memory import Memory as Stored
-from kept.days.working_memory import KEEP, MOST, Window
 from kept.extraction.rules.handover import category_of
 from kept.local.agents_shell import agent_variable
 from kept.memories import history, person

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -14,7 +15,6 @@ from kept.core.redact import redact
 from kept.core.summary import WorkNote
 from kept.core.times import format_instant
 from kept.days.summaries import build_notes
-from kept.days.working_memory import KEEP, MOST, Window
 from kept.extraction.coverage import topics
 from kept.intake.clean import Limits, clean
 from kept.pipeline.observe import ExtractionContext, Noticed, ObservedConversation, observe_event
@@ -25,6 +25,19 @@ from kept.workspace import Workspace
 
 GENERIC = "generic"  # the format of what is observed
 _LONGEST = 200_000  # characters of one entry
+MOST, KEEP = 50, 20  # entries: past 50 the older ones are summarised, the latest 20 stay verbatim
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Window:
+    """What an agent is actively thinking about: ``notes`` of what is past, ``entries`` verbatim, the latest last.
+
+    ``told`` is how many entries the notes stand for.
+    """
+
+    notes: tuple[WorkNote, ...] = ()
+    entries: tuple[Event, ...] = ()
+    told: int = 0
 
 
 class Session:

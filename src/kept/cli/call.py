@@ -1,9 +1,13 @@
-"""Global options, taken out of the arguments wherever they stand. Knows no command."""
+"""What a call says besides its command: global options, wherever they stand; and whether it is a decision for a person alone.
 
-from collections.abc import Sequence
+Knows no command but by its name.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kept.core.errors import UsageError
+from kept.local.agents_shell import agent_variable
 
 _VALUES = {"--home": "home", "--profile": "profile", "--tz": "zone"}
 _SWITCHES = {"--quiet": "quiet", "-q": "quiet", "--verbose": "verbose", "-v": "verbose", "--new-store": "anew"}
@@ -47,3 +51,39 @@ def split_global_options(arguments: Sequence[str]) -> tuple[GlobalOptions, list[
 
 
 _EXAMPLES = {"--home": "/tmp/trial", "--profile": "coding", "--tz": "Europe/Berlin"}  # noqa: S108 - an example, never opened
+
+
+# A command, and the words one of which must be among its arguments for it to be a decision (none: it always is).
+_DECISIONS: Mapping[str, frozenset[str]] = {
+    "edit": frozenset(),
+    "merge": frozenset(),
+    "resolve": frozenset(),
+    "retire": frozenset(),
+    "forget": frozenset(),
+    "pin": frozenset(),
+    "undo": frozenset(),
+    "redo": frozenset(),
+    "import": frozenset(),
+    "restore": frozenset(),
+    "web": frozenset(),
+    "review": frozenset({"--approve", "--admit", "--reject"}),
+    "run": frozenset({"--accept-loss"}),
+    "config": frozenset({"set"}),
+    "profiles": frozenset({"new", "migrate"}),
+    "prompt": frozenset({"edit", "reset", "declare", "withdraw"}),
+    "sources": frozenset({"add", "--author"}),
+    "projects": frozenset({"join"}),
+}
+
+
+def refuse_agents(name: str, arguments: Sequence[str], variables: Mapping[str, str]) -> None:
+    """Raise UsageError where an agent's shell makes a call that is a person's decision."""
+    words = _DECISIONS.get(name)
+    if words is None or list(arguments) in (["--help"], ["-h"]):
+        return
+    sign = agent_variable(variables)
+    if sign and (not words or words & {argument.partition("=")[0] for argument in arguments}):
+        raise UsageError(
+            f"an agent runs this ({sign} is set), and `kept {name}` is for the person to decide",
+            hint="nothing was changed; run it in a terminal of your own",
+        )

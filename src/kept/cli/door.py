@@ -12,10 +12,8 @@ from contextlib import suppress
 from typing import NoReturn
 
 from kept import __version__
-from kept.cli.call import GlobalOptions, split_global_options
-from kept.cli.decisions import refuse_agents
-from kept.cli.overview import full_overview_text, overview_text
-from kept.cli.parsers import create_help_parser, create_parser
+from kept.cli.call import GlobalOptions, refuse_agents, split_global_options
+from kept.cli.parsers import create_help_parser, create_parser, full_overview_text, overview_text
 from kept.cli.registry import COMMANDS, Command
 from kept.core.errors import KeptError, UsageError
 

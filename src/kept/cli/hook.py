@@ -127,7 +127,7 @@ def _session_start(root: str, payload: Mapping[str, Any], client: str) -> str:
     state = queue.state_folder(root)
     if _payload_text(payload, "source") not in ("resume", "fork") and session:
         queue.reset_shown(state, session)
-    from kept.local.job_failures import claim_unreported_failures, render_failures  # noqa: PLC0415 - no prompt asks for it
+    from kept.local.queue import claim_unreported_failures, render_failures  # noqa: PLC0415 - no prompt asks for it
 
     failed = claim_unreported_failures(state)
     reminder = _handover_notice(root, lambda: reminders.start_reminder(state, session, _payload_text(payload, "source")))

@@ -1,17 +1,21 @@
-"""Format lists of memories, by project and category, each with an id that every command accepts. Pure."""
+"""Format lists of memories, by project and category, each with an id that every command accepts; and what happened to one."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from kept.cli.show import Line, format_id, hanging_line, line
+from kept.core.codec import json_fields
 from kept.core.memory import USER_SCOPE, Memory, Status
+from kept.core.operation import Operation, Pass
 from kept.core.project import PROJECT
 from kept.core.text import mixed_scripts
-from kept.core.times import format_day
+from kept.core.times import format_day, format_minute
 from kept.memories.waiting import PendingProposal
 from kept.profiles.profile import Profile, category_title
+from kept.workspace import Workspace
 
 EVERYWHERE, FORGOTTEN = "everywhere", "(forgotten)"
 
@@ -61,3 +65,38 @@ def scope_name(scope: str, names: Mapping[str, str]) -> str:
 def format_rank(item: PendingProposal) -> str:
     """The place of a proposal among what waits in its project."""
     return f"{item.rank} of {item.of} that wait in this project"
+
+
+_ACTORS = {"machine": "kept", "person": "you", "agent": "an agent"}
+
+History = Sequence[tuple[Pass, Operation]]
+
+
+def operation_lines(workspace: Workspace, history: History) -> Iterator[Line]:
+    """Each operation on a line: when it was recorded, what it was, why, by whom and in which pass."""
+    yield line(("What happened to it", "bold"))
+    for made, operation in history:
+        head = f"  {format_minute(made.recorded_at, workspace.zone)}  {operation_name(operation):<10}"
+        yield hanging_line(
+            [(head, "")], operation.reason, (f"  (by {_ACTORS[made.actor.value]}, pass {made.id} of run {made.run})", "dim")
+        )
+
+
+def operations_body(history: History) -> list[dict[str, Any]]:
+    """The same as JSON, with the event time of each and the evidence it brought."""
+
+    def evidence_of(operation: Operation) -> list[str]:
+        facts, value = getattr(operation, "facts", None), getattr(operation, "value", None)
+        return [evidence.event for evidence in getattr(facts, "added", ()) or getattr(value, "evidence", ())]
+
+    return [
+        json_fields(made, "run", "stage", "actor", "recorded_at", **{"pass": "id"})
+        | {"kind": operation_name(operation), "evidence": evidence_of(operation)}
+        | json_fields(operation, "memory", "at", "reason")
+        for made, operation in history
+    ]
+
+
+def operation_name(operation: Operation) -> str:
+    """The kind of an operation, as JSON and people are told it."""
+    return type(operation).__name__.lower()

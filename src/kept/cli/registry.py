@@ -53,7 +53,7 @@ GROUPS = {
         Command("sleep", "commands.run:sleep", "run only the nightly consolidation", ("kept sleep", "kept sleep --json")),
         Command(
             "upgrade",
-            "commands.upgrade:upgrade",
+            "commands.run:upgrade",
             "extract again with the current rules, after a preview",
             ("kept upgrade", "kept upgrade --yes", "kept upgrade --json"),
         ),

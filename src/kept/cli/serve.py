@@ -19,7 +19,7 @@ from kept.cli.show import line
 from kept.install.serving import announce_page, find_running_page, load_mcp_key
 from kept.paths import Paths, find_paths
 from kept.pipeline.sample_run import sample_files, sample_home
-from kept.recall.embed_server.start import run_embed_server
+from kept.recall.embed_server.server import run_embed_server
 from kept.workspace import Workspace, open_workspace
 
 

@@ -1,16 +1,19 @@
 """Summarising: what was worked on in each thread that grew → notes in the store; and what a day was, read off the daybook, notes
-and memories.
+and memories; and a person's edits of a day's lines, as operations of the log.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date, timedelta
+from dataclasses import replace
+from datetime import date, datetime, timedelta
 from types import MappingProxyType
 
 from kept.core.codec import digest
 from kept.core.document import DAY_LINE, HEADER, Line
 from kept.core.event import Event
+from kept.core.fold import find_undone_passes
 from kept.core.markup import to_fact_text
 from kept.core.memory import Memory, Status
+from kept.core.operation import Reword
 from kept.core.summary import CAME_OF_IT, Passage, PassageForm, Summary, SummaryBullet, SummaryPart, WorkNote
 from kept.core.times import ALWAYS
 from kept.days.llm_summaries import DaySummary, load_day_summaries
@@ -230,3 +233,30 @@ def _active_memories(workspace: Workspace, memories: Iterable[Memory]) -> Iterat
         for memory in memories
         if memory.content and memory.status_at(now) is Status.ACTIVE and part_of_category(memory.category)
     )
+
+
+def reword_line(passage: Passage, words: str, now: datetime) -> Reword:
+    """The operation that puts a person's words (none: it is deleted) in the place of a line, or of their own earlier ones."""
+    if passage.form is not PassageForm.OWN:
+        name = digest("own", str(passage.day), passage.scope, passage.id, size=7)
+        passage = replace(passage, id=name, form=PassageForm.OWN, thread=0, by="you", made_of="", instead=passage.id, text="")
+    reason = "a line of the day was deleted" if not words else "a line of the day was put otherwise"
+    return Reword(memory=passage.id, at=now, reason=reason, line=passage, content=words)
+
+
+def restore_lines(workspace: Workspace, ids: Iterable[str]) -> None:
+    """Have the lines that a person reworded as the log says they stand: by the last of the operations that are not undone.
+
+    Raises StoreError.
+    """
+    store = workspace.store
+    off = find_undone_passes(store.log.undo_redo_passes())
+    for number in ids:
+        history = [(made.id, one) for made, one in store.log.operations_on(number) if isinstance(one, Reword)]
+        effective = [reword for made, reword in history if made not in off]
+        if effective:
+            store.days.own(replace(effective[-1].line, text=effective[-1].content))
+        elif history and history[0][1].line.text:
+            store.days.own(history[0][1].line)
+        else:
+            store.days.erase_passages([number])

@@ -28,8 +28,7 @@ from kept.extraction.extract_threads import extract_pending
 from kept.local.progress import Progress, ignore_progress
 from kept.recall.index import UnitKind
 from kept.recall.indexing import update_index
-from kept.recall.search import search
-from kept.recall.sessions import search_sessions
+from kept.recall.search import search, search_sessions
 from kept.sources.stamps import find_stamp, stamp_instant
 from kept.workspace import Opener, Workspace
 

@@ -26,8 +26,7 @@ from kept.install.schedule import list_installed_jobs
 from kept.install.schedulers import InstalledJob, SchedulerKind
 from kept.install.setup import hooked_clients, install_hooks, note_program, plan_hooks, used_clients
 from kept.intake.discovery import survey
-from kept.local.job_failures import load_failures
-from kept.local.queue import load_hook_log, queue_path, read_lines
+from kept.local.queue import load_failures, load_hook_log, queue_path, read_lines
 from kept.local.settings import LlmSettings
 from kept.outputs.write import FileState, file_states
 from kept.paths import Paths

@@ -13,7 +13,7 @@ from sys import intern
 from kept.core.event import RecordAccount
 from kept.intake.reading import format_of, is_excluded, list_source_places, printable
 from kept.intake.unread import load_unread_reasons
-from kept.local.settings.roots import SourceRoot
+from kept.local.settings.tables import SourceRoot
 from kept.sources.entries import ENTRY, find_entries
 from kept.sources.files import SkippedFile, SkipReason, find_files, find_wide_encoding, identify_file, tool_folder_format
 from kept.sources.registry import LEFT_OUT, SOURCES, with_zone

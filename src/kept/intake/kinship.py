@@ -13,8 +13,7 @@ from pathlib import Path
 from kept.core.event import Event, EventKind
 from kept.core.project import FOLDER, REMOTE, Project, directory_name, managed_repository, project_root
 from kept.local import files
-from kept.local.checkouts import remote_name
-from kept.local.git_history import first_commit
+from kept.local.git import first_commit, remote_name
 from kept.paths import Paths
 from kept.workspace import Workspace
 

@@ -27,7 +27,7 @@ from kept.intake.kinship import Branches, Remotes, note_branches, note_remotes
 from kept.intake.shared_files import is_in_repository, label_shared, list_own_places
 from kept.local.batches import split_batches
 from kept.local.progress import Late, Progress, ignore_progress, never_late
-from kept.local.settings.roots import SourceRoot, find_root_above
+from kept.local.settings.tables import SourceRoot, find_root_above
 from kept.sources.base import Source
 from kept.sources.entries import ENTRY, find_entries
 from kept.sources.files import SkippedFile, SkipReason, find_files, identify_file, tool_folder_format

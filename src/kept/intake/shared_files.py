@@ -14,7 +14,7 @@ from pathlib import Path
 from kept.core.errors import KeptError
 from kept.core.event import UNCONFIRMED_MARK, Author, EventKind, Slice, is_note, is_unconfirmed
 from kept.local.files import read_file
-from kept.local.settings.roots import SourceRoot
+from kept.local.settings.tables import SourceRoot
 from kept.sources.base import Source
 
 # What the folder of a repository holds; of a downloaded copy its manifest stays.

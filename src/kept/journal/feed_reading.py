@@ -17,7 +17,7 @@ from kept.core.redact.scanner import load_scanner
 from kept.journal.entry import FeedItem
 from kept.journal.feeds import Fetch, fetch_address, read_new_items
 from kept.local import files
-from kept.local.settings.feeds import FeedSettings
+from kept.local.settings.tables import FeedSettings
 from kept.workspace import Workspace
 
 _MOST = 50_000  # items of a source that are kept, the newest

@@ -15,8 +15,7 @@ from kept.core.errors import ConfigError, StaleError, TerminalOnlyError, UsageEr
 from kept.core.redact.check import refuse_secrets
 from kept.local import files, settings
 from kept.local.settings import writing
-from kept.local.settings.feeds import FeedSettings
-from kept.local.settings.roots import SourceRoot
+from kept.local.settings.tables import FeedSettings, SourceRoot
 from kept.paths import Paths
 from kept.profiles.profile import ProfileRule
 

@@ -9,9 +9,8 @@ from kept.core.document import DAY_LINE, Edits
 from kept.core.errors import UsageError
 from kept.core.operation import Reword
 from kept.core.summary import Passage, PassageForm, SummaryPart
-from kept.days.day_notes import bullet_key, notes_of_day
+from kept.days.day_notes import bullet_key, notes_of_day, reword_line
 from kept.days.llm_summaries import load_day_summaries
-from kept.days.own_lines import reword_line
 from kept.memories.person import clean_memory_text
 from kept.workspace import Workspace
 

@@ -9,7 +9,7 @@ from kept.core.errors import MissingError, UsageError
 from kept.core.fold import find_idle_operations, find_undone_passes, fold
 from kept.core.memory import Actor, Memory
 from kept.core.operation import Add, Forget, Operation, Pass, Reword, affected_memory_ids
-from kept.days.own_lines import restore_lines
+from kept.days.day_notes import restore_lines
 from kept.store.values import Draft, Run
 from kept.workspace import Workspace
 

@@ -19,7 +19,7 @@ from kept.core.errors import BusyError, ChangedError, KeptError, RefusedPathErro
 from kept.core.markup import encode_lines, size_in_bytes
 from kept.core.memory import Actor
 from kept.core.operation import Operation
-from kept.days.own_lines import restore_lines
+from kept.days.day_notes import restore_lines
 from kept.local import files
 from kept.local.files import FileContent
 from kept.memories.daily_notes import reword_lines

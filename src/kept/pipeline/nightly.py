@@ -1,6 +1,6 @@
 """The nightly job: discover, read, extract, curate, sleep, render, index, check, backup. No step stops the next.
 
-What failed is noted until a night goes well, and told (:mod:`kept.local.job_failures`).
+What failed is noted until a night goes well, and told (:mod:`kept.local.queue`).
 """
 
 import json
@@ -14,9 +14,9 @@ from kept.core.codec import dump, load, to_canonical_json
 from kept.core.errors import BusyError, KeptError
 from kept.core.isolation import isolate_errors
 from kept.core.times import format_instant
-from kept.local import files, job_failures
-from kept.local.job_failures import load_failures
+from kept.local import files, queue
 from kept.local.private_log import PrivateLog
+from kept.local.queue import load_failures
 from kept.memories.backups import make_daily_backup
 from kept.paths import Paths
 from kept.pipeline.run import RunOptions, RunReport, run_pipeline
@@ -210,15 +210,15 @@ def _store_night(home: Paths, night: NightReport) -> None:
 
 def note_failures(home: Paths, runner: str, found: dict[str, str], at: datetime) -> None:
     """Note what failed in a run of ``runner``; what failed before and did not now is no more told."""
-    state, place = str(home.state), home.state / job_failures.FILE
+    state, place = str(home.state), home.state / queue.FILE
     before = load_failures(state)
     if not (found or before):
         return
-    text = job_failures.format_failures_note(
+    text = queue.format_failures_note(
         before, runner, {f"{runner} {name}": detail for name, detail in found.items()}, format_instant(at)
     )
     files.write_if_unchanged(place, text.encode(), expect=files.read_file(place).stamp, root=home.root)
-    job_failures.forget_reported_failures(state)
+    queue.forget_reported_failures(state)
 
 
 def load_last_night(home: Paths) -> NightReport | None:

@@ -1,4 +1,5 @@
 """Indexing by meaning: vectors for what is new, after a run, as far as its time reaches; the next run goes on from there.
+A model reads some 250 words, so a long text gets a vector for each of its pieces.
 
 Search by words needs none of this: the store keeps its words in order by itself.
 """
@@ -17,7 +18,6 @@ from kept.recall.embed.levels import find_scale
 from kept.recall.index import Index, UnitKind, open_index
 from kept.recall.index.head import vector_model
 from kept.recall.index.queue import VectorQueue, open_queue
-from kept.recall.ranking.pieces import split_pieces
 from kept.recall.search import text_hash
 from kept.workspace import Workspace
 
@@ -182,3 +182,36 @@ def count_uses(workspace: Workspace) -> None:
 
 def _add_uses(queue: VectorQueue, times: Counter[str]) -> None:
     queue.add_uses({memory: count for memory, count in times.items() if memory.isalnum() and len(memory) <= 32})
+
+
+LONGEST = 900  # characters of a piece: some 200 tokens of English, less than the model reads
+MOST = 4  # pieces of one text; its beginning tells most, and its end often asks the question
+
+
+def split_pieces(text: str) -> tuple[str, ...]:
+    """A text in at most :data:`MOST` pieces, cut at an empty line, a line's end, a sentence's end or a space; the middle may be
+    left out.
+    """
+    whole = text.strip()
+    if len(whole) <= LONGEST:
+        return (whole,) if whole else ()
+    found: list[str] = []
+    rest = whole
+    while rest and len(found) < MOST - 1:
+        end = _piece_end(rest)
+        found.append(rest[:end].strip())
+        rest = rest[end:].strip()
+    if rest:
+        found.append(rest[-LONGEST:].strip())
+    return tuple(filter(None, found))
+
+
+def _piece_end(text: str) -> int:
+    """Where the first piece of a text ends."""
+    if len(text) <= LONGEST:
+        return len(text)
+    for mark in ("\n\n", "\n", ". ", "。", " "):
+        at = text.rfind(mark, LONGEST // 2, LONGEST)
+        if at > 0:
+            return at + len(mark)
+    return LONGEST

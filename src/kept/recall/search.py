@@ -29,6 +29,7 @@ from kept.recall.relevance import cosine_spread, deviations_above, stem
 if TYPE_CHECKING:
     from kept.recall.index.vectors import Floats, NearUnit, Vectors
 
+
 EVERYWHERE = (UnitKind.MEMORY, UnitKind.SUMMARY, UnitKind.TURN)
 _POOL = 300  # units that words and meanings each propose; the best of them are ranked
 _MANY = 100_000  # archived events from which on everyday words of a question find nothing where rarer ones do:
@@ -409,3 +410,19 @@ def _embed_query(workspace: SearchContext, query: str) -> _MeaningQuery | None:
 def text_hash(text: str) -> int:
     """A 64-bit hash of a text: a vector counts only for the text it was made of."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+_TURNS = 200  # turns whose sessions are ranked
+_SECOND = 0.5  # what the second best turn of a session counts beside its best
+
+
+def search_sessions(workspace: SearchContext, query: str, *, limit: int = 10, filters: Filters = NO_FILTERS) -> tuple[Hit, ...]:
+    """The sessions in which something was said that answers a question, best first, each as its best turn with the session's score.
+
+    Raises what :func:`kept.recall.search.search` raises.
+    """
+    turns: dict[str, list[Hit]] = {}
+    for hit in search(workspace, query, where=(UnitKind.TURN,), limit=_TURNS, filters=filters):
+        turns.setdefault(hit.session, []).append(hit)
+    found = [replace(hits[0], score=hits[0].score + _SECOND * sum(hit.score for hit in hits[1:2])) for hits in turns.values()]
+    return tuple(sorted(found, key=lambda hit: (-hit.score, hit.session))[:limit])

@@ -19,7 +19,7 @@ from kept.core.markup import remove_invisible
 from kept.core.memory import USER_SCOPE
 from kept.core.project import PROJECT
 from kept.core.times import format_day, format_minute
-from kept.local.job_failures import load_failures
+from kept.local.queue import load_failures
 from kept.memories.browse import WHOSE
 from kept.profiles.profile import category_title
 from kept.recall.spelling import excerpt

@@ -15,9 +15,8 @@ from kept.core.times import format_day
 from kept.memories.browse import to_json_value
 from kept.recall.index import UnitKind
 from kept.recall.ranking.question import telling_words
-from kept.recall.search import Filters, Hit
+from kept.recall.search import Filters, Hit, search_sessions
 from kept.recall.search import search as recall
-from kept.recall.sessions import search_sessions
 from kept.recall.spelling import correct_spelling, excerpt
 from kept.workspace import Workspace
 

@@ -6,24 +6,23 @@ from typing import Annotated, Any
 import typer
 
 from kept.cli import show
-from kept.cli.card import memory_card_lines
-from kept.cli.events import operation_lines, operations_body
 from kept.cli.front import command_workspace
-from kept.cli.lists import format_rank
-from kept.cli.show import Line, format_count, hanging_line, line
+from kept.cli.lists import FORGOTTEN, format_rank, operation_lines, operations_body, scope_name
+from kept.cli.show import Line, format_count, format_id, hanging_line, line
 from kept.cli.turns import show_session, turn_line, turns_around, turns_body
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
 from kept.core.event import Event
 from kept.core.memory import Evidence, Memory, Status
-from kept.core.times import format_minute
+from kept.core.times import format_day, format_minute
 from kept.memories import waiting
-from kept.memories.browse import WHOSE, MemoryTrace, to_export, to_json_value, trace_memory
+from kept.memories.browse import TRUST, WHOSE, MemoryTrace, to_export, to_json_value, trace_memory
 from kept.memories.decisions import find_explainable
 from kept.memories.person import find_memory
 from kept.memories.waiting import PendingProposal
 from kept.outputs.compose import OutputRoute
 from kept.outputs.routing import routes_by_memory
+from kept.profiles.profile import category_title
 from kept.workspace import Workspace
 
 Number = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, or its first characters.")]
@@ -163,3 +162,48 @@ def _trace_body(workspace: Workspace, found: MemoryTrace, place: PendingProposal
         "history": operations_body(found.history),
         "routes": [dump(route) for route in routes_by_memory(workspace, [found.memory]).get(found.memory.id, ())],
     }
+
+
+def memory_card_lines(workspace: Workspace, memory: Memory) -> Iterator[Line]:
+    """A memory with its particulars."""
+    status, zone = memory.status_at(workspace.clock()), workspace.zone
+    marks = (status.value, "pinned" if memory.pinned else "", "yours" if memory.owned else "")
+    place = (
+        f"  {category_title(workspace.profiles, memory.profile, memory.category)} · "
+        f"{scope_name(memory.scope, workspace.scope_names())} · "
+        f"{', '.join(filter(None, marks))}"
+    )
+    yield line((format_id(memory.id), "yellow"), (place, "dim"))
+    yield line((memory.content or FORGOTTEN, "bold"))
+    seen = (
+        f"first seen {format_day(memory.first_seen, zone)}, last seen {format_day(memory.last_seen, zone)}, in "
+        f"{format_count(memory.observations, 'session')}"
+    )
+    yield line((f"{seen}; rests on {TRUST[memory.origin]}", "dim"))
+    if memory.artifacts:
+        yield line((f"names: {', '.join(memory.artifacts)}", "dim"))
+    if memory.valid_until:
+        yield line((f"valid until {format_minute(memory.valid_until, zone)}", "dim"))
+    for words, ids in (
+        ("may contradict" if status is Status.HELD else "superseded by", memory.superseded_by),
+        ("resolved by", memory.resolved_by),
+        ("took the place of", ", ".join(memory.supersedes)),
+    ):
+        if ids:
+            yield line((f"{words} {ids}", "dim"))
+    if memory.reason and status is not Status.ACTIVE:
+        yield line((f"because: {memory.reason}", "dim"))
+    yield from _succession_lines(workspace, memory)
+
+
+def _succession_lines(workspace: Workspace, memory: Memory) -> Iterator[Line]:
+    """What stands in the place of a memory now, and what stood in its place before."""
+    now = workspace.store.log.memory(memory.superseded_by) if memory.superseded_by else None
+    if now is not None:
+        told = "said later: " if memory.status is Status.HELD else "now: "
+        yield line((told, "dim"), now.content or FORGOTTEN)
+    for number in memory.supersedes:
+        old = workspace.store.log.memory(number)
+        if old is not None and old.superseded_by == memory.id and old.content != memory.content:
+            since = f" {old.reason}" if old.reason.startswith("it was so until") else ""
+            yield line(("before: ", "dim"), old.content or FORGOTTEN, (since, "dim"))

@@ -17,7 +17,7 @@ from kept.core.errors import UsageError
 from kept.core.event import UNKNOWN_KIND, RecordAccount
 from kept.core.times import format_day
 from kept.intake.discovery import Survey, ToolSurvey, survey
-from kept.local.settings.roots import SourceRoot
+from kept.local.settings.tables import SourceRoot
 from kept.memories import configure
 from kept.memories.browse import to_json_value
 from kept.paths import find_paths

@@ -27,7 +27,7 @@ from kept.intake.reminders import load_reminder_costs as handover_costs
 from kept.intake.unread import load_unread_reasons
 from kept.journal.calendar import CalendarMonth, load_month
 from kept.llm.budget import usage_body
-from kept.local.job_failures import load_failures
+from kept.local.queue import load_failures
 from kept.memories import waiting
 from kept.memories.browse import StoreStatus, load_status, to_export, to_json_value
 from kept.memories.day_view import DayView, list_active_days

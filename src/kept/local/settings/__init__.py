@@ -13,10 +13,9 @@ from zoneinfo import ZoneInfo
 
 from kept.core.errors import ConfigError
 from kept.local.recall_settings import RecallSettings
-from kept.local.settings.feeds import FeedSettings
-from kept.local.settings.feeds import check_feed as checked_feed
-from kept.local.settings.roots import SourceRoot
-from kept.local.settings.roots import check_root as checked_root
+from kept.local.settings.tables import FeedSettings, SourceRoot
+from kept.local.settings.tables import check_feed as checked_feed
+from kept.local.settings.tables import check_root as checked_root
 from kept.profiles.profile import ProfileRule
 
 REMEMBERING = frozenset({"claude", "codex", "gemini", "blocks"})

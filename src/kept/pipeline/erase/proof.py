@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kept.core.erasure import RUN, ErasureWords
-from kept.local.checkouts import find_checkout
+from kept.local.git import find_checkout
 from kept.memories.backups import find_backups
 from kept.pipeline.erase.journal import Span, entries_between, list_foreign_notes
 from kept.pipeline.erase.models import RecordingFile

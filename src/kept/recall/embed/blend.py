@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kept.recall.embed.language import detect_language
+from kept.recall.embed.levels import detect_language
 from kept.recall.embed.minilm import MiniLM
 from kept.recall.embed.universal import UniversalEncoder
 

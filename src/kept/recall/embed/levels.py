@@ -2,7 +2,8 @@
 for another, so each is told on one scale: that of MiniLM among English texts, on which floors and shares were chosen.
 
 ``levels.json`` gives for each model and language the cosine that unrelated texts have on average, and the one that one in 200 pairs
-reaches (``benchmarks/levels.py`` makes it). A model that is not in it tells its own cosines.
+reaches (``benchmarks/levels.py`` makes it). A model that is not in it tells its own cosines. The language of a text is told by its
+script and its commonest words.
 """
 
 import json
@@ -10,7 +11,75 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from kept.recall.embed.language import detect_language
+_CHARACTERS = 1_000  # of a text that are looked at
+_WORD = 3  # letters that a character of a script without spaces counts as
+# Words that say how a sentence is built; what is a word of English and of another language ("die", "on", "in") is in neither.
+_ENGLISH_TEXT = """
+    the and are were been be to of for with from by it this that these i you we they my your our does did not what when where why
+    how which who can could should would will please if have has there than then into about is don't it's
+"""
+_ENGLISH = frozenset(_ENGLISH_TEXT.split())
+_OTHERS_TEXT = """
+    der das den dem des ein eine einen ist sind und nicht mit für auf von zu wie wo warum welche ich wir bitte wird beim zum zur im
+    le la les un une des du et est sont pas pour dans que qui je nous vous il elle avec comment pourquoi sur au ce cette
+    el los las una y es son para con por qué cómo dónde está del al se su mi como más
+    o os uma e são não com em do dos da das na no por meu como onde
+    il gli che di è sono non per della het een van niet ik wij och att är inte jag på ikke jeg og er nie jest się czy bir ve için
+"""
+_OTHERS = frozenset(_OTHERS_TEXT.split())
+_SCRIPTS = (
+    ("greek", 0x370, 0x3FF),
+    ("cyrillic", 0x400, 0x52F),
+    ("hebrew", 0x590, 0x5FF),
+    ("arabic", 0x600, 0x77F),
+    ("arabic", 0xFB50, 0xFEFC),
+    ("thai", 0xE00, 0xE7F),
+    ("kana", 0x3040, 0x30FF),
+    ("han", 0x3400, 0x9FFF),
+    ("han", 0x20000, 0x3FFFF),
+    ("hangul", 0x1100, 0x11FF),
+    ("hangul", 0xAC00, 0xD7AF),
+)
+_DENSE = frozenset({"han", "kana", "hangul", "thai"})
+_KANA = 0.1  # share of kana from which on Han characters are Japanese
+
+
+def detect_language(text: str) -> str:
+    """``english``, ``latin`` (another language in Latin letters), the name of a script, or nothing where there are no letters."""
+    part = text[:_CHARACTERS]
+    counts: dict[str, int] = {}
+    for char in part:
+        if char.isalpha():
+            script = _detect_script(char)
+            counts[script] = counts.get(script, 0) + (_WORD if script in _DENSE else 1)
+    if not counts:
+        return ""
+    kana = counts.get("kana", 0)
+    if kana and kana >= _KANA * (kana + counts.get("han", 0)):
+        counts["kana"] = kana + counts.pop("han", 0)
+    most = max(counts, key=lambda script: counts[script])
+    return most if most != "latin" else _latin_language(part)
+
+
+@lru_cache(4_096)
+def _detect_script(char: str) -> str:
+    code = ord(char)
+    if code < 0x250 or 0x1E00 <= code < 0x1F00:
+        return "latin"
+    return next((name for name, first, last in _SCRIPTS if first <= code <= last), "other")
+
+
+def _latin_language(text: str) -> str:
+    words = text.lower().replace("’", "'").split()
+    bare = [word.strip(".,;:!?¿¡()\"'") for word in words]
+    other = sum(word in _OTHERS for word in bare) + (not text.isascii() and any(_has_non_english_letter(word) for word in bare))
+    return "latin" if other > sum(word in _ENGLISH for word in bare) else "english"
+
+
+def _has_non_english_letter(word: str) -> bool:
+    """Whether a word has a letter that English does not have."""
+    return any(char.isalpha() and not char.isascii() for char in word)
+
 
 _USUAL, _SELDOM = 0.05, 0.31  # of the scale
 

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kept.recall.embed.pack import write_pack
-from kept.recall.embed.unigram import slot_of
-from kept.recall.embed.universal import ORDERS, pack_sixths
+from kept.recall.embed.universal import ORDERS, pack_sixths, slot_of
 
 _TOKENS = 256
 _KINDS = {"F32": "<f4", "F16": "<f2", "I64": "<i8"}

@@ -1,6 +1,7 @@
 """The answering side of the private socket: one thread beside whatever the process does, which never keeps it from ending.
 
-Of several processes one answers; the next takes over when it ends, for each waits for the same lock.
+It tells hooks which facts are near to a message by meaning. Of several processes one answers; the next takes over when it ends, for
+each waits for the same lock.
 """
 
 import fcntl
@@ -13,7 +14,12 @@ from contextlib import closing, contextmanager, suppress
 from socket import AF_UNIX, SHUT_RDWR, SOCK_STREAM, socket
 
 from kept.core.errors import KeptError
+from kept.local import settings
+from kept.paths import Paths
+from kept.recall.embed import create_embedder
 from kept.recall.embed_server import peer_user, read_line, socket_path
+from kept.recall.embed_server.query import find_near_turns, make_query_context
+from kept.recall.search import find_near_memories
 
 Answer = Callable[[str, tuple[str, ...], str | None], Mapping[str, float]]  # of a message, scopes, and a session: see client
 _SECONDS = 0.5  # a question may take so long to come and its answer to be taken
@@ -86,3 +92,29 @@ def _answer_request(door: socket, answer: Answer) -> None:
 
 
 __all__ = ["Answer", "run_server"]
+
+
+@contextmanager
+def run_embed_server(home: Paths, env: Mapping[str, str]) -> Iterator[None]:
+    """Answer the hooks of this home while the body runs, by a socket that only its user can reach."""
+    with run_server(str(home.state), lambda: _prepare_answer(home, env)):
+        yield
+
+
+def _prepare_answer(home: Paths, env: Mapping[str, str]) -> Answer:
+    """What a warm process answers, by the settings as they are at each question. Loads the model now. Raises KeptError."""
+    config = home.config / "config.toml"
+    recall = settings.load_settings(config).recall
+    model = None
+    if home.vectors.exists():
+        model = create_embedder(recall.embeddings, recall.embeddings_model, env, local=recall.model, stays=True)
+    if model is not None:
+        model.embed(["kept"])  # the first question must not wait for it
+
+    def answer_hook(message: str, scopes: tuple[str, ...], session: str | None) -> Mapping[str, float]:
+        place = make_query_context(home.state, settings.load_settings(config).recall, env)
+        if session is None:
+            return find_near_memories(place, message, scopes)
+        return find_near_turns(place, message, scopes[0], session) if scopes else {}
+
+    return answer_hook
