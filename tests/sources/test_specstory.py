@@ -403,7 +403,7 @@ def test_only_its_own_documents_are_claimed(tmp_path):
     assert not SPECSTORY.claims(tmp_path / "x.jsonl", a_document())
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [17, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.shared
 def test_every_shared_document_is_accounted_for_and_read_the_same_twice(shared, every):
     found = [*files(shared / "samples" / "specstory", "*.md"), *files(shared / "transcripts/inputs/specstory-md", "*.md")]

@@ -4,6 +4,7 @@ Knows the form of a profile, not what any stage does with it.
 """
 
 import tomllib
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -73,6 +74,7 @@ def check_profile(text: str) -> tuple[Mistake, ...]:
         return (Mistake("file", f"no valid TOML: {error}"),)
 
 
+@lru_cache(maxsize=32)  # a run needs the same few profiles in several of its steps, and one takes 15 ms to check
 def parse_profile(text: str, where: str) -> Profile:
     """Read a profile from TOML text. Raises ConfigError naming ``where``, the setting and what is wrong with it."""
     wrong = check_profile(text)
