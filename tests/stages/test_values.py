@@ -13,7 +13,7 @@ from kept.core.memory import Accepted, Actor, Candidate, CandidateVerdict, Evide
 from kept.core.statement import parse_statement
 from kept.curation.categories import rules_of
 from kept.curation.curate import curate
-from kept.curation.curate.values import find_supersessions, parse_value_statement
+from kept.curation.curate.values import find_contradictions, find_supersessions, parse_value_statement
 from kept.profiles import load_profile
 
 GOLD = Path(__file__).parents[3] / "shared" / "gold"
@@ -45,8 +45,36 @@ REPLACED = [
     ("The server Alpha is in Frankfurt.", "The server Alpha is now in Paris."),
     ("Der Server Alpha steht in Frankfurt.", "Der Server Alpha steht jetzt in Paris."),
     ("Wir speichern die Rechnungen als CSV.", "Wir speichern die Rechnungen als Parquet, nicht mehr als CSV."),
+    ("The server is in Frankfurt.", "The server is now in Helsinki."),
+    ("Le serveur est à Paris.", "Le serveur est maintenant à Lyon."),
+    ("服务器在上海。", "服务器现在在北京。"),
+    ("发布日期是五月十日。", "发布日期改为六月一日。"),
+    ("サーバーは東京にあります。", "サーバーは現在大阪にあります。"),
+    ("The api runs on Django 4.2.", "We upgraded the api to Django 5.0."),
+    ("The rate limit is 100 requests per minute.", "We raised the rate limit to 250 requests per minute."),
+    ("The deadline of the report is March 1.", "The deadline of the report has moved to April 15."),
+    ("The main package is called harbor-core.", "The main package was renamed to quay-core."),
+    ("Our contact at the bank is Mrs Keller.", "Our contact at the bank is now Mr Vogt."),
+    ("The package manager of this project is npm.", "We switched to pnpm as the package manager of this project."),
+    ("Maria owns the billing module.", "Tom owns the billing module now."),
+    ("The API key rotates every 30 days.", "The API key rotates every 90 days (was 30)."),
+    ("The staging server requires a VPN.", "The staging server does not require a VPN any more."),
+    ("Always run the linter before committing.", "Never run the linter before committing, the hook does it."),
+    ("Our docs live in Notion.", "We moved our docs to Obsidian."),
+    ("The CLI is written in Go.", "We rewrote the CLI in Rust, it is no longer in Go."),
+    ("The beta starts on 3 March.", "The beta starts on 17 March, not on 3 March."),
 ]
 BOTH_STAND = [
+    ("The parser is fast.", "The parser is now documented."),
+    ("Invoices are stored in S3.", "Avatars are now stored in R2."),
+    ("Tests in the api folder use pytest.", "Tests in the web folder now use Vitest."),
+    ("Tom reviews the API changes.", "Tom now reviews the database changes."),
+    ("The site must work in Firefox.", "The site must now work in Safari."),
+    ("The build is green on Linux.", "The build is now green on Windows."),
+    ("Version 2 of the API is stable.", "Version 3 of the API is now stable."),
+    ("Always run the tests before a commit.", "Never run the slow tests before a commit."),
+    ("Now populate the name in `a.go`.", "Now populate the name in `b.go`."),
+    ("Clawk reply to funwolf: the diff is mine.", "Clawk reply to gerundium: logs prove what happened, not why."),
     # Two things, each with a value of its own.
     ("The api has 3 workers.", "The importer has 5 workers."),
     ("The port of the api is 8080.", "The port of the web is 9090."),
@@ -94,6 +122,12 @@ BOTH_STAND = [
 ]
 
 
+MAY_CONTRADICT = [
+    ("The dev server listens on port 3000.", "The dev server listens on port 5173."),
+    ("Our contact at the bank is Mrs Keller.", "Our contact at the bank is Mr Vogt."),
+]
+
+
 def pairs(*texts: str) -> list[tuple[int, int]]:
     return list(find_supersessions([parse_value_statement(each, parse_statement(each, find_artifacts(each))) for each in texts]))
 
@@ -106,6 +140,13 @@ def test_another_value_of_the_same_thing_in_a_plain_form_replaces_the_earlier_on
 @pytest.mark.parametrize(("earlier", "later"), BOTH_STAND)
 def test_what_can_be_so_at_once_replaces_nothing(earlier, later):
     assert pairs(earlier, later) == []
+
+
+@pytest.mark.parametrize(("earlier", "later"), MAY_CONTRADICT)
+def test_another_value_without_a_word_of_change_is_a_pair_for_a_person(earlier, later):
+    says = [parse_value_statement(each, parse_statement(each)) for each in (earlier, later)]
+    assert not list(find_supersessions(says))
+    assert set(find_contradictions(says)) == {(0, 1)}
 
 
 @pytest.mark.skipif(not GOLD.is_dir(), reason="the annotated memories are not here")

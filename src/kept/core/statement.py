@@ -22,7 +22,7 @@ _EMPTY = word_set(
     "a an the this that these those it its is are be been being was were do does did to of in on at by for from with as and "
     "or so then than we i you our my your us they them there here if please always should must shall will would can could "
     "may have has had want wants need needs ensure make sure just also really actually simply again now anymore longer "
-    "still already keep keeps every each all any use uses using used single into when which who what instead rather der die "
+    "still already any keep keeps every each all any use uses using used single into when which who what instead rather der die "
     "das den dem des ein eine einen einem einer und oder zu im in am auf für von mit bitte immer soll sollen muss müssen "
     "wir ich man nur auch noch mehr benutze benutzen verwende verwenden statt anstatt el la los las un una unos unas y o de "
     "del en por para con se siempre debe deben hay usa usar le les du des et ou dans sur pour avec toujours doit doivent il "
@@ -43,30 +43,33 @@ _OPPOSED = word_set(
     "tabs/spaces above/below increase/decrease lock/unlock upload/download import/export push/pull encode/decode "
     "major/minor patch/major patch/minor required/optional internal/external"
 )
-_CHOOSING = word_set("use uses using prefer choose adopt benutze verwende usa utilise")
+_CHOOSING = word_set(
+    "use uses using prefer choose adopt benutze benutzen nutze nutzen verwende verwenden usa usamos "
+    "utiliza utilise utilisons utilisez usiamo используем"
+)
 _LEAVING = word_set("switch switched move moved migrate migrated change changed wechsel")
 _REFUSING = word_set("not never don't dont stop avoid no statt anstatt nicht nie nunca jamais")
 _SKIPPED = word_set("the a an any longer ever to use using uses more of for der die das den le la el")
 # Attributes that have one value at a time, and words before a number that make it one.
-_SINGULAR = word_set(
+ATTRIBUTES = word_set(
     "branch version port path url host hostname address default format manager database language license owner directory "
     "folder limit timeout threshold width height size name registry region endpoint indentation maximum minimum budget "
     "interval deadline"
 )
-_MEASURED = (_SINGULAR - {"port"}) | word_set(
+_MEASURED = (ATTRIBUTES - {"port"}) | word_set(
     "least most max min exactly than to is are under above below go node python java rust"
 )
 # What has one wording at a time, and how it is told which.
 _TEXTS = word_set("message text label title heading placeholder tooltip caption prompt wording button error name banner")
 _SAYING, _ORDERING = word_set("say read be"), word_set("should must shall to")
 COUNTED = word_set(
-    "issue issues pr prs step phase task test tests line lines option item chapter rule round case day week part section "
-    "ticket bug migration number no nr session level story page figure row column"
+    "issue issues pr prs commit commits scenario step phase task test tests line lines option item chapter rule "
+    "round case day week part section ticket bug migration number no nr session level story page figure row column"
 )
 # What is said of one version is not taken back by the same of another.
 VERSIONED = word_set(
     "support test match matrix fail bug broken break work releas tag since introduc add fix changelog also both run "
-    "built exist remov deprecat"
+    "built exist remov deprecat green stabl avail ready"
 )
 _UNIT = re.compile(
     r"^v?\d+(?:\.\d+)+$|^\d+(?:\.\d+)?(?:px|ms|s|m|h|d|kb|mb|gb|k|x|em|rem|pt|fps)$|^(?=\w*[a-f])(?=\w*\d)[0-9a-f]{6}$"
@@ -98,7 +101,7 @@ _OPENINGS = tuple(
 )
 _OPENING = frozenset(item[0] for item in _OPENINGS)
 _REASONS = word_set("because since otherwise weil denn sonst porque parce puisque pois senão")
-_COPULAS = frozenset(("is", "are", "ist", "est", "es"))
+COPULAS = word_set("is are was ist sind war est es era è é são está это")
 _WORDS_READ = 60
 
 
@@ -296,10 +299,10 @@ def _parse_attribute(each: Statement) -> tuple[frozenset[str], tuple[str, ...]]:
     words = each.form.split()[:_WORDS_READ]
     if not each.denials and (named := _parse_wording(words)):
         return named
-    place = next((i for i, word in enumerate(words) if word in _COPULAS), 0)
+    place = next((i for i, word in enumerate(words) if word in COPULAS), 0)
     value = tuple(word for word in words[place + 1 :] if word not in _EMPTY)
     subject = frozenset(stem_word(word) for word in words[:place] if word not in _EMPTY)
-    if not place or not _SINGULAR & set(words[:place]) or len(subject) < _LEAST or not 0 < len(value) <= 2 or each.denials:
+    if not place or not ATTRIBUTES & set(words[:place]) or len(subject) < _LEAST or not 0 < len(value) <= 2 or each.denials:
         return frozenset(), ()
     return subject, value
 

@@ -9,12 +9,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import re2
 
-from kept.core.statement import COUNTED, OPPOSING, VERSIONED, Statement, has_opposites, parse_statement, stem_word
-from kept.profiles.lexicons import join_alternatives, word_list
+from kept.core.statement import OPPOSING, VERSIONED, Statement, has_opposites, parse_statement, stem_word
+from kept.curation.curate.frames import (
+    EDGE,
+    ChangeLexicon,
+    ValueFrame,
+    choice_matter,
+    find_frames,
+    find_new_home,
+    load_change_lexicon,
+)
 
 _READ = 600
 _GONE_WORDS = 6  # words that name what is gone
@@ -23,84 +30,13 @@ _NAMED = (0.33, 2)  # the same, and the words, where what is gone is an identifi
 _REST = 3  # words that are gone for one more that the earlier statement may have
 _WHOLE = 0.25  # share of its own words that a statement which takes something back has from the earlier one
 _OVERTAKEN = (0.5, 5)  # share and number of words of how it was at first that the later one speaks of too
+_DENIED = 3  # content words of a clause that another one denies
 _REVERSED = 2  # words beside a pair of opposites that two statements share
-_FRAME = 2  # telling words around a value
-_TOKEN = re.compile(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
-_NUMBER = re.compile(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
-_DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
-_PLACE = re2.compile(r"[^\pL\pN_]*(\pL[\pL\pM\pN_'’-]*(?: [A-ZÀ-Þ][\pL\pM\pN_'’-]+)?)\s*(?:$|[.;,!。，])")
-_BOTH_MONTH_AND_WORD = frozenset(("may", "march", "mars", "mai", "marzo"))
-_EDGE = re.compile(r"[,;:()\[\]\n。，；、：（）]|[.!?](?:\s|$)|\s[—–-]\s")
 _SENTENCE = re.compile(r"[.!?](?:\s|$)|[\n。！？]")
+_CONTRAST = re.compile(r"(?i),\s*(?:and |und |et |y |e )?(?:not|nicht|non|no|não|не)\b")  # what follows is what it was
+_SINGLE = frozenset(("<time>", "<thing>"))  # values of which versions have none beside each other
+_ANY_MORE = re.compile(r"(?i) any ?more\b")  # says of a denial only that it was otherwise
 _IDENTIFIER = re2.compile(r"[\pL\pM\pN_]*[\d/_.-][\pL\pM\pN_/.-]*[\pL\pM\pN_]")
-
-
-def _word_set(name: str) -> frozenset[str]:
-    return word_list("change", name)
-
-
-def _form_pattern(name: str) -> re.Pattern[str]:
-    """The forms of all languages under a name."""
-    spaced, unspaced = join_alternatives("change", name, spaced=True), join_alternatives("change", name, spaced=False)
-    return re.compile(rf"(?i)(?<![\w-])(?:{spaced})(?![\w-])" + (f"|{unspaced}" if unspaced else ""))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _ChangeLexicon:
-    """The words and forms of all languages."""
-
-    months: frozenset[str]
-    weekdays: frozenset[str]
-    states: frozenset[str]
-    between: frozenset[str]
-    narrow: frozenset[str]
-    toward: frozenset[str]
-    empty: frozenset[str]
-    gone: re.Pattern[str]
-    instead: re.Pattern[str]
-    gone_back: re.Pattern[str]
-    turned: re.Pattern[str]
-    adds: re.Pattern[str]
-    once: re.Pattern[str]
-    home: re.Pattern[str]
-    depends: re.Pattern[str]
-    several: re.Pattern[str]
-
-
-@cache
-def _load_change_lexicon() -> _ChangeLexicon:
-    return _ChangeLexicon(
-        months=_word_set("months"),
-        weekdays=_word_set("weekdays"),
-        states=_word_set("states"),
-        between=_word_set("between"),
-        narrow=_word_set("narrow"),
-        toward=_word_set("toward"),
-        empty=_word_set("empty"),
-        gone=_form_pattern("gone"),
-        instead=_form_pattern("instead"),
-        gone_back=_form_pattern("gone_back"),
-        turned=_form_pattern("turned"),
-        adds=_form_pattern("adds"),
-        once=_form_pattern("once"),
-        home=_form_pattern("home"),
-        depends=_form_pattern("depends"),
-        several=_form_pattern("several"),
-    )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ValueFrame:
-    """The telling words of a statement with one value left out, and that value: equal words are about the same thing.
-
-    ``is_state`` says that it has one such value at a time by its own words; any other only where a later one speaks of a change.
-    ``is_choice`` says that it may have one at a time, which a person should say.
-    """
-
-    words: tuple[str, ...]
-    value: str
-    is_state: bool = True
-    is_choice: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,7 +54,8 @@ class EndedFact:
 class ValueStatement:
     """What of a text tells of values.
 
-    ``once`` says that it tells how it was at first, ``turned`` that it speaks of a change.
+    ``once`` says that it tells how it was at first, ``turned`` that it speaks of a change; ``first`` is its first clause where it
+    has others.
     """
 
     says: Statement
@@ -126,6 +63,7 @@ class ValueStatement:
     gone: tuple[EndedFact, ...] = ()
     once: bool = False
     turned: bool = False
+    first: Statement | None = None
 
     @property
     def tells_change(self) -> bool:
@@ -135,76 +73,25 @@ class ValueStatement:
 
 def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     """What a text tells of values; ``says`` is what of it is compared."""
-    text, forms = text[:_READ], _load_change_lexicon()
+    text, forms = text[:_READ], load_change_lexicon()
     once, turned = bool(forms.once.search(text)), bool(forms.turned.search(text))
-    clause = _EDGE.split(text, maxsplit=1)[0]  # "it is in May, not in July" says that it is in May
+    clause = EDGE.split(text, maxsplit=1)[0]  # "it is in May, not in July" says that it is in May
     affirmed = text if not says.denials else clause if clause != text and not parse_statement(clause).denials else ""
+    turned = turned or (affirmed == clause and _CONTRAST.match(text, len(clause)) is not None)
     open_ended = once or says.asks or forms.depends.search(text) or forms.adds.search(text)
-    frames = () if open_ended else tuple(_find_frames(affirmed, forms)) or tuple(_find_new_home(text, forms))
+    frames = () if open_ended else tuple(find_frames(affirmed, says, forms)) or tuple(find_new_home(text, forms))
     gone = () if says.asks else tuple(_find_ended_facts(text, forms))
-    return ValueStatement(says=says, frames=frames, gone=gone, once=once, turned=turned)
+    whole = _ANY_MORE.sub("", clause)
+    first = parse_statement(whole) if whole != text and not open_ended else None
+    return ValueStatement(says=says, frames=frames, gone=gone, once=once, turned=turned, first=first)
 
 
-def _find_frames(text: str, forms: _ChangeLexicon) -> Iterator[ValueFrame]:
-    home = forms.home.search(text)
-    if home is not None:
-        place = _PLACE.match(forms.turned.sub("", text[home.end() :]))
-        if place is not None and (place[1][:1].isupper() or not place[1].isascii()):
-            yield ValueFrame(words=("home",), value=place[1].casefold())
-        return
-    raw = _TOKEN.findall(text)
-    plain = [item.casefold() for item in raw]
-    kinds = [_value_kind(each, place, forms) for place, each in enumerate(raw)]
-    kept = [place for place, word in enumerate(plain) if kinds[place] or word not in forms.empty]
-    verb = next((place for place, word in enumerate(plain) if word in forms.states), len(plain))
-    is_state = any(place < verb for place in kept) and not forms.several.search(" ".join(plain[:verb]))
-    for at in kept:
-        if not kinds[at] or (at and plain[at - 1] in COUNTED):
-            continue
-        words = tuple(f"<{kinds[at]}>" if place == at else stem_word(plain[place]) for place in kept if place != verb)
-        near = at > verb and all(plain[place] in forms.between for place in range(verb + 1, at))
-        is_choice = is_state and at > verb
-        if kinds[at] == "name":
-            # One before the verb names the subject, and any other may be one of several that somebody owns or uses.
-            if at < verb < len(plain) or not (near or plain[at - 1] in forms.narrow | forms.toward):
-                continue
-            near = False
-        if len(words) > _FRAME or (is_state and near and len(words) == _FRAME and kinds[at] != "number"):
-            yield ValueFrame(words=words, value=plain[at], is_state=is_state and near, is_choice=is_choice)
-
-
-def _find_new_home(text: str, forms: _ChangeLexicon) -> Iterator[ValueFrame]:
-    """Where somebody lives who moved there and says that they live elsewhere no longer."""
-    if forms.home.search(" ".join(forms.gone.sub(" ", text).split())) is None:
-        return
-    for search_match in forms.turned.finditer(text):
-        toward, _, rest = text[search_match.end() :].lstrip().partition(" ")
-        place = _PLACE.match(rest) if toward.casefold() in forms.toward else None
-        if place is not None and (place[1][:1].isupper() or not place[1].isascii()):
-            yield ValueFrame(words=("home",), value=place[1].casefold())
-            return
-
-
-def _value_kind(raw: str, place: int, forms: _ChangeLexicon) -> str:
-    """What kind of value a word is; empty where it is none."""
-    word = raw.casefold()
-    if _NUMBER.match(raw):
-        return "number"
-    if _DATE.match(raw):
-        return "date"
-    if word in forms.weekdays:
-        return "weekday"
-    if word in forms.months and (word not in _BOTH_MONTH_AND_WORD or (place and raw[:1].isupper())):
-        return "month"
-    return "name" if place and raw[:1].isupper() and len(raw) > 1 else ""
-
-
-def _find_ended_facts(text: str, forms: _ChangeLexicon) -> Iterator[EndedFact]:
+def _find_ended_facts(text: str, forms: ChangeLexicon) -> Iterator[EndedFact]:
     for form, is_value in ((forms.gone, False), (forms.instead, True)):
         for search_match in form.finditer(text):
             if forms.depends.search(_SENTENCE.split(text[: search_match.start()])[-1]):
                 continue
-            rest = _EDGE.split(text[search_match.end() :], maxsplit=1)[0]
+            rest = EDGE.split(text[search_match.end() :], maxsplit=1)[0]
             if search_match[0].casefold().endswith(" from"):
                 rest = rest.split(" to ", 1)[0]
             yield from _parse_ended_fact(rest.split()[:_GONE_WORDS], _clause_before(text, search_match), forms, is_value=is_value)
@@ -213,15 +100,15 @@ def _find_ended_facts(text: str, forms: _ChangeLexicon) -> Iterator[EndedFact]:
 
 
 def _clause_before(text: str, found: re.Match[str]) -> str:
-    begin = max((search_match.end() for search_match in _EDGE.finditer(text, 0, found.start())), default=0)
+    begin = max((search_match.end() for search_match in EDGE.finditer(text, 0, found.start())), default=0)
     return text[begin : found.start()]
 
 
-def _parse_ended_fact(words: Sequence[str], before: str, forms: _ChangeLexicon, *, is_value: bool) -> Iterator[EndedFact]:
+def _parse_ended_fact(words: Sequence[str], before: str, forms: ChangeLexicon, *, is_value: bool) -> Iterator[EndedFact]:
     old = parse_statement(" ".join(words)).content
     limits = [part.casefold().strip("`.,") for part in before.split()]
     narrow = next((place for place, word in enumerate(limits) if word in forms.narrow), len(limits))
-    if any(len(word) > 2 or not word.isascii() for word in old if not word.isdecimal()):
+    if any(len(word) > 1 or not word.isascii() for word in old if not word.isdecimal()):
         yield EndedFact(words=old, limits=parse_statement(" ".join(limits[narrow:])).content, is_value=is_value)
 
 
@@ -234,11 +121,29 @@ def find_supersessions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int,
             yield from (
                 (earlier, later)
                 for earlier, other in others
-                if other.value != frame.value and ((other.is_state and frame.is_state) or _is_value_changed(value_statement, frame))
+                if earlier != later
+                and other.value != frame.value
+                and ((other.is_state and frame.is_state) or _is_value_changed(value_statement, frame))
             )
             others.append((later, frame))
+    yield from _find_denied(sayings)
     yield from _find_retractions(sayings)
     yield from _find_outdated(sayings)
+
+
+def _find_denied(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
+    """Those of which the later one begins by saying the same with the reverse of "always", or of whether it is so."""
+    filed: dict[frozenset[str], list[int]] = {}
+    for later, value_statement in enumerate(sayings):
+        says = value_statement.first or value_statement.says
+        if len(says.content) < _DENIED or says.asks or "instead" in says.words:
+            continue
+        others = filed.setdefault(says.content, [])
+        for earlier in others:
+            before = sayings[earlier].first or sayings[earlier].says
+            if (says.denials > 0) != (before.denials > 0) and max(says.denials, before.denials) == 1:
+                yield earlier, later
+        others.append(later)
 
 
 _COMPARED = 60  # of those that choose something for one matter, the latest: what more of them chose tells nothing
@@ -254,7 +159,7 @@ def find_contradictions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int
     reversible: dict[frozenset[str], list[int]] = {}
     choices: dict[frozenset[str], list[int]] = {}
     for later, value_statement in enumerate(sayings):
-        if matter := _choice_matter(value_statement.says):
+        if matter := choice_matter(value_statement.says):
             same_matter = choices.setdefault(matter, [])
             yield from (
                 (place, later)
@@ -276,13 +181,6 @@ def find_contradictions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int
             others_.append(later)
 
 
-def _choice_matter(says: Statement) -> frozenset[str]:
-    """For what a statement chooses one thing; empty where it chooses none or several, or is about nothing else."""
-    matter = says.content - {stem_word(word) for word in says.chosen}
-    open_ended = says.denials or says.asks or says.refused or len(says.chosen) != 1 or says.numbers
-    return frozenset() if open_ended or len(matter) < _REVERSED else matter
-
-
 def _is_reverse(later: Statement, earlier: Statement) -> bool:
     """Whether two statements of the same matter differ in a word and its reverse, and in nothing else that tells."""
     if later.artifacts != earlier.artifacts or later.numbers != earlier.numbers or later.asks or earlier.asks:
@@ -292,7 +190,7 @@ def _is_reverse(later: Statement, earlier: Statement) -> bool:
 
 def _is_value_changed(later: ValueStatement, frame: ValueFrame) -> bool:
     """Whether a statement speaks of a change of its value: not of what is so of one version among several."""
-    return later.turned and not VERSIONED & set(frame.words)
+    return later.turned and (frame.words[0] in _SINGLE or not VERSIONED & set(frame.words))
 
 
 def _find_retractions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
