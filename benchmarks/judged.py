@@ -22,7 +22,7 @@ from kept.core.fence import CORE, DAYS, ContextPiece
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add
 from kept.core.project import Project
-from kept.evaluation.measures import bootstrap_interval
+from kept.evaluation.retrieval import bootstrap_interval
 from kept.local.recall_settings import RecallSettings
 from kept.paths import find_paths
 from kept.recall import context

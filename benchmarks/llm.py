@@ -21,12 +21,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from kept.core.event import Author, EventKind
 from kept.extraction.questions import render_turn
 from kept.llm.adapters.base import format_full_prompt
-from kept.llm.adapters.scripted import ScriptedModel
-from kept.llm.ask import Ask, Usage
+from kept.llm.adapters.recorded import ScriptedModel
+from kept.llm.ask import PART_TOKENS, Ask, Usage
+from kept.llm.budget import price_of, price_table_date
 from kept.llm.client import LlmClient
-from kept.llm.prices import price_of, price_table_date
 from kept.llm.replies import ReplyCache
-from kept.llm.room import PART_TOKENS
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, RunReport, run_pipeline
 from kept.workspace import Workspace, open_workspace

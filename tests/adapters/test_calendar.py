@@ -8,7 +8,7 @@ import pytest
 from kept.core.errors import SourceError
 from kept.journal.feeds import read_new_items
 from kept.journal.feeds.base import FetchResponse
-from kept.journal.feeds.recurring import occurrences, parse_recurrence_rule
+from kept.journal.feeds.calendar import occurrences, parse_recurrence_rule
 
 BERLIN = ZoneInfo("Europe/Berlin")
 START = datetime(2026, 1, 5, 10)  # noqa: DTZ001 - local time, as a calendar has it; a Monday

@@ -11,7 +11,7 @@ import pytest
 from kept.core.errors import SourceError
 from kept.journal.feeds import read_new_items
 from kept.journal.feeds.base import FetchResponse
-from kept.journal.feeds.opml import parse_feed_addresses
+from kept.journal.feeds.rss import parse_feed_addresses
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

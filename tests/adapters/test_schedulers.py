@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kept.core.errors import KeptError, UsageError
-from kept.install import schedulers
-from kept.install.schedulers import CommandResult, JobEntry, SchedulerKind
+from kept.install import schedule
+from kept.install.schedule import CommandResult, JobEntry, SchedulerKind
 
 ODD = JobEntry(command=("/opt/my tools/50% $HOME's kept", "schedule", "run"), at=time(2, 30), zone="America/New_York")
 
@@ -42,7 +42,7 @@ def test_systemd_finds_nothing_wrong_with_the_units(tmp_path):
     program.chmod(0o755)
     entry = JobEntry(command=(str(program), "schedule", "run"), at=time(2, 30), zone="America/New_York")
     paths = []
-    for path, text in schedulers.job_entry_files(SchedulerKind.SYSTEMD, entry, tmp_path, {}).items():
+    for path, text in schedule.job_entry_files(SchedulerKind.SYSTEMD, entry, tmp_path, {}).items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         paths.append(path)
@@ -52,24 +52,24 @@ def test_systemd_finds_nothing_wrong_with_the_units(tmp_path):
 
 
 def test_the_timer_makes_up_for_a_missed_night_and_names_its_zone():
-    text = schedulers.timer_text(ODD)
+    text = schedule.timer_text(ODD)
     assert "OnCalendar=*-*-* 02:30:00 America/New_York\n" in text
     assert "Persistent=true\n" in text
 
 
 def test_nothing_in_a_path_is_expanded():
-    assert 'ExecStart="/opt/my tools/50%% $$HOME\'s kept" schedule run\n' in schedulers.service_text(ODD)
-    line = schedulers.cron_line(ODD)
+    assert 'ExecStart="/opt/my tools/50%% $$HOME\'s kept" schedule run\n' in schedule.service_text(ODD)
+    line = schedule.cron_line(ODD)
     assert line.startswith("30 2 * * * nice -n 19 '/opt/my tools/50\\% $HOME'\\''s kept' schedule run ")
     with pytest.raises(UsageError):
-        schedulers.cron_line(JobEntry(command=("a\nb",), at=time(1)))
+        schedule.cron_line(JobEntry(command=("a\nb",), at=time(1)))
 
 
 def test_the_agent_of_launchd_and_the_task_of_windows_can_be_read_back():
-    agent = plistlib.loads(schedulers.launchd_text(ODD).encode())
+    agent = plistlib.loads(schedule.launchd_text(ODD).encode())
     assert agent["ProgramArguments"] == list(ODD.command)
     assert agent["StartCalendarInterval"] == {"Hour": 2, "Minute": 30}
-    task = ET.fromstring(schedulers.windows_task_text(ODD).partition("\n")[2])
+    task = ET.fromstring(schedule.windows_task_text(ODD).partition("\n")[2])
     assert next(each.text for each in task.iter() if each.tag.endswith("Command")) == ODD.command[0]
 
 
@@ -91,13 +91,13 @@ def elapses(spec, base, times=2):
 )
 def test_a_timer_never_starts_twice_in_a_night_in_which_the_clock_jumps(at, base, expected):
     entry = JobEntry(command=("kept",), at=time.fromisoformat(at), zone="America/New_York")
-    spec = re.search("OnCalendar=(.*)", schedulers.timer_text(entry)).group(1)
+    spec = re.search("OnCalendar=(.*)", schedule.timer_text(entry)).group(1)
     assert elapses(spec, base) == expected
 
 
 def test_each_machine_is_started_at_the_hour_of_its_own_zone():
     lines = {
-        zone: re.search("OnCalendar=(.*)", schedulers.timer_text(JobEntry(command=("kept",), at=time(2, 30), zone=zone))).group(1)
+        zone: re.search("OnCalendar=(.*)", schedule.timer_text(JobEntry(command=("kept",), at=time(2, 30), zone=zone))).group(1)
         for zone in ("Asia/Tokyo", "America/New_York", "")
     }
     assert lines == {
@@ -119,7 +119,7 @@ def test_the_agent_of_launchd_has_only_keys_that_launchd_knows_each_of_its_kind(
         "StandardOutPath": str,
         "StandardErrorPath": str,
     }
-    agent = plistlib.loads(schedulers.launchd_text(ODD).encode())
+    agent = plistlib.loads(schedule.launchd_text(ODD).encode())
     assert {name: type(value) for name, value in agent.items()} == kinds
     assert agent["ProcessType"] == "Background"
     assert all(isinstance(each, str) for each in agent["ProgramArguments"])
@@ -128,7 +128,7 @@ def test_the_agent_of_launchd_has_only_keys_that_launchd_knows_each_of_its_kind(
 
 def test_the_task_of_windows_has_the_parts_of_its_schema_in_their_order():
     name = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
-    task = ET.fromstring(schedulers.windows_task_text(ODD).encode("utf-16"))
+    task = ET.fromstring(schedule.windows_task_text(ODD).encode("utf-16"))
     assert (task.tag, task.get("version")) == (f"{name}Task", "1.2")
     assert [each.tag.removeprefix(name) for each in task] == ["Triggers", "Settings", "Actions"]
     trigger = task.find(f"{name}Triggers/{name}CalendarTrigger")
@@ -147,13 +147,13 @@ def test_windows_and_launchd_are_told_of_the_entry_and_its_end_by_name():
         return CommandResult(code=0, out="")
 
     place = Path("/h/x.xml")
-    schedulers.enable_job(SchedulerKind.WINDOWS, ODD, (place,), run)
-    schedulers.disable_job(SchedulerKind.WINDOWS, (place,), run)
-    schedulers.enable_job(SchedulerKind.LAUNCHD, ODD, (place,), run)
-    schedulers.disable_job(SchedulerKind.LAUNCHD, (place,), run)
+    schedule.enable_job(SchedulerKind.WINDOWS, ODD, (place,), run)
+    schedule.disable_job(SchedulerKind.WINDOWS, (place,), run)
+    schedule.enable_job(SchedulerKind.LAUNCHD, ODD, (place,), run)
+    schedule.disable_job(SchedulerKind.LAUNCHD, (place,), run)
     assert said[:2] == [
-        ["schtasks", "/create", "/tn", schedulers.UNIT, "/xml", str(place), "/f"],
-        ["schtasks", "/delete", "/tn", schedulers.UNIT, "/f"],
+        ["schtasks", "/create", "/tn", schedule.UNIT, "/xml", str(place), "/f"],
+        ["schtasks", "/delete", "/tn", schedule.UNIT, "/f"],
     ]
     assert [each[1] for each in said[2:]] == ["bootout", "bootstrap", "bootout"]
     assert all(each[2].startswith("gui/") and each[3] == str(place) for each in said[2:])
@@ -162,11 +162,11 @@ def test_windows_and_launchd_are_told_of_the_entry_and_its_end_by_name():
 @pytest.mark.parametrize("before", [None, "", "5 4 * * * backup\n# mine\n"])
 def test_a_crontab_is_as_before_after_install_and_uninstall(before):
     table = Crontab(before)
-    schedulers.enable_job(SchedulerKind.CRON, ODD, (), table)
-    schedulers.enable_job(SchedulerKind.CRON, ODD, (), table)
-    assert table.text.count(schedulers.MARK) == 1
-    assert schedulers.find_crontab_line(table)
-    schedulers.disable_job(SchedulerKind.CRON, (), table)
+    schedule.enable_job(SchedulerKind.CRON, ODD, (), table)
+    schedule.enable_job(SchedulerKind.CRON, ODD, (), table)
+    assert table.text.count(schedule.MARK) == 1
+    assert schedule.find_crontab_line(table)
+    schedule.disable_job(SchedulerKind.CRON, (), table)
     assert (table.text or "") == (before or "")
 
 
@@ -175,16 +175,16 @@ def test_a_crontab_that_cannot_be_read_is_left_alone():
         return CommandResult(code=1, out="permission denied") if words[1] == "-l" else pytest.fail("it was written")
 
     with pytest.raises(KeptError, match="permission denied"):
-        schedulers.enable_job(SchedulerKind.CRON, ODD, (), broken)
+        schedule.enable_job(SchedulerKind.CRON, ODD, (), broken)
 
 
 def test_what_the_system_has_is_found_the_best_first():
     everything = {"found": lambda name: f"/bin/{name}"}
-    assert schedulers.available_schedulers("linux", **everything) == (SchedulerKind.SYSTEMD, SchedulerKind.CRON)
-    assert schedulers.available_schedulers("darwin", **everything)[0] is SchedulerKind.LAUNCHD
-    assert schedulers.available_schedulers("linux", found=lambda _: None) == ()
+    assert schedule.available_schedulers("linux", **everything) == (SchedulerKind.SYSTEMD, SchedulerKind.CRON)
+    assert schedule.available_schedulers("darwin", **everything)[0] is SchedulerKind.LAUNCHD
+    assert schedule.available_schedulers("linux", found=lambda _: None) == ()
 
 
 def test_a_configuration_folder_outside_the_home_is_not_used():
-    assert schedulers.units_folder(Path("/h"), {"XDG_CONFIG_HOME": "/etc"}) == Path("/h/.config/systemd/user")
-    assert schedulers.units_folder(Path("/h"), {"XDG_CONFIG_HOME": "/h/c"}) == Path("/h/c/systemd/user")
+    assert schedule.units_folder(Path("/h"), {"XDG_CONFIG_HOME": "/etc"}) == Path("/h/.config/systemd/user")
+    assert schedule.units_folder(Path("/h"), {"XDG_CONFIG_HOME": "/h/c"}) == Path("/h/c/systemd/user")

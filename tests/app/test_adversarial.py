@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kept.evaluation.adversarial import run_adversarial_cases
+from kept.evaluation.replies import run_adversarial_cases
 
 REPLIES = Path(__file__).parents[2] / "benchmarks" / "replies" / "replies"
 

@@ -7,7 +7,7 @@ from threading import Barrier, Lock
 
 import pytest
 
-from kept.llm.adapters.scripted import ScriptedModel
+from kept.llm.adapters.recorded import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.local import files
 from kept.pipeline.run import RunOptions, run_pipeline

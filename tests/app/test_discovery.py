@@ -9,8 +9,8 @@ from kept.core.errors import UsageError
 from kept.core.event import FORGOTTEN_MARK
 from kept.core.memory import Status
 from kept.intake.discovery import survey
+from kept.memories.browse import load_conversation
 from kept.memories.configure import include_item
-from kept.memories.conversation import load_conversation
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from talking import OTHER, RULE, say

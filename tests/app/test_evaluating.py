@@ -6,8 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from kept.core.errors import UsageError
-from kept.evaluation.measures import bootstrap_interval, covered_share, mean, ranking_measures
-from kept.evaluation.retrieval import run_extraction, run_retrieval
+from kept.evaluation.retrieval import bootstrap_interval, covered_share, mean, ranking_measures, run_extraction, run_retrieval
 from kept.paths import Paths
 from kept.workspace import open_workspace
 

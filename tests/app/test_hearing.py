@@ -12,11 +12,10 @@ import pytest
 from kept.core.memory import Held, Refused, Status
 from kept.core.summary import SummaryPart
 from kept.extraction import llm_extraction, question_plan
-from kept.llm.adapters.scripted import ScriptedModel
-from kept.llm.ask import CompleteReply, Fault, UnreachableReply
+from kept.llm.adapters.recorded import ScriptedModel
+from kept.llm.ask import PART_TOKENS, CompleteReply, Fault, TokenLimits, UnreachableReply
 from kept.llm.client import LlmClient, RetryPolicy
 from kept.llm.replies import ReplyCache
-from kept.llm.room import PART_TOKENS, TokenLimits
 from kept.memories import browse, day_view
 from kept.memories.history import redo, undo
 from kept.pipeline.estimate import estimate_run

@@ -12,8 +12,7 @@ import pytest
 from kept.core.errors import ConfigError
 from kept.core.handover import START
 from kept.install.doctor import run_checks
-from kept.install.schedule import install_job, job_files
-from kept.install.schedulers import CommandResult
+from kept.install.schedule import CommandResult, install_job, job_files
 from kept.install.setup import (
     delete_own_folders,
     hooked_clients,

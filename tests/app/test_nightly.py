@@ -9,8 +9,7 @@ from kept.cli.door import main
 from kept.core.errors import StoreError, UsageError
 from kept.core.memory import Status
 from kept.extraction import extract_threads
-from kept.install.schedule import install_job, list_installed_jobs, uninstall_job
-from kept.install.schedulers import CommandResult, SchedulerKind
+from kept.install.schedule import CommandResult, SchedulerKind, install_job, list_installed_jobs, uninstall_job
 from kept.intake import reading
 from kept.local.files import hold_lock
 from kept.local.queue import claim_unreported_failures, load_failures

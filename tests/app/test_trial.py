@@ -8,7 +8,7 @@ import pytest
 
 from kept.core.errors import UsageError
 from kept.core.memory import Status
-from kept.llm.adapters.scripted import ScriptedModel
+from kept.llm.adapters.recorded import ScriptedModel
 from kept.llm.client import LlmClient
 from kept.llm.replies import ReplyCache
 from kept.local.settings import LlmSettings

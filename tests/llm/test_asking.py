@@ -11,12 +11,11 @@ import pytest
 from asks import GOOD, Played, Time, ask, asker, paid, silence
 
 from kept.core.errors import ConfigError
-from kept.llm.ask import CompleteReply, Fault, UnaffordableReply, UnreachableReply, UnreadableReply
+from kept.llm.ask import PART_TOKENS, CompleteReply, Fault, UnaffordableReply, UnreachableReply, UnreadableReply, token_limits_for
 from kept.llm.budget import Limits
 from kept.llm.client import TRIES
-from kept.llm.plan import Plan
 from kept.llm.replies import ReplyCache
-from kept.llm.room import PART_TOKENS, token_limits_for
+from kept.llm.retry import Plan
 
 
 def test_replies_come_in_the_order_of_the_questions() -> None:

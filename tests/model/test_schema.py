@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kept.llm.schema import parse_as, schema_of
+from kept.llm.reply import parse_as, schema_of
 
 
 class Mood(StrEnum):

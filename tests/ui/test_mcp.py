@@ -20,7 +20,7 @@ from mcp.types import ListRootsResult, Root
 from mcp_process import serving
 
 from kept.core.fence import NOTICE, TAG
-from kept.mcp import create_server, watch
+from kept.mcp import create_server, server
 from kept.paths import find_paths
 from kept.workspace import open_workspace
 from prepared import Prepared, do
@@ -279,7 +279,7 @@ def test_the_project_is_the_clients_first_root_unless_a_call_names_one(rememberi
 
 
 def test_a_client_that_listens_to_the_memory_hears_that_it_changed(remembering, monkeypatch):
-    monkeypatch.setattr(watch, "SECONDS", 0.01)
+    monkeypatch.setattr(server, "SECONDS", 0.01)
 
     async def asked():
         file = remembering / ".claude" / "rules" / "memory.md"

@@ -25,8 +25,7 @@ from kept.core.memory import Memory as Stored
 from kept.extraction.rules.handover import category_of
 from kept.local.agents_shell import agent_variable
 from kept.memories import history, person
-from kept.memories.browse import MemoryFilter, filter_memories
-from kept.memories.timeline import build_timeline
+from kept.memories.browse import MemoryFilter, build_timeline, filter_memories
 from kept.pipeline.erase.forget import forget, make_erasure_request
 from kept.pipeline.observe import Noticed
 from kept.pipeline.run import RunOptions, run_pipeline

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from kept.core.fence import ContextPiece
 from kept.core.memory import USER_SCOPE, Memory
-from kept.memories.timeline import TimelineEntry
+from kept.memories.browse import TimelineEntry
 from kept.recall.search import Hit
 
 

@@ -5,8 +5,7 @@ from typing import Any
 
 from kept.cli.show import Line, format_count, line
 from kept.llm.ask import Usage
-from kept.llm.budget import Tally
-from kept.llm.prices import price_table_date
+from kept.llm.budget import Tally, price_table_date
 from kept.local.settings import LlmSettings
 from kept.pipeline.usage import Costs
 from kept.store.values import Run

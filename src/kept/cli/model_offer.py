@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from kept.cli import show
 from kept.cli.front import is_interactive, read_key
 from kept.cli.show import Line, format_count, line
-from kept.llm.budget import Estimate
-from kept.llm.found import AvailableModel, programs, servers
-from kept.llm.prices import price_table_date
+from kept.llm.budget import Estimate, price_table_date
+from kept.llm.models import AvailableModel, programs, servers
 from kept.local import settings
 from kept.memories.configure import change_setting
 from kept.pipeline.estimate import estimate_any_model, estimate_cost

@@ -9,8 +9,7 @@ from kept.core.event import Event, EventKind
 from kept.core.memory import Memory
 from kept.core.spans import label_event_text
 from kept.core.times import format_minute
-from kept.memories.browse import WHOSE, to_json_value, trace_memory
-from kept.memories.conversation import load_conversation
+from kept.memories.browse import WHOSE, load_conversation, to_json_value, trace_memory
 from kept.workspace import Workspace
 
 _SHOWN = 240  # characters of a turn among search results

@@ -16,7 +16,7 @@ from kept.core.operation import ADVISED, BOTH_HOLD, MAY_CONTRADICT, Approve, Mer
 from kept.core.statement import has_opposites, parse_statement
 from kept.core.text import jaccard_similarity, one_line, tokenize
 from kept.llm.ask import Ask
-from kept.llm.schema import parse_as, schema_of
+from kept.llm.reply import parse_as, schema_of
 from kept.profiles.profile import Category, Shape
 
 PURPOSE = "curate"

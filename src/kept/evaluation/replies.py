@@ -2,20 +2,25 @@
 
 A folder of replies holds one file a question (see ``benchmarks/replies``), found again by :mod:`kept.evaluation.recordings`.
 Reading, checks and curation are those of a run, so that it shows what they let through, and where each passage worth keeping was
-lost.
+lost. Its folder ``adversarial`` has replies made to deceive: ``session.jsonl`` (one conversation) and ``cases.jsonl`` (``name``,
+``reply``: an object or a text). Each case is a store of its own in which a scripted model answers every question with that reply,
+run after run: what of it is believed, and whether anything is paid for twice.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from kept.core.errors import UsageError
-from kept.core.memory import UNDERSTOOD, Accepted, CandidateVerdict, Held, Refused
+from kept.core.memory import UNDERSTOOD, Accepted, CandidateVerdict, Held, Refused, Status
+from kept.core.spans import typed_text
+from kept.core.text import one_line
 from kept.curation.passes import curate_changed_groups
 from kept.evaluation.recordings import RecordedReplies, Recording, load_manifest, load_recordings
 from kept.evaluation.turns import (
@@ -29,11 +34,16 @@ from kept.evaluation.turns import (
 )
 from kept.extraction.extract_threads import extract_pending
 from kept.extraction.llm_extraction import extract_with_llm
+from kept.extraction.questions import PURPOSE
 from kept.intake.projects import record_projects
 from kept.intake.reading import archive_files, discover
+from kept.llm.adapters.recorded import ScriptedModel
 from kept.llm.ask import Ask
+from kept.llm.client import TRIES, LlmClient
+from kept.llm.replies import ReplyCache
 from kept.local.progress import Progress, ignore_progress
 from kept.memories.browse import to_export
+from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.run_number import RunNumber
 from kept.workspace import Opener, Workspace
 
@@ -187,3 +197,59 @@ def _is_in_text(passage: str, text: str) -> bool:
 
 def _claim_quotes(claim: Mapping[str, Any]) -> list[str]:
     return [claim["passage"], *(item["quote"] for item in claim["quotes"])]
+
+
+FOLDER = "adversarial"
+_NOTHING: Mapping[str, Any] = {"operations": [], "problems": [], "solutions": [], "decisions": [], "questions": []}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AdversarialResult:
+    """What a reply came to: the words that were ``believed``, those that were ``taken`` as the person typed them, and how often
+    more than it needs the same question was ``paid``.
+    """
+
+    name: str
+    believed: tuple[str, ...]
+    taken: tuple[str, ...]
+    paid: int
+
+
+def run_adversarial_cases(open_desk: Opener, folder: Path) -> tuple[AdversarialResult, ...]:
+    """What each case of a folder comes to; none where there is no such folder."""
+    cases = folder / FOLDER / "cases.jsonl"
+    if not cases.is_file():
+        return ()
+    rows = [json.loads(line) for line in cases.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return tuple(_run_adversarial_case(open_desk, row, cases.with_name("session.jsonl")) for row in rows)
+
+
+def _run_adversarial_case(open_desk: Opener, row: Mapping[str, Any], session: Path) -> AdversarialResult:
+    asked: list[str] = []
+
+    def reply(ask: Ask) -> Mapping[str, Any] | str:
+        if ask.purpose != PURPOSE:
+            return _NOTHING
+        asked.append(ask.prompt)
+        said: Mapping[str, Any] | str = row["reply"]
+        return said
+
+    with TemporaryDirectory(prefix="kept-eval-") as made, open_desk(Path(made)) as opened:
+        asker = LlmClient(lambda: ScriptedModel(reply), replies=ReplyCache(opened.paths.replies), clock=opened.clock)
+        workspace = replace(opened, llm=asker)
+        run_pipeline(workspace, [session], RunOptions())
+        due = TRIES if asker.tally.unreadable else 1
+        for _ in range(due):
+            run_pipeline(workspace, [session], RunOptions())
+        log, archive = workspace.store.log, workspace.store.archive
+        events = (event for thread in archive.threads() for event in archive.events(thread.id, 0, thread.events))
+        typed = one_line("\n".join(map(typed_text, events)))
+        words = [
+            one_line(memory.content) for memory in log.memories() if memory.trigger == UNDERSTOOD and memory.status is Status.ACTIVE
+        ]
+    return AdversarialResult(
+        name=row["name"],
+        believed=tuple(word for word in words if word not in typed),
+        taken=tuple(word for word in words if word in typed),
+        paid=max(0, len(asked) - due * len(set(asked))),
+    )

@@ -6,12 +6,14 @@ facts ``{ns, fid, text, sources}``. Everything happens in a temporary home; what
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
+from math import log2
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
@@ -20,10 +22,10 @@ from kept.core.digest import digest
 from kept.core.errors import UsageError
 from kept.core.event import Author, Cursor, Event, Pointer, Precision, RecordAccount
 from kept.core.event import EventKind as What
+from kept.core.text import tokenize
 from kept.core.times import parse_instant
 from kept.curation.passes import curate_changed_groups
 from kept.evaluation.extraction import parse_row
-from kept.evaluation.measures import bootstrap_interval, content_words, covered_share, mean, ranking_measures
 from kept.extraction.extract_threads import extract_pending
 from kept.local.progress import Progress, ignore_progress
 from kept.recall.index import UnitKind
@@ -31,6 +33,60 @@ from kept.recall.indexing import update_index
 from kept.recall.search import search, search_sessions
 from kept.sources.stamps import find_stamp, stamp_instant
 from kept.workspace import Opener, Workspace
+
+RANKS = (1, 5, 10)
+_RESAMPLES = 1_000
+
+
+def ranking_measures(ranked: Sequence[str], gold: frozenset[str]) -> dict[str, float]:
+    """R@k (share of the gold among the first k), all@5 (whether all of it is), NDCG@10 (binary), MRR. Raises ValueError without
+    gold.
+
+    NDCG after Järvelin and Kekäläinen 2002; MRR is one over the place of the first gold anywhere in the ranking.
+    """
+    if not gold:
+        raise ValueError("no gold")
+    places = [place for place, each in enumerate(dict.fromkeys(ranked), 1) if each in gold]
+    found = {f"R@{k}": sum(place <= k for place in places) / len(gold) for k in RANKS}
+    gain = sum(1 / log2(place + 1) for place in places if place <= 10)
+    best = sum(1 / log2(place + 1) for place in range(1, min(len(gold), 10) + 1))
+    return found | {
+        "all@5": float(sum(place <= 5 for place in places) == len(gold)),
+        "NDCG@10": gain / best,
+        "MRR": 1 / places[0] if places else 0.0,
+    }
+
+
+def mean(rows: Iterable[dict[str, float]]) -> dict[str, float]:
+    """The mean of each measure; empty where there are no rows."""
+    given = list(rows)
+    return {name: sum(row[name] for row in given) / len(given) for name in given[0]} if given else {}
+
+
+def bootstrap_interval(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The 95 % interval of the sum of the first by that of the second (1 each: a mean), from samples of the pairs with replacement;
+    (0, 0) where there is nothing to divide. The same pairs give the same interval.
+    """
+    drawing = Random(len(pairs))  # noqa: S311 - statistics, not secrets
+    shares = []
+    for _ in range(_RESAMPLES if pairs else 0):
+        sample = drawing.choices(pairs, k=len(pairs))
+        total = sum(of for _, of in sample)
+        shares.append(sum(part for part, _ in sample) / total if total else 0.0)
+    shares.sort()
+    return (shares[int(0.025 * _RESAMPLES)], shares[int(0.975 * _RESAMPLES)]) if shares else (0.0, 0.0)
+
+
+def covered_share(fact: str, memories: Sequence[frozenset[str]]) -> float:
+    """The largest share of a fact's words that one memory (as its words) has, in [0, 1]."""
+    words = content_words(fact)
+    return max((len(words & item) / len(words) for item in memories), default=0.0) if words else 0.0
+
+
+def content_words(text: str) -> frozenset[str]:
+    """The words of a text that carry its content, roughly without their endings."""
+    return frozenset(item[:6] for item in tokenize(text) if len(item) > 3 or any(map(str.isdigit, item)))
+
 
 MOST = 200  # places of a ranking that is written out
 

@@ -25,8 +25,7 @@ from kept.extraction.gate import judge
 from kept.extraction.question_plan import Question, ThreadPart, list_pending_threads, questions
 from kept.extraction.questions import Answer, ChunkReading, Claim, read_answer, split_reply
 from kept.extraction.questions.rewording import clearer, is_unclear, rewording
-from kept.llm.ask import Asking, CompleteReply, PendingReply, Reply
-from kept.llm.room import TokenLimits
+from kept.llm.ask import Asking, CompleteReply, PendingReply, Reply, TokenLimits
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.profiles.profile import Occasion
 from kept.profiles.prompts import Prompt, question_text

@@ -10,8 +10,7 @@ from kept.core.event import Event
 from kept.core.memory import Accepted, CandidateVerdict, Held
 from kept.extraction.extract_threads import Within, has_events_within
 from kept.extraction.questions import SURE, Chunk, ChunkReading, Excerpt, Hint, build_question_ask, chunks, hints, is_worth_asking
-from kept.llm.ask import Ask
-from kept.llm.room import TokenLimits
+from kept.llm.ask import Ask, TokenLimits
 from kept.profiles.language import choose_lexicon
 from kept.profiles.profile import Occasion, Profile
 from kept.profiles.prompts import Prompt

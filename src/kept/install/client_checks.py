@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kept import __version__
-from kept.install.finding import CheckFinding
-from kept.install.processes import ProgramResult, run_limited
+from kept.install.checks import CheckFinding, ProgramResult, run_limited
 from kept.install.setup import hooked_clients, plugin_clients, section_clients, used_clients
 from kept.local import files
 from kept.local.clients import CLIENTS, GEMINI, SPARED, Client, hook_groups, is_own_hook

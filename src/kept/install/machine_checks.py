@@ -17,8 +17,7 @@ from zoneinfo import ZoneInfo
 
 from kept import __version__
 from kept.core.errors import BusyError
-from kept.install.finding import CheckFinding
-from kept.install.processes import kept_version
+from kept.install.checks import CheckFinding, kept_version
 from kept.local.files import hold_lock, read_text
 from kept.local.queue import queue_path
 from kept.local.settings import load_settings

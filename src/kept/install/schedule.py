@@ -1,20 +1,250 @@
-"""Install, look up and remove the nightly job in the system's scheduler.
+"""Install, look up and remove the nightly job in the system's scheduler: systemd, launchd, cron or Windows.
 
-A missed night needs no entry of its own: the next run reads whatever is new, whenever it comes.
+Writes only files and lines of its own, marked as such, and takes exactly those away again. A missed night needs no entry of its
+own: the next run reads whatever is new, whenever it comes.
 """
 
 import os
+import plistlib
+import re
+import shutil
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import time
+from enum import StrEnum
 from pathlib import Path
+from xml.sax.saxutils import escape
 
-from kept.core.errors import ConfigError, UsageError
-from kept.install import schedulers
-from kept.install.schedulers import InstalledJob, JobEntry, Run, SchedulerKind, run_command
+from kept.core.errors import ConfigError, KeptError, UsageError
 from kept.local import files
 from kept.local.settings import load_zone as known_zone
 from kept.paths import Paths
+
+UNIT = "kept-nightly"
+LABEL = "dev.kept.nightly"
+MARK = "# kept nightly"  # ends kept's own line of a crontab
+_SECONDS = 30
+
+Run = Callable[[Sequence[str], str], "CommandResult"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CommandResult:
+    """How a command of the system ended: its exit code (127 where there is no such command) and what it said."""
+
+    code: int
+    out: str
+
+
+class SchedulerKind(StrEnum):
+    """What starts a program every night."""
+
+    SYSTEMD = "systemd"
+    LAUNCHD = "launchd"
+    CRON = "cron"
+    WINDOWS = "windows"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobEntry:
+    """What is to be started: the command with its arguments, at which time of day in which zone (empty: the system's)."""
+
+    command: tuple[str, ...]
+    at: time
+    zone: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InstalledJob:
+    """An entry that stands: where, and whether the system runs it; ``detail`` says what the system says of it."""
+
+    kind: SchedulerKind
+    places: tuple[str, ...]
+    enabled: bool
+    detail: str = ""
+
+
+def run_command(words: Sequence[str], given: str = "") -> CommandResult:
+    """Run a command of the system, its input given, for at most 30 seconds."""
+    try:
+        # Names of programs are fixed, arguments are passed one by one.
+        done = subprocess.run(list(words), input=given, capture_output=True, text=True, timeout=_SECONDS, check=False)  # noqa: S603
+    except FileNotFoundError:
+        return CommandResult(code=127, out=f"there is no command {words[0]}")
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return CommandResult(code=126, out=str(error))
+    return CommandResult(code=done.returncode, out=(done.stdout + done.stderr if done.returncode else done.stdout).strip())
+
+
+def available_schedulers(
+    platform: str = sys.platform, found: Callable[[str], str | None] = shutil.which
+) -> tuple[SchedulerKind, ...]:
+    """What this system has, the best first."""
+    if platform == "darwin":
+        return (SchedulerKind.LAUNCHD, *([SchedulerKind.CRON] if found("crontab") else []))
+    if platform == "win32":
+        return (SchedulerKind.WINDOWS,)
+    return tuple(kind for kind, name in ((SchedulerKind.SYSTEMD, "systemctl"), (SchedulerKind.CRON, "crontab")) if found(name))
+
+
+def service_text(entry: JobEntry) -> str:
+    """The systemd service: one shot, low priority, no terminal, no output of its own."""
+    return (
+        "[Unit]\nDescription=kept: remember what the day was worth\nDocumentation=man:kept(1)\n\n"
+        f"[Service]\nType=oneshot\nExecStart={' '.join(map(_quote_systemd, entry.command))}\n"
+        "Nice=19\nIOSchedulingClass=idle\nCPUSchedulingPolicy=idle\nTimeoutStartSec=6h\n"
+        "StandardInput=null\nStandardOutput=null\nStandardError=journal\n"
+        "SuccessExitStatus=1\n"
+    )
+
+
+def timer_text(entry: JobEntry) -> str:
+    """The systemd timer: every night at the time, in the zone; a night the machine was off is made up for when it is on again."""
+    zone = f" {entry.zone}" if entry.zone else ""
+    return (
+        "[Unit]\nDescription=kept, every night\n\n"
+        f"[Timer]\nOnCalendar=*-*-* {entry.at:%H:%M}:00{zone}\nPersistent=true\nUnit={UNIT}.service\n\n"
+        "[Install]\nWantedBy=timers.target\n"
+    )
+
+
+def _quote_systemd(word: str) -> str:
+    """A word of a systemd command line: quoted, with nothing in it that systemd would expand."""
+    safe = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return f'"{safe}"' if re.search(r"[^\w@+=:,./-]", safe) else safe
+
+
+def launchd_text(entry: JobEntry) -> str:
+    """The launchd agent: in the machine's own time, at low priority; run late where the machine slept."""
+    body = {
+        "Label": LABEL,
+        "ProgramArguments": list(entry.command),
+        "ProcessType": "Background",
+        "LowPriorityIO": True,
+        "Nice": 19,
+        "StartCalendarInterval": {"Hour": entry.at.hour, "Minute": entry.at.minute},
+        "RunAtLoad": False,
+        "StandardOutPath": "/dev/null",
+        "StandardErrorPath": "/dev/null",
+    }
+    return plistlib.dumps(body).decode()
+
+
+def cron_line(entry: JobEntry) -> str:
+    """The line of a crontab, in the machine's own time."""
+    words = " ".join(_quote_shell(item) for item in entry.command)
+    return f"{entry.at.minute} {entry.at.hour} * * * nice -n 19 {words} >/dev/null 2>&1 {MARK}"
+
+
+def _quote_shell(word: str) -> str:
+    if any(char in word for char in "\n\r\0"):
+        raise UsageError("a path with a line break cannot stand in a crontab", where=word[:80])
+    quoted = word if re.fullmatch(r"[\w@+=:,./-]+", word) else "'" + word.replace("'", "'\\''") + "'"
+    return quoted.replace("%", "\\%")
+
+
+def windows_task_text(entry: JobEntry) -> str:
+    """The Windows task, made up for where the machine was off."""
+    arguments = escape(subprocess.list2cmdline(entry.command[1:]))
+    return (
+        '<?xml version="1.0" encoding="UTF-16"?>\n<Task version="1.2" '
+        'xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">\n'
+        f"<Triggers><CalendarTrigger><StartBoundary>2026-01-01T{entry.at:%H:%M}:00</StartBoundary>"
+        "<ScheduleByDay><DaysInterval>1</DaysInterval></ScheduleByDay></CalendarTrigger></Triggers>\n"
+        "<Settings><StartWhenAvailable>true</StartWhenAvailable><MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>"
+        "<Priority>9</Priority><Hidden>true</Hidden></Settings>\n"
+        f"<Actions><Exec><Command>{escape(entry.command[0])}</Command><Arguments>{arguments}</Arguments></Exec></Actions>\n<"
+        "/Task>\n"
+    )
+
+
+def units_folder(home: Path, env: Mapping[str, str]) -> Path:
+    """Where systemd reads a user's units."""
+    given = env.get("XDG_CONFIG_HOME", "")
+    return (Path(given) if given and Path(given).is_relative_to(home) else home / ".config") / "systemd" / "user"
+
+
+def job_entry_files(kind: SchedulerKind, entry: JobEntry, home: Path, env: Mapping[str, str]) -> Mapping[Path, str]:
+    """The files an entry consists of; none where it is a line of a crontab."""
+    match kind:
+        case SchedulerKind.SYSTEMD:
+            folder = units_folder(home, env)
+            return {folder / f"{UNIT}.service": service_text(entry), folder / f"{UNIT}.timer": timer_text(entry)}
+        case SchedulerKind.LAUNCHD:
+            return {home / "Library" / "LaunchAgents" / f"{LABEL}.plist": launchd_text(entry)}
+        case SchedulerKind.WINDOWS:
+            return {home / ".local" / "share" / "kept" / f"{UNIT}.xml": windows_task_text(entry)}
+        case SchedulerKind.CRON:
+            return {}
+
+
+def enable_job(kind: SchedulerKind, entry: JobEntry, places: Sequence[Path], run: Run = run_command) -> CommandResult:
+    """Have the system run an entry whose files are written."""
+    match kind:
+        case SchedulerKind.SYSTEMD:
+            reloaded = run(["systemctl", "--user", "daemon-reload"], "")
+            return reloaded if reloaded.code else run(["systemctl", "--user", "enable", "--now", f"{UNIT}.timer"], "")
+        case SchedulerKind.LAUNCHD:
+            run(["launchctl", "bootout", _launchd_domain(), str(places[0])], "")
+            return run(["launchctl", "bootstrap", _launchd_domain(), str(places[0])], "")
+        case SchedulerKind.WINDOWS:
+            return run(["schtasks", "/create", "/tn", UNIT, "/xml", str(places[0]), "/f"], "")
+        case SchedulerKind.CRON:
+            others = _other_crontab_lines(run)
+            return run(["crontab", "-"], "".join(f"{item}\n" for item in (*others, cron_line(entry))))
+
+
+def disable_job(kind: SchedulerKind, places: Sequence[Path], run: Run = run_command) -> CommandResult:
+    """Have the system run it no more; kept's line leaves the crontab, every other stays as it is."""
+    match kind:
+        case SchedulerKind.SYSTEMD:
+            return run(["systemctl", "--user", "disable", "--now", f"{UNIT}.timer"], "")
+        case SchedulerKind.LAUNCHD:
+            return run(["launchctl", "bootout", _launchd_domain(), str(places[0])], "") if places else CommandResult(code=0, out="")
+        case SchedulerKind.WINDOWS:
+            return run(["schtasks", "/delete", "/tn", UNIT, "/f"], "")
+        case SchedulerKind.CRON:
+            others = _other_crontab_lines(run)
+            return run(["crontab", "-"], "".join(f"{other}\n" for other in others)) if others else run(["crontab", "-r"], "")
+
+
+def find_crontab_line(run: Run = run_command) -> str:
+    """Kept's line of the crontab; empty where there is none."""
+    command_result = run(["crontab", "-l"], "")
+    return (
+        next((line for line in command_result.out.splitlines() if line.rstrip().endswith(MARK)), "")
+        if not command_result.code
+        else ""
+    )
+
+
+def _other_crontab_lines(run: Run) -> list[str]:
+    """The lines of the crontab that are not kept's. Raises KeptError where there is one that cannot be read."""
+    command_result = run(["crontab", "-l"], "")
+    if command_result.code and "no crontab" not in command_result.out:
+        raise KeptError(f"the crontab cannot be read: {command_result.out[:200]}", hint="nothing was changed")
+    return [line for line in command_result.out.splitlines() if not line.rstrip().endswith(MARK)] if not command_result.code else []
+
+
+def query_job_state(kind: SchedulerKind, run: Run = run_command) -> CommandResult:
+    """What the system says of the entry: code 0 where it runs it."""
+    match kind:
+        case SchedulerKind.SYSTEMD:
+            return run(["systemctl", "--user", "list-timers", f"{UNIT}.timer", "--no-pager", "--no-legend"], "")
+        case SchedulerKind.LAUNCHD:
+            return run(["launchctl", "print", f"{_launchd_domain()}/{LABEL}"], "")
+        case SchedulerKind.WINDOWS:
+            return run(["schtasks", "/query", "/tn", UNIT], "")
+        case SchedulerKind.CRON:
+            line = find_crontab_line(run)
+            return CommandResult(code=0 if line else 1, out=line)
+
+
+def _launchd_domain() -> str:
+    return f"gui/{os.getuid()}"
+
 
 AT = time(2, 30)
 
@@ -28,7 +258,7 @@ def install_job(
     Raises UsageError for a time or zone that is none, ConfigError where the system has no scheduler that is known.
     """
     chosen, entry = _plan_job(home, env, at=at, zone=zone, kind=kind)
-    wanted = schedulers.job_entry_files(chosen, entry, home.root, env)
+    wanted = job_entry_files(chosen, entry, home.root, env)
     for path, text in wanted.items():
         files.write_if_unchanged(
             path,
@@ -40,15 +270,15 @@ def install_job(
         return InstalledJob(
             kind=chosen, places=tuple(map(str, wanted)), enabled=False, detail="a trial home: not registered with the system"
         )
-    done = schedulers.enable_job(chosen, entry, tuple(wanted), run)
+    done = enable_job(chosen, entry, tuple(wanted), run)
     return InstalledJob(kind=chosen, places=tuple(map(str, wanted)) or ("crontab",), enabled=not done.code, detail=done.out)
 
 
 def job_files(home: Paths, env: Mapping[str, str], *, at: str = "", zone: str = "", kind: str = "") -> Mapping[str, str]:
     """What :func:`install_job` would write: text by place. Writes nothing. Raises UsageError, ConfigError."""
     chosen, entry = _plan_job(home, env, at=at, zone=zone, kind=kind)
-    files_by_place = schedulers.job_entry_files(chosen, entry, home.root, env)
-    return {str(path): text for path, text in files_by_place.items()} or {"crontab": f"{schedulers.cron_line(entry)}\n"}
+    files_by_place = job_entry_files(chosen, entry, home.root, env)
+    return {str(path): text for path, text in files_by_place.items()} or {"crontab": f"{cron_line(entry)}\n"}
 
 
 def _plan_job(home: Paths, env: Mapping[str, str], *, at: str, zone: str, kind: str) -> tuple[SchedulerKind, JobEntry]:
@@ -66,9 +296,9 @@ def uninstall_job(home: Paths, env: Mapping[str, str], *, run: Run = run_command
     told: list[str] = []
     own = home.root == home.user
     for kind in SchedulerKind:
-        places = [file for file in schedulers.job_entry_files(kind, _ANY, home.root, env) if file.is_file()]
-        if own and (places or (kind is SchedulerKind.CRON and schedulers.find_crontab_line(run))):
-            schedulers.disable_job(kind, places, run)
+        places = [file for file in job_entry_files(kind, _ANY, home.root, env) if file.is_file()]
+        if own and (places or (kind is SchedulerKind.CRON and find_crontab_line(run))):
+            disable_job(kind, places, run)
             told += [] if places else ["the line of the crontab"]
         for path in places:
             files.delete_if_unchanged(path, expect=files.read_file(path).stamp, root=home.root)
@@ -92,14 +322,10 @@ def list_installed_jobs(home: Paths, env: Mapping[str, str], *, run: Run = run_c
     """Which entries stand, and whether the system runs them."""
     found = []
     for kind in SchedulerKind:
-        places = tuple(str(file) for file in schedulers.job_entry_files(kind, _ANY, home.root, env) if file.is_file())
-        line = schedulers.find_crontab_line(run) if kind is SchedulerKind.CRON and home.root == home.user else ""
+        places = tuple(str(file) for file in job_entry_files(kind, _ANY, home.root, env) if file.is_file())
+        line = find_crontab_line(run) if kind is SchedulerKind.CRON and home.root == home.user else ""
         if places or line:
-            command_result = (
-                schedulers.query_job_state(kind, run)
-                if home.root == home.user
-                else schedulers.CommandResult(code=1, out="a trial home")
-            )
+            command_result = query_job_state(kind, run) if home.root == home.user else CommandResult(code=1, out="a trial home")
             found.append(
                 InstalledJob(
                     kind=kind,
@@ -117,7 +343,7 @@ _ANY = JobEntry(command=("kept",), at=AT)
 def _scheduler_kind(name: str) -> SchedulerKind:
     if name and name not in list(SchedulerKind):
         raise UsageError(f"there is no scheduler {name!r}", hint=f"one of: {', '.join(SchedulerKind)}")
-    scheduler_kinds = (SchedulerKind(name),) if name else schedulers.available_schedulers()
+    scheduler_kinds = (SchedulerKind(name),) if name else available_schedulers()
     if not scheduler_kinds:
         raise ConfigError("this system has no scheduler that kept knows", hint="have `kept schedule run` started every night")
     return scheduler_kinds[0]

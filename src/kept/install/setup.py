@@ -19,7 +19,7 @@ from kept.core.codec import to_canonical_json
 from kept.core.errors import BusyError, KeptError
 from kept.core.markup import BOM, split_lines
 from kept.install import schedule
-from kept.install.schedulers import Run, run_command
+from kept.install.schedule import Run, run_command
 from kept.local import files
 from kept.local.clients import (
     CLIENTS,

@@ -18,15 +18,23 @@ from kept.core.codec import digest
 from kept.core.errors import ConfigError
 from kept.core.times import format_instant, parse_stored_instant
 from kept.llm.adapters.base import AdapterFailure, AdapterReply, BatchModel, Model, estimate_tokens, format_full_prompt
-from kept.llm.ask import Ask, CompleteReply, Fault, PendingReply, Reply, UnaffordableReply, UnreachableReply, UnreadableReply, Usage
-from kept.llm.budget import Estimate, Limits, Tally, add_usage_cost, estimate_ask_usage
+from kept.llm.ask import (
+    Ask,
+    CompleteReply,
+    Fault,
+    PendingReply,
+    Reply,
+    TokenLimits,
+    UnaffordableReply,
+    UnreachableReply,
+    UnreadableReply,
+    Usage,
+)
+from kept.llm.budget import Estimate, Limits, Price, Tally, add_usage_cost, estimate_ask_usage, price_of
 from kept.llm.open_question import OpenQuestion, make_second_ask, question_note
-from kept.llm.plan import SECONDS, Plan
-from kept.llm.prices import Price, price_of
 from kept.llm.replies import Batch, QuestionNote, ReplyCache
 from kept.llm.reply import InvalidReply
-from kept.llm.retry import AskOutcome, RetryPolicy, ask_with_retries, read_adapter_reply
-from kept.llm.room import TokenLimits
+from kept.llm.retry import SECONDS, AskOutcome, Plan, RetryPolicy, ask_with_retries, read_adapter_reply
 from kept.local.batches import split_batches
 from kept.local.progress import Progress, ignore_progress
 

@@ -1,16 +1,80 @@
-"""The server: its tools, resources and prompts."""
+"""The server: its tools, resources and prompts, the project a client works in, and news of changed resources."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, TypeVar
+from urllib.parse import unquote, urlsplit
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.resolve import ListRoots, Resolve
+from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, ServerEvent
+from mcp.types import ListRootsResult
 
 from kept import __version__
 from kept.core.errors import KeptError, UsageError
 from kept.core.fence import NOTICE, escape_tags
 from kept.pipeline import tools
 from kept.workspace import Workspace
+
+MEMORY = "kept://memory"
+SECONDS = 1.0  # between two looks; nobody looks while nobody listens
+
+
+class FileBus(InMemorySubscriptionBus):
+    """Looks at one file for as long as somebody listens; ``find`` says which file, when the first look is taken."""
+
+    def __init__(self, find: Callable[[], Path]) -> None:
+        super().__init__()
+        self._find = find
+
+    def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
+        """As the bus does, with a task that looks."""
+        unsubscribe = super().subscribe(listener)
+        task = asyncio.get_running_loop().create_task(self._watch_file(listener))
+
+        def leave() -> None:
+            task.cancel()
+            unsubscribe()
+
+        return leave
+
+    async def _watch_file(self, listener: Callable[[ServerEvent], None]) -> None:
+        path = await asyncio.to_thread(self._find)
+        before = _stat_stamp(path)
+        while True:
+            await asyncio.sleep(SECONDS)
+            now = _stat_stamp(path)
+            if now != before:
+                before = now
+                listener(ResourceUpdated(uri=MEMORY))
+
+
+def _stat_stamp(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0)
+    return (found.st_mtime_ns, found.st_ino)
+
+
+def _ask_for_roots(context: Context, project: str) -> ListRoots | ListRootsResult:
+    """The client is asked where the call names no directory and the client has roots."""
+    capabilities = context.client_capabilities
+    asking = not project and capabilities is not None and capabilities.roots is not None
+    return ListRoots() if asking else ListRootsResult(roots=[])
+
+
+Directory = Annotated[ListRootsResult, Resolve(_ask_for_roots)]
+
+
+def call_directory(project: str, roots: ListRootsResult) -> str:
+    """The directory of a call, as an absolute path."""
+    folders = (unquote(urlsplit(str(root.uri)).path) for root in roots.roots)
+    return project or next((folder for folder in folders if Path(folder).is_dir()), str(Path.cwd()))
+
 
 try:
     from mcp.server import MCPServer
@@ -19,8 +83,6 @@ try:
     from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
     from kept.mcp import schema
-    from kept.mcp.roots import Directory, call_directory
-    from kept.mcp.watch import MEMORY, FileBus
 except ImportError as error:
     raise UsageError("`kept mcp` needs the extra mcp", hint="pip install 'kept[mcp]'") from error
 

@@ -1,20 +1,22 @@
-"""Browse memories, their origin, days and status. Read-only."""
+"""Browse memories, their origin, their story and the archived turns of a session; days and status. Read-only."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from kept.core.codec import dump, json_fields
+from kept.core.errors import UsageError
 from kept.core.event import Author, Event, Origin
+from kept.core.fold import find_undone_passes
 from kept.core.memory import UNDERSTOOD, USER_SCOPE, CandidateVerdict, Evidence, Memory, Refused, Status
-from kept.core.operation import Operation, Pass
+from kept.core.operation import Add, Merge, Operation, Pass, Resolve, Supersede
 from kept.core.times import format_instant
 from kept.memories.person import memory_revision
 from kept.profiles.profile import parse_kind
 from kept.profiles.prompts import Prompt
-from kept.store.values import Run
+from kept.store.values import Run, Thread
 from kept.workspace import Workspace
 
 TRUST = {Origin.USER: "your own words", Origin.ASSISTANT: "the assistant's words", Origin.TOOL: "what tools and files said"}
@@ -207,3 +209,105 @@ def to_export(workspace: Workspace, memory: Memory, moment: datetime | None = No
 def to_json_value(value: object) -> Any:
     """Any value of the model as JSON, for ``--json``."""
     return dump(value)
+
+
+def load_conversation(workspace: Workspace, session: str) -> tuple[tuple[Thread, tuple[Event, ...]], ...]:
+    """The archived turns of a session (or an unambiguous beginning of its id), once whatever the number of its copies.
+
+    Raises UsageError where there is none, or more than one.
+    """
+    threads = tuple(workspace.store.archive.threads())
+    found = [thread for thread in threads if thread.session == session] or [
+        thread for thread in threads if session and thread.session.startswith(session)
+    ]
+    if not found:
+        raise UsageError(f"no session {session!r} is archived", hint="see `kept day`, or `kept why ID`, for sessions")
+    names = Counter(thread.session for thread in found)
+    if len(names) > 1:
+        raise UsageError(f"{session!r} could be {len(names)} sessions", hint=", ".join(sorted(names)[:3]))
+    seen: set[str] = set()
+    result: list[tuple[Thread, tuple[Event, ...]]] = []
+    for thread in found:
+        events = tuple(event for event in workspace.store.archive.events(thread.id, 0, thread.events) if event.key not in seen)
+        seen.update(event.key for event in events)
+        if events:
+            result.append((thread, events))
+    return tuple(result)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TimelineEntry:
+    """One thing that happened: in which pass, whether that is undone (``off``), and the words before and after where they changed.
+
+    ``other`` is the memory it has to do with besides: what took this one in, answers it or took its place; None where there is
+    none.
+    """
+
+    made: Pass
+    operation: Operation
+    off: bool
+    before: str
+    after: str
+    other: Memory | None = None
+
+    @property
+    def kind(self) -> str:
+        """What it was, in a word."""
+        return type(self.operation).__name__.lower()
+
+    @property
+    def changed(self) -> bool:
+        """Whether other words stood there afterwards."""
+        return bool(self.before) and self.before != self.after
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Timeline:
+    """``chapters`` are in order; ``before`` are the memories it took the place of, ``now`` what stands in its own."""
+
+    trace: MemoryTrace
+    chapters: tuple[TimelineEntry, ...]
+    before: tuple[Memory, ...]
+    now: Memory | None
+
+    @property
+    def memory(self) -> Memory:
+        """Whose story it is."""
+        return self.trace.memory
+
+
+def build_timeline(workspace: Workspace, memory: Memory, *, context: int = 2) -> Timeline:
+    """The story of a memory, each piece of evidence with ``context`` turns before and after it. Changes nothing. Raises
+    StoreError.
+    """
+    memory_trace = trace_memory(workspace, memory, context=context)
+    log = workspace.store.log
+    now = log.memory(memory.superseded_by or memory.resolved_by) if memory.superseded_by or memory.resolved_by else None
+    before = tuple(each for number in memory.supersedes if (each := log.memory(number)) is not None)
+    return Timeline(trace=memory_trace, chapters=tuple(_timeline_entries(workspace, memory_trace)), before=before, now=now)
+
+
+def _timeline_entries(workspace: Workspace, found: MemoryTrace) -> Iterator[TimelineEntry]:
+    off, words = find_undone_passes(workspace.store.log.undo_redo_passes()), ""
+    for made, operation in found.history:
+        facts = getattr(operation, "facts", None) if operation.memory == found.memory.id else None
+        said = operation.value.content if isinstance(operation, Add) else facts.content if facts is not None else words
+        other = _related_memory_id(operation, found.memory.id)
+        yield TimelineEntry(
+            made=made,
+            operation=operation,
+            off=made.id in off,
+            before=words,
+            after=said,
+            other=workspace.store.log.memory(other) if other else None,
+        )
+        words = words if made.id in off else said
+
+
+def _related_memory_id(operation: Operation, number: str) -> str:
+    match operation:
+        case Merge(memory=winner) if winner != number:
+            return winner
+        case Supersede(by=by) | Resolve(by=by):
+            return by if by != number else operation.memory
+    return ""

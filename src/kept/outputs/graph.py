@@ -1,60 +1,38 @@
-"""The knowledge graph as values: who and what memories are about, and what ties them together."""
+"""The knowledge graph of a store: what is remembered of whom and what, and what that ties together. Changes nothing."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from kept.core.memory import USER_SCOPE
+from kept.outputs.compose import build_graph
+from kept.outputs.compose.graph import Graph
+from kept.workspace import Workspace
 
-
-class NodeKind(StrEnum):
-    """What a node stands for, in the order in which nodes are listed."""
-
-    YOU = "you"
-    PROJECT = "project"
-    ENTITY = "entity"
-    RESOURCE = "resource"
-    MEMORY = "memory"
+MOST = 1_000  # nodes that can still be read
 
 
-class EdgeKind(StrEnum):
-    """What an edge says: a memory is about something, a memory names something, or two things are in the same memories."""
+def build_knowledge_graph(workspace: Workspace, *, project: str = "", most: int = MOST) -> Graph:
+    """The graph of the active memories of the profiles at work; of the projects whose name has ``project`` in it, where it is
+    given.
 
-    ABOUT = "about"
-    NAMES = "names"
-    TOGETHER = "together"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Node:
-    """One node. ``id`` is that of a memory, else the path a knowledge page about it has (``projects/harbor``), written or not.
-
-    ``weight`` counts the memories about a thing, or those that name it; of a memory it is its confidence times log2(1 + sessions).
-    ``detail`` is a memory's kind or a project's scope; ``page`` the file of its page where one is written.
+    Raises StoreError.
     """
-
-    id: str
-    kind: NodeKind
-    label: str
-    weight: float
-    detail: str = ""
-    page: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Edge:
-    """One edge between two nodes; ``weight`` is how many memories it rests on."""
-
-    source: str
-    target: str
-    kind: EdgeKind
-    weight: int = 1
+    names = workspace.scope_names()
+    memories = workspace.store.log.memories()
+    if project:
+        wanted = project.casefold()
+        memories = tuple(
+            memory
+            for memory in memories
+            if memory.scope != USER_SCOPE and wanted in names.get(memory.scope, memory.scope).casefold()
+        )
+    return build_graph(memories, workspace.writing, as_of=workspace.clock(), names=names, most=most, pages=_page_files(workspace))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Graph:
-    """A graph within bounds: the weightiest nodes of each kind first, edges among them, and how many nodes of each kind are left
-    out.
-    """
-
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
-    left_out: Mapping[NodeKind, int]
+def _page_files(workspace: Workspace) -> dict[str, str]:
+    """The knowledge pages that are written: the name of each one's file below the home, by the page's path."""
+    folders = [profile.outputs.pages_folder.rstrip("/") for profile in reversed(workspace.writing) if profile.outputs.pages_folder]
+    found: dict[str, str] = {}
+    for written in workspace.store.outputs() if folders else ():
+        name = written.removeprefix(f"{workspace.paths.root}/")
+        for folder in folders:
+            if name.startswith(f"{folder}/") and name.endswith(".md"):
+                found[name.removeprefix(f"{folder}/").removesuffix(".md")] = name
+    return found

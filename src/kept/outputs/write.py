@@ -22,7 +22,7 @@ from kept.core.operation import Operation
 from kept.days.day_notes import restore_lines
 from kept.local import files
 from kept.local.files import FileContent
-from kept.memories.daily_notes import reword_lines
+from kept.memories.day_view import reword_lines
 from kept.outputs import section
 from kept.outputs.agent_edits import split_agent_edits
 from kept.outputs.aside import find_quarantined, quarantine_file, release_quarantined

@@ -23,11 +23,9 @@ from kept.extraction.questions.rewording import MOST_TOKENS as SENTENCES_TOKENS
 from kept.extraction.questions.rewording import PURPOSE as REWORD
 from kept.extraction.questions.rewording import SCHEMA as SENTENCES
 from kept.llm.ask import Ask
-from kept.llm.budget import Estimate
+from kept.llm.budget import Estimate, price_of
 from kept.llm.client import LlmClient
-from kept.llm.found import AvailableModel
-from kept.llm.models import create_model
-from kept.llm.prices import price_of
+from kept.llm.models import AvailableModel, create_model
 from kept.local.settings import LlmSettings
 from kept.pipeline.trial import is_trusted
 from kept.profiles.profile import Occasion

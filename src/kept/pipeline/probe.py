@@ -9,7 +9,7 @@ from kept.core.errors import UsageError
 from kept.core.times import format_instant
 from kept.llm.adapters.base import estimate_tokens, format_full_prompt
 from kept.llm.ask import Ask, CompleteReply
-from kept.llm.schema import schema_of
+from kept.llm.reply import schema_of
 from kept.workspace import Workspace
 
 _MOST_TOKENS = 200

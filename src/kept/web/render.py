@@ -1,16 +1,21 @@
 """Templates, and how values look in them. Everything a template puts out is escaped, and stripped of what nobody sees.
 
-A page is whole, or, where htmx asks for a part of it (header ``HX-Request``), only its ``<main>``: templates need not care.
+A page is whole, or, where htmx asks for a part of it (header ``HX-Request``), only its ``<main>``: templates need not care. Style,
+scripts and pictures are read once; each is served under the hash of its bytes, and never traversed to.
 """
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
+from importlib.resources import files
 from typing import Any
 
-from fastapi import Request
+from fastapi import APIRouter, Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
+from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
@@ -23,10 +28,66 @@ from kept.local.queue import load_failures
 from kept.memories.browse import WHOSE
 from kept.profiles.profile import category_title
 from kept.recall.spelling import excerpt
-from kept.web.assets import asset_url
-from kept.web.navigation import NavigationPage
 from kept.web.room import web_context
 from kept.workspace import Workspace
+
+_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+_FOREVER, _ANEW = "public, max-age=31536000, immutable", "no-cache"
+
+router = APIRouter()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asset:
+    """A file as it is served. ``mark`` is the beginning of the hash of its bytes."""
+
+    data: bytes
+    mark: str
+    kind: str
+
+
+@cache
+def load_assets() -> Mapping[str, Asset]:
+    """Every file that is served, by its name."""
+    found = {}
+    for traversable in files("kept.web").joinpath("static").iterdir():
+        kind = _TYPES.get(traversable.name.rpartition(".")[2])
+        if kind is not None:
+            data = traversable.read_bytes()
+            found[traversable.name] = Asset(data=data, mark=hashlib.sha256(data).hexdigest()[:16], kind=kind)
+    return found
+
+
+def asset_url(name: str) -> str:
+    """Where a file is found, for as long as its bytes are these."""
+    return f"/static/{name}?{load_assets()[name].mark}"
+
+
+@router.get("/static/{name}", include_in_schema=False)
+def static(request: Request, name: str) -> Response:
+    """A file, to be kept for good under the hash of its bytes."""
+    asset = load_assets().get(name)
+    if asset is None:
+        raise HTTPException(404)
+    headers = {"etag": f'"{asset.mark}"', "cache-control": _FOREVER if request.url.query == asset.mark else _ANEW}
+    if request.headers.get("if-none-match") == headers["etag"]:
+        return Response(status_code=304, headers=headers)
+    return Response(asset.data, media_type=asset.kind, headers=headers)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NavigationPage:
+    """``path`` is where the navigation leads, ``key`` the letter that goes there after ``g``; ``count`` says how much waits there,
+    ``mark`` what must be seen on every page (empty: nothing).
+    """
+
+    id: str
+    title: str
+    path: str
+    key: str
+    router: APIRouter
+    count: Callable[[Workspace], int] | None = None
+    mark: Callable[[Workspace], str] | None = None
 
 
 def is_htmx_request(request: Request) -> bool:

@@ -17,8 +17,7 @@ from kept.changes import apply_person_change
 from kept.outputs.write import FileState, file_states
 from kept.paths import Paths
 from kept.pipeline.sample_run import sample_home
-from kept.web.file_writer import FileWriter
-from kept.web.work import BackgroundRun
+from kept.web.work import BackgroundRun, FileWriter
 from kept.workspace import Workspace
 
 OpenDesk = Callable[[], AbstractContextManager[Workspace]]

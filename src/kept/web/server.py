@@ -25,10 +25,10 @@ except ImportError as error:
 from kept import __version__
 from kept.install.error_log import error_line
 from kept.paths import Paths
-from kept.web import assets
+from kept.web import render
 from kept.web.api import AREAS, session
 from kept.web.door import API, RequestGuard, log_request_error
-from kept.web.pages import PAGES, prompt, story
+from kept.web.pages import PAGES, story
 from kept.web.patience import PatientProtocol
 from kept.web.problems import DOCUMENTED, http_status, problem_body
 from kept.web.render import problem_page, render_part, sign_in_page
@@ -50,12 +50,12 @@ def create_app(room: WebContext) -> ASGIApp:
     )
     app.state.room = room
     app.state.pages = PAGES
-    app.include_router(assets.router)
+    app.include_router(render.router)
     signed = HTTPBearer(auto_error=False, description="The key of this start of `kept web`.")  # checked at the door
     app.include_router(session.router, prefix="/api", responses=DOCUMENTED)
     for area in AREAS:
         app.include_router(area, prefix="/api", responses=DOCUMENTED, dependencies=[Depends(signed)])
-    for apirouter in (*(page.router for page in PAGES), story.router, prompt.router):  # no navigation leads to these
+    for apirouter in (*(page.router for page in PAGES), story.router):  # no navigation leads to the last
         app.include_router(apirouter, include_in_schema=False)
     app.add_api_route("/waiting/{name}", _pending_count_part, include_in_schema=False)
     app.add_api_route("/written", _write_status_part, include_in_schema=False)

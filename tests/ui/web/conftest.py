@@ -19,14 +19,13 @@ import pytest
 pytest.importorskip("fastapi")
 
 from kept.core.memory import Status
-from kept.install import schedulers
+from kept.install import schedule
 from kept.memories import person
 from kept.paths import find_paths
 from kept.pipeline.sample_run import sample_home
-from kept.web.file_writer import FileWriter
 from kept.web.room import WebContext
 from kept.web.server import WebServer, create_app, open_socket, server_config
-from kept.web.work import BackgroundRun
+from kept.web.work import BackgroundRun, FileWriter
 from kept.workspace import open_workspace
 
 CHROMIUM = "/usr/bin/chromium"
@@ -134,14 +133,14 @@ def no_scheduler(monkeypatch):
     """The system's schedulers are not there: what a page enters is told to nobody."""
     told = []
     monkeypatch.setattr(
-        schedulers,
+        schedule,
         "enable_job",
-        lambda *given: told.append(("enable", given[0])) or schedulers.CommandResult(code=0, out="entered"),
+        lambda *given: told.append(("enable", given[0])) or schedule.CommandResult(code=0, out="entered"),
     )
-    monkeypatch.setattr(schedulers, "disable_job", lambda *given: told.append(("disable", given[0])))
-    monkeypatch.setattr(schedulers, "query_job_state", lambda *_: schedulers.CommandResult(code=0, out="active"))
-    monkeypatch.setattr(schedulers, "find_crontab_line", lambda *_: "")
-    monkeypatch.setattr(schedulers, "available_schedulers", lambda *_: (schedulers.SchedulerKind.SYSTEMD,))
+    monkeypatch.setattr(schedule, "disable_job", lambda *given: told.append(("disable", given[0])))
+    monkeypatch.setattr(schedule, "query_job_state", lambda *_: schedule.CommandResult(code=0, out="active"))
+    monkeypatch.setattr(schedule, "find_crontab_line", lambda *_: "")
+    monkeypatch.setattr(schedule, "available_schedulers", lambda *_: (schedule.SchedulerKind.SYSTEMD,))
     return told
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kept.core.errors import BusyError
-from kept.web import file_writer
+from kept.web import work
 
 FIRST = {"Prefer": "respond-async"}
 
@@ -44,7 +44,7 @@ def test_what_could_not_be_written_is_shown_on_the_page(served, browse, monkeypa
     def busy(*_):
         raise BusyError("another process is writing them")
 
-    monkeypatch.setattr(file_writer, "apply_person_change", busy)
+    monkeypatch.setattr(work, "apply_person_change", busy)
     page = browse()
     page.keyboard.press("j")
     page.keyboard.press("p")

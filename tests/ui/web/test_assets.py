@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from kept.web.assets import asset_url, load_assets
+from kept.web.render import asset_url, load_assets
 
 WEB = files("kept.web")
 OWN = {

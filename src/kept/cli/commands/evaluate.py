@@ -16,10 +16,17 @@ from kept.cli.front import call_options, check_choice, progress_if_shown
 from kept.cli.show import Line, format_count, line
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
-from kept.evaluation.ablation import Counts, run_ablations
-from kept.evaluation.adversarial import FOLDER, AdversarialResult, run_adversarial_cases
-from kept.evaluation.extraction import GoldResult, compare_gold_sets, score_extraction
-from kept.evaluation.replies import ACTIVE, UNPROPOSED, UNSHOWN, ReplayResult, replay_recordings
+from kept.evaluation.extraction import Counts, GoldResult, compare_gold_sets, run_ablations, score_extraction
+from kept.evaluation.replies import (
+    ACTIVE,
+    FOLDER,
+    UNPROPOSED,
+    UNSHOWN,
+    AdversarialResult,
+    ReplayResult,
+    replay_recordings,
+    run_adversarial_cases,
+)
 from kept.evaluation.retrieval import ExtractionResult, RetrievalResult, run_extraction, run_retrieval
 from kept.evaluation.turns import LEVELS, TurnScore, load_annotations
 from kept.paths import Paths

@@ -10,8 +10,8 @@ from kept.cli import show
 from kept.cli.front import command_workspace
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import json_fields
-from kept.outputs.graph import EdgeKind, Graph, NodeKind
-from kept.outputs.knowledge_graph import build_knowledge_graph
+from kept.outputs.compose.graph import EdgeKind, Graph, NodeKind
+from kept.outputs.graph import build_knowledge_graph
 
 _SHAPES = {NodeKind.YOU: "doublecircle", NodeKind.PROJECT: "box", NodeKind.ENTITY: "ellipse", NodeKind.RESOURCE: "note"}
 _SHOWN = 40  # things on a terminal; --json has all

@@ -19,15 +19,16 @@ from kept.core.operation import Operation, Pass
 from kept.core.times import format_instant, format_minute
 from kept.llm.budget import usage_body
 from kept.memories.browse import to_export
-from kept.memories.differences import DifferenceKind, list_differences
 from kept.memories.history import (
     Changes,
+    DifferenceKind,
     HistoryEntry,
     LaterOperation,
     UndoResult,
     diff_moments,
     find_run,
     last_undoable_run,
+    list_differences,
     run_changes,
     run_history,
 )

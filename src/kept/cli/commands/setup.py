@@ -13,9 +13,8 @@ from kept.cli.front import call_options, check_choice, command_home, command_wor
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import dump
 from kept.core.errors import KeptError, UsageError
-from kept.install.schedule import install_job, job_files, list_installed_jobs
+from kept.install.schedule import InstalledJob, install_job, job_files, list_installed_jobs
 from kept.install.schedule import uninstall_job as uninstall_schedule
-from kept.install.schedulers import InstalledJob
 from kept.install.setup import (
     SettingsChange,
     UninstallReport,

@@ -35,7 +35,7 @@ from kept.extraction.questions.support import (
 from kept.extraction.questions.trust import FIX, UNSUPPORTED, claim_authority, find_trust_fault, is_disputed, is_turned_down
 from kept.extraction.rules.patterns import count_mass
 from kept.extraction.rules.scopes import choose_scope
-from kept.llm.schema import parse_as
+from kept.llm.reply import parse_as
 from kept.profiles.profile import Profile
 
 KINDS = ("problems", "solutions", "decisions", "questions")

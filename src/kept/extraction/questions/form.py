@@ -4,7 +4,7 @@ only.
 
 from dataclasses import dataclass
 
-from kept.llm.schema import schema_of
+from kept.llm.reply import schema_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

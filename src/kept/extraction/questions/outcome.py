@@ -17,7 +17,7 @@ from kept.core.text import one_line
 from kept.extraction.questions.answer import KINDS
 from kept.extraction.questions.support import supported_share
 from kept.llm.ask import Ask
-from kept.llm.schema import parse_as, schema_of
+from kept.llm.reply import parse_as, schema_of
 
 PURPOSE = "summary"
 MOST_TOKENS = 2_048

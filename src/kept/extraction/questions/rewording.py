@@ -19,7 +19,7 @@ from kept.extraction.questions.support import event_fields, locate
 from kept.extraction.questions.trust import claim_authority, find_trust_fault
 from kept.extraction.rules.patterns import compile_pattern, has_match
 from kept.llm.ask import Ask
-from kept.llm.schema import parse_as, schema_of
+from kept.llm.reply import parse_as, schema_of
 
 PURPOSE = "reword"
 MOST_TOKENS = 2_048

@@ -9,9 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from kept.journal.feeds import bookmarks, calendar, git, history, mail, notes, opml, pages, rss
-from kept.journal.feeds.base import FeedRequest, FeedResult, Fetch
-from kept.journal.feeds.fetching import fetch_address
+from kept.journal.feeds import bookmarks, calendar, folders, git, history, mail, rss
+from kept.journal.feeds.base import FeedRequest, FeedResult, Fetch, fetch_address
 
 __all__ = ["FeedRequest", "FeedResult", "Fetch", "fetch_address", "read_new_items"]
 
@@ -29,9 +28,9 @@ def read_new_items(
         case "git":
             return git.read_commits(given)
         case "opml":
-            return opml.read_feed_list(given)
+            return rss.read_feed_list(given)
         case "notes":
-            return notes.read_notes(given)
+            return folders.read_notes(given)
         case "calendar":
             return calendar.read_calendar(given)
         case "mail":
@@ -41,6 +40,6 @@ def read_new_items(
         case "history":
             return history.read_visits(given)
         case "pages":
-            return pages.read_pages(given)
+            return folders.read_pages(given)
         case _:
             return rss.read_feed(given)

@@ -1,12 +1,26 @@
-"""Files of a folder that were written since the last time, links and hidden ones aside. Knows no format."""
+"""Files of a folder that were written since the last time, links and hidden ones aside: notes, and web pages saved to disk."""
 
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator
+from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
 
+import re2
+
 from kept.core.errors import SourceError
-from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, read_file_bytes
+from kept.journal.entry import FeedItem
+from kept.journal.feeds.base import (
+    MOST_ITEMS,
+    FeedRequest,
+    FeedResult,
+    clean_feed_text,
+    clean_feed_title,
+    html_to_text,
+    item_key,
+    read_file_bytes,
+)
 
 
 def read_changed_files(given: FeedRequest, suffixes: Collection[str], skipped: Counter[str]) -> Iterator[tuple[Path, int, bytes]]:
@@ -47,3 +61,75 @@ def _changed_files(folder: Path, after: int, suffixes: Collection[str], skipped:
                 skipped["links"] += 1
             elif info.st_mtime_ns > after:
                 yield path, info.st_mtime_ns
+
+
+_NOTE_SUFFIXES = frozenset({".md", ".markdown", ".txt", ".org"})
+_OWN = b"\ngenerated_by: kept"
+
+
+def read_notes(given: FeedRequest) -> FeedResult:
+    """The notes that changed. A note of kept's own is none. Raises SourceError where there is no such folder."""
+    skipped = Counter[str]()
+    items = []
+    newest = last_seen_mtime(given)
+    for path, stamp, data in read_changed_files(given, _NOTE_SUFFIXES, skipped):
+        newest = max(newest, stamp)
+        if data.startswith(b"---") and _OWN in data[:4_096]:
+            skipped["kept's own"] += 1
+        elif b"\0" in data[:4_096]:
+            skipped["not text"] += 1
+        else:
+            items.append(_note_item(given, path, data.decode("utf-8", "replace"), stamp))
+    return FeedResult(items=tuple(items), cursor={"since": str(newest)}, skipped=skipped)
+
+
+def _note_item(given: FeedRequest, path: Path, text: str, stamp: int) -> FeedItem:
+    lines = [item for item in _without_front_matter(text) if item.strip()]
+    heading = next((line.lstrip("# ") for line in lines[:3] if line.startswith("#")), path.stem)
+    rest = " ".join(line for line in lines if not line.startswith("#"))
+    return FeedItem(
+        key=item_key(given.name, str(path.relative_to(given.path)), str(stamp)),
+        source=given.name,
+        title=clean_feed_title(heading),
+        text=clean_feed_text(rest),
+        at=datetime.fromtimestamp(stamp / 10**9, UTC),
+    )
+
+
+def _without_front_matter(text: str) -> list[str]:
+    """The lines of a note without its front matter."""
+    lines = text[:40_000].splitlines()
+    if lines and lines[0].rstrip() == "---":
+        end = next((number for number, each in enumerate(lines[1:], 1) if each.rstrip() == "---"), 0)
+        return lines[end + 1 :] if end else lines
+    return lines
+
+
+_PAGE_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
+_TITLE = re2.compile(r"(?is)<title[^>]*>(.{0,1000}?)</title")
+_BODY = re2.compile(r"(?i)<(?:article|main|body)\b")
+_READ = 2_000_000  # characters of a page
+
+
+def read_pages(given: FeedRequest) -> FeedResult:
+    """The pages that changed. Raises SourceError where there is no such folder."""
+    skipped = Counter[str]()
+    items = []
+    newest = last_seen_mtime(given)
+    for path, stamp, data in read_changed_files(given, _PAGE_SUFFIXES, skipped):
+        newest = max(newest, stamp)
+        text = data.decode("utf-8", "replace")[:_READ]
+        if "\0" in text[:4_096] or "<" not in text:
+            skipped["no web page"] += 1
+            continue
+        named, main = _TITLE.search(text), _BODY.search(text)
+        items.append(
+            FeedItem(
+                key=item_key(given.name, str(path.relative_to(given.path)), str(stamp)),
+                source=given.name,
+                title=clean_feed_title(unescape(named[1])) if named else clean_feed_title(path.stem),
+                text=clean_feed_text(html_to_text(text[main.start() :] if main else text)),
+                at=datetime.fromtimestamp(stamp / 10**9, UTC),
+            )
+        )
+    return FeedResult(items=tuple(items), cursor={"since": str(newest)}, skipped=skipped)

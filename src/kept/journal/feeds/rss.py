@@ -1,8 +1,15 @@
-"""RSS, RDF and Atom, from a file or an address."""
+"""RSS, RDF and Atom, from a file or an address; and OPML, the list of feeds that every reader exports.
 
+What a list names is fetched, because the user named the list.
+"""
+
+import json
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from xml.parsers import expat
 
 from kept.core.errors import SourceError
 from kept.core.times import parse_instant
@@ -15,9 +22,80 @@ from kept.journal.feeds.base import (
     clean_feed_title,
     item_key,
     read_data,
+    read_file_bytes,
     to_web_link,
 )
-from kept.journal.feeds.markup import XmlNode, parse_xml
+
+_DEPTH, _NODES = 100, 400_000
+
+
+@dataclass(kw_only=True, slots=True)
+class XmlNode:
+    """An element: its name without prefix, its attributes, its own text, what stands in it."""
+
+    name: str
+    attributes: dict[str, str] = field(default_factory=dict)
+    text: str = ""
+    children: list["XmlNode"] = field(default_factory=list)
+
+    def walk(self) -> Iterator["XmlNode"]:
+        """This element and all below it, in order."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += reversed(node.children)
+
+    def first(self, *names: str) -> str:
+        """The text of the first child of one of these names that has any."""
+        return next((node.text.strip() for name in names for node in self.children if node.name == name and node.text.strip()), "")
+
+
+def parse_xml(data: bytes, where: str) -> XmlNode:
+    """The tree of an XML document. Raises SourceError: not well formed, a document type, too deep, too large."""
+    root = XmlNode(name="")
+    stack = [root]
+    count = 0
+
+    def refuse(*_: object) -> None:
+        raise SourceError("declares a document type, which is not read", where=where)
+
+    def begin(name: str, attributes: dict[str, str]) -> None:
+        nonlocal count
+        count += 1
+        if len(stack) > _DEPTH or count > _NODES:
+            raise SourceError("is nested too deep or too large", where=where)
+        node = XmlNode(name=_local_name(name), attributes={_local_name(each): value for each, value in attributes.items()})
+        stack[-1].children.append(node)
+        stack.append(node)
+
+    def end(name: str) -> None:
+        del name
+        node = stack.pop()
+        node.text = "".join(pieces.pop(id(node), []))
+
+    def text(data: str) -> None:
+        pieces.setdefault(id(stack[-1]), []).append(data)
+
+    pieces: dict[int, list[str]] = {}
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    parser.StartElementHandler = begin
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = text
+    try:
+        parser.Parse(data, True)  # noqa: FBT003 - the parser's own signature: this is all there is
+    except expat.ExpatError as error:
+        raise SourceError(f"is not well-formed XML: {expat.ErrorString(error.code)}", where=where) from error
+    except (UnicodeError, ValueError, LookupError) as error:
+        raise SourceError("is in an encoding that cannot be read", where=where) from error
+    return root
+
+
+def _local_name(name: str) -> str:
+    return name.rpartition(":")[2].lower()
 
 
 def read_feed(given: FeedRequest) -> FeedResult:
@@ -75,3 +153,35 @@ def _parse_feed_date(text: str) -> datetime | None:
         return stamp.astimezone(UTC) if stamp.tzinfo else stamp.replace(tzinfo=UTC)
     except OverflowError:
         return None
+
+
+_MOST = 500  # feeds
+
+
+def parse_feed_addresses(data: bytes, where: str) -> tuple[str, ...]:
+    """The addresses of the feeds that an OPML file lists, each once, in its order. Raises SourceError."""
+    root = parse_xml(data, where)
+    if not any(node.name == "opml" for node in root.children):
+        raise SourceError("is no OPML file", where=where)
+    found = (node.attributes.get("xmlurl", "").strip() for node in root.walk() if node.name == "outline")
+    return tuple(dict.fromkeys(item for item in found if item.startswith(("http://", "https://"))))[:_MOST]
+
+
+def read_feed_list(given: FeedRequest) -> FeedResult:
+    """The new items of all feeds of a list; one that cannot be fetched is skipped and counted. Raises SourceError."""
+    items: list[FeedItem] = []
+    skipped = Counter[str]()
+    cursor: dict[str, str] = {}
+    for address in parse_feed_addresses(read_file_bytes(given.path), given.place):
+        before = given.cursor.get(address, "")
+        try:
+            feed_result = read_feed(replace(given, place=address, cursor=json.loads(before) if before else {}))
+        except (SourceError, ValueError):
+            skipped["feeds that cannot be read"] += 1
+            if before:
+                cursor[address] = before
+            continue
+        items += feed_result.items
+        skipped += feed_result.skipped
+        cursor[address] = json.dumps(dict(feed_result.cursor))
+    return FeedResult(items=tuple(items), cursor=cursor, skipped=skipped)

@@ -1,8 +1,14 @@
 """Narrating: what a day is told with, within its bounds; the entry without a model, or by one; and the entry as a file."""
 
 from kept.journal.narrate.bounds import ContextBounds, ItemSelection, select_items
-from kept.journal.narrate.machinery import self_reference_share
-from kept.journal.narrate.page import is_entry_edited, parse_entry_head, render_entry, template_slots, update_digest
+from kept.journal.narrate.page import (
+    is_entry_edited,
+    parse_entry_head,
+    render_entry,
+    self_reference_share,
+    template_slots,
+    update_digest,
+)
 from kept.journal.narrate.prose import PURPOSE, build_prose_ask, read_prose_reply
 
 __all__ = [

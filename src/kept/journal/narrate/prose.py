@@ -20,7 +20,7 @@ from kept.journal.entry import ContextItem, Slot, Template, TrustLevel
 from kept.journal.narrate.bounds import WRITTEN
 from kept.journal.narrate.page import template_slots
 from kept.llm.ask import Ask
-from kept.llm.schema import parse_as, schema_of
+from kept.llm.reply import parse_as, schema_of
 
 PURPOSE = "journal"
 _MOST_TOKENS = 2_048

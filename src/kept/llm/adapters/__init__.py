@@ -8,8 +8,7 @@ from kept.llm.adapters.base import AdapterFailure, AdapterReply, BatchModel, Mod
 from kept.llm.adapters.command import Command
 from kept.llm.adapters.ollama import Ollama
 from kept.llm.adapters.openai import OpenAI
-from kept.llm.adapters.recorded import RecordingModel, ReplayModel, remove_recorded_replies
-from kept.llm.adapters.scripted import ScriptedModel, load_script
+from kept.llm.adapters.recorded import RecordingModel, ReplayModel, ScriptedModel, load_script, remove_recorded_replies
 
 __all__ = [
     "AdapterFailure",

@@ -13,8 +13,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kept.core.errors import ConfigError
-from kept.llm.adapters.base import AdapterFailure, AdapterReply, Spoken, estimate_tokens, format_full_prompt
-from kept.llm.adapters.status import from_error, from_status
+from kept.llm.adapters.base import (
+    AdapterFailure,
+    AdapterReply,
+    Spoken,
+    estimate_tokens,
+    format_full_prompt,
+    from_error,
+    from_status,
+)
 from kept.llm.ask import Ask, Fault, Usage
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from kept.llm.adapters.base import (
     estimate_tokens,
     estimate_usage,
     format_full_prompt,
+    from_error,
+    from_status,
 )
-from kept.llm.adapters.status import from_error, from_status
 from kept.llm.ask import Ask, Fault, Usage
 
 USUAL_URL = "http://127.0.0.1:11434"

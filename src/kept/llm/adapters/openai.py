@@ -20,9 +20,10 @@ from kept.llm.adapters.base import (
     estimate_tokens,
     estimate_usage,
     format_full_prompt,
+    from_error,
+    from_status,
     instruction,
 )
-from kept.llm.adapters.status import from_error, from_status
 from kept.llm.ask import Ask, Fault, Usage
 
 if TYPE_CHECKING:

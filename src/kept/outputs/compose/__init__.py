@@ -4,9 +4,8 @@ ties them together, and why a memory is where it is.
 Pure: memories and profiles in, documents out. Knows no file, no store and nothing of what stood there before.
 """
 
-from kept.outputs.compose.days import compose_day_notes
 from kept.outputs.compose.graph import build_graph
-from kept.outputs.compose.pages import Page, compose_pages
+from kept.outputs.compose.pages import Page, compose_day_notes, compose_pages
 from kept.outputs.compose.routes import OutputRoute, find_routes
 from kept.outputs.compose.sheet import HARD_CAP, compose_sheet, is_shown, rank_memories, relevance_score, select_leading
 

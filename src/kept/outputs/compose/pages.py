@@ -1,18 +1,20 @@
-"""Knowledge pages: one for each project, for each person or thing with a dossier, and for each resource that several memories name.
+"""Knowledge pages: one for each project, for each person or thing with a dossier, and for each resource that several memories name;
+and the notes of days.
 
 A page holds everything active about it, what was so before, and links to the pages that name it or that it names. One that grows
-over its budget goes on in a further page: nothing is left out.
+over its budget goes on in a further page: nothing is left out. A note is a log: what was decided on a day and has changed since
+still stands in that day's note.
 """
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from kept.core.codec import digest
-from kept.core.document import Document, Fact, Section
+from kept.core.document import Document, Fact, Line, Section
 from kept.core.markup import escape, fact_line, size_in_bytes, to_fact_text
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.times import to_local_day
@@ -188,3 +190,41 @@ def _split_sections(sections: Sequence[Section], most: int) -> list[tuple[Sectio
             parts[-1].append(replace(section, facts=tuple(facts)))
             used += size_in_bytes((section.title, section.name, section.category)) + 40
     return [tuple(sections) for sections in parts if sections] or [()]
+
+
+_TOLD = (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED, Status.EXPIRED)
+
+
+def compose_day_notes(
+    memories: Sequence[Memory],
+    profiles: Sequence[Profile],
+    *,
+    names: Mapping[str, str],
+    zone: ZoneInfo,
+    summaries: Mapping[date, Sequence[Line]],
+) -> dict[date, Document]:
+    """The note of each day on which something was first said, or of which there is a summary.
+
+    ``summaries`` are lines told of a day before what was learnt on it.
+    """
+    found: dict[date, list[Memory]] = {}
+    for memory in memories:
+        day = to_local_day(memory.first_seen, zone)
+        if day is not None and memory.content and memory.status in _TOLD and is_shown(memory, profiles, OutputPlace.DAILY):
+            found.setdefault(day, []).append(memory)
+    told = {day: tuple(lines) for day, lines in summaries.items() if lines}
+    return {
+        day: Document(sections=_day_sections(found.get(day, []), profiles, names, zone), told=told.get(day, ()), bare=True)
+        for day in sorted({*found, *told})
+    }
+
+
+def _day_sections(
+    memories: Sequence[Memory], profiles: Sequence[Profile], names: Mapping[str, str], zone: ZoneInfo
+) -> tuple[Section, ...]:
+    called = unique_scope_names(memories, names)
+    sections = to_sections(memories, profiles, called, zone, recency_of(memories))
+    return tuple(
+        section if section.scope == USER_SCOPE else replace(section, title=f"{section.title} · {section.name}")
+        for section in sections
+    )

@@ -15,7 +15,7 @@ from kept.core.times import format_instant
 from kept.journal import calendar
 from kept.memories.browse import to_export
 from kept.memories.day_view import load_day_view as look_at
-from kept.outputs.knowledge_graph import MOST, build_knowledge_graph
+from kept.outputs.graph import MOST, build_knowledge_graph
 from kept.recall.preview import preview_context
 from kept.web.api.forms import Body, MemoryOut, to_whole_number
 from kept.web.room import request_workspace

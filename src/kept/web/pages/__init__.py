@@ -1,7 +1,7 @@
 """The pages, in the order of the navigation. A page is a module with a router and a :class:`Page`; to add one, list it here."""
 
-from kept.web.navigation import NavigationPage
 from kept.web.pages import context, days, files, graph, memories, overview, review, runs, settings
+from kept.web.render import NavigationPage
 
 PAGES: tuple[NavigationPage, ...] = (
     overview.PAGE,

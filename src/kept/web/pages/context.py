@@ -11,8 +11,7 @@ from kept.core.fence import CORE, LAYERS, Context, ContextPiece, estimate_token_
 from kept.journal import calendar
 from kept.recall.context_budget import SHOWN
 from kept.recall.preview import preview_context, session_directories
-from kept.web.navigation import NavigationPage
-from kept.web.render import is_htmx_request, render_page, render_part
+from kept.web.render import NavigationPage, is_htmx_request, render_page, render_part
 from kept.web.room import request_workspace
 from kept.workspace import Workspace
 

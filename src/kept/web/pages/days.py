@@ -19,8 +19,7 @@ from kept.journal import calendar
 from kept.journal.calendar import CalendarDay
 from kept.memories.day_view import DayView
 from kept.memories.day_view import load_day_view as look_at
-from kept.web.navigation import NavigationPage
-from kept.web.render import render_page
+from kept.web.render import NavigationPage, render_page
 from kept.web.room import request_workspace
 from kept.workspace import Workspace
 

@@ -12,8 +12,7 @@ from kept.core.errors import BusyError, StoreError
 from kept.core.memory import Memory
 from kept.pipeline import edit_file
 from kept.pipeline.edit_file import EditableFile, FileCondition, FileEntry
-from kept.web.navigation import NavigationPage
-from kept.web.render import render_page, render_part
+from kept.web.render import NavigationPage, render_page, render_part
 from kept.web.room import request_workspace
 from kept.workspace import Workspace
 

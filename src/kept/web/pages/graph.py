@@ -6,10 +6,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kept.outputs.graph import EdgeKind, Graph, NodeKind
-from kept.outputs.knowledge_graph import build_knowledge_graph
-from kept.web.navigation import NavigationPage
-from kept.web.render import render_page
+from kept.outputs.compose.graph import EdgeKind, Graph, NodeKind
+from kept.outputs.graph import build_knowledge_graph
+from kept.web.render import NavigationPage, render_page
 from kept.web.room import request_workspace
 
 router = APIRouter()

@@ -23,10 +23,9 @@ from kept.recall.ranking.question import telling_words
 from kept.recall.search import EVERYWHERE, NO_FILTERS, Filters, Hit, search
 from kept.recall.spelling import correct_spelling, excerpt
 from kept.web.listing import SORTS, ListQuery, field_choices, list_memories
-from kept.web.navigation import NavigationPage
-from kept.web.render import is_htmx_request, render_page, render_part
+from kept.web.render import NavigationPage, is_htmx_request, render_page, render_part
 from kept.web.room import request_workspace
-from kept.web.turns import to_turn_view
+from kept.web.words import to_turn_view
 from kept.workspace import Workspace
 
 router = APIRouter()

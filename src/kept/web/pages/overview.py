@@ -12,16 +12,14 @@ from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.memories import waiting
 from kept.memories.browse import WHOSE, refused_candidates
 from kept.memories.day_view import load_day_view as look_at
-from kept.memories.differences import DifferenceKind, list_differences
-from kept.memories.history import run_changes, run_history
+from kept.memories.history import DifferenceKind, list_differences, run_changes, run_history
 from kept.pipeline.nightly import load_last_night
 from kept.pipeline.status import daily_costs
 from kept.profiles.profile import category_title
 from kept.recall.preview import session_directories
 from kept.web.charts import Chart, StackedChart, build_chart, build_stacked_chart, year_squares
-from kept.web.navigation import NavigationPage
 from kept.web.pages.runs import MARKS
-from kept.web.render import render_page
+from kept.web.render import NavigationPage, render_page
 from kept.web.room import request_workspace
 from kept.web.words import describe_command
 from kept.workspace import Workspace

@@ -12,13 +12,12 @@ from kept.core.memory import UNTRIED, CandidateVerdict, Memory, Refused, Status
 from kept.memories import waiting as ranking
 from kept.memories.browse import refused_candidates, trace_memory
 from kept.memories.decisions import find_decidable
-from kept.memories.differences import Change, diff_words
+from kept.memories.history import Change, diff_words
 from kept.pipeline.sleep import list_lingering, why_lingering
-from kept.web.navigation import NavigationPage
 from kept.web.pages.memories import render_form, row_values
-from kept.web.render import render_page, render_part
+from kept.web.render import NavigationPage, render_page, render_part
 from kept.web.room import request_workspace
-from kept.web.turns import build_conversations
+from kept.web.words import build_conversations
 from kept.workspace import Workspace
 
 router = APIRouter()

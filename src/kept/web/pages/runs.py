@@ -10,12 +10,10 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from kept.core.errors import MissingError
-from kept.memories.differences import DifferenceKind, MemoryDifference, list_differences
-from kept.memories.history import diff_moments, find_run, run_changes
+from kept.memories.history import DifferenceKind, MemoryDifference, diff_moments, find_run, list_differences, run_changes
 from kept.pipeline.status import RunSummary, coverage_points, daily_costs, list_stopped_groups, load_runs, self_reference_points
 from kept.web.charts import Chart, build_chart
-from kept.web.navigation import NavigationPage
-from kept.web.render import render_page, render_part
+from kept.web.render import NavigationPage, render_page, render_part
 from kept.web.room import request_workspace, web_context
 from kept.web.words import OPERATIONS, describe_command
 from kept.web.work import STAGES

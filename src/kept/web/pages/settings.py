@@ -1,35 +1,48 @@
-"""Settings: every one by the name it has in the file, with what it is for; sources, rules, the night's job, the file."""
+"""Settings: every one by the name it has in the file, with what it is for; sources, rules, the night's job, the file. And the
+extraction prompt of each profile: the person's own text in its place, the difference, and categories of one's own.
+"""
 
 import os
 import shlex
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path, Query, Request
+from markupsafe import escape
 from starlette.responses import Response
 
 from kept import profiles
 from kept.core.errors import ConfigError
+from kept.extraction import prompt_override
+from kept.extraction.questions import estimate_tokens_high
 from kept.install import schedule
 from kept.intake.discovery import survey
-from kept.llm.found import SERVERS, local_settings, programs, servers
+from kept.llm.models import SERVERS, local_settings, programs, servers
+from kept.local import settings
 from kept.memories import configure
 from kept.memories.configure import Setting
 from kept.paths import Paths
 from kept.pipeline.estimate import estimate_any_model, estimate_run
 from kept.pipeline.nightly import load_last_night
-from kept.web.navigation import NavigationPage
-from kept.web.pages.prompt import override_mark
+from kept.profiles.prompts import with_declared_categories
 from kept.web.pages.runs import format_run_cost
-from kept.web.render import render_bare_page, render_page, render_part
+from kept.web.render import NavigationPage, render_bare_page, render_page, render_part
 from kept.web.room import request_home, request_workspace
 from kept.workspace import Workspace
 
 router = APIRouter()
+
+
+def override_mark(workspace: Workspace) -> str:
+    """That a text of the person's own is in force, for everybody to see."""
+    return "override" if any(workspace.extraction_prompt(profile).overridden for profile in workspace.profiles) else ""
+
+
 PAGE = NavigationPage(id="settings", title="Settings", path="/settings", key="s", router=router, mark=override_mark)
 
 
 @router.get("/settings")
-def settings(request: Request) -> Response:
+def settings_page(request: Request) -> Response:
     """The page; where the file is broken, the file alone with what is wrong with it."""
     home = request_home(request)
     try:
@@ -169,3 +182,39 @@ def _format_value(value: Any) -> str:
             return ", ".join(f"{left}: {_format_value(right)}" for left, right in value.items() if right)
         case _:
             return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@router.get("/prompt")
+def prompt_page(request: Request, profile: Annotated[str, Query(max_length=80)] = "") -> Response:
+    """The prompt of a profile at work, the default one's where none is named. One that cannot be followed is shown all the same."""
+    home = request_home(request)
+    try:
+        with request_workspace(request) as workspace:
+            values = _prompt_values(home, [profile.id for profile in workspace.profiles], profile)
+            return render_page(request, workspace, "prompt.html", here=PAGE.id, **values)
+    except ConfigError:
+        values = _prompt_values(home, prompt_override.active_profile_ids(home), profile)
+        if not any(item.problem for item in values["drafts"]):
+            raise  # it is something else that is wrong
+        return render_bare_page(request, "prompt.html", here=PAGE.id, **values)
+
+
+def _prompt_values(home: Paths, known: Sequence[str], profile: str) -> dict[str, Any]:
+    drafts = [prompt_override.load_prompt_state(home, item) for item in known]
+    draft = next(
+        (prompt_draft for prompt_draft in drafts if prompt_draft.profile.id == profile),
+        next((prompt_draft for prompt_draft in drafts if prompt_draft.problem), drafts[0]),
+    )
+    prompt = draft.prompt
+    declared = prompt.declared if prompt else ()
+    return {
+        "drafts": drafts,
+        "draft": draft,
+        "text": escape(draft.text),
+        "diff": prompt_override.difference(draft),
+        "system": prompt.system if prompt else "",
+        "tokens": estimate_tokens_high(prompt.system) if prompt else 0,
+        "declared": declared,
+        "made": with_declared_categories(draft.profile, declared),
+        "asked": settings.load_settings(home.settings).llm.adapter != "none",
+    }

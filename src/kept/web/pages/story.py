@@ -8,11 +8,9 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.core.memory import Actor, Memory, Status
-from kept.memories.browse import trace_memory
-from kept.memories.differences import diff_words
-from kept.memories.history import undo
+from kept.memories.browse import Timeline, build_timeline, trace_memory
+from kept.memories.history import diff_words, undo
 from kept.memories.person import find_memory
-from kept.memories.timeline import Timeline, build_timeline
 from kept.outputs.compose import OutputRoute
 from kept.outputs.routing import has_hooks, routes_by_memory
 from kept.profiles.profile import OutputPlace
@@ -21,7 +19,7 @@ from kept.web.pages.context import last_work_directory
 from kept.web.pages.memories import PAGE, render_form, row_values
 from kept.web.render import render_page, render_part
 from kept.web.room import request_workspace
-from kept.web.turns import build_conversations
+from kept.web.words import build_conversations
 from kept.workspace import Workspace
 
 router = APIRouter()

@@ -1,4 +1,4 @@
-"""Run a program for a bounded time and read what it says: hooks as a client calls them, another kept, a trial of the model."""
+"""What every check of the installation shares: a finding, and a program run for a bounded time."""
 
 import os
 import shlex
@@ -8,6 +8,19 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckFinding:
+    """One thing looked at: ``well`` is False where it is wrong, None where it is only worth knowing; ``fix`` is the command that
+    mends it, or what to do. ``repair`` names what ``kept doctor --fix`` does about it; empty where that is a person's to do.
+    """
+
+    name: str
+    well: bool | None
+    detail: str
+    fix: str = ""
+    repair: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
