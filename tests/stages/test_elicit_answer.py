@@ -7,11 +7,11 @@ import pytest
 from talk import LEXICON, PROFILE, agent, found, output, talk, user
 
 from kept.core.event import Author, EventKind, Origin, ToolUse
-from kept.core.memory import DISMISSED, DOUBTED, HELPFUL, LED, PASSING, Accepted, Held, Refused
+from kept.core.memory import DISMISSED, DOUBTED, HELPFUL, PASSING, Accepted, Frame, Held, Refused
 from kept.extraction.gate import judge
 from kept.extraction.questions import ChunkReading, Excerpt, build_question_ask, chunks, hints, read_answer, split_reply
 from kept.extraction.questions.support import find_verbatim
-from kept.extraction.rules.clipped import lead_in_reason
+from kept.extraction.rules.framing import find_frame
 from kept.profiles.prompts import BUILT_IN, compose_prompt, default_prompt_text
 from obedient import obey
 
@@ -119,9 +119,8 @@ def test_one_item_of_a_list_is_remembered_without_its_mark():
 
 
 def test_a_line_that_leads_to_a_list_denies_by_whole_words():
-    assert lead_in_reason("We need the following:\n- names go first", 23) == ""
-    assert lead_in_reason("New rules of the main network:\n- names go first", 31) == ""
-    assert lead_in_reason("No:\n- names go first", 4) == LED
+    for lead, frame in (("We need the following:", None), ("New rules of the main network:", None), ("No:", Frame.LED)):
+        assert find_frame(f"{lead}\n- names go first", len(lead) + 1, len(lead) + 17) is frame
 
 
 def test_a_question_beside_a_statement_makes_no_question_of_it():

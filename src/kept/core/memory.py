@@ -24,12 +24,20 @@ CLIENT_MEMORY = "client memory"  # and of one that stands in a client's own memo
 SAID_ONCE = "said once"
 # Why words wait however often they are repeated: an agent repeats what it does and what it hands over.
 CHOSEN = "the agent worded it as an option, which was chosen"
-PART = "the passage is a part of a sentence whose rest may turn it around"
-LED = "the line before the passage may say the opposite of it, or whose words it is"
 DANGEROUS = "what helped is a command that could do harm"
 UNNAMED = "what helped installs a package that the error does not name"
 UNCONFIRMED = "nothing shows that the person typed it: a program, an agent or somebody else may have"
-LASTING = frozenset((CHOSEN, PART, LED, DANGEROUS, UNNAMED, UNCONFIRMED))
+
+
+class Frame(StrEnum):
+    """Why a passage of a prompt may not be what its author says: by the rest of its sentence, and by what stands around it."""
+
+    PART = "the passage is a part of a sentence whose rest may turn it around"
+    LED = "the line before the passage may say the opposite of it, or whose words it is"
+    QUOTED = "may be quoted, taken back or meant for another use"
+
+
+LASTING = frozenset((CHOSEN, *Frame, DANGEROUS, UNNAMED, UNCONFIRMED))
 
 
 class Status(StrEnum):

@@ -8,6 +8,7 @@ price.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from itertools import islice
 from typing import Any
 
@@ -34,6 +35,14 @@ from kept.workspace import Workspace
 
 _TOGETHER = 24  # questions handed over at once
 _REDACTED = "[redacted:"
+
+
+class Trust(Enum):
+    """Which of a model's claims need not wait."""
+
+    CLAIMS = "all"  # of a model that passed its trial
+    FINDS = "what rules found, word for word"
+    PASSAGES = "what the person typed, word for word, and no rule doubts"
 
 
 @dataclass(kw_only=True, slots=True)
@@ -80,8 +89,7 @@ def extract_with_llm(
     asking: Asking,
     *,
     by: str,
-    trusted: bool = True,
-    passages: bool = False,
+    trust: Trust = Trust.CLAIMS,
     room: TokenLimits = TokenLimits(),  # noqa: B008 - a frozen value
     force: bool = False,
     within: Within | None = None,
@@ -91,8 +99,7 @@ def extract_with_llm(
 ) -> LlmExtractionReport:
     """Ask about every thread that grew since a model read it (every thread whole where ``force``), and note what comes of it.
 
-    ``by`` names the model; it is noted with each pass. What it proposes waits unless it is ``trusted``; with ``passages`` a
-    passage of the person's, word for word, does not wait. Only threads with events in
+    ``by`` names the model; it is noted with each pass. ``trust`` says what of its claims need not wait. Only threads with events in
     [start, stop) where ``within`` is given, and whose profile is extracted on the ``occasion``. ``run`` gives the number of the
     run, asked for only where something is to be noted. Where ``late`` says so nothing more is asked. Raises StoreError,
     ConfigError, and what ``asking`` raises; what was noted before stays.
@@ -103,8 +110,7 @@ def extract_with_llm(
         run=run,
         asking=asking,
         by=by,
-        trusted=trusted,
-        passages=passages,
+        trust=trust,
         heard=LlmExtractionReport(threads=len(chosen)),
         forgotten=workspace.store.log.forgotten_fingerprints(),
     )
@@ -135,8 +141,7 @@ class _LlmExtraction:
     run: Callable[[], int]
     asking: Asking
     by: str
-    trusted: bool
-    passages: bool
+    trust: Trust
     heard: LlmExtractionReport
     forgotten: frozenset[str]
     blocked: set[int] = field(default_factory=set)
@@ -210,7 +215,7 @@ class _LlmExtraction:
         """The claims that would be active, and that nobody understands alone."""
         return [
             claim
-            for claim in (made.claims if made is not None and self.trusted else ())
+            for claim in (made.claims if made is not None and self.trust is Trust.CLAIMS else ())
             if not claim.refusal
             and is_unclear(claim.candidate, reading.lexicon)
             and isinstance(judge(claim.candidate, reading.profile, lexicon=reading.lexicon), Accepted)
@@ -252,13 +257,18 @@ class _LlmExtraction:
             return Refused(reason="forgotten")
         reading = part.reading
         verdict = judge(candidate, reading.profile, lexicon=reading.lexicon)
-        # What rules found word for word is not the model's alone.
-        found_too = any(
-            hint.candidate.id == candidate.rewords and hint.candidate.content == candidate.content for hint in reading.hints
-        )
-        if self.passages:
-            found_too = _is_own_passage(candidate) and not self._is_held_by_rules(part.thread, candidate)
-        return verdict if found_too or self.trusted or not isinstance(verdict, Accepted) else Held(reason=UNTRIED)
+        waits = isinstance(verdict, Accepted) and not self._is_trusted(part, candidate)
+        return Held(reason=UNTRIED) if waits else verdict
+
+    def _is_trusted(self, part: ThreadPart, candidate: Candidate) -> bool:
+        match self.trust:
+            case Trust.CLAIMS:
+                return True
+            case Trust.FINDS:
+                hints = (hint.candidate for hint in part.reading.hints)
+                return any(hint.id == candidate.rewords and hint.content == candidate.content for hint in hints)
+            case Trust.PASSAGES:
+                return _is_own_passage(candidate) and not self._is_held_by_rules(part.thread, candidate)
 
     def _is_forgotten(self, words: str) -> bool:
         return bool(self.forgotten) and is_known_statement(words, self.forgotten, self.workspace.store.key("forget"))

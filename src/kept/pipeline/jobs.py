@@ -15,7 +15,7 @@ from kept.core.redact.scanner import load_scanner
 from kept.curation.llm_curation import curate_with_llm
 from kept.curation.passes import CurationReport, curate_changed_groups
 from kept.days.llm_summaries import write_day_summaries
-from kept.extraction.llm_extraction import LlmExtractionReport, extract_with_llm
+from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_with_llm
 from kept.extraction.questions import estimate_tokens_high
 from kept.llm.ask import Ask, CompleteReply, PendingReply, Reply, UnreadableReply
 from kept.llm.reply import InvalidReply, parse_reply
@@ -173,7 +173,7 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
         )
         archive_before_edits(workspace, locks=False)
         merge_hand_edits(workspace, number, written)
-        llm_extraction_report = extract_with_llm(workspace, number, shelf, by=_BY, trusted=not agent, passages=agent)
+        llm_extraction_report = extract_with_llm(workspace, number, shelf, by=_BY, trust=Trust.PASSAGES if agent else Trust.CLAIMS)
         curated = CurationReport()
         if workspace.store.log.groups_to_curate():
             make_daily_backup(workspace)
@@ -217,7 +217,7 @@ def _find_open_questions(workspace: Workspace, *, agent: bool) -> _ReplyFiles:
     shelf = _ReplyFiles(workspace=workspace)
     with workspace.store.trial_transaction():
         number = RunNumber(workspace.store.log, workspace.clock, "jobs")
-        extract_with_llm(workspace, number, shelf, by=_BY, trusted=not agent, passages=agent)
+        extract_with_llm(workspace, number, shelf, by=_BY, trust=Trust.PASSAGES if agent else Trust.CLAIMS)
         curate_changed_groups(workspace, number)
         if not agent:
             curate_with_llm(workspace, number, shelf, by=_BY)

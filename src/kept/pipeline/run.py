@@ -23,7 +23,7 @@ from kept.days.coverage_report import CoverageCounter, CoverageReport
 from kept.days.day_notes import summarize_threads
 from kept.days.llm_summaries import DaySummaryReport, write_day_summaries
 from kept.extraction.extract_threads import ExtractionReport, Within, extract_pending, threads_to_extract
-from kept.extraction.llm_extraction import LlmExtractionReport, extract_with_llm
+from kept.extraction.llm_extraction import LlmExtractionReport, Trust, extract_with_llm
 from kept.extraction.revalidate import revalidate_threads
 from kept.intake.projects import MoveReport, list_misplaced_directories, move_memories, record_projects
 from kept.intake.reading import FilesToRead, ReadingReport, archive_files, discover
@@ -248,13 +248,13 @@ def _ask_about_sessions(
     assert workspace.llm is not None
     within = _time_limits(workspace, options)
     coming = _announce_questions(workspace, workspace.llm, options, within)
-    trusted = _is_trusted(workspace)
+    trust = _model_trust(workspace)
     llm_extraction_report = extract_with_llm(
         workspace,
         run_number,
         workspace.llm,
         by=_model_name(workspace),
-        trusted=trusted,
+        trust=trust,
         room=workspace.llm.token_limits,
         force=options.force,
         within=within,
@@ -264,16 +264,16 @@ def _ask_about_sessions(
     )
     if options.dry:
         workspace.llm.tally.would = coming
-    elif llm_extraction_report.held and not trusted:
+    elif llm_extraction_report.held and trust is not Trust.CLAIMS:
         workspace.llm.tell("What this model proposes waits for you: it has not passed its trial. → kept llm trial")
     return llm_extraction_report
 
 
-def _is_trusted(workspace: Workspace) -> bool:
-    """Whether what the model proposes may be active at once."""
+def _model_trust(workspace: Workspace) -> Trust:
+    """Which of the model's claims may be active at once."""
     with suppress(ConfigError):  # it is told with the first question
-        return is_trusted(workspace)
-    return True
+        return Trust.CLAIMS if is_trusted(workspace) else Trust.FINDS
+    return Trust.CLAIMS
 
 
 def _read_inputs(

@@ -12,7 +12,8 @@ from kept.core.statement import parse_statement
 from kept.core.text import is_cjk
 from kept.extraction.polarity import is_qualified
 from kept.extraction.rules.assertion import ASKED, unasserted_reason
-from kept.extraction.rules.clipped import clipped_reason, disowned_reason, lead_in_reason
+from kept.extraction.rules.clipped import is_clipped, is_disowned
+from kept.extraction.rules.framing import find_frame
 from kept.extraction.rules.view import authorship_doubt
 
 QUOTE_CHARS = 400
@@ -60,7 +61,7 @@ def complete_passage(quote: str, event: Event) -> str:
                 first += answer.end()
             cut_off = f"{text[slice(*lead)]} {text[first:start]} {text[end:last]}"
             clipped = is_qualified(f"{cut_off}{text[end - 1 : end]}") or (
-                event.kind is EventKind.PROMPT and clipped_reason(text, start, end)
+                event.kind is EventKind.PROMPT and (is_clipped(text, start, end) or is_disowned(text, start, end))
             )
             passage = text[(lead[0] if lead[0] < lead[1] else first) : last] if clipped else text[start:end]
             return passage.strip() if "\n" in passage.strip() else _LISTED.sub("", passage, count=1).strip()
@@ -156,7 +157,7 @@ def quote_doubt(quote: str, event: Event) -> str:
     found = locate(quote, event.text)
     if event.kind is not EventKind.PROMPT or found is None:
         return ""
-    return authorship_doubt(event) or disowned_reason(event.text, *found) or lead_in_reason(event.text, found[0])
+    return authorship_doubt(event) or find_frame(event.text, *found) or ""
 
 
 def is_in_question(quote: str, event: Event) -> bool:

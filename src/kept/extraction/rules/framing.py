@@ -1,18 +1,20 @@
-"""Whether a telling stands free: nothing leads in to it as text for another use, takes it back, or gives it to somebody else.
+"""Whose words a passage of a prompt is, and whether it may stand by itself: by what leads in to it and what follows it.
 
-Shape decides first: a telling stands free at the start of a prompt, or behind a sentence that ended. Behind a colon, a heading, a
-header, a fence or an unfinished line it may be pasted. Words decide about the sentences beside it.
+Shape decides first about an explicit telling: it stands free at the start of a prompt, or behind a sentence that ended. Behind a
+colon, a heading, a header, a fence or an unfinished line it may be pasted. Words decide about the lines and sentences beside it.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import re2
 
 from kept.core.lexicon import TellingPatterns
-from kept.core.sentences import SentenceSpan
-from kept.extraction.rules.clipped import is_request_to_explain
-from kept.extraction.rules.patterns import compile_pattern, has_match, skip_filler
-from kept.profiles.lexicons import join_alternatives
+from kept.core.memory import Frame
+from kept.core.sentences import SentenceSpan, split_sentences
+from kept.extraction.rules.clipped import MARKS, QUOTES, is_contrasting, is_disowned
+from kept.extraction.rules.patterns import EDGE, SPACE, compile_pattern, has_match, match_words, skip_filler
+from kept.profiles.lexicons import join_alternatives, list_fragments
 
 _ENDED = re2.compile(r"[.!?…。！？][\"'”’)\]」』»*_]?$")
 # A line without a full stop that is none of a text: it begins small and has some words.
@@ -38,60 +40,123 @@ _TELLS = (
 )
 # Words of a sentence that brings a text of somebody else: "can you answer this mail?"
 _BRINGS = re2.compile(rf"(?i)\b(?:{join_alternatives('assertion', 'brings', spaced=True)})\b")
+_WRITES = match_words("assertion", "writes", "wrote")
+_EXPLAINS = match_words("assertion", "explains")
+_OWN = match_words("assertion", "own")
+_LEADS_ON = re2.compile(rf"(?i)(?:^|{EDGE})(?:{join_alternatives('assertion', 'leads_on', spaced=True)})")
+_PRESENTS = tuple(
+    re2.compile(rf"(?im)(?:^|{EDGE})(?:{fragment})") for fragment in list_fragments("assertion", "presents", spaced=True)
+)
+_DISMISSES = re2.compile(rf"(?im)^\W*(?:{join_alternatives('assertion', 'dismisses', spaced=True)})")
+_SENTENCE = re2.compile(r"[.!?。！？]+\s+")
+_ITEM = re2.compile(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)])[ \t]")
+_FULL_STOPS = (".", "!", "。", "！")
+_COLONS = (":", "：")
 # Quotation marks of any script, and the controls that turn a direction around, where a word may begin behind them.
 _OPENED = re2.compile(r"(?:^|[\s(:>])([\p{Pi}\"'‚„「『〈《(]|[\x{202A}-\x{202E}\x{2066}-\x{2069}])")
 _MARK = 40  # characters among which a marker, a greeting or an arrow stands
 _QUESTION = ("?", "？")
 
 
-def is_own_telling(text: str, spans: Sequence[SentenceSpan], first: int, last: int, patterns: Sequence[TellingPatterns]) -> bool:
-    """Whether the sentences ``first`` to ``last`` of a prompt are the person's own telling as far as what is around them shows."""
-    if is_brought(text[: spans[first].start]):
-        return False
-    opening = first
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToldIn:
+    """Where an explicit telling stands: the sentence ``place`` tells, and ``first`` to ``last`` are what it is about and itself.
+
+    ``spoken`` is the language whose words tell; what stands around may be said in any of ``around``.
+    """
+
+    sentences: Sequence[SentenceSpan]
+    place: int
+    first: int
+    last: int
+    spoken: TellingPatterns
+    around: Sequence[TellingPatterns]
+
+
+def find_frame(text: str, start: int, end: int, told: ToldIn | None = None) -> Frame | None:
+    """What makes the characters ``[start, end)`` of a prompt words of somebody else, or none that stand by themselves.
+
+    Nobody judged a telling that rules found: it has to stand free as well.
+    """
+    if told and not _is_free(text, told):
+        return Frame.QUOTED
+    if is_disowned(text, start, end):
+        return Frame.PART
+    if _BRINGS.search(text[:start]) or _is_led(text, start):
+        return Frame.LED
+    sentences = [span for span in split_sentences(text, 0, len(text)) if not span.aside]
+    before = next((_words(text, span) for span in reversed(sentences) if span.end <= start), "")
+    behind = next((_words(text, span) for span in sentences if span.start >= end), "")
+    presented = not _OWN.search(before) and (any(shape.search(before) for shape in _PRESENTS) or _EXPLAINS.search(before))
+    return Frame.LED if presented or _DISMISSES.search(behind) else None
+
+
+def sets_apart(lead: str) -> bool:
+    """Whether the words that lead to a passage in its own sentence set it apart from what the person says."""
+    return MARKS.search(lead) is not None or _leaves_open(lead, announces=lead.rstrip(QUOTES).endswith(_COLONS))
+
+
+def _is_led(text: str, start: int) -> bool:
+    """Whether the line before a passage leaves open whether it is meant."""
+    lines = text[:start].splitlines() or [""]
+    at_start = text[start - 1 : start] == "\n"
+    own, above = ("", lines) if at_start else (lines[-1], lines[:-1])
+    item = _ITEM.match(own or text[start:]) is not None
+    lead = next((line.strip() for line in reversed(above) if line.strip() and not (item and _ITEM.match(line))), "")
+    beside = _SENTENCE.split(own.rstrip())[-1] if own.strip() and not item else _SENTENCE.split(lead)[-1]
+    if _LEADS_ON.search(beside):
+        return True
+    ended = not lead or lead.endswith(_FULL_STOPS)
+    return not ended and _leaves_open(lead, announces=lead.endswith(_COLONS) or lead.startswith("#"))
+
+
+def _leaves_open(lead: str, *, announces: bool) -> bool:
+    if announces and is_contrasting(lead):
+        return True
+    return not _OWN.search(lead) and bool(_EXPLAINS.search(lead) or (announces and _WRITES.search(lead)))
+
+
+def _is_free(text: str, told: ToldIn) -> bool:
+    """Whether nothing leads in to a telling, reports it or takes it back."""
+    spans, opening, patterns = told.sentences, told.first, told.around
     while opening and spans[opening].bullet and spans[opening - 1].bullet:
         opening -= 1
     before = text[: spans[opening].start].rstrip(" \t")
     marker = _MARKER.search(before[-_MARK:])
     before = before[: len(before) - len(marker[0])] if marker else before
     before, after = before.rstrip(), before[len(before.rstrip()) :]
-    if not _can_begin_after(before, patterns, next_line=after.count("\n") == 1) or _POINTS_UP.match(
-        text[spans[last].end :][:_MARK]
-    ):
+    own = [_words(text, span) for span in spans[told.first : told.last + 1]]
+    return not (
+        not _can_begin_after(before, patterns, next_line=after.count("\n") == 1)
+        or _POINTS_UP.match(text[spans[told.last].end :][:_MARK])
+        or any(has_match(pattern.taken_back, words) for words in own for pattern in patterns)
+        or (told.first and any(has_match(pattern.reported, _words(text, spans[told.first - 1])) for pattern in patterns))
+        or (told.last + 1 < len(spans) and _is_taken_back(_words(text, spans[told.last + 1]), patterns))
+        or _is_spoken_of(_words(text, spans[told.place]), told.spoken)
+    )
+
+
+def _is_spoken_of(words: str, patterns: TellingPatterns) -> bool:
+    """Whether a sentence tells only behind a colon or in quotation marks, led by words of its own that tell nothing."""
+    if has_match(patterns.remember_this, words):  # what it tells to remember stands before those words
         return False
-    if any(has_match(pattern.taken_back, text[span.start : span.end]) for span in spans[first : last + 1] for pattern in patterns):
-        return False
-    if first and any(has_match(pattern.reported, _words(text, spans[first - 1])) for pattern in patterns):
-        return False
-    return last + 1 == len(spans) or not _is_taken_back(_words(text, spans[last + 1]), patterns)
-
-
-def is_brought(before: str) -> bool:
-    """Whether the words before a passage bring a text of somebody else, or one that is made up."""
-    return _BRINGS.search(before) is not None
-
-
-def is_lead_in(words: str, patterns: TellingPatterns) -> bool:
-    """Whether a sentence opens with words of its own before a colon, which tell nothing: what follows may be text for any use."""
-    colon = _COLON.search(words)
-    lead = words[: colon.start()] if colon else ""
-    return bool(lead[skip_filler(lead, patterns) :].strip()) and not _has_telling(lead, patterns)
-
-
-def is_mentioned(words: str, patterns: TellingPatterns) -> bool:
-    """Whether what tells stands in quotation marks behind words that tell nothing: it is spoken of, whatever the marks."""
-    for opened in _OPENED.finditer(words):
-        lead, inner = words[: opened.start(1)], words[opened.end(1) :].lstrip()
-        aside = opened[1] == "(" and not is_request_to_explain(lead)
-        if not aside and lead[skip_filler(lead, patterns) :].strip() and not _has_telling(lead, patterns):
-            sources = (getattr(patterns, name) for name in _TELLS)
-            if any(source and compile_pattern(source).match(inner) for source in sources):
-                return True
+    opened = [(mark.start(), "") for mark in (_COLON.search(words),) if mark]
+    opened += [(mark.start(1), words[mark.end(1) :].lstrip()) for mark in _OPENED.finditer(words)]
+    for start, inner in opened:
+        lead = words[:start]
+        rest = "" if _is_only_filler(lead.rstrip(" ,;"), patterns) else lead[skip_filler(lead, patterns) :].strip()
+        asked = compile_pattern(patterns.request).match(rest) if patterns.request else None
+        ordered = rest[asked.end(1) :].lstrip(SPACE) if asked else rest
+        if not rest or any(has_match(source, some) for source in _sources(patterns) for some in (lead, ordered)):
+            continue
+        aside = words[start] == "(" and not _EXPLAINS.search(lead)
+        if not inner or (not aside and any(source and compile_pattern(source).match(inner) for source in _sources(patterns))):
+            return True
     return False
 
 
-def _has_telling(words: str, patterns: TellingPatterns) -> bool:
-    return any(has_match(getattr(patterns, name), words) for name in _TELLS)
+def _sources(patterns: TellingPatterns) -> list[str]:
+    return [getattr(patterns, name) for name in _TELLS]
 
 
 def _can_begin_after(before: str, patterns: Sequence[TellingPatterns], *, next_line: bool) -> bool:

@@ -11,11 +11,11 @@ from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Event, Origin
 from kept.core.handover import CAUSE, REWORDED
-from kept.core.memory import LED, Candidate, Evidence
+from kept.core.memory import Candidate, Evidence, Frame
 from kept.core.text import normal_form, one_line, tokenize
 from kept.extraction.rules.assertion import unasserted_reason
-from kept.extraction.rules.clipped import clipped_reason, disowned_reason, framing_reason, lead_in_reason, set_apart_reason
-from kept.extraction.rules.framing import is_brought
+from kept.extraction.rules.clipped import is_clipped, is_disowned
+from kept.extraction.rules.framing import find_frame, sets_apart
 from kept.extraction.rules.passages import LONGEST_PASSAGE, Passage, count_content_words, find_passage, widen_to_sentences
 from kept.extraction.rules.scopes import choose_scope
 from kept.extraction.rules.suggestions import Suggestion, suggestions
@@ -88,14 +88,10 @@ def _complete_sentences(passage: Passage) -> Passage:
     As it was handed over where that rest shows it to be none of what the person asserts, or was not typed.
     """
     text, start, end = passage.event.text, passage.start, passage.end
-    if (
-        not (passage.cut or clipped_reason(text, start, end))
-        or unasserted_reason(text, start, end)
-        or disowned_reason(text, start, end)
-    ):
+    if not (passage.cut or is_clipped(text, start, end)) or unasserted_reason(text, start, end) or is_disowned(text, start, end):
         return passage
     whole = widen_to_sentences(passage)
-    if whole is None or len(whole.words) > LONGEST_PASSAGE or set_apart_reason(text[whole.start : start]):
+    if whole is None or len(whole.words) > LONGEST_PASSAGE or sets_apart(text[whole.start : start]):
         return passage
     return whole
 
@@ -114,11 +110,7 @@ def _suggestion_doubt(passage: Passage | None, content: str) -> str:
         return "the agent worded it as a rule" if not _BINDS.isdisjoint(tokenize(content)) else ""
     text, start, end = passage.event.text, passage.start, passage.end
     return (
-        unasserted_reason(text, start, end)
-        or clipped_reason(text, start, end)
-        or lead_in_reason(text, start)
-        or framing_reason(text, start, end)
-        or (LED if is_brought(text[:start]) else "")
+        unasserted_reason(text, start, end) or (Frame.PART if is_clipped(text, start, end) else find_frame(text, start, end)) or ""
     )
 
 

@@ -6,8 +6,10 @@ import re2
 
 from kept.core.lexicon import TellingPatterns
 from kept.core.text import is_cjk
+from kept.profiles.lexicons import join_alternatives
 
 SPACE = " \t\r\n,;:.!…–—-*_>\"'“”«»「」，、：；。！"
+EDGE = r"[^\w\x{80}-\x{1FFF}]"  # letters of every script that writes words apart lie in this range
 _LEADS = 6
 _BYTES = 1 << 26  # at most; the Russian words of a telling need more than the usual eighth
 
@@ -18,6 +20,20 @@ def compile_pattern(source: str) -> "re2._Regexp":
     options = re2.Options()
     options.max_mem = _BYTES
     return re2.compile(source, options)
+
+
+def list_words(table: str, *names: str) -> tuple[str, str]:
+    """The fragments of some lists: those of languages that write words apart, and those of the others."""
+    spaced, dense = (
+        "|".join(filter(None, (join_alternatives(table, name, spaced=apart) for name in names))) for apart in (True, False)
+    )
+    return spaced, dense
+
+
+def match_words(table: str, *names: str) -> "re2._Regexp":
+    """A pattern of the words of some lists, wherever they stand as words."""
+    spaced, dense = list_words(table, *names)
+    return re2.compile(rf"(?i)(?:^|{EDGE})(?:{spaced})(?:$|{EDGE})" + (f"|{dense}" if dense else ""))
 
 
 def has_match(source: str, text: str) -> bool:

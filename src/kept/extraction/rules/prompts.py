@@ -14,14 +14,13 @@ from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Author, Event, EventKind
 from kept.core.lexicon import Lexicon, TellingPatterns
-from kept.core.memory import LED, PART, SAID_ONCE, WISH, Candidate, Evidence
+from kept.core.memory import SAID_ONCE, WISH, Candidate, Evidence, Frame
 from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
-from kept.extraction.rules.clipped import disowned_reason, lead_in_reason
 from kept.extraction.rules.patterns import compile_pattern, has_match
 from kept.extraction.rules.scopes import choose_scope
-from kept.extraction.rules.tellings import COMMAND, DECIDED, FRAMED, Telling, is_command, parse_memory_command, tellings
+from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, is_command, parse_memory_command, tellings
 from kept.extraction.rules.view import LOOKBACK, authorship_doubt, is_prompt
 from kept.extraction.rules.wishes import wishes
 from kept.profiles.lexicons import word_list
@@ -31,7 +30,6 @@ CERTAIN = 0.95  # an explicit telling: nothing about it is a guess
 WAITING = 0.5  # until a trained score says more
 LEAN = "points at something outside of its words"
 _READ = 20_000  # characters of a prompt that are read
-_FRAMES = frozenset((FRAMED, LED, PART))
 _SENTENCES = 400
 _ABOUT = 160  # characters of the line before
 _NEAR = 5  # words of a passage among which one that points outside makes it lean on what stands before
@@ -72,9 +70,11 @@ def propose_prompt_tellings(
             prompt = _Prompt(event=event, before=before, profile=profile, lexicon=lexicon, scope=scope(event.project))
             made = [candidate for telling in _tellings(event, lexicon) if (candidate := _candidate(prompt, telling))]
             # Where one telling of a prompt may be somebody else's words, those beside it may be of the same text.
-            framed = any(candidate.doubt in _FRAMES for candidate in made)
+            framed = any(candidate.doubt in tuple(Frame) for candidate in made)
             for candidate in made:
-                doubted = replace(candidate, doubt=FRAMED, confidence=WAITING) if framed and not candidate.doubt else candidate
+                doubted = (
+                    replace(candidate, doubt=Frame.QUOTED, confidence=WAITING) if framed and not candidate.doubt else candidate
+                )
                 found.setdefault(doubted.id, doubted)
     return tuple(found.values())
 
@@ -105,11 +105,8 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
     if category is None:
         return None
     about = _resolve_reference(prompt, content, telling, spoken)
-    text, start, end = event.text, telling.start, telling.end
     unsure = authorship_doubt(event)
-    doubt = (
-        unsure or telling.doubt or (LEAN if about != "" else "") or disowned_reason(text, start, end) or lead_in_reason(text, start)
-    )
+    doubt = unsure or telling.doubt or (LEAN if about != "" else "")
     doubt = SAID_ONCE if telling.trigger == WISH and not unsure else doubt
     where = choose_scope(content, category, prompt.scope, spoken, around=event.text)
     return Candidate(

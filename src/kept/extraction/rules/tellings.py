@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 import re2
 
 from kept.core.lexicon import TellingPatterns
+from kept.core.memory import Frame
 from kept.core.sentences import SentenceSpan
-from kept.extraction.rules.framing import is_lead_in, is_mentioned, is_own_telling
+from kept.extraction.rules.framing import ToldIn, find_frame
 from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, skip_filler
 from kept.profiles.lexicons import word_list
 
@@ -22,7 +23,6 @@ UNMEASURED = "the rules of this language are not measured yet"
 ONE_OCCASION = "may hold for one occasion only"
 UNSURE = "may not be meant as a rule"
 SHORT = "too short to stand by itself"
-FRAMED = "may be quoted, taken back or meant for another use"
 LONG = "longer than a line of the memory file"
 GOES_ON = "may go on in the next line"
 # Why a telling is refused, and listed.
@@ -102,8 +102,9 @@ def _tellings_of_sentence(
             return
         if found:
             numbers = [place, *(number for number, _ in found)]
-            free = is_own_telling(text, spans, min(numbers), max(numbers), around)
-            yield from ((number, telling if free else replace(telling, doubt=telling.doubt or FRAMED)) for number, telling in found)
+            told = ToldIn(sentences=spans, place=place, first=min(numbers), last=max(numbers), spoken=pattern, around=around)
+            for number, telling in found:
+                yield number, replace(telling, doubt=telling.doubt or find_frame(text, telling.start, telling.end, told) or "")
             return
 
 
@@ -120,7 +121,7 @@ def _read_sentence(
     remembered = _find_memory_verb(words, head, patterns)
     if remembered is not None:
         at, doubt = remembered
-        yield from _passage_after(text, spans, place, (at, FRAMED if reported else doubt), patterns)
+        yield from _passage_after(text, spans, place, (at, Frame.QUOTED if reported else doubt), patterns)
         return
     trigger, doubt = _rule(words, head, patterns)
     if reported and trigger != NOTE:
@@ -128,7 +129,6 @@ def _read_sentence(
     if span.bullet and _NUMBER.search(text[max(0, span.start - 8) : span.start]):
         doubt = doubt or UNSURE  # options are numbered more often than rules are
     if trigger:
-        doubt = doubt or (FRAMED if is_lead_in(words, patterns) or is_mentioned(words, patterns) else "")
         telling = Telling(start=span.start + head, end=span.end, trigger=trigger, language=patterns.language, doubt=doubt)
         yield place, _check_telling(text, telling, patterns)
 
@@ -148,9 +148,7 @@ def _find_memory_verb(words: str, head: int, patterns: TellingPatterns) -> tuple
         if found is None:
             continue
         at, doubt = found
-        if number and is_lead_in(words[:verb_at], patterns):
-            doubt = FRAMED
-        elif has_match(patterns.occasion, words[:verb_at]) or has_match(patterns.planned, words):
+        if has_match(patterns.occasion, words[:verb_at]) or has_match(patterns.planned, words):
             doubt = ONE_OCCASION  # "for this change, keep in mind …", "… that the user might …"
         elif number and at == verb_at:
             doubt = UNSURE  # "…, remember to …" may only be about the order before it
