@@ -12,8 +12,7 @@ import pytest
 
 from kept.cli.door import main
 from kept.core.errors import UsageError
-from kept.evaluation.extraction import compare_gold_sets
-from kept.evaluation.gold import compare_with_gold
+from kept.evaluation.extraction import compare_gold_sets, compare_with_gold
 from kept.paths import Paths
 from kept.workspace import open_workspace
 from talking import OTHER, RULE, say

@@ -22,8 +22,7 @@ from kept.install.setup import (
     uninstall_kept,
     uninstall_system_parts,
 )
-from kept.local.clients import PLUGIN_SUGGEST, SUGGEST, has_hooks, has_plugin, with_hooks
-from kept.local.permissions import with_codex_permission
+from kept.local.clients import PLUGIN_SUGGEST, SUGGEST, has_hooks, has_plugin, with_codex_permission, with_hooks
 from kept.memories.person import create_memory
 from kept.outputs.routing import routes_by_memory
 from kept.paths import find_paths

@@ -16,7 +16,7 @@ from kept.journal.narrate import (
     select_items,
     self_reference_share,
 )
-from kept.profiles.machinery import load_machinery_pattern
+from kept.profiles.lexicons import load_machinery_pattern
 
 DAY = date(2026, 1, 5)
 TEMPLATE = Template(name="t", text="# {{date}}\n\n## Done\n\n{{worked}}\n\n## Before\n\n{{before}}\n\n## News\n\n{{outside}}")

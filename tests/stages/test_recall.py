@@ -6,8 +6,8 @@ import pytest
 
 from kept.local.recall_settings import RecallSettings
 from kept.recall.indexing import LONGEST, MOST, split_pieces
-from kept.recall.ranking.question import MOST_WORDS, telling_words
-from kept.recall.ranking.rank import add_conversation_score, add_surroundings, conversation_scores, fuse_scores
+from kept.recall.question import MOST_WORDS, telling_words
+from kept.recall.rank import add_conversation_score, add_surroundings, conversation_scores, fuse_scores
 from kept.recall.relevance import cosine_spread, deviations_above, fact_score
 
 

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from kept.core.dates.when import is_month_first_locale, parse_day_range, parse_time_span
-from kept.recall.ranking.event_time import parse_event_bound
+from kept.recall.event_time import parse_event_bound
 
 ZONE = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 11, 22, 30, tzinfo=UTC)  # a Wednesday, 23:30 in Berlin

@@ -13,9 +13,7 @@ from kept.api import Memory
 def recall(
     memory: Memory, *, budget: int | None = None
 ) -> RunnableLambda[PromptValue | Sequence[BaseMessage] | str, list[BaseMessage]]:
-    """The step before a model: what is worth knowing before the last message of the user, then the messages. ``budget`` is in
-    tokens.
-    """
+    """The step before a model: what is worth knowing (``budget`` tokens) before the user's last message, then the messages."""
 
     def with_memory(given: PromptValue | Sequence[BaseMessage] | str) -> list[BaseMessage]:
         messages = (

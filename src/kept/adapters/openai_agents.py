@@ -8,9 +8,7 @@ from kept.api import AsyncMemory
 
 
 def recall(memory: AsyncMemory, *, budget: int | None = None) -> CallModelInputFilter:
-    """The ``call_model_input_filter`` of a ``RunConfig``: after the instructions stands what is worth knowing before the last
-    message of the user. ``budget`` is in tokens.
-    """
+    """The ``call_model_input_filter`` of a ``RunConfig``: what is worth knowing (``budget`` tokens), after the instructions."""
 
     async def with_memory(data: CallModelData[object]) -> ModelInputData:
         given = data.model_data

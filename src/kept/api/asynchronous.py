@@ -27,8 +27,6 @@ def _open_lazily(function: Callable[P, Memory]) -> Callable[P, "AsyncMemory"]:
 def _run_in_thread(
     method: Callable[Concatenate[Memory, P], R],
 ) -> Callable[Concatenate["AsyncMemory", P], Coroutine[object, object, R]]:
-    """The method, in the thread of the memory."""
-
     @wraps(method)
     async def in_thread(self: "AsyncMemory", /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await self.call(lambda memory: method(memory, *args, **kwargs))

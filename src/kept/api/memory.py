@@ -245,9 +245,7 @@ class Memory:
             return tuple(undone.changed)
 
     def end_session(self) -> Learnt:
-        """Remember what matters of the session. Profiles that wait for the night wait. Raises BusyError where another process works
-        for long.
-        """
+        """Remember what matters of the session; profiles of the night wait. Raises BusyError where another process takes long."""
         with self._locked_workspace() as workspace:
             path = self._session.path
             if not path.exists():
@@ -272,9 +270,7 @@ class Memory:
 
     @contextmanager
     def _indexed_workspace(self) -> Iterator[Workspace]:
-        """The workspace, for this thread alone, with the meanings of what was changed before: together they take less than one by
-        one.
-        """
+        """The workspace, for this thread alone, with the meanings of what was changed before: one by one takes longer."""
         with self._locked_workspace() as workspace:
             self._update_index()
             yield workspace

@@ -122,7 +122,6 @@ def _redact_fields(fields: Mapping[str, object], key: bytes) -> dict[str, object
 
 
 def _redact_value(value: object, key: bytes) -> object:
-    """The value with every text in it redacted."""
     match value:
         case str():
             return redact(value, key=key).text

@@ -12,9 +12,7 @@ from kept.recall.search import Hit
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Quote:
-    """Words that a memory rests on: verbatim, whose they are (``human``, ``assistant``, ``tool``, …), and when and in which session
-    they were said.
-    """
+    """Words that a memory rests on: verbatim, whose (``human``, ``assistant``, ``tool``, …), when and in which session."""
 
     text: str
     author: str
@@ -124,9 +122,7 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Learnt:
-    """What the end of a session brought: new memories, those among them with status ``held`` wait for a person. ``problems`` say
-    what could not be done.
-    """
+    """What the end of a session brought: new memories (``held`` ones wait for a person), and what could not be done."""
 
     new: tuple[Item, ...] = ()
     problems: tuple[str, ...] = ()

@@ -5,14 +5,15 @@ import sys
 import termios
 import tty
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
 
 import typer
 
 from kept.cli.call import GlobalOptions
 from kept.cli.show import to_safe_line
-from kept.core.errors import UsageError
-from kept.install.leftovers import delete_leftovers
+from kept.core.errors import BusyError, UsageError
+from kept.local import files
 from kept.local.agents_shell import agent_variable
 from kept.local.progress import Progress, ignore_progress
 from kept.paths import Paths, find_paths
@@ -29,9 +30,7 @@ _END_OF_INPUT = "\x04"  # Ctrl-D
 
 @contextmanager
 def command_workspace(context: typer.Context, also: Sequence[str] = (), *, dry: bool = False) -> Iterator[Workspace]:
-    """The workspace the global options ask for, with the profiles ``also`` at work; ``dry`` makes no store. Raises KeptError where
-    it cannot be opened.
-    """
+    """The workspace of the global options, with profiles ``also`` in use; ``dry`` makes no store. Raises KeptError."""
     call = call_options(context)
     with open_workspace(
         command_home(context), profile=call.profile, zone=call.zone, anew=call.anew, dry=dry, also=also
@@ -76,9 +75,7 @@ def read_keystroke() -> str:
 
 
 def edit_line(text: str) -> str:
-    """A line of text as a person leaves it: given to change in place where the terminal can. The old one where nothing is
-    entered.
-    """
+    """A line of text as a person leaves it, changed in place where the terminal can. The old one where nothing is entered."""
     try:
         import readline  # noqa: PLC0415 - absent on some platforms, and only wanted here
 
@@ -108,3 +105,23 @@ def progress_if_shown(*, shown: bool) -> AbstractContextManager[Progress]:
     from kept.cli import progress_bar  # noqa: PLC0415 - only a terminal needs it
 
     return progress_bar.show_progress()
+
+
+def delete_leftovers(workspace: Workspace) -> None:
+    """Delete what a command that was killed left unfinished beside kept's own files and beside those it writes for people."""
+    folders = {
+        workspace.paths.state,
+        workspace.paths.settings.parent,
+        *(Path(output).parent for output in workspace.store.outputs()),
+    }
+    for folder in folders:
+        files.delete_temp_files(folder)
+    unfinished = [
+        path
+        for path in (workspace.paths.backups / "fresh.db", workspace.paths.store.with_name("kept.db.restoring"))
+        if path.exists()
+    ]
+    if unfinished:
+        with suppress(BusyError), files.hold_lock(workspace.paths.lock):
+            for item in unfinished:
+                item.unlink(missing_ok=True)

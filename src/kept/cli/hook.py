@@ -91,7 +91,6 @@ _SETTINGS = {"claude": ("/.claude", "CLAUDE_CONFIG_DIR", "settings.json"), "code
 
 
 def _parse_payload(raw: bytes) -> dict[str, Any] | str:
-    """The payload, or what is wrong with it."""
     if len(raw) > _MOST:
         return f"the payload has more than {_MOST:,} bytes"
     try:
@@ -275,9 +274,7 @@ def _make_environment(root: str, settings: "_Settings") -> RecallEnvironment:
 
 
 def _find_by_meaning(state: str, settings: "_Settings", message: str, session: str) -> tuple[Nearest | None, Said | None]:
-    """How facts, and what was said, are found by meaning: a warm process is asked; where there is none, the model is loaded if the
-    person wants to wait.
-    """
+    """How facts and turns are found by meaning: by a warm process, else with the model in this one if the person wants to wait."""
     # As for the queue: pathlib takes long to import.
     if not message or settings.recall.get("embeddings") == "off" or not os.path.isfile(f"{state}/vectors.bin"):  # noqa: PTH113
         return None, None
@@ -343,9 +340,7 @@ def _load_zone(name: str) -> tzinfo | None:
 
 
 def _stop(root: str, payload: Mapping[str, Any], client: str) -> str:
-    """The answer is written: the transcript has something new. Where the person wants it, an unanswered reminder is asked about
-    once.
-    """
+    """The answer is written: the transcript has something new. Where the person wants it, ask once about an open reminder."""
     _enqueue_session(root, payload)
     asking = client == "claude" and _load_settings(root).handover == reminders.ASKING
     state, session = queue.state_folder(root), _payload_text(payload, "session_id")
@@ -385,9 +380,7 @@ def _plugin_end(root: str, payload: Mapping[str, Any], client: str) -> str:
 
 
 def _allow_suggestion(root: str, payload: Mapping[str, Any], _: str) -> str:
-    """The plugin's tool that hands the person's words over is called without a question; every other tool is the client's
-    matter.
-    """
+    """Allow the plugin's tool that hands the person's words over; every other tool is the client's matter."""
     allowed = is_suggestion_tool(_payload_text(payload, "tool_name"))
     said = "this tool of kept only records the user's own words" if allowed else ""
     if not _handover_notice(root, lambda: said):

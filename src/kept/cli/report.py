@@ -227,9 +227,7 @@ def _select_best_new(new: tuple[Memory, ...], profiles: Sequence[Profile]) -> tu
 
 
 def missed_lines(covered: CoverageReport, zone: ZoneInfo, *, whole: bool, hint: str = "kept run --verbose") -> Iterator[Line]:
-    """What was talked about and looks worth remembering, but is not remembered: how much; where ``whole`` each of it, and what
-    became of the other topics.
-    """
+    """What looks worth remembering and is not remembered: how much; where ``whole`` each of it, and the other topics."""
     missed = covered.topics - covered.covered - covered.nothing
     if whole and covered.topics:
         told = (

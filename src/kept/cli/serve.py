@@ -92,7 +92,6 @@ def _sample_opener(home: Paths, call: GlobalOptions) -> Callable[[], AbstractCon
 
 
 def _show_page(address: str, what: str, *, no_open: bool) -> None:
-    """Tell where the page is, and open it where there is a screen."""
     show.write_lines([line(what), line((address, "bold"))])
     if not no_open and (sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()):
         Thread(target=webbrowser.open, args=[address], daemon=True).start()  # it may wait for the browser, which waits for the page

@@ -80,9 +80,7 @@ class CoverageCounter:
 def report_coverage(
     workspace: Workspace, threads: Iterable[Thread], within: tuple[datetime, datetime] | None = None
 ) -> CoverageReport:
-    """The account of the topics of some threads; only of those that begin in [start, stop) where ``within`` is given. Raises
-    StoreError.
-    """
+    """The account of the topics of some threads; of those that begin in ``within`` [start, stop). Raises StoreError."""
     covering = CoverageCounter(workspace, within)
     for thread in threads:
         for base in range(0, thread.events, WINDOW):

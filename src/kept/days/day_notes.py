@@ -130,9 +130,7 @@ def build_summary(workspace: Workspace, first: date, last: date | None = None, *
 
 
 def day_note_lines(workspace: Workspace) -> dict[date, tuple[Line, ...]]:
-    """What each day came to, in short, as the lines of its note; each line says whose it is, so that an edit of it is
-    understood.
-    """
+    """What each day came to, as the lines of its note; each says whose it is, so that an edit of it is understood."""
     noted: dict[date, list[SummaryBullet]] = {}
     for note in drop_repeated_notes(workspace.store.days.notes_between(*ALWAYS)):
         noted.setdefault(note.note.at.astimezone(workspace.zone).date(), []).extend(
@@ -190,9 +188,7 @@ def _passage_text(passage: Passage) -> str:
 
 
 def _is_in_summary(workspace: Workspace, bullet: SummaryBullet, book: Mapping[date, DaySummary]) -> bool:
-    """Whether the daybook tells what a note does: a model wrote what came of that day in that project, or a person put it
-    otherwise.
-    """
+    """Whether the daybook tells what a note does: by a model that day in that project, or in a person's other words."""
     page = book.get(bullet.at.astimezone(workspace.zone).date()) if bullet.at else None
     if page is None:
         return False

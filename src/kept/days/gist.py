@@ -142,15 +142,11 @@ def _prose_sentences(text: str) -> Iterator[_Sentence]:
         if fenced or line.startswith(("```", "~~~", "|", "#", "<", "{", "@")) or not line:
             continue
         item = _ITEM.search(line) is not None
-        for sentence in sentence_texts(_strip_markdown(line)):
+        for sentence in sentence_texts(one_line(_MARKS.sub("", _LINK.sub("\\1", line)))):
             plain = _strip_opener(sentence)
             if plain:
                 yield _Sentence(text=plain, content=parse_statement(plain).content, item=item, place=place)
                 place += 1
-
-
-def _strip_markdown(line: str) -> str:
-    return one_line(_MARKS.sub("", _LINK.sub(r"\1", line)))
 
 
 def _strip_opener(sentence: str) -> str:

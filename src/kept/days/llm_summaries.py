@@ -34,9 +34,7 @@ class DaySummaryReport:
 
 
 def write_day_summaries(workspace: Workspace, asking: Asking, *, by: str) -> DaySummaryReport:
-    """Have every day that is over written of which points were noted since. ``by`` names the model. Raises StoreError,
-    ConfigError.
-    """
+    """Have each finished day written of which points came since. ``by`` names the model. Raises StoreError, ConfigError."""
     today = workspace.clock().astimezone(workspace.zone).date()
     noted = {place: points for place, points in _points_by_place(workspace, *ALWAYS).items() if place[0] < today}
     if not noted:

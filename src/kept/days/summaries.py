@@ -166,9 +166,7 @@ def memory_bullet(memory: Memory) -> SummaryBullet:
 
 
 def order_bullets(bullets: Iterable[SummaryBullet]) -> tuple[SummaryBullet, ...]:
-    """Bullets as a day tells them: by part, the projects in which most was done first, by time; what is said twice once, where it
-    weighs most.
-    """
+    """Bullets as a day tells them: by part, busiest projects first, by time; what is said twice once, where it weighs most."""
     listed, done = list(bullets), Counter[str]()
     best: dict[tuple[SummaryPart, str, str], int] = {}
     for place in sorted(range(len(listed)), key=lambda place: (-listed[place].weight, listed[place].source)):

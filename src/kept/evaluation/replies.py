@@ -168,7 +168,6 @@ def _passage_outcome(
     judged: Sequence[CandidateVerdict],
     memories: Iterable[Mapping[str, Any]],
 ) -> str:
-    """What became of a passage worth keeping."""
     live = (quote["quote"] for memory in memories if memory["status"] == "active" for quote in memory["evidence"])
     if any(_is_covered_by(quote, turn, keep) for quote in live):
         return ACTIVE

@@ -1,6 +1,4 @@
-"""Start kept in the background: for one transcript, for the first time, or for a missed night; detached from the hook, one at a
-time, bounded, ignored by hooks.
-"""
+"""Start kept in the background, detached from the hook: for a transcript, the first time, a missed night; one at a time."""
 
 import fcntl
 import os
@@ -25,9 +23,7 @@ FIRST = "kept has begun to read the sessions on this machine in the background; 
 
 
 def start_run(root: str, path: str) -> bool:
-    """Start ``kept run`` for a transcript, where no run is under way; False where one is: then :func:`start_missed_run` does.
-    Returns at once. Raises OSError.
-    """
+    """Start ``kept run`` for a transcript and return at once; False where a run is under way. Raises OSError."""
     begun = _start_command(root, [*_OF_SESSIONS, path])
     if not begun and path.isprintable():
         append_line(queue_path(state_folder(root), _LATE), path, _LATE_BYTES)

@@ -190,7 +190,6 @@ def _expected_commands(client: Client) -> dict[str, str]:
 
 
 def _find_hook_faults(home: Paths, client: Client, event: str, entry: Mapping[str, Any], body: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with one hook."""
     command = str(entry["command"])
     expected = _expected_commands(client).get(event)
     if expected is None or f" {expected}" not in command:
@@ -273,7 +272,6 @@ _PASSED = frozenset({"PATH", "KEPT_HOME", "KEPT_EMBEDDINGS", "LANG", "LC_ALL", "
 
 
 def _note_sizes(home: Paths) -> dict[str, int]:
-    """What hooks note of sessions, and how long each note is."""
     try:
         return {path.name: path.stat().st_size for path in Path(queue_path(str(home.state), "")).iterdir()}
     except OSError:
@@ -281,9 +279,7 @@ def _note_sizes(home: Paths) -> dict[str, int]:
 
 
 def _remove_test_notes(home: Paths, before: Mapping[str, int]) -> None:
-    """Take back what the calls noted of a session that is none; a failure that only the doctor saw is told to the next one all the
-    same.
-    """
+    """Take back what the calls noted of a made-up session; a failure that only the doctor saw is told again."""
     for name, size in _note_sizes(home).items():
         path = Path(queue_path(str(home.state), name))
         if name.startswith(("failure.", session_file_name(_SESSION))) and name not in before:

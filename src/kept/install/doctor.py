@@ -172,7 +172,6 @@ def _is_intact_copy(path: Path) -> bool:
 
 
 def _check_store_clock(workspace: Workspace) -> Iterator[CheckFinding]:
-    """No run of the store is of a day to come."""
     runs = workspace.store.log.runs(1)
     if runs and runs[0].started_at > workspace.clock() + _DAY:
         today, last = workspace.clock().date(), runs[0].started_at.date()

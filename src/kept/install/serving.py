@@ -40,9 +40,7 @@ def announce_page(home: Paths, port: int) -> Iterator[str]:
 
 
 def load_mcp_key(home: Paths) -> str:
-    """The key of ``kept mcp --http``, made once in ``mcp.key`` (0600), so that clients can hold it in their settings. Raises
-    KeptError where it cannot be read or written.
-    """
+    """The key of ``kept mcp --http``, made once in ``mcp.key`` (0600), for the settings of clients. Raises KeptError."""
     path = home.state / "mcp.key"
     key = files.read_file(path, at_most=1_000).data.decode("ascii", "replace").strip()
     if not key:

@@ -23,8 +23,11 @@ from kept.install.schedule import Run, run_command
 from kept.local import files
 from kept.local.clients import (
     CLIENTS,
+    CODEX_SETTINGS,
     GEMINI,
+    GEMINI_POLICY,
     PLUGIN_SUGGEST,
+    POLICY,
     READERS,
     SUGGEST,
     Client,
@@ -32,11 +35,12 @@ from kept.local.clients import (
     has_permission,
     has_plugin,
     hook_groups,
+    with_codex_permission,
     with_hooks,
     with_permission,
+    without_codex_permission,
     without_hooks,
 )
-from kept.local.permissions import CODEX_SETTINGS, GEMINI_POLICY, POLICY, with_codex_permission, without_codex_permission
 from kept.outputs import section
 from kept.outputs.targets import list_editable_targets
 from kept.outputs.view_file import list_views
@@ -73,9 +77,7 @@ def hook_program() -> str:
 
 
 def note_program(home: Paths, *, anew: bool = False) -> None:
-    """Note where this kept is, for the plugin: it has only a poor PATH to look for it. Unless ``anew``, another one that is there
-    stays.
-    """
+    """Note where this kept is, for the plugin, whose PATH is poor. Another one that is there stays, unless ``anew``."""
     script, place = Path(sys.executable).with_name("kept"), home.state / "program"
     path = Path(files.read_text(place).strip() or "/")
     if script.is_file() and home.state.is_dir() and (path != script if anew else not path.is_file()):
@@ -144,9 +146,7 @@ def _plan_permissions(home: Paths) -> Iterator[SettingsChange]:
 
 
 def install_hooks(home: Paths, changes: tuple[SettingsChange, ...] | None = None) -> tuple[SettingsChange, ...]:
-    """Write the changes (else all that :func:`plan_hooks` tells), and note what stood there before. Raises ConfigError,
-    ChangedError.
-    """
+    """Write the changes (else all of :func:`plan_hooks`), and note what stood there. Raises ConfigError, ChangedError."""
     changes, noted = plan_hooks(home) if changes is None else changes, _load_setup_note(home)
     for change in changes:
         content = files.read_file(change.path)

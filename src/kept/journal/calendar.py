@@ -22,9 +22,7 @@ _LASTING = (Status.ACTIVE, Status.RESOLVED, Status.SUPERSEDED)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CalendarDay:
-    """One day in a calendar: how many sessions had events on it, how many things were worked on, learnt, decided and asked; whether
-    a journal entry is there.
-    """
+    """One day: how many sessions had events, how much was worked on, learnt, decided and asked; whether it has an entry."""
 
     day: date
     sessions: int = 0
@@ -42,9 +40,7 @@ class CalendarDay:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CalendarMonth:
-    """Every day of a month, and the first days of the months before and after it in which something happened, where there are
-    such.
-    """
+    """Every day of a month, and the first of the nearest months before and after it in which something happened."""
 
     first: date
     cells: tuple[CalendarDay, ...]
@@ -130,7 +126,6 @@ def latest_active_day(workspace: Workspace, scope: str = "") -> date | None:
 
 
 def _sittings_of(workspace: Workspace, day: date, scope: str) -> tuple[SessionActivity, ...]:
-    """The sessions with events on a day, of all projects or of one."""
     found = workspace.store.archive.sittings(*workspace.day_bounds(day))
     return tuple(sitting for sitting in found if not scope or workspace.scope(sitting.project, sitting.path) == scope)
 
@@ -162,9 +157,7 @@ def load_project_month(workspace: Workspace, first: date, scope: str) -> Project
 
 
 def load_day_sessions(workspace: Workspace, day: date, scope: str = "") -> tuple[DaySession, ...]:
-    """The sessions with events on a day, of all projects or of one, in their order, each with what was worked on in it on that day.
-    Raises StoreError.
-    """
+    """The sessions with events on a day, of one project or all, each with what was worked on in it. Raises StoreError."""
     start, stop = workspace.day_bounds(day)
     told: Mapping[tuple[str, str], list[ThreadNote]] = defaultdict(list)
     for item in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):

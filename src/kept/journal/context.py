@@ -155,7 +155,6 @@ def _narrate_notes(group: Sequence[WorkNote]) -> str:
 
 
 def _end_sentence(sentence: str) -> str:
-    """A sentence with a mark at its end."""
     return sentence if sentence.endswith((".", "!", "?", "…", "。", "！", "？")) else f"{sentence}."
 
 

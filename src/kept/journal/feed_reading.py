@@ -132,9 +132,7 @@ def find_items(workspace: Workspace, tells: Callable[[str], bool]) -> Iterator[F
 
 
 def erase_items(workspace: Workspace, tells: Callable[[str], bool]) -> int:
-    """Empty the items of all sources, of the settings or of earlier ones, that tell something. Returns how many. Raises
-    KeptError.
-    """
+    """Empty the items, of present and earlier sources, that tell something. Returns how many. Raises KeptError."""
     return sum(len(_erase_items(workspace, path, lambda one: _has_match(one, tells))) for path in _feed_paths(workspace))
 
 

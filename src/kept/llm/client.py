@@ -31,10 +31,9 @@ from kept.llm.ask import (
     Usage,
 )
 from kept.llm.budget import Estimate, Limits, Price, Tally, add_usage_cost, estimate_ask_usage, price_of
-from kept.llm.open_question import OpenQuestion, make_second_ask, question_note
 from kept.llm.replies import Batch, QuestionNote, ReplyCache
 from kept.llm.reply import InvalidReply
-from kept.llm.retry import SECONDS, AskOutcome, Plan, RetryPolicy, ask_with_retries, read_adapter_reply
+from kept.llm.retry import SECONDS, AskOutcome, OpenQuestion, Plan, RetryPolicy, ask_with_retries, read_adapter_reply
 from kept.local.batches import split_batches
 from kept.local.progress import Progress, ignore_progress
 
@@ -187,7 +186,6 @@ class LlmClient:
         return replace(ask, system=system, prompt=prompt, most=most) if one or two or most < ask.most else ask
 
     def _find_known_reply(self, key: str, pending: set[str]) -> Reply | None:
-        """The reply that is known without asking, if one is."""
         body = self._replies.find_reply(key)
         if body is not None:
             return CompleteReply(body=body, cached=True)
@@ -235,7 +233,6 @@ class LlmClient:
         return "" if coming.usage.cost is None else f", about {coming.usage.cost:.2f} USD"
 
     def _count_plan_calls(self) -> int:
-        """The questions that were put to the plan in its hours."""
         since = self._clock() - timedelta(hours=self._plan.hours if self._plan else 0)
         return sum(spent.usage.calls for spent in self._replies.usage_between(since))
 
@@ -333,14 +330,14 @@ class LlmClient:
                 )
             case _, InvalidReply() as wrong if wrong.fault is not Fault.REFUSAL and not one.again:
                 self._silences = 0
-                waiting.appendleft(replace(one, ask=make_second_ask(one.ask, wrong), again=True, told=wrong))
+                waiting.appendleft(one.ask_again(wrong))
             case _, InvalidReply() as wrong:
                 self._silences = 0
-                self._replies.failed(question_note(one.key, one.ask), wrong.fault.value, self._program)
+                self._replies.failed(one.note(), wrong.fault.value, self._program)
                 replies[one.key] = UnreadableReply(reason=wrong.reason, fault=wrong.fault, usage=one.spent)
             case _, body:
                 self._silences = 0
-                replies[one.key] = self._store_reply(question_note(one.key, one.ask), body or {}, one.spent)
+                replies[one.key] = self._store_reply(one.note(), body or {}, one.spent)
 
     def _price_usage(self, usage: Usage) -> Usage:
         """A usage with what the person pays for it: nothing through a plan."""
@@ -403,7 +400,7 @@ class LlmClient:
                 self._count_failure(batch.fault, batch.reason)
                 replies |= {question.key: UnreachableReply(reason=batch.reason, fault=batch.fault) for question in some}
                 continue
-            items = {name: question_note(question.key, question.ask) for name, question in named.items()}
+            items = {name: question.note() for name, question in named.items()}
             self._replies.save_batch(Batch(id=batch, model=model.name, at=format_instant(self._clock()), items=items))
             replies |= {
                 question.key: PendingReply(reason="handed in as part of a batch; a later run collects the reply")

@@ -157,7 +157,6 @@ def _fit_list(schema: Mapping[str, Any], value: object, place: str) -> list[Any]
 
 
 def _empty(schema: Mapping[str, Any]) -> Any:
-    """What stands for a value that is missing."""
     if "anyOf" in schema:
         return None
     if schema["type"] == "object":
@@ -187,9 +186,7 @@ def _json_type_name(value: object) -> str:
 
 
 def parse_as(kind: type[T], body: Any, **choices: Sequence[str]) -> T:
-    """The value that a reply's body says, read as :func:`fit_to_schema` does. Raises ValueError that says what does not fit and
-    where.
-    """
+    """The value that a reply's body says, read as :func:`fit_to_schema` does. Raises ValueError that says what does not fit."""
     made: T = codec.load(kind, fit_to_schema(schema_of(kind, **choices), body))
     return made
 
@@ -243,7 +240,6 @@ def parse_reply(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | Invali
 
 
 def _parse_server_error(body: Mapping[str, Any]) -> InvalidReply | None:
-    """What a server's error says that came in the place of a reply."""
     error = body.get("error")
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return None

@@ -1,4 +1,4 @@
-"""Asking one question until there is a reply, or trying again is of no use; and how many a subscription allows.
+"""Asking one question until there is a reply, or trying again is of no use; what it costs meanwhile; what a subscription allows.
 
 Touches nothing shared, so several may run at once.
 """
@@ -6,12 +6,38 @@ Touches nothing shared, so several may run at once.
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kept.llm.adapters.base import AdapterFailure, AdapterReply, Model, Spoken
 from kept.llm.ask import Ask, Fault, Usage
+from kept.llm.replies import QuestionNote
 from kept.llm.reply import InvalidReply, parse_reply
+
+_AGAIN = "Your last reply could not be used: {reason}. Reply again with one complete JSON object of the schema, and nothing else."
+
+
+@dataclass(kw_only=True, slots=True)
+class OpenQuestion:
+    """A question under way: what it is remembered under, what it cost so far, whether it is the second try."""
+
+    key: str
+    ask: Ask
+    again: bool = False
+    spent: Usage = field(default_factory=Usage)
+    told: InvalidReply | None = None
+
+    def note(self) -> QuestionNote:
+        """What is remembered of the question, under which key its reply is found."""
+        ask = self.ask
+        return QuestionNote(key=self.key, purpose=ask.purpose, version=ask.version, schema=ask.schema, about=ask.about)
+
+    def ask_again(self, wrong: InvalidReply) -> "OpenQuestion":
+        """The one question that may follow a reply nobody can use: with what was wrong, and more room where it was cut."""
+        room = 2 if wrong.fault is Fault.TRUNCATED else 1
+        again = replace(self.ask, prompt=f"{self.ask.prompt}\n\n{_AGAIN.format(reason=wrong.reason)}", most=room * self.ask.most)
+        return replace(self, ask=again, again=True, told=wrong)
+
 
 _LONGEST_PAUSE = 120.0
 _PASSING = {Fault.RATE_LIMIT, Fault.OVERLOADED, Fault.CONNECTION, Fault.TIMEOUT}

@@ -1,12 +1,13 @@
-"""Clients: the settings files in which a coding agent is told which hooks to call, edited so that they come and go without a trace.
+"""Coding agents on this machine: where their files are, kept's hooks in their settings, and the permission to call its one tool.
 
-Pure edits of JSON text; who reads and writes the files is no matter of this module. Claude Code and Codex use the same form.
+Pure edits of text: a client's settings in, its settings with or without kept's entries out.
 """
 
 import json
 import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -163,9 +164,7 @@ def with_permission(text: str, tool: str, where: str) -> str:
 
 
 def without_hooks(text: str, where: str) -> str:
-    """The settings without any hook of kept's, and without its permission; empty containers that this leaves go too. Raises
-    ConfigError.
-    """
+    """The settings without kept's hooks and permission, nor containers that this leaves empty. Raises ConfigError."""
     body = _parse_settings(text, where)
     if not _drop_hooks(body, where) + _drop_permission(body):
         return text
@@ -246,10 +245,52 @@ def _is_own_entry(entry: object) -> bool:
 
 
 def _format_settings(body: Mapping[str, Any], before: str) -> str:
-    """The body as text, indented as the file was."""
     if not body:
         return "{}\n"
     indent = re.search(r"^([ \t]+)\S", before, re.MULTILINE)
     return json.dumps(body, indent=indent.group(1) if indent else 2, ensure_ascii=False) + (
         "\n" if not before or before.endswith("\n") else ""
     )
+
+
+CODEX_SETTINGS = "config.toml"
+GEMINI_POLICY = "policies/kept.toml"
+POLICY = f"""\
+# Written by kept setup: Gemini CLI may call this one tool of kept's without asking.
+[[rule]]
+mcpName = "kept"
+toolName = "{TOOL}"
+decision = "allow"
+priority = 100
+"""
+_NOTE = "# kept setup: Codex may call this one tool of kept's without asking."
+_BLOCK = re.compile(rf'\n{re.escape(_NOTE)}\n\[[^\n]+\.tools\.(?:{TOOL}|{FORMER})\]\napproval_mode = "approve"\n')
+
+
+def with_codex_permission(text: str) -> str:
+    """Codex's settings in which kept's server, or that of its plugin, may be called for the tool; unchanged where there is no such
+    server, where they say something of the tool already, and where they cannot be read.
+    """
+    try:
+        body = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return text
+    servers, plugins = body.get("mcp_servers"), body.get("plugins")
+    tables = ["mcp_servers.kept"] if isinstance(servers, dict) and "kept" in servers else []
+    tables += [
+        f'plugins."{name}".mcp_servers.kept'
+        for name, each in (plugins.items() if isinstance(plugins, dict) else ())
+        if name.startswith("kept@") and name.isprintable() and isinstance(each, dict) and each.get("enabled", True) is True
+    ]
+    for table in tables:
+        line_end = "" if text.endswith("\n") else "\n"
+        after = f'{text}{line_end}\n{_NOTE}\n[{table}.tools.{TOOL}]\napproval_mode = "approve"\n'
+        with suppress(tomllib.TOMLDecodeError):  # a table that is there already is no mistake: a person decided
+            tomllib.loads(after)
+            text = after
+    return text
+
+
+def without_codex_permission(text: str) -> str:
+    """Codex's settings without what kept added."""
+    return _BLOCK.sub("", text)

@@ -123,7 +123,6 @@ def first_commit(git: Path) -> str:
 
 
 def _read_head(git: Path) -> str:
-    """The commit that HEAD names."""
     words = _read_small_file(git / "HEAD").strip()
     name = words.removeprefix("ref: ")
     if words == name:
@@ -243,7 +242,6 @@ def _inflate(data: bytes) -> bytes:
 
 
 def _apply_delta(base: bytes, delta: bytes) -> bytes:
-    """What a delta makes of its base."""
     position = _skip_delta_size(delta, _skip_delta_size(delta, 0))
     parts: list[bytes] = []
     size = 0

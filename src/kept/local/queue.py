@@ -162,9 +162,7 @@ FILE = "failures.json"
 
 
 class JobFailure(NamedTuple):
-    """What failed (``night check``, ``session end``), since when it does without a break (an instant as text), and how, in
-    words.
-    """
+    """What failed (``night check``, ``session end``), since when without a break (an instant as text), and how."""
 
     what: str
     since: str

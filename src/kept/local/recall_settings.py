@@ -1,6 +1,4 @@
-"""How recall looks and weighs, as settings. The formula is that of the seed article on curation: cosine, recency, use,
-confidence.
-"""
+"""How recall looks and weighs, as settings; the formula is the seed article's: cosine, recency, use, confidence."""
 
 from dataclasses import dataclass
 

@@ -4,7 +4,6 @@ Every call opens the workspace anew: the server holds nothing, and sees what a r
 marked as remembered data. It reads; what an agent adds waits for the person unless the settings trust agents.
 """
 
-from kept.mcp.server import create_server
-from kept.mcp.transport import serve
+from kept.mcp.server import create_server, serve
 
 __all__ = ["create_server", "serve"]

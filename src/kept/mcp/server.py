@@ -1,17 +1,25 @@
-"""The server: its tools, resources and prompts, the project a client works in, and news of changed resources."""
+"""The server: its tools, resources and prompts, the project a client works in, and news of changed resources.
+
+It is reached over stdin and stdout, or over HTTP behind the page's door: this machine, no other page, a key.
+"""
 
 import asyncio
+import hmac
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
+import uvicorn
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.resolve import ListRoots, Resolve
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, ServerEvent
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ListRootsResult
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kept import __version__
 from kept.core.errors import KeptError, UsageError
@@ -235,3 +243,33 @@ def _proposal_result(proposal: tools.ProposalReply) -> CallToolResult:
 def _tool_result(text: str, fields: dict[str, object]) -> CallToolResult:
     """The text for clients that show texts, the fields for those that read them."""
     return CallToolResult(content=[TextContent(text=text)], structured_content=fields)
+
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def serve(open_desk: OpenDesk, *, key: str = "", host: str = "127.0.0.1", port: int = 8321) -> None:
+    """Serve until the client leaves (stdio), or with a key over HTTP until stopped. Raises UsageError for a foreign host."""
+    if not key:
+        create_server(open_desk).run("stdio")
+        return
+    if host not in LOOPBACK:
+        raise UsageError(f"kept serves this machine only, not {host}", hint=f"--host may be {', '.join(LOOPBACK)}")
+    uvicorn.run(create_mcp_app(open_desk, key, port), host=host, port=port, log_level="warning")
+
+
+def create_mcp_app(open_desk: OpenDesk, key: str, port: int) -> ASGIApp:
+    """The application: it answers requests that name this machine, come from no other page, and bear the key."""
+    names = [f"{item}:{port}" for item in ("127.0.0.1", "localhost", "[::1]")]
+    allowed = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
+    inside = create_server(open_desk).streamable_http_app(stateless_http=True, transport_security=allowed)
+    expected = f"Bearer {key}".encode()
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        headers: dict[bytes, Any] = dict(scope.get("headers", ()))
+        if scope["type"] == "http" and not hmac.compare_digest(headers.get(b"authorization", b""), expected):
+            await PlainTextResponse("kept mcp --http wrote the header to send", status_code=401)(scope, receive, send)
+            return
+        await inside(scope, receive, send)
+
+    return guarded

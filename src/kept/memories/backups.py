@@ -58,9 +58,7 @@ def back_up_now(workspace: Workspace) -> Path:
 
 
 def find_backups(workspace: Workspace) -> tuple[Path, ...]:
-    """Every copy of the store that kept knows of and that is still there: made by itself, by hand, before a migration, put
-    aside.
-    """
+    """Every copy of the store that is still there: kept's own, made by hand, before a migration, put aside."""
     own = (*workspace.paths.backups.glob("*.db"), *(workspace.paths.state / "aside").glob("*.db*"))
     found = (*own, *recorded_backups(workspace.store.log))
     return tuple(sorted({path for path in found if path.is_file()}))

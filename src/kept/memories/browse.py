@@ -99,9 +99,7 @@ def _has_words(memory: Memory, words: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryTrace:
-    """Why a memory is there: its evidence, each in its conversation where the archive has it, and everything that happened to
-    it.
-    """
+    """Why a memory is there: its evidence, each in its conversation if archived, and everything that happened to it."""
 
     memory: Memory
     evidence: tuple[tuple[Evidence, tuple[Event, ...]], ...]
@@ -277,9 +275,7 @@ class Timeline:
 
 
 def build_timeline(workspace: Workspace, memory: Memory, *, context: int = 2) -> Timeline:
-    """The story of a memory, each piece of evidence with ``context`` turns before and after it. Changes nothing. Raises
-    StoreError.
-    """
+    """The story of a memory, each piece of evidence with ``context`` turns before and after it. Raises StoreError."""
     memory_trace = trace_memory(workspace, memory, context=context)
     log = workspace.store.log
     now = log.memory(memory.superseded_by or memory.resolved_by) if memory.superseded_by or memory.resolved_by else None

@@ -51,14 +51,11 @@ def assign_scopes(workspace: Workspace, found: Iterable[ForeignNote]) -> Iterato
 
 
 def _transcript_folders(workspace: Workspace) -> list[tuple[str, str]]:
-    """The folder of each transcript, and the project it is about."""
     return [(str(Path(thread.path).parent), thread.project) for thread in workspace.store.archive.threads() if thread.project]
 
 
 def import_client_notes(workspace: Workspace, run: Callable[[], int]) -> int:
-    """Take up what is new in the notes of the tools that the settings name, in one pass. Returns how many notes; raises
-    StoreError.
-    """
+    """Take up what is new in the notes of the tools in the settings, in one pass. Returns how many; raises StoreError."""
     if not workspace.settings.client_memory:
         return 0
     known = workspace.store.log.memories()

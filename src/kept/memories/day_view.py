@@ -75,7 +75,6 @@ def reword_lines(workspace: Workspace, day: date, edits: Edits) -> Iterator[Rewo
 
 
 def _find_line(workspace: Workspace, day: date, key: str) -> Passage | None:
-    """The line of a day that is known by a key: of the daybook, or of what was worked on."""
     page = load_day_summaries(workspace, day, day).get(day)
     known = {passage.id: passage for lines in (page.lines.values() if page else ()) for passage in lines}
     if key in known:

@@ -125,7 +125,6 @@ def markdown_notes(tool: str, path: Path, *, beside: str = "") -> Iterator[Forei
 
 
 def _lines_outside_code(lines: Sequence[str]) -> Iterator[str]:
-    """The lines that stand in no code block."""
     inside = False
     for line in lines:
         if line.lstrip().startswith(("```", "~~~")):

@@ -1,6 +1,4 @@
-"""History: what happened, what changed by it (word by word), and going back. Undo and redo are passes themselves; nothing is ever
-taken out of the log.
-"""
+"""History: what happened, what changed by it (word by word), and going back. Undo is a pass; the log loses nothing."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -108,9 +106,7 @@ def undo(workspace: Workspace, what: str = "") -> UndoResult:
 
 
 def undo_in_scopes(workspace: Workspace, scopes: Collection[str]) -> UndoResult:
-    """Take back, of the last run that has any which count, the passes over memories of these scopes alone. Raises UsageError as
-    :func:`undo` does.
-    """
+    """Take back the passes over memories of these scopes alone, of the last run that has any. Raises UsageError."""
     heads = tuple(workspace.store.log.pass_heads())
     off = find_undone_passes(heads)
     return _undo_passes(workspace, _last_passes_in_scopes(workspace, heads, off, scopes), off)

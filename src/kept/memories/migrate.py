@@ -18,9 +18,7 @@ from kept.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MigrationReport:
-    """What was (or would be) migrated: which category becomes which, how many memories of each, and how many stay for lack of
-    one.
-    """
+    """What was (or would be) migrated: which category becomes which, how many memories of each, how many stay."""
 
     mapping: Mapping[str, str]
     moved: Mapping[str, int]

@@ -107,9 +107,7 @@ def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
 
 
 def clean_memory_text(workspace: Workspace, text: str, *, most: int = MOST) -> str:
-    """A text as a memory can hold it: one line, nothing invisible, no secret. Raises UsageError where that leaves too little or too
-    much.
-    """
+    """A text as one line, nothing invisible, no secret. Raises UsageError where that leaves too little or too much."""
     content = one_line(redact(strip_invisible(text)[0], key=workspace.store.key("redaction")).text)
     if not any(char.isalnum() for char in content):
         raise UsageError("there is nothing to remember in an empty text")
@@ -296,9 +294,7 @@ def merge(
 
 
 def accept_refused(workspace: Workspace, candidate: str, reason: str = "refused by kept, right after all by the user") -> Memory:
-    """Remember what was refused: it was right after all, or only waited, as ``reason`` says. Raises MissingError, UsageError
-    where it is remembered.
-    """
+    """Remember what was refused, for ``reason``. Raises MissingError, UsageError where it is remembered."""
     with workspace.store.transaction():
         value = _memory_of_refused(workspace, candidate, Status.ACTIVE)
         _commit_operations(workspace, "admit", Add(memory=value.id, at=workspace.clock(), reason=reason, value=value))

@@ -1,8 +1,14 @@
-"""Absorbing: what a person did to a file of lines, as their own operations on memories. Reads the store, writes nothing."""
+"""Absorbing: what a person did to a file of lines, as their own operations on memories. Reads the store, writes nothing there.
 
-from collections.abc import Iterator
-from dataclasses import replace
+A file that looks like damage is set aside until a person says that they meant it as it is. Beside each copy stands a note of whose
+it is and which lines its file had: what was remembered later is not gone from it.
+"""
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 
 from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
@@ -14,10 +20,12 @@ from kept.core.markup import parse_memory_line
 from kept.core.memory import USER_SCOPE, Evidence, Memory, Status
 from kept.core.operation import Add, Approve, Operation, Reject, Retire, Revise, to_facts
 from kept.core.text import normal_form, one_line
+from kept.local import files
 from kept.memories.person import clean_memory_text
 from kept.outputs.agent_edits import AgentEdits
 from kept.outputs.compose.lines import contradicted_texts
 from kept.outputs.targets import Target
+from kept.paths import Paths
 from kept.profiles.profile import Profile, format_kind, parse_kind
 from kept.store.values import Output
 from kept.workspace import Workspace
@@ -189,3 +197,50 @@ def find_base(known: tuple[Output, ...], inside: bytes | None) -> Output | None:
     return max(
         known, key=lambda output: sum(line.text in there for line in output.lines if line.key and line.text and not line.users)
     )
+
+
+_NOTE = ".json"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QuarantinedCopy:
+    """A copy of a file that waits for a person's word; ``keys`` are the lines of kept's that the file had."""
+
+    copy: Path
+    keys: frozenset[str]
+
+
+def quarantine_file(paths: Paths, path: Path, keys: Collection[str]) -> Path:
+    """Copy a file as it stands; the copy takes the place of an earlier one that waits. Returns where it is."""
+    release_quarantined(paths, path)
+    copy = files.copy_to_quarantine(path, into=_quarantine_folder(paths))
+    note = {"path": str(path), "keys": sorted(keys)}
+    files.write_if_unchanged(_note_path(copy), json.dumps(note).encode(), expect=files.MISSING, root=paths.state)
+    return copy
+
+
+def find_quarantined(paths: Paths, path: Path) -> QuarantinedCopy | None:
+    """The copy of a file that waits for a person's word; None where none does."""
+    for note in sorted(_quarantine_folder(paths).glob(f"*{_NOTE}")):
+        try:
+            body = json.loads(files.read_file(note).data)
+            if body["path"] == str(path) and (copy := note.with_suffix("")).is_file():
+                return QuarantinedCopy(copy=copy, keys=frozenset(body["keys"]))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return None
+
+
+def release_quarantined(paths: Paths, path: Path) -> None:
+    """Note that no copy of a file waits any more; the copies stay."""
+    if quarantined_copy := find_quarantined(paths, path):
+        note = _note_path(quarantined_copy.copy)
+        files.delete_if_unchanged(note, expect=files.read_file(note).stamp, root=paths.state)
+
+
+def _quarantine_folder(paths: Paths) -> Path:
+    return paths.state / "aside"
+
+
+def _note_path(copy: Path) -> Path:
+    return copy.with_name(copy.name + _NOTE)

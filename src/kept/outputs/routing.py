@@ -64,9 +64,7 @@ def _is_in_view(workspace: Workspace, profile: Profile, memory: Memory) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractedMemories:
-    """What was extracted of some days: the memories it became, whatever they are now, in the order of their times; and what was
-    refused.
-    """
+    """What was extracted of some days: the memories it became, in the order of their times; and what was refused."""
 
     memories: tuple[Memory, ...]
     refused: tuple[CandidateVerdict, ...]

@@ -75,9 +75,7 @@ Summaries = Callable[[Workspace], Mapping[date, Sequence[Line]]]
 
 
 def compose_outputs(workspace: Workspace, summaries: Summaries = day_note_lines) -> OutputContent:
-    """Everything that is to be written, composed once. ``summaries`` tells in a few lines what a day amounted to. Raises
-    StoreError.
-    """
+    """Everything that is to be written, composed once; ``summaries`` tells what a day amounted to. Raises StoreError."""
     memories, names = workspace.store.log.memories(), workspace.scope_names()
     noting = [profile for profile in workspace.writing if profile.outputs.daily_folder]
     paging = [profile for profile in workspace.writing if profile.outputs.pages_folder]
@@ -235,9 +233,7 @@ def compose_document(workspace: Workspace, book: OutputContent, target: Target, 
 
 
 def _with_project_titles(workspace: Workspace, found: Document, target: Target) -> Document:
-    """The document of a section that is about several projects: each title names its own, for a section has no headings above
-    them.
-    """
+    """The document of a section about several projects: each title names its own, for no headings stand above them."""
     if target.part == _GONE:
         return Document(sections=())
     sections = tuple(

@@ -25,9 +25,15 @@ from kept.local.files import FileContent
 from kept.memories.day_view import reword_lines
 from kept.outputs import section
 from kept.outputs.agent_edits import split_agent_edits
-from kept.outputs.aside import find_quarantined, quarantine_file, release_quarantined
 from kept.outputs.hand_edits import edits_to_operations as operations_of
-from kept.outputs.hand_edits import find_base, hold_agent_edits, keep_long_lines
+from kept.outputs.hand_edits import (
+    find_base,
+    find_quarantined,
+    hold_agent_edits,
+    keep_long_lines,
+    quarantine_file,
+    release_quarantined,
+)
 from kept.outputs.merge_edits import find_edits, is_fact, restore_user_lines, unchanged_edits
 from kept.outputs.render import render_file, render_section
 from kept.outputs.targets import (
@@ -414,9 +420,7 @@ def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
 
 
 def reset_damaged_files(workspace: Workspace) -> list[str]:
-    """Put aside and take away what stands in kept's files where nobody can tell what of it is a person's. Returns what was done, in
-    words.
-    """
+    """Put aside what stands in kept's files where nobody can tell whose it is. Returns what was done, in words."""
     told = []
     with _outputs_lock(workspace):
         for target in list_editable_targets(workspace):

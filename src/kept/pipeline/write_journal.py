@@ -42,7 +42,7 @@ from kept.local import files
 from kept.local.progress import Progress, ignore_progress
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.profiles.machinery import load_machinery_pattern
+from kept.profiles.lexicons import load_machinery_pattern
 from kept.profiles.prompts import question_text
 from kept.workspace import JOURNAL, Workspace
 

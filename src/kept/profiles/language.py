@@ -13,9 +13,7 @@ _EACH = 1_500
 
 
 def choose_lexicon(events: Sequence[Event], languages: tuple[str, ...]) -> Lexicon:
-    """The lexicon of the languages that the prompts and notes among some events are written in; of the first one where nothing
-    tells.
-    """
+    """The lexicon of the languages of the prompts and notes among some events; the first one's where nothing tells."""
     if len(languages) < 2:
         return load_lexicon(languages)
     text, room = [], _READ

@@ -96,9 +96,7 @@ def _build_telling_patterns(language: str) -> TellingPatterns:
 
 
 def _build_pattern(name: str, cues: list[str], *, spaced: bool) -> str:
-    """One pattern of the fragments, at the place in a sentence that its name asks for, between word borders where words are written
-    apart.
-    """
+    """One pattern of the fragments, at the place in a sentence that its name asks for, between word borders if there are any."""
     if not cues:
         return ""
     before, after = (rf"(?:^|{_EDGE})", rf"(?:$|{_EDGE})") if spaced else ("", "")
@@ -132,9 +130,7 @@ def _common_words(language: str) -> frozenset[str]:
 
 
 def join_alternatives(table: str, name: str, *, spaced: bool) -> str:
-    """The fragments that all languages which write words apart (or those which do not) have under a name of a table, as
-    alternatives.
-    """
+    """The fragments under a name of a table, as alternatives, of all languages that write words apart (or do not)."""
     return "|".join(list_fragments(table, name, spaced=spaced))
 
 
@@ -172,6 +168,12 @@ def _read_lexicon(language: str) -> Mapping[str, Any]:
 
 
 def _join_patterns(name: str, bodies: list[Mapping[str, Any]]) -> str:
-    """One pattern of what several languages have under a name."""
     sources = (_build_pattern(name, body.get(name, []), spaced=bool(body["spaced"])) for body in bodies)
     return "|".join(f"(?:{source})" for source in sources if source)
+
+
+@cache
+def load_machinery_pattern() -> str:
+    """An RE2 pattern of the words by which a sentence speaks of the machinery of memory."""
+    body = tomllib.loads((resources.files("kept.profiles") / "machinery" / "words.toml").read_text(encoding="utf-8"))
+    return rf"(?i)\b(?:{'|'.join(body['words'])})\b"

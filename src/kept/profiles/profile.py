@@ -238,9 +238,7 @@ def choose_profile(
 
 
 def category_title(profiles: Sequence[Profile], profile: str, category: str) -> str:
-    """What a category is called among several profiles: its title, and its profile's where that is not the first with such a
-    title.
-    """
+    """What a category is called among several profiles: its title, with its profile's if that is not the first with it."""
     known = {(profile.id, category.id): (profile, category) for profile in profiles for category in profile.categories}
     if (profile, category) not in known:
         return category.replace("_", " ").capitalize()

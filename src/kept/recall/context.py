@@ -192,14 +192,11 @@ def _day_pieces(look: ContextLookup, message: MessageTerms) -> list[ContextPiece
 
 
 def _format_store_instant(instant: datetime) -> str:
-    """An instant as the store writes it."""
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
 def _find_already_read(glance: StoreReader, asked: ContextRequest, user: str) -> tuple[frozenset[str], list[str]]:
-    """What the session has read by itself: keys of memories, and the words of other lines, in kept's files that the client
-    loads.
-    """
+    """What the session reads by itself in kept's files: keys of memories, and the words of other lines."""
     keys: set[str] = set()
     texts: list[str] = []
     own, variable, theirs = _READS.get(asked.client, ("", "", ()))

@@ -69,12 +69,8 @@ def _omission_reason(
         return "below the floor"
     if piece.key in told:
         return SHOWN
-    if any(_is_same_text(words, item) for item in seen):
+    if any((jaccard_similarity(words, item) >= _SAME and number_tokens(words) == number_tokens(item)) for item in seen):
         return "in the session already"
     if taken >= layer.most:
         return "enough of its layer"
     return "over the budget" if full else ""
-
-
-def _is_same_text(left: frozenset[str], right: frozenset[str]) -> bool:
-    return jaccard_similarity(left, right) >= _SAME and number_tokens(left) == number_tokens(right)

@@ -9,7 +9,7 @@ from kept.core.errors import StoreError
 from kept.core.event import Event, EventKind
 from kept.core.spans import typed_spans
 from kept.core.times import format_instant
-from kept.recall.ranking.question import telling_words
+from kept.recall.question import telling_words
 from kept.store.reader import StoreReader
 from kept.workspace import Workspace
 
@@ -21,9 +21,7 @@ _SECONDS = 1.0
 
 
 def find_search_example(workspace: Workspace) -> str:
-    """Two telling words that a person typed side by side, each of which stands in more texts; empty where there are none, or none
-    is found in time.
-    """
+    """Two telling words that a person typed side by side, each in more texts; empty where none is found in time."""
     try:
         return _find_pair(workspace)
     except StoreError:

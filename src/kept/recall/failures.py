@@ -1,6 +1,4 @@
-"""Which failures a message tells of, as fingerprints: of whole error lines, and of what stands behind a colon or in quotes in a
-sentence.
-"""
+"""Fingerprints of the failures that a message tells of: of error lines, and of what stands behind a colon or in quotes."""
 
 from kept.core.error_fingerprint import fingerprint_error, fingerprint_errors
 

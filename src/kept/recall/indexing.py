@@ -82,9 +82,7 @@ def create_meaning_scorer(workspace: Workspace) -> Callable[[Sequence[tuple[str,
 
 
 def drop_stale_vectors(workspace: Workspace) -> None:
-    """Drop the vectors of everything that changed or is gone: nothing of what was forgotten stays in them. Raises OSError,
-    StoreError.
-    """
+    """Drop the vectors of what changed or is gone: nothing forgotten stays in them. Raises OSError, StoreError."""
     if not workspace.paths.vectors.exists():
         return
     with open_queue(workspace.paths.store) as queue:
@@ -189,9 +187,7 @@ MOST = 4  # pieces of one text; its beginning tells most, and its end often asks
 
 
 def split_pieces(text: str) -> tuple[str, ...]:
-    """A text in at most :data:`MOST` pieces, cut at an empty line, a line's end, a sentence's end or a space; the middle may be
-    left out.
-    """
+    """At most :data:`MOST` pieces, cut at an empty line, line, sentence or space; the middle may be left out."""
     whole = text.strip()
     if len(whole) <= LONGEST:
         return (whole,) if whole else ()
@@ -207,7 +203,6 @@ def split_pieces(text: str) -> tuple[str, ...]:
 
 
 def _piece_end(text: str) -> int:
-    """Where the first piece of a text ends."""
     if len(text) <= LONGEST:
         return len(text)
     for mark in ("\n\n", "\n", ". ", "。", " "):

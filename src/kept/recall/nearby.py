@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kept.core.fence import FACTS, PAST, ContextPiece
 from kept.core.text import index_words, jaccard_similarity, tokenize
-from kept.recall.ranking.question import telling_words
+from kept.recall.question import telling_words
 from kept.recall.relevance import (
     CLEAR,
     FEW,
@@ -167,9 +167,7 @@ def shared_terms(message: MessageTerms, text: str) -> dict[str, float]:
 
 
 def _weigh_words(look: ContextLookup, names: tuple[tuple[str, ...], ...], notes: dict[str, list[int]]) -> dict[str, float]:
-    """What words are worth: as rare as they are in the person's texts, and in what was worked on in the project; ``notes`` is
-    filled.
-    """
+    """What words are worth, by how rare they are in the person's texts and the project's work; ``notes`` is filled."""
     words = list(dict.fromkeys(word for name in names for word in name))[:_WORDS]
     worth = word_weights({word: look.glance.count_texts_with_word(word) for word in words}, look.glance.count_texts())
     of_project = look.scopes[1:]
@@ -188,9 +186,7 @@ def extract_names(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _rank_rows(rows_of: Callable[[str], list[int]], message: MessageTerms, least: int, most: int) -> dict[int, dict[str, float]]:
-    """The rows that share at least so many names with the message, those first that share most; each with the shared words and
-    their worth.
-    """
+    """The rows that share at least so many names with the message, most first, each with the shared words and their worth."""
     shared: dict[int, dict[str, float]] = {}
     seen: set[str] = set()
     for name in message.names:
@@ -296,7 +292,6 @@ def _missed_piece(look: ContextLookup, memory: RecallMemory, words: Mapping[str,
 
 
 def _format_likeness(parts: Likeness) -> str:
-    """The parts of a likeness as a person reads them."""
     meaning = "meanings not compared" if parts.meaning is None else f"meaning {parts.meaning:.1f} deviations above the others"
     return f"words {parts.words:.2f} (the most telling {parts.telling:.2f}), topic {parts.topic:.2f}, {meaning}"
 

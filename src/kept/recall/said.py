@@ -8,7 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from kept.recall.index import UnitKind
-from kept.recall.ranking.question import is_telling
+from kept.recall.question import is_telling
 from kept.recall.search import Filters, Hit, SearchContext, search
 
 _POOL = 80

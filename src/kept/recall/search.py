@@ -20,10 +20,10 @@ from kept.core.times import format_instant, format_optional_instant, parse_optio
 from kept.local.recall_settings import RecallSettings
 from kept.recall.embed import create_embedder
 from kept.recall.embed.levels import SimilarityScale, find_scale
+from kept.recall.event_time import parse_event_bound
 from kept.recall.index import Index, SearchLimits, SearchUnit, UnitKind, open_index
-from kept.recall.ranking.event_time import parse_event_bound
-from kept.recall.ranking.question import build_phrases, find_compounds, is_telling, select_search_terms, telling_words
-from kept.recall.ranking.rank import TIME, add_conversation_score, add_surroundings, conversation_scores, fuse_scores
+from kept.recall.question import build_phrases, find_compounds, is_telling, select_search_terms, telling_words
+from kept.recall.rank import TIME, add_conversation_score, add_surroundings, conversation_scores, fuse_scores
 from kept.recall.relevance import cosine_spread, deviations_above, stem
 
 if TYPE_CHECKING:
@@ -316,7 +316,6 @@ class _IndexSearch:
         return {item: TIME - place / 1e6 + scores.get(item, 0.0) for place, item in enumerate(latest)}
 
     def _current_near(self, unit: SearchUnit, near: "NearUnit | None") -> "NearUnit | None":
-        """The cosine, where it is that of the text as it is now."""
         return near if near is not None and near.mark == text_hash(unit.text) else None
 
     def _shared_words(self, unit: SearchUnit) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from kept.core.text import query_words
 from kept.recall.index import Index, UnitKind, open_index
-from kept.recall.ranking.question import telling_words
+from kept.recall.question import telling_words
 from kept.recall.search import SearchContext
 
 _SHORTEST = 4  # letters of a word that may be mistyped: shorter ones are each near to many

@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from kept.core.text import index_words, is_cjk
-from kept.recall.ranking.question import telling_words
+from kept.recall.question import telling_words
 
 LONGEST = 240  # characters of a prompt of few words
 _FILE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "profiles", "topics.json")  # noqa: PTH118, PTH120

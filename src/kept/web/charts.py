@@ -28,9 +28,7 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chart:
-    """Bars, from ``first`` to ``last`` day; ``top`` is what the whole height means; ``line`` is where a target lies (below 0:
-    nowhere).
-    """
+    """Bars, from ``first`` to ``last`` day; ``top`` is what the whole height means; ``line`` a target (below 0: none)."""
 
     title: str
     told: str

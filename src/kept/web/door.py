@@ -11,9 +11,24 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
+from typing import Any
 
+from pydantic import BaseModel, Field
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kept.core.errors import (
+    BusyError,
+    ChangedError,
+    ConfigError,
+    GuardError,
+    KeptError,
+    MissingError,
+    RefusedPathError,
+    StaleError,
+    StoreError,
+    TerminalOnlyError,
+    UsageError,
+)
 from kept.install.error_log import error_line, note_error
 from kept.web.room import WebContext
 
@@ -142,9 +157,7 @@ class _ResponseSender:
         await self._send(message)
 
     async def send_line(self, status: HTTPStatus, what: str, hint: str = "", *, rest: Receive | None = None) -> None:
-        """Answer with one line; where an answer has begun, it ends. The connection ends when the ``rest`` of the request was
-        taken.
-        """
+        """Answer with one line (where an answer has begun, it ends), take the ``rest`` of the request, and end the connection."""
         if self.begun:
             return
         body = json.dumps({"error": what, "where": "", "hint": hint}).encode()
@@ -189,9 +202,7 @@ async def _receive_body(receive: Receive) -> bytes:
 
 
 async def _drain_body(receive: Receive) -> None:
-    """What is still on its way, thrown away: who is cut off while sending never reads the answer. Not more than is worth waiting
-    for.
-    """
+    """Throw away what is still on its way, within reason: who is cut off while sending never reads the answer."""
     size = 0
     with suppress(TimeoutError):
         async with asyncio.timeout(_DRAIN_PATIENCE):
@@ -223,3 +234,50 @@ def log_request_error(room: WebContext, scope: Scope, error: Exception) -> str:
     with suppress(OSError, ValueError):  # a server in the background has nowhere to say it
         sys.stderr.write(f"kept web: {doing}: {error_line(error)}; {hint}\n")
     return hint
+
+
+class Problem(BaseModel):
+    """What went wrong, in one line: what, where, and what to do next."""
+
+    error: str = Field(description="What happened, as a clause.")
+    where: str = Field(default="", description="The memory, file or setting it is about; empty where there is none to name.")
+    hint: str = Field(default="", description="What to do next; empty where nothing can be done.")
+
+
+def http_status(error: KeptError) -> int:
+    """The status an error is answered with."""
+    match error:
+        case StaleError():
+            return HTTPStatus.PRECONDITION_FAILED
+        case MissingError():
+            return HTTPStatus.NOT_FOUND
+        case RefusedPathError() | TerminalOnlyError():
+            return HTTPStatus.FORBIDDEN
+        case UsageError() | ConfigError() | BusyError() | ChangedError() | GuardError():
+            return HTTPStatus.CONFLICT
+        case StoreError():
+            return HTTPStatus.SERVICE_UNAVAILABLE
+    return HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def problem_body(error: KeptError) -> dict[str, Any]:
+    """The error as JSON."""
+    return {"error": error.what, "where": error.where, "hint": error.hint}
+
+
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    int(status): {"model": Problem, "description": text}
+    for status, text in (
+        (HTTPStatus.BAD_REQUEST, "It is no request this page understands."),
+        (HTTPStatus.UNAUTHORIZED, "Nobody is signed in."),
+        (HTTPStatus.FORBIDDEN, "It does not come from this page, or asks for what may not be."),
+        (HTTPStatus.NOT_FOUND, "There is no such thing."),
+        (HTTPStatus.CONFLICT, "It conflicts with the current state."),
+        (HTTPStatus.PRECONDITION_FAILED, "It is no longer what you saw; nothing was changed."),
+        (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "It is too large."),
+        (HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "It is no JSON."),
+        (HTTPStatus.UNPROCESSABLE_ENTITY, "It does not have the form that is described."),
+        (HTTPStatus.SERVICE_UNAVAILABLE, "The store cannot be read or written."),
+    )
+}
+"""The answers every operation of the API may give besides its own."""

@@ -157,7 +157,6 @@ def _make_predicate(wish: ListQuery, names: Mapping[str, str], now: datetime, zo
 def _make_grouping(
     workspace: Workspace, wish: ListQuery, names: Mapping[str, str], now: datetime
 ) -> tuple[Callable[[Outline], str], Callable[[str], tuple[bool, int, str]]]:
-    """What a memory is grouped by, and the place of a group."""
     if wish.group == "category":
         kinds = [f"{profile.id}.{category.id}" for profile in workspace.profiles for category in profile.categories]
         order = {each: number for number, each in enumerate(kinds)}

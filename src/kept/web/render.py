@@ -177,7 +177,6 @@ def _format_count(number: int, singular: str, plural: str = "") -> str:
 
 
 def _address_person(reason: str) -> str:
-    """A reason as the log has it, said to the person it speaks of."""
     for theirs, yours in (("the user said themselves", "you said yourself"), ("the user's", "your"), ("the user", "you")):
         reason = reason.replace(theirs, yours)
     return reason

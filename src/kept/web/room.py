@@ -95,9 +95,7 @@ def request_workspace(request: Request) -> Iterator[Workspace]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChangeResult(Generic[T]):
-    """What a change came to: ``undo`` is what takes it back (empty where nothing does), ``problems`` what was not written to
-    files.
-    """
+    """What a change came to: ``undo`` takes it back (empty where nothing does), ``problems`` are files not written."""
 
     result: T
     undo: str
@@ -110,7 +108,7 @@ def make_change(request: Request, workspace: Workspace, act: Callable[[], T]) ->
     Where the request prefers an answer first (``Prefer: respond-async``), the files are written after it, unless one of them was
     edited by hand: that edit came before this change.
     """
-    last = _last_run_number(workspace)
+    last = max((run.id for run in workspace.store.log.runs(1)), default=0)
     result, problems = change_before_write(request, workspace, act)
     made = sorted(run.id for run in workspace.store.log.runs(_RUNS) if run.id > last and run.command in _OWN)
     return ChangeResult(result=result, undo=",".join(f"r{item}" for item in made), problems=problems)
@@ -130,7 +128,3 @@ def change_before_write(request: Request, workspace: Workspace, act: Callable[[]
 
 _RUNS = 20  # a change makes one run, or a few
 _OWN = frozenset({"add", "edit", "retire", "keep", "approve", "reject", "pin", "unpin", "resolve", "merge", "admit"})
-
-
-def _last_run_number(workspace: Workspace) -> int:
-    return max((run.id for run in workspace.store.log.runs(1)), default=0)

@@ -27,10 +27,9 @@ from kept.install.error_log import error_line
 from kept.paths import Paths
 from kept.web import render
 from kept.web.api import AREAS, session
-from kept.web.door import API, RequestGuard, log_request_error
+from kept.web.door import API, DOCUMENTED, RequestGuard, http_status, log_request_error, problem_body
 from kept.web.pages import PAGES, story
 from kept.web.patience import PatientProtocol
-from kept.web.problems import DOCUMENTED, http_status, problem_body
 from kept.web.render import problem_page, render_part, sign_in_page
 from kept.web.room import OpenDesk, WebContext, request_workspace, web_context
 

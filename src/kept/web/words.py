@@ -1,6 +1,4 @@
-"""What the page calls what happened to memories, and archived turns as it shows them: bounded, with the words a memory rests on
-apart.
-"""
+"""What the page calls what happened to memories, and archived turns as it shows them: bounded, with the quoted words apart."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -66,9 +64,7 @@ _BEFORE, _AFTER, _OTHER = 700, 1_100, 900  # characters shown around a quote; an
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnView:
-    """One turn: ``said`` has the quote in the middle (empty where the turn is not what is cited); what is left out is told by
-    ``cut``.
-    """
+    """One turn, with the quote in the middle (empty where the turn is not what is cited); ``cut`` is how much is left out."""
 
     event: Event
     before: str

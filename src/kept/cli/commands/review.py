@@ -10,9 +10,8 @@ from kept.changes import apply_person_change
 from kept.cli import show
 from kept.cli.commands.edit import print_problems
 from kept.cli.front import call_options, command_workspace, edit_line, is_interactive, read_key
-from kept.cli.lists import format_rank, scope_name
+from kept.cli.lists import format_rank, scope_name, turns_around
 from kept.cli.show import Line, format_count, hanging_line, line
-from kept.cli.turns import turns_around
 from kept.core.errors import StaleError
 from kept.core.memory import Memory, Status
 from kept.core.times import format_day

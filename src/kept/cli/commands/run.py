@@ -241,9 +241,7 @@ def upgrade(
     yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what is changed as one JSON object.")] = False,
 ) -> int:
-    """Retire what only rules of earlier versions would make, and restore people's own words. Shows a preview first; undone as
-    one run.
-    """
+    """Retire what only earlier rules would make, and restore people's own words. Shows a preview first; undone as one run."""
     with command_workspace(context) as workspace:
         upgrade_report = preview_upgrade(workspace)
         if not as_json:

@@ -1,6 +1,4 @@
-"""``kept check``, ``doctor``, ``rebuild``, ``backup``, ``restore``, ``migrate``, ``export``, ``import``, ``audit``: proof that
-nothing is damaged; out, in, elsewhere, and put back; what is wrong with another tool's store.
-"""
+"""``kept check``, ``doctor``, ``rebuild``, ``backup``, ``restore``, ``migrate``, ``export``, ``import``, ``audit``."""
 
 from itertools import groupby
 from pathlib import Path

@@ -7,14 +7,13 @@ import typer
 
 from kept.cli import show
 from kept.cli.front import check_choice, command_workspace
-from kept.cli.lists import memory_line, scope_name
+from kept.cli.lists import memory_line, scope_name, turn_line
 from kept.cli.show import Line, hanging_line, line
-from kept.cli.turns import turn_line
 from kept.core.memory import Status
 from kept.core.times import format_day
 from kept.memories.browse import to_json_value
 from kept.recall.index import UnitKind
-from kept.recall.ranking.question import telling_words
+from kept.recall.question import telling_words
 from kept.recall.search import Filters, Hit, search_sessions
 from kept.recall.search import search as recall
 from kept.recall.spelling import correct_spelling, excerpt

@@ -7,9 +7,18 @@ import typer
 
 from kept.cli import show
 from kept.cli.front import command_workspace
-from kept.cli.lists import FORGOTTEN, format_rank, operation_lines, operations_body, scope_name
+from kept.cli.lists import (
+    FORGOTTEN,
+    format_rank,
+    operation_lines,
+    operations_body,
+    scope_name,
+    show_session,
+    turn_line,
+    turns_around,
+    turns_body,
+)
 from kept.cli.show import Line, format_count, format_id, hanging_line, line
-from kept.cli.turns import show_session, turn_line, turns_around, turns_body
 from kept.core.codec import dump, json_fields
 from kept.core.errors import UsageError
 from kept.core.event import Event

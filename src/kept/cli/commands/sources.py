@@ -9,9 +9,9 @@ import typer
 
 from kept.cli import show
 from kept.cli.front import call_options, check_choice, command_home, command_workspace
+from kept.cli.lists import show_session
 from kept.cli.report import format_account, unread_lines
 from kept.cli.show import Line, format_count, hanging_line, line
-from kept.cli.turns import show_session
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
 from kept.core.event import UNKNOWN_KIND, RecordAccount
@@ -105,7 +105,6 @@ def _change_roots(context: typer.Context, action: str, item: str, wanted: Source
 
 
 def _root_lines(roots: Sequence[SourceRoot], user: Path) -> Iterator[Line]:
-    """What is followed, with what the person says of it."""
     for root in roots:
         place = root.resolve(user)
         said = [("as ", root.format), ("project ", root.project), ("by default the words of ", root.author)]
@@ -297,7 +296,6 @@ def _unread_tool_lines(workspace: Workspace, found: Survey, *, verbose: bool) ->
 
 
 def _unreadable_paths(found: Survey) -> frozenset[str]:
-    """The paths that are told with their tool."""
     return frozenset(path for tool in found.tools for path, _ in tool.unreadable)
 
 

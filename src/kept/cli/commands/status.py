@@ -245,7 +245,7 @@ def day(
         if whole_month:
             calendar = load_month(workspace, chosen.replace(day=1))
             if as_json:
-                show.write_json(_month_body(calendar))
+                show.write_json(json_fields(calendar, "cells", "before", "after") | {"month": f"{calendar.first:%Y-%m}"})
             else:
                 show.write_lines(_month_lines(calendar))
             return
@@ -272,10 +272,6 @@ def day(
             show.write_json(_day_body(workspace, day_view))
         else:
             show.write_lines(_day_lines(workspace, day_view, detailed=detailed))
-
-
-def _month_body(found: CalendarMonth) -> dict[str, Any]:
-    return json_fields(found, "cells", "before", "after") | {"month": f"{found.first:%Y-%m}"}
 
 
 def _month_lines(found: CalendarMonth) -> Iterator[Line]:

@@ -94,9 +94,7 @@ def _bookmark_time(own: Mapping[str, Any]) -> datetime | None:
 
 
 def parse_timestamp(value: object) -> datetime | None:
-    """The instant that a number or a text says: seconds, milliseconds or microseconds since 1970, microseconds since 1601, or
-    ISO.
-    """
+    """The instant of ISO text, seconds, milliseconds or microseconds since 1970, or microseconds since 1601."""
     if isinstance(value, str) and not value.strip().isdecimal():
         return parse_instant(value.strip())
     if isinstance(value, bool) or not isinstance(value, str | int | float):

@@ -28,9 +28,7 @@ _PERIODS = 40_000  # a rule that gives nothing in so many periods gives nothing
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecurrenceRule:
-    """A recurrence rule. ``days`` are weekdays (0 is Monday) with their number in the month (0: each), ``until`` is as the file has
-    it.
-    """
+    """A recurrence rule: ``days`` are weekdays (0: Monday) with their number in the month (0: each), ``until`` as in the file."""
 
     frequency: str
     interval: int = 1
@@ -93,9 +91,7 @@ def _is_valid_rule(made: RecurrenceRule) -> bool:
 
 
 def occurrences(made: RecurrenceRule, start: datetime) -> Iterator[datetime]:
-    """The starts of a series in local time, in order; the first is ``start``, whatever the rule says. UNTIL is left to the
-    caller.
-    """
+    """The starts of a series in local time, in order, ``start`` first whatever the rule says. UNTIL is left to the caller."""
     yield start
     count = 1
     for number in range(_PERIODS):
@@ -112,9 +108,7 @@ def occurrences(made: RecurrenceRule, start: datetime) -> Iterator[datetime]:
 
 
 def _days_of_period(made: RecurrenceRule, start: date, number: int) -> list[date]:
-    """The days of the period that is ``number`` intervals after that of the start. Raises ValueError, OverflowError past the last
-    date.
-    """
+    """The days of the period ``number`` intervals after the start's. Raises ValueError, OverflowError past the last date."""
     step = made.interval * number
     match made.frequency:
         case "DAILY":
@@ -172,7 +166,7 @@ Event = tuple[Fields, datetime, str, ZoneInfo | None]  # its fields, start in lo
 
 def read_calendar(given: FeedRequest) -> FeedResult:
     """The events of a calendar up to today, where it changed or the next one has come. Raises SourceError."""
-    stop = _tomorrow(given)
+    stop = datetime.combine(given.now.astimezone(given.zone).date() + timedelta(days=1), time(), given.zone).astimezone(UTC)
     due = parse_instant(given.cursor.get("next", ""))
     asked = replace(given, cursor={}) if due is not None and due < stop else given
     data, cursor = read_data(asked)
@@ -199,11 +193,6 @@ def read_calendar(given: FeedRequest) -> FeedResult:
     newest = sorted(items.values(), key=lambda one: str(one.at))[-MOST_ITEMS:]
     following = {"next": min(coming).isoformat()} if coming else {}
     return FeedResult(items=tuple(newest), cursor={**cursor, **following}, skipped=+skipped)
-
-
-def _tomorrow(given: FeedRequest) -> datetime:
-    """The first instant of the day after today."""
-    return datetime.combine(given.now.astimezone(given.zone).date() + timedelta(days=1), time(), given.zone).astimezone(UTC)
 
 
 def _parse_events(text: str, skipped: Counter[str]) -> Iterator[Fields]:
@@ -330,7 +319,6 @@ def _field_instant(fields: Fields, name: str, usual: ZoneInfo) -> datetime | Non
 
 
 def _parse_instants(field: tuple[str, str], usual: ZoneInfo) -> list[datetime]:
-    """The instants of a list of dates or times."""
     found = (_parse_local_time(field[0], part, usual) for part in field[1].split(","))
     return [at for item in found if item is not None and (at := _start_instant(item[0], item[1], usual)) is not None]
 

@@ -97,7 +97,6 @@ def _note_item(given: FeedRequest, path: Path, text: str, stamp: int) -> FeedIte
 
 
 def _without_front_matter(text: str) -> list[str]:
-    """The lines of a note without its front matter."""
     lines = text[:40_000].splitlines()
     if lines and lines[0].rstrip() == "---":
         end = next((number for number, each in enumerate(lines[1:], 1) if each.rstrip() == "---"), 0)

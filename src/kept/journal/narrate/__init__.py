@@ -1,6 +1,5 @@
 """Narrating: what a day is told with, within its bounds; the entry without a model, or by one; and the entry as a file."""
 
-from kept.journal.narrate.bounds import ContextBounds, ItemSelection, select_items
 from kept.journal.narrate.page import (
     is_entry_edited,
     parse_entry_head,
@@ -9,7 +8,7 @@ from kept.journal.narrate.page import (
     template_slots,
     update_digest,
 )
-from kept.journal.narrate.prose import PURPOSE, build_prose_ask, read_prose_reply
+from kept.journal.narrate.prose import PURPOSE, ContextBounds, ItemSelection, build_prose_ask, read_prose_reply, select_items
 
 __all__ = [
     "PURPOSE",

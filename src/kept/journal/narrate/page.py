@@ -26,9 +26,7 @@ def entry_sentences(text: str) -> tuple[str, ...]:
 
 
 def self_reference_share(text: str, machinery: str) -> float:
-    """The share (0 to 1) of the sentences that speak of the machinery; ``machinery`` is an RE2 pattern of its words. 0 for no
-    text.
-    """
+    """The share (0 to 1; 0 for no text) of the sentences that match ``machinery``, an RE2 pattern of its words."""
     pattern = re2.compile(machinery)
     found = entry_sentences(text)
     return round(sum(pattern.search(item) is not None for item in found) / len(found), 4) if found else 0.0
@@ -55,9 +53,7 @@ def render_entry(
     names: Mapping[str, str],
     links: Mapping[date, str] = MappingProxyType({}),
 ) -> str:
-    """The bytes of an entry as text; ``names`` are what scopes are called, ``links`` the files of other days' entries. The digest
-    is put in here.
-    """
+    """The text of an entry, its digest put in; ``names`` are what scopes are called, ``links`` the entries of other days."""
     body = _fill_template(head, template, told, names, links)
     made = replace(head, digest=_entry_digest(replace(head, digest=""), body))
     return "\n".join((*_front_matter_lines(made), body))

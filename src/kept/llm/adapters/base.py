@@ -14,9 +14,7 @@ MOST_BYTES = 8 * 2**20  # of a reply; what is longer is no reply
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AdapterReply:
-    """What came back, word for word. ``cut`` where it ended at a limit, ``refused`` where the vendor says that the model
-    refused.
-    """
+    """What came back, word for word. ``cut`` where it ended at a limit, ``refused`` where the vendor says so."""
 
     text: str
     usage: Usage
@@ -46,9 +44,7 @@ class Model(Protocol):
         ...
 
     def ask(self, ask: Ask) -> Spoken:
-        """Ask once. Usage has tokens as the model tells them, else an estimate; its ``cost`` is None where the model does not
-        tell.
-        """
+        """Ask once. Usage has tokens as the model tells them, else an estimate; ``cost`` is None where it does not tell."""
         ...
 
     def count(self, ask: Ask) -> int:

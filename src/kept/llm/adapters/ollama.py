@@ -76,9 +76,7 @@ def ollama_context(model: str, base_url: str = "") -> int:
 
 
 def served_context(model: str, base_url: str) -> int:
-    """The tokens of context that a server with OpenAI's interface says a model has (vLLM, LM Studio, llama.cpp); 0 where it does
-    not say.
-    """
+    """The context in tokens that a server says a model has (vLLM, LM Studio, llama.cpp); 0 where it does not say."""
     parts = urlsplit(base_url)
     settings = _mapping(_ask_server(f"{parts.scheme}://{parts.netloc}/props"), "default_generation_settings")
     if context := _number(settings.get("n_ctx")):

@@ -109,9 +109,7 @@ class ReplyCache:
         self._write("spend", *values)
 
     def usage_between(self, start: datetime, stop: datetime | None = None) -> tuple[UsageSum, ...]:
-        """What was spent from an instant on (up to another), by purpose and model; costs that nobody told count as nothing, unless
-        there are no others.
-        """
+        """What was spent in [start, stop), by purpose and model; unknown costs count as nothing, unless there are no others."""
         rows = self._rows("spent", format_instant(start), format_instant(stop) if stop else "9")
         return tuple(
             UsageSum(
@@ -156,9 +154,7 @@ class ReplyCache:
         return tuple(row[0] for row in self._rows("every_reply") if gone & set(json.loads(row[1])) or tells(row[2]))
 
     def erase_replies(self, sessions: Iterable[str], tells: Callable[[str], bool]) -> int:
-        """Erase the replies of :meth:`find_reply_keys`, without a trace; how many there were. What a batch will say of the
-        sessions is not taken in.
-        """
+        """Erase the replies of :meth:`find_reply_keys`, and leave out what a batch will bring of the sessions. Returns how many."""
         gone = set(sessions)
         keys = self.find_reply_keys(gone, tells)
         for key in keys:
@@ -206,7 +202,6 @@ class ReplyCache:
 
 @cache
 def _statements() -> Mapping[str, str]:
-    """The named statements of queries.sql."""
     parts = _read_sql("queries.sql").split("-- name: ")[1:]
     return {name.strip(): sql.strip() for name, _, sql in (part.partition("\n") for part in parts)}
 

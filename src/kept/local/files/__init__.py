@@ -261,7 +261,6 @@ def _create_temp_file(folder: int) -> tuple[str, int]:
 
 
 def _delete_temp_files(folder: int) -> None:
-    """Delete the temporary files of writers that died."""
     for name in os.listdir(folder):
         if name.startswith(_TEMP) and name.endswith(_TEMP_END):
             with suppress(OSError):

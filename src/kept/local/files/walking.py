@@ -80,9 +80,7 @@ def open_parent(path: Path, root: Path, *, make: bool, links: Links = None) -> I
 
 
 def _refuse_link(place: str, link: str, allowed: tuple[Path, ...], *, last: bool, path: Path) -> None:
-    """Raise RefusedPathError for a link that leads out of its folder and into none of those allowed, or to a file of another
-    kind.
-    """
+    """Raise RefusedPathError for a link that leaves its folder for none of those allowed, or leads to another kind of file."""
     folder, name = os.path.split(place)
     target = Path(os.path.realpath(os.path.join(folder, link)))  # noqa: PTH118 - links are texts
     if any(target.is_relative_to(os.path.realpath(item)) for item in allowed):

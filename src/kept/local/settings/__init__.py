@@ -299,7 +299,6 @@ def _check_store(made: StoreSettings, where: str) -> StoreSettings:
 
 
 def _parse_tables(usual: Section, body: Sequence[object], name: str, where: str) -> Iterator[Section]:
-    """The items of a list of tables."""
     for number, table in enumerate(body, 1):
         place = f"{where}, [[{name}]] number {number}"
         if not isinstance(table, dict):

@@ -63,9 +63,7 @@ def edit_item_text(path: Path, table: str, item: Mapping[str, Any] | None, *, nu
 
 
 def edit_projects_text(path: Path, changes: Mapping[str, str]) -> str:
-    """The text of the settings file with directories mapped to others in ``[projects]``; one that is mapped to nothing leaves
-    it.
-    """
+    """The settings file with directories mapped to others in ``[projects]``; one that is mapped to nothing leaves it."""
     import tomlkit  # noqa: PLC0415 - as in :func:`edit_setting_text`
 
     document = _load_document(path)

@@ -64,9 +64,7 @@ class Edge:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Graph:
-    """A graph within bounds: the weightiest nodes of each kind first, edges among them, and how many nodes of each kind are left
-    out.
-    """
+    """A graph within bounds: the weightiest nodes of each kind first, edges among them, and how many are left out."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -123,7 +121,6 @@ def build_graph(
 
 
 def _resource_id(name: str) -> str:
-    """The id of the node of a name that memories name."""
     return f"{RESOURCES}/{slug(name)}"
 
 
@@ -170,7 +167,6 @@ def _resource_nodes(resources: Mapping[str, tuple[str, frozenset[str]]], pages: 
 
 
 def _mentioned_entities(active: Sequence[Memory], things: Iterable[Node]) -> dict[str, list[str]]:
-    """The entities whose name a memory speaks, by the memory's id."""
     by_word: defaultdict[str, list[Node]] = defaultdict(list)
     for thing in things:
         if thing.kind is NodeKind.ENTITY and thing.label:
@@ -197,7 +193,6 @@ _Spoken = Mapping[str, Sequence[str]]
 
 
 def _link_memories(active: Sequence[Memory], homes: _Homes, resources: _Resources, spoken: _Spoken) -> Iterator[Edge]:
-    """What each memory is about and names."""
     for memory in active:
         home = homes[memory.id][0]
         yield Edge(source=memory.id, target=home, kind=EdgeKind.ABOUT)

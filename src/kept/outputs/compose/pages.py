@@ -34,9 +34,7 @@ _FRAME = 6_000  # bytes for title, earlier values and links
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page:
-    """One page: its path without ending (``projects/harbor``), what it is called, what it says, and the ids of the memories at home
-    on it.
-    """
+    """One page: its path without ending (``projects/harbor``), its title, its text, and the ids of the memories at home on it."""
 
     path: str
     title: str

@@ -1,6 +1,4 @@
-"""The three-way merge: what was last written, what the file now holds, and so what a person did; and their own lines put back
-among newly rendered ones. Knows no rendering.
-"""
+"""The three-way merge: what a person did to a file, and their own lines put back among newly rendered ones."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -170,7 +168,6 @@ def _added_blocks(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -
 
 
 def _is_block_start(before: FileLine, line: FileLine) -> bool:
-    """Whether a line is not of the block that ends with the line before it."""
     if line.fenced or before.fenced:
         return line.fenced != before.fenced
     return not line.bare or bool(line.level or before.level) or is_bullet(line.text)

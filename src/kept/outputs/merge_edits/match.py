@@ -19,9 +19,7 @@ _FRONT_MATTER = "---"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileLine:
-    """One line of the file as it now is. ``fenced`` says that it is code or front matter, or bounds it; ``level`` that it is a
-    heading.
-    """
+    """One line of the file as it now is: ``fenced`` in or around code or front matter; ``level`` of a heading."""
 
     text: str
     end: str
@@ -134,14 +132,10 @@ def _match_same_lines(base: Sequence[Line], there: Sequence[FileLine]) -> dict[i
     last = 0
     for at in repeated:
         if at not in tags and (choice := free[there[at].bare]):
-            tags[at] = _nearest_number(choice, last)
+            tags[at] = min(choice, key=lambda number: abs(number - last))
             choice.remove(tags[at])
         last = tags.get(at, last)
     return tags
-
-
-def _nearest_number(numbers: Sequence[int], to: int) -> int:
-    return min(numbers, key=lambda number: abs(number - to))
 
 
 def _match_same_words(base: Sequence[Line], there: Sequence[FileLine], tags: Tags) -> dict[int, int]:

@@ -34,9 +34,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> "NDArray[np.float32]":
-        """One vector for each text, so that the product of a question's and a text's is a cosine. Raises KeptError where it
-        cannot.
-        """
+        """One vector for each text, so that the product of a question's and a text's is a cosine. Raises KeptError."""
         ...
 
 
@@ -69,9 +67,7 @@ def create_embedder(
 
 
 def check_memory_limit() -> None:
-    """See that vectors can be worked with in this process. Raises ConfigError where its memory is limited to less than they
-    need.
-    """
+    """Raise ConfigError where the memory of this process is limited to less than vectors need."""
     with suppress(ImportError):  # there is no such limit on Windows
         import resource  # noqa: PLC0415 - not on every system
 

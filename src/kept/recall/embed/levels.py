@@ -77,7 +77,6 @@ def _latin_language(text: str) -> str:
 
 
 def _has_non_english_letter(word: str) -> bool:
-    """Whether a word has a letter that English does not have."""
     return any(char.isalpha() and not char.isascii() for char in word)
 
 

@@ -171,7 +171,6 @@ class MiniLM:
         return means
 
     def _apply_attention(self, state: Floats, spans: Sequence[tuple[int, int]], layer: str) -> Floats:
-        """Each token's mixture of the tokens of its own sequence."""
         joined = self._apply_dense(state, f"{layer}attend")  # queries, keys and values side by side
         width = state.shape[1] // _HEADS
         mixed = np.empty_like(state)

@@ -39,7 +39,6 @@ def pack_multilingual(folder: Path, target: Path) -> None:
 
 
 def _read_tensors(path: Path) -> Tensors:
-    """The tensors of a safetensors file."""
     raw = path.read_bytes()
     length = int.from_bytes(raw[:8], "little")
     head = json.loads(raw[8 : 8 + length])

@@ -176,7 +176,6 @@ class UniversalEncoder:
         return np.concatenate(found, axis=1)
 
     def _piece_vectors(self, ids: NDArray[np.int64]) -> Floats:
-        """The vectors of token numbers."""
         scale, least = self._pack.tensor("words.scale"), self._pack.tensor("words.least")
         part = ids % len(scale)
         rows = unpack_sixths(self._pack.tensor("words")[ids]).astype(np.float32)

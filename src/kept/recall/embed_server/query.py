@@ -90,7 +90,5 @@ def turns_in_process(place: SearchContext, message: str, session: str = "") -> S
 
 
 def find_near_turns(place: SearchContext, message: str, scope: str, session: str) -> dict[str, float]:
-    """The turns that are near enough to be brought unasked, by key, best first. Raises what :func:`kept.recall.search.search`
-    raises.
-    """
+    """The turns near enough to be brought unasked, by key, best first. Raises what :func:`kept.recall.search.search` raises."""
     return {turn.key: turn.near for turn in rank_said_turns(place, message, scope, session=session, most=_SAID) if turn.near}

@@ -1,6 +1,4 @@
-"""The index: what is stored, found by words. Reads the store's file beside its writer, and imports little, for a hook waits for
-it.
-"""
+"""The index: what is stored, found by words. Reads the store's file beside its writer; a hook waits, so it imports little."""
 
 from kept.recall.index.reader import Index, SearchLimits, SearchUnit, UnitKind, open_index
 

@@ -17,9 +17,7 @@ _BUSY_MS = 30_000
 
 
 class VectorQueue:
-    """Units whose vector is to be made, or dropped where they are gone. Raises StoreError where the file cannot be read or
-    written.
-    """
+    """Units whose vector is to be made, or dropped where they are gone. Raises StoreError."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection

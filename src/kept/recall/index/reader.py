@@ -35,9 +35,7 @@ _TABLES = {UnitKind.MEMORY: "memories", UnitKind.SUMMARY: "summaries", UnitKind.
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchLimits:
-    """Among which units to look. None means no limit; ``threads`` are those whose turns count. Instants are texts of
-    ``to_text``.
-    """
+    """Among which units to look; None means no limit. Instants are texts as the store has them."""
 
     now: str
     statuses: tuple[str, ...] = ("active", "held")
@@ -91,9 +89,7 @@ class Index:
     def search_words(
         self, kind: UnitKind, words: Sequence[str], limits: SearchLimits, most: int
     ) -> tuple[tuple[int, float, bool], ...]:
-        """The rows of a kind that have any of the words, best first: BM25 score (higher is better), whether an assistant said
-        it.
-        """
+        """The rows of a kind with any of the words, best first: BM25 score (higher is better), whether an assistant said it."""
         if not words:
             return ()
         values = limits.values() | {"words": _match_any_word(words), "limit": most}
@@ -104,9 +100,7 @@ class Index:
         return tuple((row["item"], row["score"], row["author"] == _ASSISTANT) for row in rows)
 
     def count_matches(self, kind: UnitKind, phrases: Iterable[str], most: int) -> dict[str, int]:
-        """How many units of a kind have each of some words or phrases (words beside each other), counted up to ``most`` or twice
-        that.
-        """
+        """How many units of a kind have each word or phrase, counted up to ``most`` or twice that."""
         wanted = tuple(dict.fromkeys(phrases))
         rows = self._fetch_all(
             f"{_TABLES[kind]}_counted", phrases=json.dumps([_match_any_word([item]) for item in wanted]), most=most

@@ -186,7 +186,6 @@ def _pack_rows(entries: Sequence[VectorEntry], dimensions: int) -> NDArray[Any]:
 
 
 def _sign_bits(vectors: Floats) -> NDArray[np.uint64]:
-    """The sign bits of vectors as 64-bit words."""
     bits = np.packbits(vectors > 0, axis=1)
     width = -(-vectors.shape[1] // 64) * 8
     return np.ascontiguousarray(np.pad(bits, ((0, 0), (0, width - bits.shape[1])))).view(np.uint64)

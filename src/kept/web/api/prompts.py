@@ -62,9 +62,7 @@ class PromptBody(Body):
 
 
 class CategoryBody(Body):
-    """What belongs to a category, in a sentence; what it is called (its id, where empty); whether it rests on the person's own
-    words.
-    """
+    """What belongs to a category, in a sentence; its title (else its id); whether it rests on the person's own words."""
 
     belongs: Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\r\n]*$")]
     title: Line = ""

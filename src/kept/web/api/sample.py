@@ -29,9 +29,7 @@ class SampleOut(BaseModel):
 
 @router.post("/sample", response_model=SampleOut)
 def show_sample(request: Request, body: SampleBody) -> dict[str, Any]:
-    """Show the bundled sample in place of what is yours, or leave it. It has a home of its own: nothing of yours is read or
-    changed.
-    """
+    """Show the bundled sample, which has a home of its own, in place of what is yours, or leave it."""
     room = web_context(request)
     if not body.on:
         room.in_sample.clear()

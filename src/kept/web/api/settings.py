@@ -198,7 +198,6 @@ def _setting_body(found: Setting) -> dict[str, Any]:
 
 
 def _setting_text(value: Any, *, as_list: bool) -> str | list[str]:
-    """A value as the settings take it: words, or a list of words."""
     match value:
         case None:
             return ""

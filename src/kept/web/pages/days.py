@@ -55,7 +55,7 @@ def days(request: Request, month: Annotated[str, Query(max_length=10)] = "", pro
             of=calendar.load_project_month(workspace, first, scope) if scope else None,
             parts=SummaryPart,
             **_project_values(workspace, scope),
-            busy=_most_sessions(calendar_month.cells),
+            busy=(max((day.sessions for day in calendar_month.cells), default=0) or 1),
         )
 
 
@@ -65,10 +65,6 @@ def _split_weeks(cells: tuple[CalendarDay, ...]) -> list[list[CalendarDay | None
     every = [*ahead, *cells]
     every += [None] * (-len(every) % 7)
     return [every[at : at + 7] for at in range(0, len(every), 7)]
-
-
-def _most_sessions(cells: Iterable[CalendarDay]) -> int:
-    return max((day.sessions for day in cells), default=0) or 1
 
 
 def _find_scope(workspace: Workspace, project: str) -> str:
@@ -115,7 +111,6 @@ def day_page(request: Request, day: str, project: ProjectName = "") -> Response:
 
 
 def _in_project(found: DayView, scope: str) -> DayView:
-    """What a day was in one project alone."""
     condensed, detailed = (
         tuple(bullet for bullet in bullets if bullet.scope == scope)
         for bullets in (found.summary.condensed, found.summary.detailed)

@@ -19,7 +19,7 @@ from kept.memories.person import MOST, find_memory, memory_revision
 from kept.pipeline.erase.forget import find_erasure_places, make_erasure_request
 from kept.profiles.profile import category_title, format_kind
 from kept.recall.index import UnitKind
-from kept.recall.ranking.question import telling_words
+from kept.recall.question import telling_words
 from kept.recall.search import EVERYWHERE, NO_FILTERS, Filters, Hit, search
 from kept.recall.spelling import correct_spelling, excerpt
 from kept.web.listing import SORTS, ListQuery, field_choices, list_memories

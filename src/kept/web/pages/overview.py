@@ -37,7 +37,7 @@ def overview(request: Request) -> Response:
     with request_workspace(request) as workspace:
         today = workspace.clock().astimezone(workspace.zone).date()
         memories = [memory for memory in workspace.store.log.memories() if memory.content]
-        minutes = _minutes_by_day(workspace)
+        minutes = Counter(minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.active_minutes())
         active_days = sorted(minutes, reverse=True)[:_LAST_DAYS]
         queue = waiting.best_of_each_scope(waiting.list_pending_proposals(workspace))
         return render_page(
@@ -92,11 +92,6 @@ def _last_backup(workspace: Workspace) -> str:
     """The name of the newest backup; empty where there is none."""
     copies = sorted(workspace.paths.backups.glob("*.db"), key=lambda each: each.stat().st_mtime)
     return copies[-1].name if copies else ""
-
-
-def _minutes_by_day(workspace: Workspace) -> Counter[date]:
-    """In how many minutes of each day something happened."""
-    return Counter(minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.active_minutes())
 
 
 def _build_charts(workspace: Workspace, memories: Sequence[Memory], today: date) -> list[StackedChart | Chart]:

@@ -134,7 +134,6 @@ def night_part(request: Request) -> Response:
 
 
 def _group_settings(found: tuple[Setting, ...]) -> list[tuple[str, str, list[Setting]]]:
-    """The settings by group: its id, its title, what is in it."""
     by_title: dict[str, list[Setting]] = {}
     for setting in found:
         by_title.setdefault(setting.group, []).append(setting)
@@ -142,7 +141,6 @@ def _group_settings(found: tuple[Setting, ...]) -> list[tuple[str, str, list[Set
 
 
 def _row_values(home: Paths) -> dict[str, Any]:
-    """What a row needs besides its setting."""
     known = sorted(profiles.list_profiles(home.config / "profiles"))
     return {"known_profiles": known, "plain": _format_value, "command": _terminal_command}
 
@@ -172,7 +170,6 @@ def _file_values(home: Paths) -> dict[str, Any]:
 
 
 def _format_value(value: Any) -> str:
-    """A value as words."""
     match value:
         case bool():
             return "on" if value else "off"

@@ -3,7 +3,7 @@ of time take longer to import than a hook's whole search.
 """
 
 from kept.core.dates.when import OPEN, TimeSpan, split_question_words
-from kept.recall.ranking.question import telling_words
+from kept.recall.question import telling_words
 
 
 def parse_event_bound(question: str) -> TimeSpan | None:

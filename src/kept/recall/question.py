@@ -50,9 +50,7 @@ def is_telling(text: str) -> bool:
 
 
 def telling_words(text: str) -> tuple[str, ...]:
-    """The words of a question to look for: at most :data:`MOST_WORDS`, each once; all of them where none tells more than
-    another.
-    """
+    """The words of a question to look for: at most :data:`MOST_WORDS`, each once; all where none tells more than another."""
     whole = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}"
     words = query_words(whole, most=10 * MOST_WORDS)
     telling = tuple(word for word in words if word not in _STOP)
