@@ -14,10 +14,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import fields
 
-import re2
-
 import kept
 from kept.core.lexicon import Lexicon
+from kept.core.pattern import Pattern
 from kept.profiles.lexicons import LANGUAGES, load_lexicon
 
 SEEDS = (
@@ -49,10 +48,7 @@ def patterns(words: Lexicon) -> list[tuple[str, str]]:
     ]
 
 
-RE2 = type(re2.compile(""))
-
-
-def of_modules() -> Iterator[tuple[str, "re.Pattern[str] | re2._Regexp"]]:
+def of_modules() -> Iterator[tuple[str, re.Pattern[str] | Pattern]]:
     """Every compiled pattern of text that a module holds, with where it stands."""
     for each in pkgutil.walk_packages(kept.__path__, "kept."):
         if each.name.endswith("__main__"):
@@ -65,11 +61,11 @@ def of_modules() -> Iterator[tuple[str, "re.Pattern[str] | re2._Regexp"]]:
             several = held.values() if isinstance(held, dict) else held if isinstance(held, (tuple, list, frozenset)) else (held,)
             for value in several:
                 for one in value if isinstance(value, tuple) else (value,):
-                    if isinstance(one, (re.Pattern, RE2)) and isinstance(one.pattern, str):
+                    if isinstance(one, (re.Pattern, Pattern)) and isinstance(one.pattern, str):
                         yield f"{each.name}.{name}", one
 
 
-def slowest(found: list[tuple[str, "re.Pattern[str] | re2._Regexp"]], chars: int) -> tuple[float, str, str]:
+def slowest(found: list[tuple[str, re.Pattern[str] | Pattern]], chars: int) -> tuple[float, str, str]:
     """Milliseconds of processor time, the pattern's name, and the string it took them for."""
     worst = (0.0, "", "")
     for name, pattern in found:
@@ -80,7 +76,7 @@ def slowest(found: list[tuple[str, "re.Pattern[str] | re2._Regexp"]], chars: int
     return worst
 
 
-def spent(pattern: "re.Pattern[str] | re2._Regexp", text: str) -> float:
+def spent(pattern: re.Pattern[str] | Pattern, text: str) -> float:
     begun = time.thread_time()
     pattern.search(text)
     return (time.thread_time() - begun) * 1000
@@ -90,7 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chars", type=int, default=20_000)
     chars = parser.parse_args().chars
-    groups = [(each, [(name, re2.compile(source)) for name, source in patterns(load_lexicon((each,)))]) for each in LANGUAGES]
+    groups = [(each, [(name, Pattern(source)) for name, source in patterns(load_lexicon((each,)))]) for each in LANGUAGES]
     for title, found in [*groups, ("modules", list(of_modules()))]:
         milliseconds, name, seed = slowest(found, chars)
         print(f"{title}: {len(found)} patterns, slowest {milliseconds:.1f} ms: {name} on {seed!r}")

@@ -11,9 +11,9 @@ from inspect import signature
 from pathlib import Path
 
 import pytest
-import re2
 
 import kept
+from kept.core.pattern import Pattern
 from kept.profiles.lexicons import LANGUAGES, load_lexicon
 
 PROGRAM = 24_000  # instructions of an RE2 pattern; well above it the memory of its automaton runs out and each search starts anew
@@ -89,7 +89,7 @@ def patterns_of_modules():
             )
             for each in several:
                 parts = each if isinstance(each, tuple) else (each,)
-                yield from ((f"{name}.{held}", one) for one in parts if isinstance(one, (re.Pattern, re2._Regexp)))
+                yield from ((f"{name}.{held}", one) for one in parts if isinstance(one, (re.Pattern, Pattern)))
 
 
 def is_compiled_late(value):
@@ -102,7 +102,7 @@ def cues_of(language):
     words = load_lexicon((language,))
     holders = (words, *words.spoken)
     named = [(each.name, value) for held in holders for each in fields(held) if isinstance(value := getattr(held, each.name), str)]
-    return [(name, re2.compile(source)) for name, source in named]
+    return [(name, Pattern(source)) for name, source in named]
 
 
 def cost(pattern, text):
@@ -149,7 +149,7 @@ def test_no_cue_of_any_language_costs_a_tenth_of_a_second_on_any_string(language
 
 
 def test_no_pattern_is_so_large_that_its_automaton_does_not_fit_in_memory():
-    named = [(name, each) for name, each in patterns_of_modules() if isinstance(each, re2._Regexp)]
+    named = [(name, each) for name, each in patterns_of_modules() if isinstance(each, Pattern)]
     named += [(f"{language} {name}", each) for language in LANGUAGES for name, each in cues_of(language)]
     assert {name: each.programsize for name, each in named if each.programsize > PROGRAM} == {}
 

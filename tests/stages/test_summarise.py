@@ -7,7 +7,7 @@ import pytest
 from talk import START, agent, edit, talk, user
 
 from kept.core.event import FORGOTTEN_MARK, Author, EventKind, ToolUse
-from kept.core.status_report import is_status_report
+from kept.core.sentences import is_status_report
 from kept.core.summary import SummaryBullet, SummaryPart
 from kept.days.summaries import (
     build_notes,

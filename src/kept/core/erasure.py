@@ -16,10 +16,9 @@ from math import ceil
 from typing import Protocol
 from urllib.parse import unquote
 
-import re2
-
 from kept.core.codec import digest
 from kept.core.event import FORGOTTEN_MARK
+from kept.core.pattern import Pattern
 from kept.core.redact.lookalikes import PLAIN
 from kept.core.redact.values import decode_base64
 from kept.core.text import is_cjk, jaccard_similarity, normal_form, one_line, tokenize
@@ -49,9 +48,9 @@ _BREAK = re.compile(r"\\[nr]|[\r\n=]")
 _TWICE_ESCAPED = re.compile(r"%(?:25)+(?=[0-9a-fA-F]{2})")
 _READERS = {marks: re.compile("|".join(marks)) for size in (1, 2, 3) for marks in combinations((_TAG, _ESCAPE, _IN_URL), size)}
 _READERS[_PACKED,] = re.compile(_PACKED)
-_MAY_BE_IN_URL = re2.compile("%[0-9a-fA-F]{2}")
-_MAY_BE_PACKED = re2.compile("[A-Za-z0-9]{24}")  # quick: few texts have one
-_END = re2.compile(r"[.!?]\s+|[。！？]|\n+|\\n")
+_MAY_BE_IN_URL = Pattern("%[0-9a-fA-F]{2}")
+_MAY_BE_PACKED = Pattern("[A-Za-z0-9]{24}")  # quick: few texts have one
+_END = Pattern(r"[.!?]\s+|[。！？]|\n+|\\n")
 _ONE_WORD = re.compile(r"[/\\_]|\w\.\w")  # a path, a file or an identifier counts as one word
 
 
@@ -87,7 +86,7 @@ class ErasureWords:
     events: frozenset[str] = frozenset()
     sessions: frozenset[str] = frozenset()
     about: frozenset[str] = frozenset()
-    _patterns: list["re2._Regexp[str]"] = field(init=False, default_factory=list, compare=False, repr=False)
+    _patterns: list[Pattern] = field(init=False, default_factory=list, compare=False, repr=False)
     _answers: dict[bytes, bool] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def __bool__(self) -> bool:
@@ -190,12 +189,10 @@ class ErasureWords:
             for pattern in patterns
         )
 
-    def _compile_patterns(self) -> list["re2._Regexp[str]"]:
+    def _compile_patterns(self) -> list[Pattern]:
         if not self._patterns and self.runs:
-            options = re2.Options()
-            options.max_mem = _PATTERN_BYTES
             for start in range(0, len(self.runs), _AT_ONCE):
-                self._patterns.append(re2.compile("|".join(self.runs[start : start + _AT_ONCE]), options))
+                self._patterns.append(Pattern("|".join(self.runs[start : start + _AT_ONCE]), memory=_PATTERN_BYTES))
         return self._patterns
 
     def _find_spans_in_window(self, text: str, cut: tuple[bool, bool]) -> Iterator[tuple[int, int]]:

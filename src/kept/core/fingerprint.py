@@ -7,11 +7,10 @@ store's key nobody can test guesses against it.
 from collections.abc import Iterable
 from hashlib import blake2b
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.core.text import tokenize
 
-_END = re2.compile(r"[.!?]\s+|[。！？]|\n+")
+_END = Pattern(r"[.!?]\s+|[。！？]|\n+")
 _WIDTH = 32  # hash functions; the standard error of the likeness is about 1/√32 ≈ 0.18
 _SAME = 0.6  # share of equal minima from which two statements count as the same
 

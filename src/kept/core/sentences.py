@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-import re2
+from kept.core.artifact import find_artifacts
+from kept.core.pattern import Pattern
+from kept.core.statement import parse_statement, stem_word
+from kept.core.text import tokenize
 
 # A full stop ends a sentence before white space; in scripts without spaces it always does. Ellipses end one too.
-_STOP = re2.compile(r"[.!?…]+[\"'”’)\]]*(?:\s+|$)|[。！？]+[」』”]*")
-_BULLET = re2.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]+")
-_ASIDE = re2.compile(r"\(([^()\n]{20,240})\)")
+_STOP = Pattern(r"[.!?…]+[\"'”’)\]]*(?:\s+|$)|[。！？]+[」』”]*")
+_BULLET = Pattern(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]+")
+_ASIDE = Pattern(r"\(([^()\n]{20,240})\)")
 # "2." at the start of a line numbers it.
-_NUMBER = re2.compile(r"(?:^|\n)[ \t]*\d{1,2}\.$")
+_NUMBER = Pattern(r"(?:^|\n)[ \t]*\d{1,2}\.$")
 _SHORT = frozenset(
     {
         "e.g.",
@@ -131,3 +134,38 @@ def _split_unit(text: str, low: int, high: int) -> list[tuple[int, int]]:
         for a, b in pieces
         if text[a:b].strip()
     ]
+
+
+# --- status reports: how checks went, or that something is done, and nothing that matters later ---------------------------------
+
+# What such a sentence is made of; a word outside of these makes it say something.
+_REPORT_WORDS = (
+    "test tests suite unit integration e2e spec build builds lint linter linting formatter type types typecheck typescript check "
+    "checks ci pipeline code codebase doc docs documentation project file files import imports task step phase todo change changes "
+    "update updates fix fixes error errors warning warnings failure issue issues problem problems implementation functionality "
+    "feature everything nothing thing all existing new full whole complete both picture successfully smoothly correctly properly "
+    "perfectly fully entirely without look looks run runs running ran remain remains make made get zero one two three four five "
+    "six still expected exactly regression regressions found side up report out"
+)
+# What it claims.
+_REPORT_CLAIMS = (
+    "pass passes passed passing succeed succeeds succeeded successful green clean compile compiles compiled work works worked "
+    "working ready complete completes completed finished done good great fine date required needed necessary applied verified "
+    "confirmed fixed resolved picture updated synchronized sync production-ready"
+)
+_REPORT_STATES = frozenset(stem_word(word) for word in _REPORT_CLAIMS.split())
+_REPORT_EMPTY = frozenset(stem_word(word) for word in _REPORT_WORDS.split()) | _REPORT_STATES
+_REPORT_RULE = Pattern(r"(?i)\b(?:must|always|never|ensure|make sure|shall|before|until|unless|because|instead)\b")
+_REPORT_CHECK = Pattern(r"(?i)\b(?:test|lint|build|check|type-?check|mypy|ruff|eslint|tsc|vet|clippy)\b|test|lint")
+
+
+def is_status_report(sentence: str) -> bool:
+    """Whether a sentence only reports that checks passed, that nothing was needed or that something is done ("All tests pass")."""
+    if _REPORT_RULE.search(sentence) or sentence.rstrip().endswith(("?", "？")):
+        return False
+    named = find_artifacts(sentence)
+    if not all(_REPORT_CHECK.search(name) for name in named):
+        return False
+    of_names = {stem_word(word) for name in named for word in tokenize(name)}
+    content = {word for word in parse_statement(sentence).content - of_names if not word.isdigit()}
+    return not content.isdisjoint(_REPORT_STATES) and content <= _REPORT_EMPTY

@@ -9,14 +9,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 
-import re2
-
 from kept.core.artifact import find_artifacts
 from kept.core.event import FORGOTTEN_MARK
 from kept.core.lexicon import TellingPatterns
-from kept.core.sentences import sentence_texts
+from kept.core.pattern import Pattern
+from kept.core.sentences import is_status_report, sentence_texts
 from kept.core.statement import parse_statement
-from kept.core.status_report import is_status_report
 from kept.core.text import is_cjk, one_line
 from kept.extraction.rules.assertion import is_question
 from kept.extraction.rules.patterns import compile_pattern, has_match, skip_filler
@@ -27,11 +25,11 @@ _READ = 4_000  # characters of each turn
 _LEAST_WORDS = 3
 _ENOUGH = 8  # telling words beyond which a sentence does not say more
 _NEAR = 5  # first words among which one that points outside makes a sentence lean on what stands before it
-_MARKS = re2.compile(r"^(?:\s*(?:[>#*\-+•|\x{2190}-\x{2BFF}\x{FE0F}\x{1F000}-\x{1FAFF}]+|\d{1,3}[.)])\s*)+|\*\*|__|^\s+")
-_LINK = re2.compile(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
-_ITEM = re2.compile(r"^(?:[*+•-]|\d{1,3}[.)])\s")
+_MARKS = Pattern(r"^(?:\s*(?:[>#*\-+•|\x{2190}-\x{2BFF}\x{FE0F}\x{1F000}-\x{1FAFF}]+|\d{1,3}[.)])\s*)+|\*\*|__|^\s+")
+_LINK = Pattern(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
+_ITEM = Pattern(r"^(?:[*+•-]|\d{1,3}[.)])\s")
 # A label with its value: true, but not what came of it.
-_LABEL = re2.compile(r"(?i)^[a-z][\w ()/-]{0,30}: ")
+_LABEL = Pattern(r"(?i)^[a-z][\w ()/-]{0,30}: ")
 _AT_START = {"opener": r"(?:\b[\s,.!:;–—-]+|$)", "process": r"\b", "leans": r"\b"}  # what follows those that open a sentence
 _CLOSED = ".!?。！？…:;)\"'`”’"
 
@@ -47,7 +45,7 @@ class _Sentence:
 
 
 @cache
-def _pattern(name: str) -> "re2._Regexp":
+def _pattern(name: str) -> Pattern:
     """The forms that all languages have under a name of their table ``days``."""
     spaced, unspaced = join_alternatives("days", name, spaced=True), join_alternatives("days", name, spaced=False)
     if name in _AT_START:

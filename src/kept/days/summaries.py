@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 
-import re2
-
 from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind
 from kept.core.lexicon import TellingPatterns
 from kept.core.memory import Memory
+from kept.core.pattern import Pattern
 from kept.core.spans import typed_text
 from kept.core.summary import SummaryBullet, SummaryPart, WorkNote
 from kept.core.text import jaccard_similarity, number_tokens, one_line, tokenize
@@ -29,8 +28,8 @@ _FEW = 5  # words of a request of which nothing came that are not worth a line
 _NEIGHBOURS = 0.1  # likeness from which topics that follow each other may be told as one
 _LIKE = 0.5  # likeness from which two lines of a day tell the same
 _CHANGING = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace", "create", "update", "patch"})
-_COMMIT = re2.compile(r"(?s)\bgit\b[^|;&\n]{0,80}?\bcommit\b(.*)")
-_HEREDOC = re2.compile(r"<<-?\s*'?\"?EOF'?\"?\s*\n([^\n]{3,200})")
+_COMMIT = Pattern(r"(?s)\bgit\b[^|;&\n]{0,80}?\bcommit\b(.*)")
+_HEREDOC = Pattern(r"<<-?\s*'?\"?EOF'?\"?\s*\n([^\n]{3,200})")
 _DECIDED = frozenset({"decision", "decisions", "constraint", "constraints", "convention", "conventions"})
 
 

@@ -14,13 +14,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import re2
-
 from kept.core.errors import UsageError
+from kept.core.pattern import Pattern
 
 TURNS, LABELS = "turns.jsonl", "labels.jsonl"
 LEVELS = (3, 2, 1)
-_MARKS = re2.compile(r"[`*_\"'’‘“”]")
+_MARKS = Pattern(r"[`*_\"'’‘“”]")
 _LEAST = 15  # characters of a quote that can be placed
 _SHARE = 0.5
 _STATUSES = {"active": "active", "accepted": "active", "held": "held"}

@@ -7,13 +7,12 @@ already; ``grounded`` is the one check that is handed the texts.
 import unicodedata
 from collections.abc import Mapping
 
-import re2
-
 from kept.core.artifact import find_artifacts
 from kept.core.event import Origin
 from kept.core.lexicon import Lexicon
 from kept.core.memory import SAID_ONCE, Accepted, Candidate, Held, Refused, Verdict
-from kept.core.status_report import is_status_report
+from kept.core.pattern import Pattern
+from kept.core.sentences import is_status_report
 from kept.core.text import one_line
 from kept.extraction.rules.passages import LONGEST_PASSAGE
 from kept.extraction.rules.patterns import has_match
@@ -23,7 +22,7 @@ from kept.profiles.profile import Category, Profile, Writer
 LONGEST = 480  # characters: a line of the memory file has 500
 _QUOTED = 390
 # A capital inside a sentence: a name.
-_NAME = re2.compile(r"[a-z,] ([A-Z][a-z]+)\b")
+_NAME = Pattern(r"[a-z,] ([A-Z][a-z]+)\b")
 
 
 def judge(candidate: Candidate, profile: Profile, *, lexicon: Lexicon) -> Verdict:

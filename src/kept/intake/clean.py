@@ -5,18 +5,18 @@ is halved first. What people and assistants said stays whole up to a generous ca
 lines that tell of an error stay. It does not know which secrets there are (the redactor is given), nor what an event is worth.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from typing import Protocol
 
-import re2
-
 from kept.core.event import Author, Event, EventKind, ToolUse
 from kept.core.fence import NOTICE, TAG
 from kept.core.handover import FENCE
 from kept.core.invisible import strip_invisible
+from kept.core.pattern import Pattern
 from kept.intake.results import unwrap_result
 
 
@@ -140,8 +140,8 @@ def _field(text: str, redact: Callable[[str], Redaction], most: int, ledger: _Re
 
 # What kept put before a session or gave to a tool, wherever it turns up again: as it was, quoted, or as JSON writes it; cut short
 # or not.
-_OWN = re2.compile(rf"(?s)<{TAG}>(?:\s|\\n|>)*{re2.escape(NOTICE[:30])}.*?(?:<\\?/{TAG}>|\z)")
-_REMINDER = re2.compile(rf"(?s)<{FENCE}>.+?<\\?/{FENCE}>")
+_OWN = Pattern(rf"(?s)<{TAG}>(?:\s|\\n|>)*{re.escape(NOTICE[:30])}.*?(?:<\\?/{TAG}>|\z)")
+_REMINDER = Pattern(rf"(?s)<{FENCE}>.+?<\\?/{FENCE}>")
 
 
 def _remove_kept_blocks(text: str) -> str:
@@ -204,7 +204,7 @@ _LISTS = frozenset(
         "websearch",
     ]
 )
-_SHOWING = re2.compile(
+_SHOWING = Pattern(
     r"^\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?(?:cat|head|tail|less|more|bat|nl|sed -n|type|Get-Content)\s[^|;&><]*(?:\|\s*(?:head"
     r"|tail|nl|cat)[^|;&><]*)?$"
 )
@@ -261,15 +261,15 @@ def _cut_at_boundary(text: str) -> str:
     return text
 
 
-_ERROR = re2.compile(
+_ERROR = Pattern(
     r"(?i)\b(?:\w*error|failed|failures?|fail|fatal|panic(?:ked)?|\w*exception|traceback|assert(?:ion)?\w*|denied|refused"
     r"|rejected|not found|no such"
     r"|undefined|unresolved|unknown|invalid|missing|cannot|can't|could not|couldn't|unable to|timed out|segmentation fault"
     r"|aborted|killed|conflict"
     r"|exit(?:ed)?(?: with)?(?: code| status)?[ :=]{1,2}[1-9]\d*)\b|^E\s{2,}|[✗✘✖✕❌]"
 )
-_NO_ERROR = re2.compile(r"(?i)\b(?:0|no) (?:errors?|fail\w*)\b")
-_DIGITS = re2.compile(r"\d+")
+_NO_ERROR = Pattern(r"(?i)\b(?:0|no) (?:errors?|fail\w*)\b")
+_DIGITS = Pattern(r"\d+")
 _LONGEST_ERROR = 200
 
 
@@ -294,9 +294,9 @@ def _errors(text: str, most: int) -> str:
     return "\n".join(kept)
 
 
-_PROGRESS = re2.compile(r"(?m)\d%|[█▉▊▋▌▍▎▏▓▒░⣿⠿━╸╺]|[=#\-.>]{8,}|\d ?/ ?\d|\d ?[kKMG]i?B\b|^[⠀-⣿|/\\-] ".encode())
+_PROGRESS = Pattern(r"(?m)\d%|[█▉▊▋▌▍▎▏▓▒░⣿⠿━╸╺]|[=#\-.>]{8,}|\d ?/ ?\d|\d ?[kKMG]i?B\b|^[⠀-⣿|/\\-] ".encode())
 _LONGEST_PROGRESS = 400
-_VARYING = re2.compile(r"[\d\s█▉▊▋▌▍▎▏▓▒░━╸╺=#>.|/\\⠀-⣿-]+|\b[kKMG]i?B(?:/s)?\b")
+_VARYING = Pattern(r"[\d\s█▉▊▋▌▍▎▏▓▒░━╸╺=#>.|/\\⠀-⣿-]+|\b[kKMG]i?B(?:/s)?\b")
 
 
 def _without_repeats(text: str) -> str:
@@ -339,7 +339,7 @@ def _find_progress_lines(text: str) -> set[int]:
 
 # --- what is binary ------------------------------------------------------------------------------------------------------------
 
-_BLOB = re2.compile(
+_BLOB = Pattern(
     rb"data:(?P<type>[\w.+-]{1,40}/[\w.+-]{1,80})(?:;[\w=-]{1,40}){0,4};base64,(?:[A-Za-z0-9+/=_-]|%2[BFbf]|%3[Dd]|\\?[\r\n])+"
     rb"|(?:[A-Za-z0-9+/_-]{60,100}\n){8,}[A-Za-z0-9+/_-]{0,100}={0,2}"
     rb"|[A-Za-z0-9+/_-]{512,}={0,2}"

@@ -14,11 +14,10 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, cast
 
-import re2
-
 from kept.core.errors import SourceError, UsageError
 from kept.core.event import IGNORE, OFF_THE_RECORD, Author, Cursor, Event, EventKind, RecordAccount, Slice
 from kept.core.isolation import isolate_errors
+from kept.core.pattern import Pattern
 from kept.core.redact import RedactionResult, redact
 from kept.core.redact.scanner import load_scanner
 from kept.intake.clean import Limits, clean
@@ -264,7 +263,7 @@ def is_excluded(path: str, patterns: Sequence[str]) -> bool:
 
 
 OPT_OUT = (IGNORE, "kept: ignore this conversation", OFF_THE_RECORD, "/kept:off")
-_OFF_COMMAND = re2.compile(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
+_OFF_COMMAND = Pattern(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
 
 
 def is_opt_out(event: Event) -> bool:

@@ -2,20 +2,20 @@
 is compared and quoted by, so that the same result through two clients is one.
 """
 
-import re2
+from kept.core.pattern import Pattern
 
 _TAGS = (
     "untrusted_context|output|result|stdout|stderr|error|response|tool_result|tool_output|tool_use_error|function_results"
     "?|persisted-output"
 )
-_OPENED = re2.compile(rf"(?i)^\s*<({_TAGS}|[a-z]+[_-][a-z_-]+)(?:\s[^<>\n]*)?>[ \t]*\n?")
+_OPENED = Pattern(rf"(?i)^\s*<({_TAGS}|[a-z]+[_-][a-z_-]+)(?:\s[^<>\n]*)?>[ \t]*\n?")
 _HEAD = (
     "Chunk ID|Wall time|Process exited with code|Process running with session ID|Exit code|Original token count|Total "
     "output lines|Command|Directory"
     "|Duration|Status"
 )
-_ABOVE = re2.compile(rf"^\s*(?:(?:{_HEAD})\b[^\n]*\n)*(?:Output|Stdout):[ \t]*(?:\n|$)?")
-_BELOW = re2.compile(
+_ABOVE = Pattern(rf"^\s*(?:(?:{_HEAD})\b[^\n]*\n)*(?:Output|Stdout):[ \t]*(?:\n|$)?")
+_BELOW = Pattern(
     r"\n(?:(?:Error|Stderr|Signal|Background PIDs|Process Group PGID|Exit Code|Exit code): ?(?:\(none\)|\(empty\)|null"
     r"|-?\d+)[ \t]*(?:\n|$))+\s*$"
 )

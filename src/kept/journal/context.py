@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 
-import re2
-
 from kept.core.event import is_note
 from kept.core.memory import Accepted, Candidate, Memory, Status
+from kept.core.pattern import Pattern
 from kept.core.summary import SummaryPart, SummaryPoint, WorkNote
 from kept.core.text import jaccard_similarity, normal_form, number_tokens, tokenize
 from kept.days.day_notes import PARTS
@@ -32,7 +31,7 @@ _FILES = 8  # names of a project
 _LOOKED = 4_000  # events of a thread after a prompt
 _JOURNALS = "journal"  # the source whose files tell no prompts
 _HEADING_WORDS, _HEADING_LONGEST = 4, 200
-_NUMBERED = re2.compile(r"(?i)^(?:(?:step|phase|part) \d+(?:\.\d+)*|\d+(?:\.\d+)*)\s*[:.)–—-]\s+")  # a heading's place in its list
+_NUMBERED = Pattern(r"(?i)^(?:(?:step|phase|part) \d+(?:\.\d+)*|\d+(?:\.\d+)*)\s*[:.)–—-]\s+")  # a heading's place in its list
 _WRITTEN_WEIGHT = 2.0
 _MEMORY_WEIGHT, _LEARNT_WEIGHT, _POINT_WEIGHT = 1.0, 30.0, 10.0
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
-import re2
+from kept.core.pattern import Pattern
 
 TOOLS = ("claude", "codex", "gemini", "blocks")
 INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
@@ -22,15 +22,15 @@ _FILES = 500
 _NOTES = 1_000
 _LEAST = 15  # characters; less tells nothing by itself
 _ADDED = "## gemini added memories"
-_COMMENT = re2.compile(
+_COMMENT = Pattern(
     r"(?i)^\s*<!--\s*(?:(?P<name>[\w.-]+?)[ :_-]+(?:begin|start)\b|(?:begin|start)[ :_-]+(?P<other>[\w.-]+))[^>]*-->\s*$"
 )
-_TAG = re2.compile(r"(?i)^\s*<(?P<name>[a-z][a-z0-9_-]*(?:context|memory|memories))>\s*$")
+_TAG = Pattern(r"(?i)^\s*<(?P<name>[a-z][a-z0-9_-]*(?:context|memory|memories))>\s*$")
 # An observation of Basic Memory's, "- [kind] fact #tag (context)", and a relation, "- kind [[other note]]".
 # Without a tag a bracket is the fact's own.
-_OBSERVED = re2.compile(r"^\[(?P<kind>[a-z][\w -]*)\]\s+(?P<fact>.+?)(?:(?:\s+#[\w/-]+)+(?:\s+\([^()]*\))?)?$")
-_RELATED = re2.compile(r"^[\w -]*\[\[[^\]]+\]\]\s*(?:\([^()]*\))?$")
-_LINKED = re2.compile(r"^\[[^\]]*\]\([^)]*\.md\)")
+_OBSERVED = Pattern(r"^\[(?P<kind>[a-z][\w -]*)\]\s+(?P<fact>.+?)(?:(?:\s+#[\w/-]+)+(?:\s+\([^()]*\))?)?$")
+_RELATED = Pattern(r"^[\w -]*\[\[[^\]]+\]\]\s*(?:\([^()]*\))?$")
+_LINKED = Pattern(r"^\[[^\]]*\]\([^)]*\.md\)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

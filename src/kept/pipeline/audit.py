@@ -6,9 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-import re2
-
 from kept.core.artifact import find_artifacts
+from kept.core.pattern import Pattern
 from kept.core.redact import redact
 from kept.core.statement import Statement, parse_statement
 from kept.core.times import EARLIEST
@@ -56,19 +55,19 @@ class AuditReport:
     unread: tuple[Path, ...] = ()
 
 
-_CODE = re2.compile(r"`([^`\n]+)`")
+_CODE = Pattern(r"`([^`\n]+)`")
 # What only somebody else than the person would have an agent remember.
-_INJECTED = re2.compile(
+_INJECTED = Pattern(
     r"(?i)\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|the\s+|your\s+|every\s+)*(?:previous|prior|above|earlier|other|system)\b"
     r"|\b(?:do not|don'?t|never)\s+(?:tell|inform|mention|ask|show|reveal|warn)\b[^.]{0,40}\b(?:user|person|human|owner)\b"
     r"|\byou\s+are\s+now\b|\bnew\s+instructions?\s*:|</?(?:system|instructions?|important)>"
     r"|\b(?:send|post|upload|exfiltrate|forward|e?mail)\b[^.]{0,60}\b(?:keys?|tokens?|passwords?|credentials?|secrets?|\.env|cookies?)\b"
 )
-_UNASKED = re2.compile(r"(?i)\bwithout\s+(?:asking|telling|informing|notifying)\s+(?:the\s+)?(?:user|person|human)\b")
-_DENIED = re2.compile(r"(?i)\b(?:never|not|no|don'?t|avoid|nothing)\b")
-_DATE = re2.compile(r"^\d{4}-\d\d-\d\d$|:")
-_COMMAND = re2.compile(r"(?i)\b(?:curl|wget|iwr)\s+\S*\s*\S+://.*|\b(?:sudo|rm\s+-\w+|chmod)\s+\S.*")
-_NO_COMMAND = re2.compile(r"^(?:\S*|[A-Z]+\s+\S+://.*)$")  # a name, an address, a request of HTTP
+_UNASKED = Pattern(r"(?i)\bwithout\s+(?:asking|telling|informing|notifying)\s+(?:the\s+)?(?:user|person|human)\b")
+_DENIED = Pattern(r"(?i)\b(?:never|not|no|don'?t|avoid|nothing)\b")
+_DATE = Pattern(r"^\d{4}-\d\d-\d\d$|:")
+_COMMAND = Pattern(r"(?i)\b(?:curl|wget|iwr)\s+\S*\s*\S+://.*|\b(?:sudo|rm\s+-\w+|chmod)\s+\S.*")
+_NO_COMMAND = Pattern(r"^(?:\S*|[A-Z]+\s+\S+://.*)$")  # a name, an address, a request of HTTP
 _NOW = ("now", "currently")
 _BEFORE_VALUE = frozenset(["is", "are", "was", "at", "on", "in", "use", "uses", "using", "to", "with", "runs", "called", "named"])
 _COVERED = 0.6  # of a line's content words, what one passage must hold to be its evidence

@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.sources.documents import Row
 
-_FENCE = re2.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
-_HEADING = re2.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_FENCE = Pattern(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
+_HEADING = Pattern(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _HEADING_CHARACTERS = 300
 _SPEAKER = re.compile(r"^(?:\*\*|__)[^*_]{1,60}(?:\*\*|__):?[ \t]*")
 # How lines begin that end without a full stop: lists, headings, tables, code.
-_STRUCTURE = re2.compile(r"[`~<|#>+]|[*-][ \t]|\d+[.)]")
+_STRUCTURE = Pattern(r"[`~<|#>+]|[*-][ \t]|\d+[.)]")
 
 
 class Heading(NamedTuple):
@@ -117,7 +116,7 @@ def _is_edge(text: str) -> bool:
 
 
 _MARK = re.compile(r"`+|~~~+|<")
-_ELEMENT = re2.compile(r"^<([A-Za-z][A-Za-z0-9]{0,20})\b[^<>]*?(?:\bhidden\b|display\s*:\s*none)[^<>]*>")
+_ELEMENT = Pattern(r"^<([A-Za-z][A-Za-z0-9]{0,20})\b[^<>]*?(?:\bhidden\b|display\s*:\s*none)[^<>]*>")
 _ELEMENT_CHARACTERS = 400
 _NESTED = 50
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import re2
-
 from kept.core.event import Author
+from kept.core.pattern import Pattern
 
 
 class TextPart(NamedTuple):
@@ -46,8 +45,8 @@ _TAGS = (
     "|ide_opened_file|ide_selection|ide_diagnostics|new-diagnostics|user-prompt-submit-hook|session-start-hook"
     "|relevant_memories|user_feedback|claude-mem-context|kept-context|observed_from_primary_session|hindsight_[a-z_]{1,40}"
 )
-_TAG = re2.compile(rf"<({_TAGS})(?:[ \t][^<>\n]{{0,200}})?>|</({_TAGS})>")
-_BLANK_LINE = re2.compile(r"\n[ \t\r]*\n")
+_TAG = Pattern(rf"<({_TAGS})(?:[ \t][^<>\n]{{0,200}})?>|</({_TAGS})>")
+_BLANK_LINE = Pattern(r"\n[ \t\r]*\n")
 
 
 class _Block(NamedTuple):
@@ -171,11 +170,11 @@ def _is_line_end(text: str, position: int) -> bool:
 
 # How a session opens that another program ran to digest a session: a memory tool's observer, a summariser, kept itself.
 _OBSERVER = ("Hello memory agent", "You are a Claude-Mem", "<observed_from_primary_session>", "<kept-task")
-_DIGEST = re2.compile(
+_DIGEST = Pattern(
     r"(?i)^\W*(?:please |your task is to )?(?:summari[sz]e|condense|analy[sz]e|extract|title|name)\b[^\n]{0,100}"
     r"\b(?:conversation|transcript|session|dialogue|chat)\b"
 )
-_TURN = re2.compile(r"(?m)^[ \t>#*_\[]*(?:User|Human|Agent|Assistant)\b[^\n:]{0,20}:")
+_TURN = Pattern(r"(?m)^[ \t>#*_\[]*(?:User|Human|Agent|Assistant)\b[^\n:]{0,20}:")
 
 
 def is_machine_session_start(text: str) -> bool:

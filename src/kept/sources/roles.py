@@ -13,9 +13,8 @@ from functools import lru_cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-import re2
-
 from kept.core.event import Author, EventKind, Precision
+from kept.core.pattern import Pattern
 from kept.sources.documents import DocumentEntry, EventDraft, Row, rows_place, split_prompt
 from kept.sources.markdown import find_headings, is_introduced, mark_fenced_in_turns, strip_edges, strip_hidden
 from kept.sources.stamps import Stamp, find_clock, find_stamp, next_instant, stamp_instant
@@ -58,14 +57,14 @@ _LABELS: Mapping[str, Role] = {
     **dict.fromkeys(("tool", "tool result", "tool output", "function", "tool call"), Role.TOOL),
     **dict.fromkeys(("system", "system prompt", "developer", "context"), Role.SYSTEM),
 }
-_MODEL = re2.compile(
+_MODEL = Pattern(
     r"^(?:chatgpt|gpt|claude|gemini|copilot|github copilot|codex|grok|deepseek|llama|mistral|qwen|perplexity|cursor|bard|bing|kimi)"
     r"(?:[ -](?:code|sonnet|opus|haiku|pro|flash|mini|turbo|max|plus|advanced|chat|instruct|thinking|preview|agent|codex"
     r"|copilot|[a-z]?\d[\w.]*))*$"
 )
-_ASIDE = re2.compile(r"\([^()]{0,80}\)|\[[^\[\]]{0,80}\]")
-_BOLD = re2.compile(r"^(?:\*\*|__)([^*_\n]{1,60}?)(:?)(?:\*\*|__)(:?)[ \t]*(.*)$")
-_PLAIN = re2.compile(r"^([^\s:*#>`-][^:\n*#>`]{0,40}):(?:[ \t]+(.*))?$")
+_ASIDE = Pattern(r"\([^()]{0,80}\)|\[[^\[\]]{0,80}\]")
+_BOLD = Pattern(r"^(?:\*\*|__)([^*_\n]{1,60}?)(:?)(?:\*\*|__)(:?)[ \t]*(.*)$")
+_PLAIN = Pattern(r"^([^\s:*#>`-][^:\n*#>`]{0,40}):(?:[ \t]+(.*))?$")
 _TITLE_CHARACTERS = 120
 _MARKS = "*_`~#> \t"
 

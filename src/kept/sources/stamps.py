@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.core.times import EARLIEST, LATEST, parse_instant
 
 _CHARACTERS = 200
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 # 2026-01-31T13:52:55Z · 2026-01-31_13-52-55 · 20260131T135255Z · 20260131135255 · 2026-01-31-1352 · 2026_01_31
-_NUMERIC = re2.compile(
+_NUMERIC = Pattern(
     r"(?:^|[^0-9])(\d{4})[-/._]?(\d\d)[-/._]?(\d\d)"
     r"(?:(?:[Tt _-]| at |, )?(\d\d)[:.hH-]?(\d\d)(?:[:.-]?(\d\d)(?:[.,]\d{1,9})?)?[ ]?(Z|z|UTC|GMT|[+-]\d\d:?\d\d)?)?(?:[^0-9]|$)"
 )
-_NAMED = re2.compile(r"(?i)\b(?:(\d{1,2})(?:st|nd|rd|th|\.)? )?([a-z]{3,9})\.? (?:(\d{1,2})(?:st|nd|rd|th)?,? )?(\d{4})\b")
-_CLOCK = re2.compile(r"(?:^|[^0-9:])([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?:[^0-9:]|$)")
+_NAMED = Pattern(r"(?i)\b(?:(\d{1,2})(?:st|nd|rd|th|\.)? )?([a-z]{3,9})\.? (?:(\d{1,2})(?:st|nd|rd|th)?,? )?(\d{4})\b")
+_CLOCK = Pattern(r"(?:^|[^0-9:])([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?:[^0-9:]|$)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

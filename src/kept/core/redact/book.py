@@ -1,6 +1,7 @@
 """The documented shapes of secrets, read from ``secrets.toml``, and the one scan that says which of them a text calls for."""
 
 import base64
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,10 +9,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import re2
-
+from kept.core.pattern import latin1_options, load_engine
 from kept.core.redact.lookalikes import LOOKALIKES, SPLIT
-from kept.core.redact.shape import compile_re2, latin1_options
+from kept.core.redact.shape import compile_re2
 from kept.core.redact.values import Setting
 
 
@@ -88,11 +88,11 @@ def load_rule_book() -> RuleBook:
     for word in (*(anchor for anchor in long if len(anchor) > 3), *_HIDDEN, *_HIDDEN_NAMES):
         for encoded in _base64_forms(word):
             exact.setdefault(encoded, set()).add(Finder.ENCODED)
-    anchors = re2.Set.SearchSet(latin1_options())
+    anchors = load_engine().Set.SearchSet(latin1_options())
     for word in exact:
-        anchors.Add(re2.escape(word))
+        anchors.Add(re.escape(word))
     for word in folded:
-        anchors.Add(b"(?i)" + re2.escape(word))
+        anchors.Add(b"(?i)" + re.escape(word))
     for shape in _DISGUISES:
         anchors.Add(shape)
     anchors.Compile()
@@ -100,7 +100,7 @@ def load_rule_book() -> RuleBook:
         rules=tuple(rules),
         anchors=anchors,
         calls=tuple(frozenset(called) for table in (exact, folded, _DISGUISES) for called in table.values()),
-        broken=compile_re2(rb"(?:" + b"|".join(map(re2.escape, long)) + rb")[\w+/=.-]*\n[\w+/=.-]{6,}"),
+        broken=compile_re2(rb"(?:" + b"|".join(map(re.escape, long)) + rb")[\w+/=.-]*\n[\w+/=.-]{6,}"),
     )
 
 

@@ -6,25 +6,16 @@ costs bounded time, and less than starting RE2 would.
 
 import re
 from functools import cache
-from typing import Any
 
-import re2
+from kept.core.pattern import Pattern
 
 _LOOKED_AT = 128
 
 
 @cache
-def compile_re2(source: bytes) -> Any:
+def compile_re2(source: bytes) -> Pattern:
     """A compiled RE2 pattern over bytes, each byte a Latin-1 character: classes of ASCII behave, others never split one."""
-    return re2.compile(source, latin1_options())
-
-
-def latin1_options() -> Any:
-    """The options every pattern here runs with."""
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.log_errors = False
-    return options
+    return Pattern(source, latin1=True)
 
 
 _RUNS = re.compile(rb"[A-Z]+[a-z]*|[a-z]+|[0-9]+")

@@ -2,53 +2,52 @@
 and which paragraphs begin a mail, a licence, a chat or a conversation. A brief that asks for something is the person's own.
 """
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.core.spans.output import is_output_line
 from kept.core.spans.reports import ARTICLE
 from kept.core.spans.words import find_words, has_word, opens_with
 
-HEADING = re2.compile(r"^\s{0,3}#{1,6}\s+\S")
-INTRO = re2.compile(r"[:：]\s*$")
-CLAUSE = re2.compile(r"[.!?;。！？；] ?|, ")
-_POLITE = re2.compile(r"(?i)^\W*(?:(?:can|could|would) you |please |kannst du |bitte |peux-tu |puedes |por favor |você pode )*")
+HEADING = Pattern(r"^\s{0,3}#{1,6}\s+\S")
+INTRO = Pattern(r"[:：]\s*$")
+CLAUSE = Pattern(r"[.!?;。！？；] ?|, ")
+_POLITE = Pattern(r"(?i)^\W*(?:(?:can|could|would) you |please |kannst du |bitte |peux-tu |puedes |por favor |você pode )*")
 # Where a mail, a licence, a chat or a conversation with an assistant begins: what follows was written elsewhere.
-_MAIL = re2.compile(
+_MAIL = Pattern(
     r"(?mi)^\W*-{3,} ?(?:forwarded|original|weitergeleitete|ursprüngliche|mensaje|message|mensagem)\b.*-{3,}$"
     r"|^(?:from|von|de|expéditeur):[ \t]+\S.*\n(?:(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|enviado|para|asunto"
     r"|fecha|à|objet|envoyé|assunto|data):.*\n?){2,}"
     r"|^(?:on|am|el|le|em) .{6,80}\b(?:wrote|schrieb|escribió|a écrit|escreveu)\b.{0,60}:$"
 )
-_SCRIPT = re2.compile(r"(?i)^\W*(?:you are (?:an? |the |\w+ [\d.]+)|act as an? |your task is )")
+_SCRIPT = Pattern(r"(?i)^\W*(?:you are (?:an? |the |\w+ [\d.]+)|act as an? |your task is )")
 # What a page, a file, a ticket, a forum or a list of releases shows above its text.
-_PAGE = re2.compile(
+_PAGE = Pattern(
     r"(?m)^\W{0,6}(?:Contents of \S*[/.]\S+.*:|v?\d+\.\d+(?:\.\d+)?\S{0,20} [-–(]+ ?\d{4}-\d\d-\d\d\)?"
     r"|(?:Accepted )?(?:Answer|Question)s? \(\d+ \w+.*\):?|(?:answered|asked|edited|commented) .*\d.* by \S+"
     r"|[A-Z]{2,10}-\d+: .*|(?:Reporter|Assignee|Priority|Severity|Steps to reproduce|Affected versions?|Milestone): ?.*)$"
 )
 # A letter, from its greeting to who signs it.
-_LETTER = re2.compile(
+_LETTER = Pattern(
     r"(?mi)^(?:hi|hello|hey|dear|hallo|liebe[rs]?|sehr geehrte[rs]?|bonjour|ch(?:er|ère)|hola|estimad[oa]|olá|prezad[oa])\b"
     r"[^\n]{0,40},[ \t]*\n+(?s:.+?)\n(?:best|kind|warm|regards|cheers|sincerely|viele|beste|liebe|mit freundlichen|cordialement"
     r"|bien à|saludos|atentamente|abraços|atenciosamente)\b[^\n]{0,40}\n+[ \t]*\p{Lu}"
 )
 # The titles of a finding's sections.
-_FINDING = re2.compile(r"(?mi)^[*#> ]{0,4}(problem|issue|root cause|cause|solution|impact|recommendation|suggested fix)[*: ]{0,3}$")
-_NOTICE = re2.compile(r"(?mi)^\W{0,6}(?:copyright (?:\(c\)|©)|©) ?\d{4}")
-_ROLES = re2.compile(r"(?mi)^\W{0,4}(?:assistant|ai|bot|system|chatgpt|claude|gemini|copilot|model|human|user)\W{0,3}:\W{0,3}\s*\S")
-_SPEAKER = re2.compile(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?(\p{Lu}[^\n:<>|`(\[\]]{0,24}):[ \t]+\S")
-_STAMPED = re2.compile(
+_FINDING = Pattern(r"(?mi)^[*#> ]{0,4}(problem|issue|root cause|cause|solution|impact|recommendation|suggested fix)[*: ]{0,3}$")
+_NOTICE = Pattern(r"(?mi)^\W{0,6}(?:copyright (?:\(c\)|©)|©) ?\d{4}")
+_ROLES = Pattern(r"(?mi)^\W{0,4}(?:assistant|ai|bot|system|chatgpt|claude|gemini|copilot|model|human|user)\W{0,3}:\W{0,3}\s*\S")
+_SPEAKER = Pattern(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?(\p{Lu}[^\n:<>|`(\[\]]{0,24}):[ \t]+\S")
+_STAMPED = Pattern(
     r"(?m)^[^\W\d][^\n\d:]*[ \t][(\[]?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]*[AaPp]\.?[Mm]\.?)?[)\]]?:?[ \t]*$"
     r"|^[^\W\d][^\n\d:(\[]{0,40}[ \t][(\[]\d{1,2}:\d\d(?::\d\d)?[)\]]:[ \t]+\S"
 )
 # A line with a day alone: a diary's heading.
-_DAY = re2.compile(r"(?i)^\s*(?:#+ )?(?:\pL+,? )?\d{4}-\d\d-\d\d(?:,? \(?\pL+\)?)?:?\s*$")
+_DAY = Pattern(r"(?i)^\s*(?:#+ )?(?:\pL+,? )?\d{4}-\d\d-\d\d(?:,? \(?\pL+\)?)?:?\s*$")
 # A command as scripts hold it; a comment stands above it.
-_SCRIPTED = re2.compile(r"^\s*(?:sudo|chmod|chown|mkdir|apt(?:-get)?|systemctl|docker|curl|echo|export) [\w./$\"'-]")
-_UNDERLINE = re2.compile(r"^(?:={3,}|-{3,})\s*$")
+_SCRIPTED = Pattern(r"^\s*(?:sudo|chmod|chown|mkdir|apt(?:-get)?|systemctl|docker|curl|echo|export) [\w./$\"'-]")
+_UNDERLINE = Pattern(r"^(?:={3,}|-{3,})\s*$")
 _TITLE = 60  # characters of a heading that is underlined
-_FRONT = re2.compile(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$")
-_LABEL_LINE = re2.compile(r"(?m)^\*\*[^*\n]{2,60}(?::\*\*|\*\*:)")
+_FRONT = Pattern(r"(?m)^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n){1,20}---[ \t]*$")
+_LABEL_LINE = Pattern(r"(?m)^\*\*[^*\n]{2,60}(?::\*\*|\*\*:)")
 _LABELS = 3  # labelled paragraphs of a report
 
 

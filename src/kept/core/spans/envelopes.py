@@ -6,12 +6,11 @@ that nobody sees. Inline code, a person's emphasis and placeholders ("git show <
 
 from collections.abc import Iterator
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.core.spans.marks import SpanKind, SpanMarks
 from kept.core.spans.words import opens_with
 
-_TAG = re2.compile(r"[<＜]\s?(/?)\s?([A-Za-z](?:[\w:.-]*\w)?)((?:\s[^<>＜＞\n]*)?)(/?)[>＞]")
+_TAG = Pattern(r"[<＜]\s?(/?)\s?([A-Za-z](?:[\w:.-]*\w)?)((?:\s[^<>＜＞\n]*)?)(/?)[>＞]")
 # Elements of a text that a person marks up by hand: what stands in them is theirs.
 _EMPHASIS = frozenset(
     {"b", "i", "em", "strong", "u", "s", "kbd", "code", "br", "hr", "sub", "sup", "small", "mark", "wbr", "del", "ins"}
@@ -19,20 +18,20 @@ _EMPHASIS = frozenset(
 # Elements that nothing closes.
 _VOID = frozenset({"link", "meta", "img", "input", "area", "base", "col", "embed", "param", "track"})
 # Words in the names of tags by which programs speak to a model.
-_HARNESS = re2.compile(
+_HARNESS = Pattern(
     r"(?i)system|reminder|instruct|context|hook|notif|memor|notice|caveat|stdout|stderr|command|environment|attach"
     r"|injected|untrusted"
     r"|developer|policy|rules?$|guideline|assistant|tool|function|output|result|prompt|kept|ide_|editor|agent|message"
     r"|content|document|source|info$"
 )
-_TOKEN = re2.compile(r"<\|[\w -]{2,40}\|>|\[/?INST\]|<</?SYS>>")
-_FENCE = re2.compile(r"(?m)^[ \t]*(?:[-*>][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
-_OPENS_LATE = re2.compile(r"(?m)\S[ \t]*(`{3,})[ \t]*([A-Za-z0-9+#-]{0,20})[ \t]*$")
-_ONE_LINE = re2.compile(r"`{3,}[^`\n]+`{3,}")
+_TOKEN = Pattern(r"<\|[\w -]{2,40}\|>|\[/?INST\]|<</?SYS>>")
+_FENCE = Pattern(r"(?m)^[ \t]*(?:[-*>][ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
+_OPENS_LATE = Pattern(r"(?m)\S[ \t]*(`{3,})[ \t]*([A-Za-z0-9+#-]{0,20})[ \t]*$")
+_ONE_LINE = Pattern(r"`{3,}[^`\n]+`{3,}")
 # Three quotation marks: at the beginning of a line they open a text, later ones end it.
-_TRIPLE = re2.compile(r"\"\"\"|\'\'\'")
-_QUOTE = re2.compile(r"(?m)^[ \t]{0,3}>(?:[ \t>]|$|[^\s=\w]|\w).*$")
-_CODE = re2.compile(r"(`{1,2})[^`\n]+(`{1,2})")
+_TRIPLE = Pattern(r"\"\"\"|\'\'\'")
+_QUOTE = Pattern(r"(?m)^[ \t]{0,3}>(?:[ \t>]|$|[^\s=\w]|\w).*$")
+_CODE = Pattern(r"(`{1,2})[^`\n]+(`{1,2})")
 
 
 def mark_tags(marks: SpanMarks) -> None:

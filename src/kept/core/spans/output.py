@@ -4,12 +4,11 @@ alone.
 
 from collections.abc import Iterator
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.core.spans.words import has_word
 
 _LEVELS = "trace|debug|info|notice|warn(?:ing)?|error|fatal|critical|severe|panic|fail(?:ed|ure)?|exception|uncaught|remote"
-_SHAPES = re2.compile(
+_SHAPES = Pattern(
     r"(?i)^\s*(?:"
     # Diffs, numbered listings.
     r"diff --git |@@ |(?-i:-\p{Lu})|\+\+\+ |--- |index [0-9a-f]{6,}|\+\s?\S|\d+ *[+-] ?\S|\d+\s*[→|│]|\d+ {2,}\S|[+-]\d+(?:\s|$)"
@@ -71,25 +70,25 @@ _SHAPES = re2.compile(
     r")"
 )
 # A list with the margin that an agent's screen gives it, as it was copied below something: each item begins with a capital.
-_SCREEN_LIST = re2.compile(
+_SCREEN_LIST = Pattern(
     r"(?m)^  1[.)] +[*`]{0,2}\p{Lu}.*\n(?:(?:   .*\S.*|[ \t]*)\n)*  2[.)] +[*`]{0,2}\p{Lu}.*(?:\n(?:  .*\S.*|[ \t]*)$)*"
 )
 # How lines of code end, unless somebody speaks in them.
-_ENDS = re2.compile(r"[)\]}\w'\"];\s*$|[^\s:]\s?\{\s*$|=>\s*\{?$|\\\s*$")
-_STRONG_INSIDE = re2.compile(
+_ENDS = Pattern(r"[)\]}\w'\"];\s*$|[^\s:]\s?\{\s*$|=>\s*\{?$|\\\s*$")
+_STRONG_INSIDE = Pattern(
     r"\b[0-9a-f]*[0-9][0-9a-f]{6,}\b|\.\.\.\s*$|\b\d+ (?:files?|tests?|errors?|warnings?|insertions?) ?(?:changed|passed"
     r"|failed|\()|\(\d+\.\d+s\)|\s{8,}\S"
 )
 # An address alone, which a person puts beside their request.
-_ADDRESS = re2.compile(r"^\s*@?https?://\S+\s*$")
+_ADDRESS = Pattern(r"^\s*@?https?://\S+\s*$")
 # A file that somebody hands to an assistant, and words.
-_MENTION = re2.compile(r"^@[\w.~-]*/\S+\s+\p{Ll}+ ")
+_MENTION = Pattern(r"^@[\w.~-]*/\S+\s+\p{Ll}+ ")
 # Somebody who speaks of themselves behind the name of a level: "debug: I am seeing …".
-_CONFIDED = re2.compile(r"^\p{Ll}+: (?:I|i|ich|je|yo|eu)(?:'\pL+)? \pL")
-_INDENTED = re2.compile(r"^(?: {4,}|\t)\S")
-_BULLET = re2.compile(r"^\s*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])\s")
+_CONFIDED = Pattern(r"^\p{Ll}+: (?:I|i|ich|je|yo|eu)(?:'\pL+)? \pL")
+_INDENTED = Pattern(r"^(?: {4,}|\t)\S")
+_BULLET = Pattern(r"^\s*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])\s")
 # After these marks of an agent's screen, indented and wrapped lines go on with what was shown.
-_SCREEN = re2.compile(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿")
+_SCREEN = Pattern(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿")
 
 
 def is_output_line(line: str) -> bool:

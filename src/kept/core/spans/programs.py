@@ -2,13 +2,12 @@
 commands.
 """
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.core.spans.marks import SpanKind, SpanMarks
 from kept.core.spans.output import is_list_item
 
 # What clients write in the person's name, by how it opens. All of the prompt is theirs.
-_OPENINGS = re2.compile(
+_OPENINGS = Pattern(
     r"^\s*(?:Caveat: The messages below were generated|Operation stopped by hook"
     r"|Base directory for this skill:|Implement the following plan:"
     r"|\[Request interrupted by user|<observed_from_primary_session>|Hello memory agent|You are a Claude-Mem"
@@ -18,7 +17,7 @@ _OPENINGS = re2.compile(
 )
 # Lines by which a harness announces words that it passes on; all that follows is theirs: the name of an event's hook and what
 # became of it, a notice of several words in bracketed capitals, a message of another session or agent.
-_ANNOUNCED = re2.compile(
+_ANNOUNCED = Pattern(
     r"(?m)^[ \t]*(?:(?:[A-Z][a-z]+){1,4}(?::[^\s:]{1,60})? hook(?:[ -][a-z-]+){1,3}:"
     r"|\[[A-Z]{2,}(?:[ _:,/–—-]+[A-Z]{2,}){2,}[^\]a-z\n]{0,40}\]"
     r"|\[(?:SYSTEM|AUTOMATED|HARNESS|AGENT|TOOL|HOOK)[ _-][A-Z _-]{2,40}\]"
@@ -28,45 +27,45 @@ _ANNOUNCED = re2.compile(
     r"|sub-agent|instance|teammate|worker)\b[^:\n]{0,40}:))"
 )
 # A client's stand-in for a paste, and how many lines were pasted.
-_PASTED = re2.compile(r"\[(?:Pasted|Truncated) text #\d+(?: \+(\d{1,5}) lines?)?[^\]\n]{0,20}\]")
+_PASTED = Pattern(r"\[(?:Pasted|Truncated) text #\d+(?: \+(\d{1,5}) lines?)?[^\]\n]{0,20}\]")
 # What a client puts where it cut a conversation; it may stand below words that were queued.
-_CONTINUED = re2.compile(r"(?m)^This session is being continued from a previous conversation")
+_CONTINUED = Pattern(r"(?m)^This session is being continued from a previous conversation")
 # The editor's words for a prompt file that the person chose; what stands behind them is the person's.
-_PROMPT_FILE = re2.compile(r"^\s*Follow instructions in \[[^\]\n]*\]\([^)\n]*\)\.?")
+_PROMPT_FILE = Pattern(r"^\s*Follow instructions in \[[^\]\n]*\]\([^)\n]*\)\.?")
 # A line of a specification that names a place in the code: a range of lines, a function's or a file's name, a list of names.
-_REFERENCE = re2.compile(
+_REFERENCE = Pattern(
     r"(?i)\blines? \d+\s?[-–]\s?\d+|\b[a-z]+(?-i:[A-Z])\w+|\b\w+_\w+|\w\(\)|\b\w+\.(?:[a-z]{1,4}|json|toml|yaml|html)\b"
 )
 _REFERENCES = 5  # items that name places in the code, in a specification
 # Where programs check a project out: a person does not work there.
-_CHECKOUT = re2.compile(r"/home/runner/work/|/workspaces?/|/__w/|/github/workspace")
-_ROLE = re2.compile(
+_CHECKOUT = Pattern(r"/home/runner/work/|/workspaces?/|/__w/|/github/workspace")
+_ROLE = Pattern(
     r"(?i)^\s*(?:#[^\n]*\n+)?\s*(?:you are|you're|act as|du bist|sie sind|tu es|vous êtes|agis comme|eres|actúa como"
     r"|você é|aja como|你是|あなたは)\s*"
     r"(?:an? |the |eine?n? |une? |una? |umae? |一个|一名|一位)?\S"
 )
-_SCRIPTED = re2.compile(
+_SCRIPTED = Pattern(
     r"(?i)(?:\b(?:your (?:task|job|role|goal|output|response)|respond (?:only|with)|return (?:only|json|a json)"
     r"|output (?:only|format|json)|do not include"
     r"|reply with|answer only|valid json|guidelines|steps?:|rules:|format:|deine aufgabe|antworte nur|ta tâche"
     r"|réponds uniquement|tu tarea|responde solo"
     r"|sua tarefa|responda apenas)\b|你的任务|只输出|あなたの(?:タスク|役割))"
 )
-_IDE = re2.compile(r"(?m)^\s*# Context from my IDE setup:")
-_REQUEST = re2.compile(r"(?m)^#{1,3} My request for \w+:[ \t]*\n?")
+_IDE = Pattern(r"(?m)^\s*# Context from my IDE setup:")
+_REQUEST = Pattern(r"(?m)^#{1,3} My request for \w+:[ \t]*\n?")
 # A program's template that puts what it retrieved before a person's question: the line of the question, and what names the rest.
-_QUESTION = re2.compile(
+_QUESTION = Pattern(
     r"(?im)^[ \t#*]*(?:the |my )?(?:user(?:['’]s)? |human |original |final )?(?:question|query|input|frage|anfrage|pregunta"
     r"|consulta|domanda|pergunta|вопрос|问题|質問)[ \t*]*[:：]"
 )
-_RETRIEVED = re2.compile(
+_RETRIEVED = Pattern(
     r"(?i)\b(?:following|below|provided|given|retrieved|relevant|supplied)\b[^.\n]{0,40}?\b(?:contexts?|documents?|passages?"
     r"|information|excerpts?|sources?|results|chunks?|snippets?|articles?|knowledge|memor(?:y|ies)|notes|kontext|dokumente?|texte?)\b"
     r"|(?m:^[ \t#*]*(?:context|documents?|passages?|retrieved|sources?|search results|knowledge(?: base)?|chunks?|excerpts?|kontext"
     r"|dokumente?|contexto|contexte|contesto|контекст|上下文|文脈)(?:[ \t]*\d+)?[ \t*]*[:：])"
 )
-_COMMAND = re2.compile(r"^\s*(/[A-Za-z][\w-]*(?::[\w-]+)*)(?:\s|$)")
-_WRAPPED = re2.compile(r"<command-(?:name|message)>\s*/?([\w:-]{1,60})\s*</command-(?:name|message)>")
+_COMMAND = Pattern(r"^\s*(/[A-Za-z][\w-]*(?::[\w-]+)*)(?:\s|$)")
+_WRAPPED = Pattern(r"<command-(?:name|message)>\s*/?([\w:-]{1,60})\s*</command-(?:name|message)>")
 # Commands of clients that take no free text: whatever stands behind them was not said to the agent.
 _CLOSED = frozenset(
     [

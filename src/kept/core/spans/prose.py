@@ -5,8 +5,7 @@ Goes through a prompt from its beginning. After a paste words count as the perso
 
 from dataclasses import dataclass
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.core.spans.documents import (
     CLAUSE,
     HEADING,
@@ -23,45 +22,45 @@ from kept.core.spans.reports import ARTICLE, find_steps_start, is_long_line, is_
 from kept.core.spans.words import has_word, opens_with
 
 # A typed command, or the times of a subtitle: what stands below it in the same paragraph was printed.
-_COMMAND = re2.compile(r"^\s*(?:\d\d:\d\d:\d\d[,.]\d{3} -->|[❯➜»]|[$%>]|PS [^>\n]{1,60}>|\S+@\S+[:~][^\n]{0,60}[$#%])\s+\S")
-_BLANK = re2.compile(r"\n(?:[ \t]*\n)+")
-_RULER = re2.compile(r"^\s*[-=_*]{3,}\s*$")
+_COMMAND = Pattern(r"^\s*(?:\d\d:\d\d:\d\d[,.]\d{3} -->|[❯➜»]|[$%>]|PS [^>\n]{1,60}>|\S+@\S+[:~][^\n]{0,60}[$#%])\s+\S")
+_BLANK = Pattern(r"\n(?:[ \t]*\n)+")
+_RULER = Pattern(r"^\s*[-=_*]{3,}\s*$")
 # A comment of a program.
-_REMARK = re2.compile(r"^\s*(?:--|#|;|%)\s+\S")
+_REMARK = Pattern(r"^\s*(?:--|#|;|%)\s+\S")
 # A place that a compiler names, an exception or a titled error, and what it says of it; a request copied from a browser; a
 # comment of code.
-_LOCATED = re2.compile(
+_LOCATED = Pattern(
     r"(?:^|\s)([\w./@~+-]+\.\w{1,5}(?::\d+){1,2}(?::\s|\s{2,})\S+ \S+ \S"
     r"|(?:Uncaught )?(?:\(in promise\) )?[A-Z]\w*(?:Error|Exception): \S+ \S+ \S"
     r"|(?:[A-Z]\w+ ){1,3}(?:Error|Exception|Warning) [-–—:] [A-Z]\w+ \S+ \S|await fetch\([\\\"']\S|// [A-Z]\w+ \S)"
 )
 # A line that begins with a place in a file: all of it was printed.
-_PLACE = re2.compile(r"^\s*\S+:\d+(?::\d+)?\s")
+_PLACE = Pattern(r"^\s*\S+:\d+(?::\d+)?\s")
 # A file or a name in code, as people write them into sentences.
-_NAMED = re2.compile(r"^['\"`(]?(?:[a-z]+(?:_[a-z]+)+|[\w/-]+\.[a-z]{2,4})[)'\"`]?[.,:;?!]*$")
-_WORD = re2.compile(r"^[\"'“”‘’(*`-]*\pL[\pL\pM'’,。、！？：；「」-]*[\"'“”’)*`.,!?:;]*$")
+_NAMED = Pattern(r"^['\"`(]?(?:[a-z]+(?:_[a-z]+)+|[\w/-]+\.[a-z]{2,4})[)'\"`]?[.,:;?!]*$")
+_WORD = Pattern(r"^[\"'“”‘’(*`-]*\pL[\pL\pM'’,。、！？：；「」-]*[\"'“”’)*`.,!?:;]*$")
 # Two words of a person's list; a cell of a table begins with a capital or is one word.
-_LISTED = re2.compile(r"^\p{Ll}[\p{Ll}\d]*:? \p{Ll}")
+_LISTED = Pattern(r"^\p{Ll}[\p{Ll}\d]*:? \p{Ll}")
 # A program that names itself before what it says.
-_TOOL = re2.compile(r"^[\w./-]+: ")
+_TOOL = Pattern(r"^[\w./-]+: ")
 # A part of a program, named by a compound, that says what it did.
-_PART = re2.compile(r"^\p{Ll}+(?:[-_.]\p{Ll}+)+: \p{Lu}")
+_PART = Pattern(r"^\p{Ll}+(?:[-_.]\p{Ll}+)+: \p{Lu}")
 # A line that begins with a call explains code.
-_CALL = re2.compile(r"^[\w.]+\(")
+_CALL = Pattern(r"^[\w.]+\(")
 # Brackets of data on one line, what names them an example, and a clause that goes on behind them.
-_DATA = re2.compile(r"[\[{].*[\]}]")
+_DATA = Pattern(r"[\[{].*[\]}]")
 # All that points at the words that follow.
-_POINTED = re2.compile(r"^(?:this|these)[ \t]*:[ \t]+(\p{Lu})")
-_EXAMPLE = re2.compile(
+_POINTED = Pattern(r"^(?:this|these)[ \t]*:[ \t]+(\p{Lu})")
+_EXAMPLE = Pattern(
     r"(?i)(?:\be\.? ?g\.?|\bi\.? ?e\.?|\bz\. ?b\.|\bfor (?:example|instance)|\bsuch as|\bzum beispiel|\bpar exemple|\bpor ejemplo"
     r"|\bpor exemplo|例如|例えば)[\s,:：]*$"
 )
-_CLAUSE_BEHIND = re2.compile(r"^, \p{Ll}+ \p{Ll}")
+_CLAUSE_BEHIND = Pattern(r"^, \p{Ll}+ \p{Ll}")
 # What a program calls the data that it dumps.
-_DUMP = re2.compile(r"(?m)^\p{Lu}\pL+(?:ed|ing) [\w ]{2,40}:\s*(?:\w*\(\d+\) ?)?(?:[\[{]|<\w)")
-_LABEL = re2.compile(r"^\p{Ll}\pL*(?: \p{Ll}\pL*)?\s*$")
+_DUMP = Pattern(r"(?m)^\p{Lu}\pL+(?:ed|ing) [\w ]{2,40}:\s*(?:\w*\(\d+\) ?)?(?:[\[{]|<\w)")
+_LABEL = Pattern(r"^\p{Ll}\pL*(?: \p{Ll}\pL*)?\s*$")
 _QUESTION = 4  # words of a question that stands for itself
-_JOINT = re2.compile(r"[:：.?!]\s+")
+_JOINT = Pattern(r"[:：.?!]\s+")
 _COLUMN = 5  # short lines below each other
 _REPLY = 60  # words of what a person says after a paste
 _TYPED = 4  # words of a line without a capital that is no output

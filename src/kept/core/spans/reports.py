@@ -6,19 +6,18 @@ Knows sentences and their style; where such prose begins and ends in a prompt de
 from collections.abc import Sequence
 from itertools import pairwise
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.core.spans.output import is_list_item
 from kept.core.spans.words import has_word, opens_with
 
 ARTICLE = 25  # words of a passage that nobody speaks in, from which on it is a text
-_SENTENCE = re2.compile(r"[.!?]\s+|\n+")
-_NAME = re2.compile(
+_SENTENCE = Pattern(r"[.!?]\s+|\n+")
+_NAME = Pattern(
     r"`[^`\n]+`|\b[A-Za-z]*[a-z][A-Z]\w+|\b\w+_\w+|\b\w+\.(?:\w+\(|[A-Z]\w+)"
     r"|\b[\w/-]+/[\w.-]+\.\w{1,5}\b|\b\w+\(\)"
 )
 # A file that somebody hands to an assistant.
-_MENTION = re2.compile(r"(?:^|\s)@[\w.~-]*/[\w./-]+\.\w{1,5}\b")
+_MENTION = Pattern(r"(?:^|\s)@[\w.~-]*/[\w./-]+\.\w{1,5}\b")
 _NAMES = 2  # names of code in a report about it
 _STEPS = 3  # lines of instructions below each other
 _WRAP = 60  # characters of a line, from which on a terminal may have wrapped it

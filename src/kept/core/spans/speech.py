@@ -2,25 +2,24 @@
 
 from functools import cache
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.core.spans.marks import SpanKind, SpanMarks
 from kept.core.spans.words import spaced_pattern, unspaced_pattern
 
-_QUOTATION = re2.compile(r"[“«„]([^“”«»„\n]+)[”»“]|(?:^|[\s(:])\"([^\"\n]+)\"|「([^「」\n]+)」|『([^『』\n]+)』")
+_QUOTATION = Pattern(r"[“«„]([^“”«»„\n]+)[”»“]|(?:^|[\s(:])\"([^\"\n]+)\"|「([^「」\n]+)」|『([^『』\n]+)』")
 # A line that is one quotation, below other words; it may hold shorter ones.
-_QUOTED_LINE = re2.compile(r"(?m)^[ \t]*(\"[^\n]+\"|“[^\n]+”)[ \t]*$")
+_QUOTED_LINE = Pattern(r"(?m)^[ \t]*(\"[^\n]+\"|“[^\n]+”)[ \t]*$")
 _LONG_QUOTATION = 8  # words: a shorter one names something
-_END = re2.compile(
+_END = Pattern(
     r"[.!?](?:\s|$)|[。！？;；]|\n|,? (?:but|however|aber|jedoch|mais|cependant|pero|sin embargo|mas|porém) |但是?|不过|しかし|でも"
 )
 # The text that something is to show is the person's.
-_WANTED = re2.compile(r"(?i)\b(?:should|must|shall|to|soll\w*|muss|doit|debe|deve)\s+(?:\pL+\s+)?\W*$")
-_CLAIMS = re2.compile(
+_WANTED = Pattern(r"(?i)\b(?:should|must|shall|to|soll\w*|muss|doit|debe|deve)\s+(?:\pL+\s+)?\W*$")
+_CLAIMS = Pattern(
     r"(?:^|[.!?]\s+|\n)\s*(?:\p{Lu}[\w.-]{0,30}(?: \p{Lu}[\w.-]{1,30})?) "
     r"(?:claims?|claimed|insists?|argues?|asserts?|says|said|writes|wrote|thinks|recommends?|suggests?)(?: that)?[:,]? "
 )
-_OWN_VOICE = re2.compile(r"\b(?:We|You|I|What|Who|This|That|It|Nobody|Somebody|Someone|Anyone)\b")
+_OWN_VOICE = Pattern(r"\b(?:We|You|I|What|Who|This|That|It|Nobody|Somebody|Someone|Anyone)\b")
 
 
 def mark_speech(marks: SpanMarks) -> None:
@@ -53,8 +52,8 @@ def _is_attributed(text: str, start: int, end: int) -> bool:
 
 
 @cache
-def _saying_end_pattern() -> "re2._Regexp":
-    return re2.compile(
+def _saying_end_pattern() -> Pattern:
+    return Pattern(
         rf"(?i)(?:[:：]|(?:\b{spaced_pattern('says')}|{unspaced_pattern('says')})(?:\s+(?:that|dass|que))?\s*,?)\s*[(\"“«„「『]?\s*$"
     )
 
@@ -64,9 +63,9 @@ _BETWEEN = r"(?:[ \t]+[\pL\pN'’-]+){0,2}?[ \t]+"
 
 
 @cache
-def _saying_pattern() -> "re2._Regexp":
+def _saying_pattern() -> Pattern:
     """Somebody says something, up to where what they say begins."""
-    return re2.compile(
+    return Pattern(
         rf"(?i)(?:\b{spaced_pattern('sources')}{_BETWEEN}{spaced_pattern('says')}"
         rf"(?:[ \t]+(?:that|dass|que)\b)?(?:[ \t]*[:,])?(?:[ \t]+|$)"
         rf"|{unspaced_pattern('sources')}[^。！？\n]{{0,12}}?{unspaced_pattern('says')}[：:，,]?)"
@@ -74,9 +73,9 @@ def _saying_pattern() -> "re2._Regexp":
 
 
 @cache
-def _according_pattern() -> "re2._Regexp":
+def _according_pattern() -> Pattern:
     """A sentence is a source's: "according to the docs …", "laut Handbuch …"."""
-    return re2.compile(
+    return Pattern(
         rf"(?i)(?:\b{spaced_pattern('according')}{_BETWEEN}{spaced_pattern('sources')}\b"
         rf"|{unspaced_pattern('according')}[^。！？\n]{{0,12}}?{unspaced_pattern('sources')}[^。！？\n，：:,]{{0,12}}[，：:,]"
         rf"|{unspaced_pattern('sources')}{unspaced_pattern('according')}[、，]?)"
@@ -84,9 +83,9 @@ def _according_pattern() -> "re2._Regexp":
 
 
 @cache
-def _source_lead_pattern() -> "re2._Regexp":
+def _source_lead_pattern() -> Pattern:
     """A sentence names where the rest of it is from: "from the vendor docs: …"."""
-    return re2.compile(
+    return Pattern(
         rf"(?im)(?:^|[.!?][ \t]+)[\s>*_-]{{0,4}}(?:\pL+[ \t]+)??{spaced_pattern('taken')}{_BETWEEN}"
         rf"{spaced_pattern('sources')}\b[^.!?\n:：]*[:"
         r"：][ \t]*"
@@ -95,9 +94,9 @@ def _source_lead_pattern() -> "re2._Regexp":
 
 
 @cache
-def _speaker_label_pattern() -> "re2._Regexp":
+def _speaker_label_pattern() -> Pattern:
     """A line that begins with who speaks, and a colon."""
-    return re2.compile(
+    return Pattern(
         rf"(?im)^[ \t*_>#-]{{0,6}}(?:(?:the|a|an|our|my|their|der|die|das|le|la|les|el|los|o|a)[ \t]+)?(?:[\pL\pN-]+[ \t]+)??"
         rf"(?:{spaced_pattern('speakers')}|{unspaced_pattern('speakers')})(?:[ \t]+(?:comments?|feedback|notes?"
         r"|review))?(?:[ \t]?\([^)\n]*\))?[*_]*[ \t]?[:：][*_]*[ \t]*"

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
-import re2
+from kept.core.pattern import Pattern
 
 _UNSPACED = frozenset({"zh", "ja"})  # languages that write no spaces between words
 # Neither a letter nor a digit of the scripts that write words apart: ranges instead of classes keep the automata small.
@@ -46,9 +46,9 @@ def unspaced_pattern(purpose: str) -> str:
 
 
 @cache
-def _compile_words(purpose: str, start: str) -> "re2._Regexp":
+def _compile_words(purpose: str, start: str) -> Pattern:
     anywhere = f"|{unspaced_pattern(purpose)}" if _join_words(purpose, unspaced=True) else ""
-    return re2.compile(rf"(?i){start}(?:(?:^|{_EDGE}){spaced_pattern(purpose)}(?:$|{_EDGE}){anywhere})")
+    return Pattern(rf"(?i){start}(?:(?:^|{_EDGE}){spaced_pattern(purpose)}(?:$|{_EDGE}){anywhere})")
 
 
 def has_word(purpose: str, text: str) -> bool:

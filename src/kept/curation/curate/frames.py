@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.core.statement import ATTRIBUTES, COPULAS, COUNTED, Statement, parse_statement, stem_word
 from kept.core.text import is_cjk
 from kept.profiles.lexicons import join_alternatives, list_fragments, word_list
@@ -23,7 +22,7 @@ _TOKEN = re.compile(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
 _NUMBER = re.compile(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
 _DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
 _NAMED = re.compile(r"\w[\d_.@-]+\w|\d")  # a word that is the name of something whatever its case
-_PLACE = re2.compile(r"[^\pL\pN_]*(\pL[\pL\pM\pN_'’-]*(?: [A-ZÀ-Þ][\pL\pM\pN_'’-]+)?)\s*(?:$|[.;,!。，])")
+_PLACE = Pattern(r"[^\pL\pN_]*(\pL[\pL\pM\pN_'’-]*(?: [A-ZÀ-Þ][\pL\pM\pN_'’-]+)?)\s*(?:$|[.;,!。，])")
 _BOTH_MONTH_AND_WORD = frozenset(("may", "march", "mars", "mai", "marzo"))
 _TIMES = frozenset(("month", "weekday", "date"))
 

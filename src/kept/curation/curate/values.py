@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.core.statement import OPPOSING, VERSIONED, Statement, has_opposites, parse_statement, stem_word
 from kept.curation.curate.frames import (
     EDGE,
@@ -36,7 +35,7 @@ _SENTENCE = re.compile(r"[.!?](?:\s|$)|[\n。！？]")
 _CONTRAST = re.compile(r"(?i),\s*(?:and |und |et |y |e )?(?:not|nicht|non|no|não|не)\b")  # what follows is what it was
 _SINGLE = frozenset(("<time>", "<thing>"))  # values of which versions have none beside each other
 _ANY_MORE = re.compile(r"(?i) any ?more\b")  # says of a denial only that it was otherwise
-_IDENTIFIER = re2.compile(r"[\pL\pM\pN_]*[\d/_.-][\pL\pM\pN_/.-]*[\pL\pM\pN_]")
+_IDENTIFIER = Pattern(r"[\pL\pM\pN_]*[\d/_.-][\pL\pM\pN_/.-]*[\pL\pM\pN_]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import re2
-
 from kept.core.artifact import find_artifacts
 from kept.core.event import Event, EventKind, Origin
 from kept.core.memory import DISMISSED, DOUBTED, HELPFUL, PASSING, UNDERSTOOD, Candidate, CandidateVerdict, Evidence, Held, Refused
+from kept.core.pattern import Pattern
 from kept.core.spans import quote_origin
 from kept.core.statement import is_same_statement, parse_statement
 from kept.core.summary import SummaryPoint
@@ -50,7 +49,7 @@ _POINT_CHARS = 240
 _MOST_POINTS = 12
 _OVERLAP = 0.6
 _ENOUGH = 4  # words of a passage that can take the place of a wording
-_OUTSIDE = re2.compile(r"[^\w-]")
+_OUTSIDE = Pattern(r"[^\w-]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

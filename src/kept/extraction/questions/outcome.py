@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kept.core.artifact import find_artifacts
+from kept.core.sentences import is_status_report
 from kept.core.statement import Statement, is_same_statement, parse_statement
-from kept.core.status_report import is_status_report
 from kept.core.summary import SummaryPoint
 from kept.core.text import one_line
 from kept.extraction.questions.answer import KINDS

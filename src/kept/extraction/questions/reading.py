@@ -5,8 +5,6 @@ claim weighed.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import re2
-
 from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Author, Event, EventKind, Origin
@@ -17,6 +15,7 @@ from kept.extraction.questions.chunks import Chunk
 from kept.extraction.questions.question import Hint
 from kept.extraction.questions.support import event_fields, failure_fingerprint, is_in_question, locate, supported_share
 from kept.extraction.questions.trust import FIX, nearby_events, nearby_texts, next_prompt_place
+from kept.extraction.rules.patterns import compile_pattern
 from kept.profiles.profile import Profile
 
 SUPPORT = 0.34  # below this share of its telling words a claim is not what the cited events say
@@ -140,4 +139,4 @@ def confidence(carried: float, signals: Sequence[str]) -> float:
 
 
 def _has_word(source: str, text: str) -> bool:
-    return bool(source and text) and re2.search(source, text) is not None
+    return bool(source and text) and compile_pattern(source).search(text) is not None

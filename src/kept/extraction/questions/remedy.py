@@ -2,27 +2,26 @@
 
 from collections.abc import Iterable, Sequence
 
-import re2
-
 from kept.core.error_fingerprint import error_message, find_error_lines
 from kept.core.event import Author, Event, EventKind
+from kept.core.pattern import Pattern
 from kept.core.spans import typed_text
 from kept.core.text import one_line
 from kept.extraction.rules.hazards import is_harmful_command, is_spoken, named_error
 from kept.extraction.rules.installs import places_unnamed
 
-_PASSAGE = re2.compile(r"`([^`\n]{2,300})`")
-_ADDRESS = re2.compile(r"(?:https?|ftp|git|ssh)://[^\s`'\")>]+")
-_ORDERED = re2.compile(
+_PASSAGE = Pattern(r"`([^`\n]{2,300})`")
+_ADDRESS = Pattern(r"(?:https?|ftp|git|ssh)://[^\s`'\")>]+")
+_ORDERED = Pattern(
     r"(?i)\b(?:run|running|ran|execute|executing|use|using|type|call|install|installing|set|setting|add|adding|führe"
     r"|starte|exécute\w*|ejecuta\w*|execute)\s+[\"'“]?(\S+(?: \S+)?)"
 )
-_INSTALLED = re2.compile(r"[\w.-]+ (?:-m pip |tool |pip )?(?:install|add|i|get|require) \S+")
-_STEPS = re2.compile(r"&&|\|\||[;|]")
+_INSTALLED = Pattern(r"[\w.-]+ (?:-m pip |tool |pip )?(?:install|add|i|get|require) \S+")
+_STEPS = Pattern(r"&&|\|\||[;|]")
 _PREPARING = frozenset(("cd", "export", "set", "source", "echo", "cat", "ls"))
 _LONG = 4
 _ASKS = ("?", "？")
-_SHELL = re2.compile(r"[|;&]|\$\(|^(?:sudo|curl|wget|bash|sh|rm|iex|powershell|eval)\b")
+_SHELL = Pattern(r"[|;&]|\$\(|^(?:sudo|curl|wget|bash|sh|rm|iex|powershell|eval)\b")
 
 
 def is_unproven_fix(content: str, cited: Iterable[Event], events: Sequence[Event], *, told: bool = False) -> bool:

@@ -5,12 +5,11 @@ A claim is judged by the events it cites and those around them; neither the mode
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-import re2
-
 from kept.core.artifact import find_artifacts
 from kept.core.event import Author, Event, EventKind, Origin, least_trusted
 from kept.core.lexicon import Lexicon
 from kept.core.memory import Evidence
+from kept.core.pattern import Pattern
 from kept.core.spans import typed_text
 from kept.core.text import one_line
 from kept.extraction.polarity import find_distortion, opens_with_denial
@@ -24,7 +23,7 @@ _SUPPORT = 0.34  # below this share of its telling words a claim on other people
 _COMMON = 0.1  # the same of a claim on the person's words, with all that was said close by
 _CARRIED = 0.5  # share of its telling words from which quotes of the person carry a claim that cites others too
 _NEIGHBOURS = 8
-_NAME = re2.compile(r"[^\s|;&$<>]+")
+_NAME = Pattern(r"[^\s|;&$<>]+")
 
 
 def find_trust_fault(content: str, category: str, evidence: Sequence[Evidence], events: Mapping[int, Event]) -> str:
@@ -155,4 +154,4 @@ def next_prompt_place(place: int, events: Mapping[int, Event]) -> int:
 def is_agreement(event: Event, lexicon: Lexicon) -> bool:
     """Whether a prompt opens with a word of agreement, and does not ask."""
     opening = typed_text(event).strip()[:80]
-    return bool(lexicon.agreement) and re2.match(lexicon.agreement, opening) is not None and not opening.endswith("?")
+    return bool(lexicon.agreement) and compile_pattern(lexicon.agreement).match(opening) is not None and not opening.endswith("?")

@@ -5,8 +5,7 @@ Reads all languages of the lexicons side by side. Any sign to the contrary count
 
 from dataclasses import replace
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan, split_sentences
 from kept.profiles.lexicons import join_alternatives
 
@@ -29,40 +28,40 @@ def _unspaced_words(name: str) -> str:
 _CONDITION, _DOUBT = _spaced_words("condition"), _spaced_words("doubt")
 _EDGE = r"[^\w\x{80}-\x{1FFF}]"  # letters of every script that writes words apart lie in this range
 _OPEN, _SHUT = rf"(?:^|{_EDGE})", rf"(?:$|{_EDGE})"
-_REQUEST = re2.compile(rf"(?i){_OPEN}(?:{_spaced_words('request')}){_SHUT}|{_unspaced_words('request')}")
-_ASKS = re2.compile(rf"(?i)^\W*(?:(?:{_spaced_words('opener')})\W+)?(?:{_spaced_words('asks')}){_SHUT}|{_unspaced_words('asks')}")
-_BEFORE = re2.compile(
+_REQUEST = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('request')}){_SHUT}|{_unspaced_words('request')}")
+_ASKS = Pattern(rf"(?i)^\W*(?:(?:{_spaced_words('opener')})\W+)?(?:{_spaced_words('asks')}){_SHUT}|{_unspaced_words('asks')}")
+_BEFORE = Pattern(
     rf"(?i){_OPEN}(?:{_CONDITION}|{_DOUBT}){_SHUT}|(?:^|[,;:]\s*)(?:{_spaced_words('condition_opening')})\s"
     rf"|{_unspaced_words('condition')}|{_unspaced_words('doubt')}"
 )
-_AFTER = re2.compile(
+_AFTER = Pattern(
     rf"(?i)^[\s,;(]*(?:(?:{_spaced_words('but')})\s+)*(?:{_CONDITION}|{_spaced_words('condition_opening')}){_SHUT}"
     rf"|^\W*(?:{_unspaced_words('condition_after')})"
 )
-_WITHIN = re2.compile(
+_WITHIN = Pattern(
     rf"(?i)^\W*(?:(?:{_spaced_words('doubter')}) )?(?:{_DOUBT}){_SHUT}"
     rf"|{_OPEN}(?:{_spaced_words('supposing')})|{_unspaced_words('supposing')}"
 )
-_ONCE = re2.compile(rf"(?i){_OPEN}(?:{_spaced_words('once')})|{_unspaced_words('once')}")
-_CONTENT = re2.compile(
+_ONCE = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('once')})|{_unspaced_words('once')}")
+_CONTENT = Pattern(
     rf"(?i){_OPEN}(?:{_spaced_words('writes')}){_EDGE}(?:.*{_EDGE})?(?:{_spaced_words('places')}|{_spaced_words('replies')}){_SHUT}"
     rf"|(?:{_unspaced_words('writes')}).*"
 )
-_OWN = re2.compile(rf"(?i){_OPEN}(?:{_spaced_words('own')}){_SHUT}|{_unspaced_words('own')}")
-_AUTHOR = re2.compile(
+_OWN = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('own')}){_SHUT}|{_unspaced_words('own')}")
+_AUTHOR = Pattern(
     rf"(?i)^\W*(?:{_spaced_words('author')})|https?://\S+\s*[:：]?\s*$|^\W*https?://\S+[:：]\s*$"
     rf"|{_OPEN}(?:{_spaced_words('wrote')})(?:{_EDGE}[^.]{{0,30}})?[:：]\s*$|{_unspaced_words('author')}"
 )
-_FIRST_PERSON = re2.compile(rf"(?i)^\W*(?:(?:{_spaced_words('first_person')}){_SHUT}|{_unspaced_words('first_person')})")
-_REPORTED = re2.compile(rf"(?i)^[\s\"'”’,.]*(?:{_spaced_words('reported')}){_SHUT}|^\W*(?:{_unspaced_words('reported')})")
-_WITHDRAWN = re2.compile(rf"(?i){_OPEN}(?:{_spaced_words('withdrawn')}){_SHUT}|{_unspaced_words('withdrawn')}")
+_FIRST_PERSON = Pattern(rf"(?i)^\W*(?:(?:{_spaced_words('first_person')}){_SHUT}|{_unspaced_words('first_person')})")
+_REPORTED = Pattern(rf"(?i)^[\s\"'”’,.]*(?:{_spaced_words('reported')}){_SHUT}|^\W*(?:{_unspaced_words('reported')})")
+_WITHDRAWN = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('withdrawn')}){_SHUT}|{_unspaced_words('withdrawn')}")
 # How the next prompt begins that takes back what was said in the one before it: a clause of its own, for what it goes on to may be
 # about anything else ("never mind the failing test").
-_RETRACTS = re2.compile(
+_RETRACTS = Pattern(
     rf"(?i)^\W*(?:\w{{1,9}}[,.!…]+\s*){{0,2}}(?:{_spaced_words('retracts')})(?:\W*$|\s*[,.;:!?…—–]|\s-)"
     rf"|^\W*(?:{_unspaced_words('retracts')})(?:\W*$|\s*[,.;:!?…，。！？])"
 )
-_TRAILS = re2.compile(r"^\s*(?:\.{2,}|…)\s*\w")  # an ellipsis behind which a thought of its own begins
+_TRAILS = Pattern(r"^\s*(?:\.{2,}|…)\s*\w")  # an ellipsis behind which a thought of its own begins
 _QUESTION = ("?", "？")
 _CLOSING = " \t\r\n\"'`”’)*_"
 _COLONS = (":", "：")

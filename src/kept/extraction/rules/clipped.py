@@ -4,8 +4,7 @@ A passage that was cut out of a sentence may say the reverse of it. Decided with
 clause of its own, and nothing at all are let go.
 """
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.core.sentences import split_sentences
 from kept.core.text import NEGATIONS, tokenize
 from kept.extraction.rules.patterns import EDGE, list_words, match_words
@@ -16,15 +15,15 @@ _FILLERS = (
     list_words("telling", "remember", "from_now_on", "note"),
     (*list_words("assertion", "opener"), *list_words("choice", "courtesy"), *list_words("", "agreement")),
 )
-_LET_GO = tuple(re2.compile(rf"(?i)(?:{'|'.join(filter(None, fillers))})(?:[\W_]+|$)") for fillers in _FILLERS)
-_CLAUSE = re2.compile(r"(?s)(.*(?:[,;，、；…–—]|\.\.|\s-+>?))(\s.*|$)")
-_GOES_ON = re2.compile(r"\s*(?:[,;(，；…–—]|\.\.|[-:]+>?\s)")
-MARKS = re2.compile(r"[~=<❌✗🚫⛔]|-->")
+_LET_GO = tuple(Pattern(rf"(?i)(?:{'|'.join(filter(None, fillers))})(?:[\W_]+|$)") for fillers in _FILLERS)
+_CLAUSE = Pattern(r"(?s)(.*(?:[,;，、；…–—]|\.\.|\s-+>?))(\s.*|$)")
+_GOES_ON = Pattern(r"\s*(?:[,;(，；…–—]|\.\.|[-:]+>?\s)")
+MARKS = Pattern(r"[~=<❌✗🚫⛔]|-->")
 _TURNS = match_words("polarity", "denies", "denies_back", "restricts")
 _REJECTS_STEMS, _REJECTS_SIGNS = list_words("polarity", "rejects")
-_REJECTS = re2.compile(rf"(?i)(?:^|{EDGE}){_REJECTS_STEMS}|{_REJECTS_SIGNS}")
+_REJECTS = Pattern(rf"(?i)(?:^|{EDGE}){_REJECTS_STEMS}|{_REJECTS_SIGNS}")
 _DEPENDS = match_words("polarity", "depends")
-_ARROW = re2.compile(r"^\s*[-=]+>?\s+")
+_ARROW = Pattern(r"^\s*[-=]+>?\s+")
 _STRUCK = ("~~", "<!--")
 _QUOTED = frozenset("\"'`“”„«»‘’「」")
 _QUOTES_AND_STOPS = _QUOTED | frozenset(".!?")

@@ -7,21 +7,20 @@ colon, a heading, a header, a fence or an unfinished line it may be pasted. Word
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import re2
-
 from kept.core.lexicon import TellingPatterns
 from kept.core.memory import Frame
+from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan, split_sentences
 from kept.extraction.rules.clipped import MARKS, QUOTES, is_contrasting, is_disowned
 from kept.extraction.rules.patterns import EDGE, SPACE, compile_pattern, has_match, match_words, skip_filler
 from kept.profiles.lexicons import join_alternatives, list_fragments
 
-_ENDED = re2.compile(r"[.!?…。！？][\"'”’)\]」』»*_]?$")
+_ENDED = Pattern(r"[.!?…。！？][\"'”’)\]」』»*_]?$")
 # A line without a full stop that is none of a text: it begins small and has some words.
-_PASSING = re2.compile(r"^\s*\p{Ll}[\pL’']*,?(?: \S+)+[\pL\d)]$")
-_MARKER = re2.compile(r"(?:^|\n)[ \t]*(?:[-*•–]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]*$")
-_POINTS_UP = re2.compile(r"^[\s(]*(?:\^|↑|⬆|👆|☝|<-|←)")
-_COLON = re2.compile(r":\s|：")
+_PASSING = Pattern(r"^\s*\p{Ll}[\pL’']*,?(?: \S+)+[\pL\d)]$")
+_MARKER = Pattern(r"(?:^|\n)[ \t]*(?:[-*•–]|\d{1,2}[.)]|[a-zA-Z][.)])[ \t]*$")
+_POINTS_UP = Pattern(r"^[\s(]*(?:\^|↑|⬆|👆|☝|<-|←)")
+_COLON = Pattern(r":\s|：")
 # Patterns of which one makes the words before a colon a telling themselves.
 _TELLS = (
     "remember",
@@ -39,21 +38,19 @@ _TELLS = (
     "everywhere",
 )
 # Words of a sentence that brings a text of somebody else: "can you answer this mail?"
-_BRINGS = re2.compile(rf"(?i)\b(?:{join_alternatives('assertion', 'brings', spaced=True)})\b")
+_BRINGS = Pattern(rf"(?i)\b(?:{join_alternatives('assertion', 'brings', spaced=True)})\b")
 _WRITES = match_words("assertion", "writes", "wrote")
 _EXPLAINS = match_words("assertion", "explains")
 _OWN = match_words("assertion", "own")
-_LEADS_ON = re2.compile(rf"(?i)(?:^|{EDGE})(?:{join_alternatives('assertion', 'leads_on', spaced=True)})")
-_PRESENTS = tuple(
-    re2.compile(rf"(?im)(?:^|{EDGE})(?:{fragment})") for fragment in list_fragments("assertion", "presents", spaced=True)
-)
-_DISMISSES = re2.compile(rf"(?im)^\W*(?:{join_alternatives('assertion', 'dismisses', spaced=True)})")
-_SENTENCE = re2.compile(r"[.!?。！？]+\s+")
-_ITEM = re2.compile(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)])[ \t]")
+_LEADS_ON = Pattern(rf"(?i)(?:^|{EDGE})(?:{join_alternatives('assertion', 'leads_on', spaced=True)})")
+_PRESENTS = tuple(Pattern(rf"(?im)(?:^|{EDGE})(?:{fragment})") for fragment in list_fragments("assertion", "presents", spaced=True))
+_DISMISSES = Pattern(rf"(?im)^\W*(?:{join_alternatives('assertion', 'dismisses', spaced=True)})")
+_SENTENCE = Pattern(r"[.!?。！？]+\s+")
+_ITEM = Pattern(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)])[ \t]")
 _FULL_STOPS = (".", "!", "。", "！")
 _COLONS = (":", "：")
 # Quotation marks of any script, and the controls that turn a direction around, where a word may begin behind them.
-_OPENED = re2.compile(r"(?:^|[\s(:>])([\p{Pi}\"'‚„「『〈《(]|[\x{202A}-\x{202E}\x{2066}-\x{2069}])")
+_OPENED = Pattern(r"(?:^|[\s(:>])([\p{Pi}\"'‚„「『〈《(]|[\x{202A}-\x{202E}\x{2066}-\x{2069}])")
 _MARK = 40  # characters among which a marker, a greeting or an arrow stands
 _QUESTION = ("?", "？")
 

@@ -4,33 +4,33 @@ What a tool printed and what an agent ran are shown to later sessions as they st
 command that destroys or opens something would be repeated. Decided by form: names are one token, and words in a row are prose.
 """
 
+import re
 from itertools import pairwise
 
-import re2
-
 from kept.core.memory import DANGEROUS
+from kept.core.pattern import Pattern
 from kept.core.text import NEGATIONS
 from kept.extraction.rules.commands import Step, steps_of, unquote_word
 from kept.extraction.rules.toolwords import INTERPRETERS
 from kept.profiles.lexicons import word_list
 
 # A quotation mark that opens, and behind it the one token and the mark that closes, where it names one thing.
-_QUOTED = re2.compile(
+_QUOTED = Pattern(
     r"(?:^|[\s(\[{=:,])(?:'([^\s'\"`<>*]*['’])?|\"([^\s\"`<>*]*\")?|`([^\s'\"`<>*]*[`'])?|“([^\s”<>*]*”)?|‘([^\s’<>*]*’)?|«([^»<>*]*»)?)"
 )
-_MARKUP = re2.compile(r"<[/!A-Za-z]|\*\*|\]\(|&[a-z]+;")
-_NEXT = re2.compile(r"[.!?;。！？]\s+\S|\s[-–—]\s")
-_BINDS = "|".join(sorted(map(re2.escape, word_list("assertion", "binds") - NEGATIONS - {"only"})))
-_ORDER = re2.compile(rf"(?i)(?:^|[,;:(]\s)[^,;:(]*\b(?:{_BINDS})\b(?:\s+\S+){{4}}")
-_TOLD = re2.compile(rf"(?i)(?:^|[\s'\"=:,(])(?:{_BINDS})(?:\s+[^\W\d_]+){{2}}")
-_IN_A_ROW = re2.compile(r"(?:(?:^|[\s'\"=:,(])[^\W\d_]+(?:['’][^\W\d_]+)?[,.:;!?]?){7}(?:$|[\s'\"),])")
-_ARGUMENT = re2.compile(r"\"[^\"]*\"?|'[^']*'?")
-_SPOKEN = re2.compile(r"[^\W\d_]{2,}[,.:;]?\s+[^\W\d_]{2,}[,.:;]?\s+[^\W\d_]{2,}")
-_REMARK = re2.compile(r"(?:^|\s)(?:#|//|/\*|<!--)")
+_MARKUP = Pattern(r"<[/!A-Za-z]|\*\*|\]\(|&[a-z]+;")
+_NEXT = Pattern(r"[.!?;。！？]\s+\S|\s[-–—]\s")
+_BINDS = "|".join(sorted(map(re.escape, word_list("assertion", "binds") - NEGATIONS - {"only"})))
+_ORDER = Pattern(rf"(?i)(?:^|[,;:(]\s)[^,;:(]*\b(?:{_BINDS})\b(?:\s+\S+){{4}}")
+_TOLD = Pattern(rf"(?i)(?:^|[\s'\"=:,(])(?:{_BINDS})(?:\s+[^\W\d_]+){{2}}")
+_IN_A_ROW = Pattern(r"(?:(?:^|[\s'\"=:,(])[^\W\d_]+(?:['’][^\W\d_]+)?[,.:;!?]?){7}(?:$|[\s'\"),])")
+_ARGUMENT = Pattern(r"\"[^\"]*\"?|'[^']*'?")
+_SPOKEN = Pattern(r"[^\W\d_]{2,}[,.:;]?\s+[^\W\d_]{2,}[,.:;]?\s+[^\W\d_]{2,}")
+_REMARK = Pattern(r"(?:^|\s)(?:#|//|/\*|<!--)")
 
-_HERE = re2.compile(r"^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?(?:/|$)")
-_ADDRESS = re2.compile(r"(?:\w+\+)?\w+://[^\s'\"]+")
-_INNER = re2.compile(r"(?:[$<]\(|`)([^()`]+)")
+_HERE = Pattern(r"^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?(?:/|$)")
+_ADDRESS = Pattern(r"(?:\w+\+)?\w+://[^\s'\"]+")
+_INNER = Pattern(r"(?:[$<]\(|`)([^()`]+)")
 _LOADERS = frozenset(
     {"curl", "wget", "nc", "ncat", "scp", "rsync", "ssh", "ftp", "sftp", "telnet", "iwr", "ssh-copy-id", "eval", "iex"}
 )
@@ -41,14 +41,14 @@ _WRAPPERS = frozenset(
 )
 _ACTS = frozenset({"-delete", "-exec", "-execdir", "-ok", "-okdir"})  # of find
 _PICKS = frozenset({"-name", "-iname", "-path", "-ipath"})
-_INLINE = re2.compile(r"-[A-Za-z]{0,3}[ceE]|-[ce]\w*\W.*|--eval.*|--print.*")
+_INLINE = Pattern(r"-[A-Za-z]{0,3}[ceE]|-[ce]\w*\W.*|--eval.*|--print.*")
 _ALSO_INLINE = {"php": "-r", "node": "-p"}
-_INLINE_SHELL = re2.compile(r"-[A-Za-z]{0,3}c")
-_OUTSIDE = re2.compile(r"^(?:/|~|\$|\.\.|\.$|\./?\*?$|\*|[A-Za-z]:\\)")
-_OPENED = re2.compile(
+_INLINE_SHELL = Pattern(r"-[A-Za-z]{0,3}c")
+_OUTSIDE = Pattern(r"^(?:/|~|\$|\.\.|\.$|\./?\*?$|\*|[A-Za-z]:\\)")
+_OPENED = Pattern(
     r"[0-7]?[0-7]{2}[2367]|[augo]*[ao][augo]*[+=][rx]*w[rx]*|[+=][rx]*w[rx]*|0?[2-7][0-7]{3}|[ugoa]*[+=][rwxX]*s[rwxXst]*"
 )
-_WEAKENS = re2.compile(
+_WEAKENS = Pattern(
     r"(?i)(?:^|[^a-z])(?:no[-_.]|(?:skip|disable|without|ignore|allow)[-_.]?)(?:\w+[-_])?"
     r"(?:ssl|tls|https|cert|verif|check|sign|gpg|hash|auth|sandbox|secur|protect|firewall)"
     r"|insecure|unsafe|unauthenticated|untrusted|dangerous|bypass|privileged|trusted-?host|stricthostkey|reject_?unauthorized"
@@ -57,7 +57,7 @@ _WEAKENS = re2.compile(
     r"|safe\.directory\s+['\"]?\*|setenforce|master-disable|quarantine|\bufw\s+disable"
     r"|index-url|find-links|index_url|npm_config_registry|goproxy|gonosum|goinsecure"
 )
-_DESTROYS = re2.compile(
+_DESTROYS = Pattern(
     r"(?i)\b(?:drop|truncate)\s+(?:table|database|schema)|\bpush\b.*(?:\s-[fd]\b|--force|--delete|--mirror|\s['\"]?[+:]\S)|\breset\s+--hard|\bclean\s+-\w*[dfx]"
     r"|\bmkfs|\bdd\s+\w+=|\bterraform\s+destroy|\bkubectl\s+delete|system\s+prune|\bhistory\s+-c|authorized_keys"
     r"|\s(?:-v|--volume)[\s=]*['\"]?(?:/|~|\$\{?HOME)[^:\s]*:|\b(?:source|src)=(?:/|~|\$\{?HOME)"

@@ -6,12 +6,11 @@ Each item is a candidate in its own words, marks included, with the trust of who
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import re2
-
 from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Event, Origin, is_note
 from kept.core.memory import USER_SCOPE, Candidate
+from kept.core.pattern import Pattern
 from kept.extraction.rules.prompts import CERTAIN, evidence_of
 from kept.profiles.lexicons import join_alternatives
 from kept.profiles.profile import Profile, Shape
@@ -20,18 +19,18 @@ HEADING = "heading"
 AGENT = 0.7  # what an agent noted, not the person: enough where a category asks for no more
 _LINES, _CHARS = 400, 40_000
 _LEAST, _MOST = 4, 480
-_TITLE = re2.compile(r"^\s{0,3}(?:#{1,6}\s+(.+?)\s*#*|(?:\*\*|__)([^*_]+?)(?:\*\*|__)\s*:?)\s*$")
-_BARE = re2.compile(r"^\s{0,3}([^\s#>|*+-][^.!?]{1,40}?)\s*[:：]\s*$")
-_ITEM = re2.compile(r"^(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)$")
-_LABELLED = re2.compile(r"^(?:\*\*|__)?([^\s*_:：|`][^*_:：|`]{1,38}?)(?:(?::|：)(?:\*\*|__)?|(?:\*\*|__)(?::|：))\s+(\S.*)$")
-_NAME = re2.compile(r"^(?:\*\*|__)([^*_]{1,38}?)(?:\*\*|__)")
-_CHECKBOX = re2.compile(r"^\[[ xX]\]\s")
-_EDGE = re2.compile(r"^[^\pL]+|[^\pL\pN)]+$")
-_STAMP = re2.compile(r"\s*\([^()]*\)\s*$")
+_TITLE = Pattern(r"^\s{0,3}(?:#{1,6}\s+(.+?)\s*#*|(?:\*\*|__)([^*_]+?)(?:\*\*|__)\s*:?)\s*$")
+_BARE = Pattern(r"^\s{0,3}([^\s#>|*+-][^.!?]{1,40}?)\s*[:：]\s*$")
+_ITEM = Pattern(r"^(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)$")
+_LABELLED = Pattern(r"^(?:\*\*|__)?([^\s*_:：|`][^*_:：|`]{1,38}?)(?:(?::|：)(?:\*\*|__)?|(?:\*\*|__)(?::|：))\s+(\S.*)$")
+_NAME = Pattern(r"^(?:\*\*|__)([^*_]{1,38}?)(?:\*\*|__)")
+_CHECKBOX = Pattern(r"^\[[ xX]\]\s")
+_EDGE = Pattern(r"^[^\pL]+|[^\pL\pN)]+$")
+_STAMP = Pattern(r"\s*\([^()]*\)\s*$")
 _FENCE = ("```", "~~~")
 _NOT_PROSE = ("|", ">", "<", "![")
 _NO_ITEM = (join_alternatives("assertion", "nothing", spaced=apart) for apart in (True, False))
-_NOTHING = re2.compile(rf"(?i)^(?:{'|'.join(_NO_ITEM)})\b.{{0,20}}$")
+_NOTHING = Pattern(rf"(?i)^(?:{'|'.join(_NO_ITEM)})\b.{{0,20}}$")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,8 +6,7 @@ has another name is known by the short list below alone; whatever else is placed
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.extraction.rules.commands import Step, steps_of, unquote_word
 from kept.extraction.rules.toolwords import CONFIG, UNTELLING
 
@@ -16,6 +15,8 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+_PIECE = Pattern(r"[a-z]\w{3,}")
+_ENDING = Pattern(r"(?:[\d.]+|\.exe|\.cmd)$")
 # Programs that fetch packages, with the words behind them that do so, and the words and programs that run what they fetch.
 _RUNS = _set("dlx exec x create init")
 _NODE = _set("install i in add ci link") | _RUNS
@@ -35,15 +36,15 @@ _NAMING = _set("--with --package -p --from --with-editable --spec")  # the next 
 _FILES = _set("-r --requirement -e --editable -c --constraint")  # it is a file or folder
 # It is neither. Of a program that knows no such option the command would not have passed.
 _VALUED = _set("--group --features --python --prefix --dir --cwd --filter --workspace --extra")
-_LOCAL = re2.compile(r"\.{1,2}(?:/[\w./-]*)?(?:\[[\w,-]*\])?|[<>&|)].*|\d[\d.]*")  # or a version
-_PACKAGE = re2.compile(r"(@?[\w.+/-]+?)(?:\[[\w,.-]*\])?(?:(?:[<>=!~^]{1,2}=?|@)[v^~<>=]*(?:\d[\w.*+,<>=!~^-]*|latest|next))?")
-_MANIFEST = re2.compile(
+_LOCAL = Pattern(r"\.{1,2}(?:/[\w./-]*)?(?:\[[\w,-]*\])?|[<>&|)].*|\d[\d.]*")  # or a version
+_PACKAGE = Pattern(r"(@?[\w.+/-]+?)(?:\[[\w,.-]*\])?(?:(?:[<>=!~^]{1,2}=?|@)[v^~<>=]*(?:\d[\w.*+,<>=!~^-]*|latest|next))?")
+_MANIFEST = Pattern(
     r"(?i)(?:.*/)?(?:requirements[\w.-]*\.(?:txt|in)|constraints[\w.-]*\.txt|package\.json|pyproject\.toml|setup\.(?:py|cfg)"
     r"|Pipfile|environment\.ya?ml|Cargo\.toml|go\.mod|Gemfile|.*\.gemspec|composer\.json|Brewfile|mix\.exs|deno\.jsonc?"
     r"|pom\.xml|build\.gradle(?:\.kts)?|.*\.csproj)"
 )
-_WRITTEN = re2.compile(r"(?:>\s*|\btee\s+(?:-a\s+)?|-i\S*\s.*\s)['\"]?([\w./-]+)")
-_INNER = re2.compile(r"(?:[$<]\(|`)([^()`]+)")
+_WRITTEN = Pattern(r"(?:>\s*|\btee\s+(?:-a\s+)?|-i\S*\s.*\s)['\"]?([\w./-]+)")
+_INNER = Pattern(r"(?:[$<]\(|`)([^()`]+)")
 
 _NAME = r"['\"`‘“«]?(@?[A-Za-z0-9_][\w.+/@~^-]*)['\"`’”»]?"
 _THINGS = (
@@ -52,7 +53,7 @@ _THINGS = (
 )
 _BETWEEN = "command|executable|file|program|module|package|distribution|library|is|was|could|has been"
 _MISSING = tuple(
-    re2.compile(f"(?i){shape}")
+    Pattern(f"(?i){shape}")
     for shape in (
         rf"\b(?:{_THINGS})(?: named| called| for)?:? {_NAME}",
         rf"(?:^|[\s:(]){_NAME}(?::?(?: (?:{_BETWEEN}))*) not (?:be )?(?:found|installed|available|recogni[sz]ed)\b",
@@ -98,13 +99,13 @@ _PACKAGES = {
     "pdftotext": "poppler poppler-utils",
     "pg-config": "libpq libpq-dev postgresql",
 }
-_RUN = re2.compile(r"^\s*-?\s*(?:RUN\s+|run:\s*)")
+_RUN = Pattern(r"^\s*-?\s*(?:RUN\s+|run:\s*)")
 # Names in a manifest that are no packages, and what stands there for one: a version behind a name, a name in a list, a call.
 _SETTINGS = _set("version edition rust-version requires-python python python_version target-version node npm pnpm go name type")
-_PAIR = re2.compile(r"[\"']?([@\w][\w./@-]*)[\"']?\s*[:=]\s*(?:[\"']([^\"']*)[\"']|\{(.*)\})")
-_SPEC = re2.compile(r"[\^~<>=v ]*\d[\w.*+<>=, |^~-]*|\*|latest|next|")
-_ELSEWHERE = re2.compile(r"(?i)^[\w+]+:|^[\w.-]+/[\w.-]+(?:#.*)?$|\b(?:git|path|url|package|registry)\s*=|://|\s@\s|=>")
-_ASKED = re2.compile(
+_PAIR = Pattern(r"[\"']?([@\w][\w./@-]*)[\"']?\s*[:=]\s*(?:[\"']([^\"']*)[\"']|\{(.*)\})")
+_SPEC = Pattern(r"[\^~<>=v ]*\d[\w.*+<>=, |^~-]*|\*|latest|next|")
+_ELSEWHERE = Pattern(r"(?i)^[\w+]+:|^[\w.-]+/[\w.-]+(?:#.*)?$|\b(?:git|path|url|package|registry)\s*=|://|\s@\s|=>")
+_ASKED = Pattern(
     r"(?:gem|brew|cask|require|implementation|api|\{:|<artifactId>)\s*\(?[\"':]?([\w./:@-]+).*|([\w./-]+) v\d.*"
     r"|[-\s]*[\"']?([A-Za-z@][\w./@-]*)(?:\[[\w,-]*\])?\s*(?:(?:[<>=!~^]=?|@)[^\"']*)?[\"']?"
 )
@@ -116,7 +117,7 @@ def places_unnamed(passages: Iterable[str], errors: Sequence[str], failed: str) 
     if not fetched:
         return False
     known = _missing(errors) | {_bare_name(name) for name, _ in _fetched(failed)}
-    pieces = {piece for line in errors for piece in re2.findall(r"[a-z]\w{3,}", line.casefold())}
+    pieces = {piece for line in errors for piece in _PIECE.findall(line.casefold())}
     return not all(_bare_name(name) in known or (runs and _bare_name(name) in pieces) for name, runs in fetched)
 
 
@@ -142,7 +143,7 @@ def _fetched(command: str) -> Iterator[tuple[str, bool]]:
 def _of_step(step: Step) -> Iterator[tuple[str, bool]]:
     words = [unquote_word(word) for word in step.words]
     for place, word in enumerate(words):
-        program = re2.sub(r"(?:[\d.]+|\.exe|\.cmd)$", "", word.rsplit("/", 1)[-1])
+        program = _ENDING.sub("", word.rsplit("/", 1)[-1])
         rest = words[place + 1 :]
         verbs = _FETCHERS.get(program, frozenset())
         at = next((index for index, each in enumerate(rest[:5]) if each in verbs), -1)

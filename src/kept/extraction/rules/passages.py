@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-import re2
-
 from kept.core.event import Author, Event, EventKind
+from kept.core.pattern import Pattern
 from kept.core.sentences import split_sentences
 from kept.core.spans import Span, SpanKind, event_spans
 from kept.core.text import NEGATIONS, is_cjk, tokenize
@@ -22,7 +21,7 @@ _FOLDED = str.maketrans(
 )
 _ENCLOSING = " \t\r\n\"'`*_>"
 _STOPS = " .!。！"
-_CLAUSE = re2.compile(r"[.,;:!?…()\n，、。；：！？—–]")
+_CLAUSE = Pattern(r"[.,;:!?…()\n，、。；：！？—–]")
 _DENIALS = "".join(word_list("choice", "denies", spaced=False))
 
 
@@ -31,12 +30,12 @@ def _words(name: str, table: str = "choice") -> str:
 
 
 _AGREEMENT, _COURTESY = _words("agreement", ""), _words("courtesy")
-_CHOSEN = re2.compile(
+_CHOSEN = Pattern(
     rf"(?i)^\W*(?:(?:{_AGREEMENT})\W+)?(?:(?:{_words('takes')})\W+){{0,3}}(?:(?:{_words('articles')}) )?"
     rf"(?:{_words('options')})?\W*(?P<mark>[1-9]|1\d|[a-hA-H])(?:{_words('ordinal')})?(?:\W+(?:{_COURTESY}))?\W*$"
 )
-_AGREED = re2.compile(rf"(?i)^\W*(?:{_AGREEMENT})(?:\W+(?:{_AGREEMENT}|{_COURTESY}))?\W*$")
-_ITEM = re2.compile(
+_AGREED = Pattern(rf"(?i)^\W*(?:{_AGREEMENT})(?:\W+(?:{_AGREEMENT}|{_COURTESY}))?\W*$")
+_ITEM = Pattern(
     rf"(?mi)^[ \t]*(?:[-*+>][ \t]+|#{{1,6}}[ \t]+)?\W{{0,3}}(?:{_words('options')})?[ \t]*\(?(?P<mark>\d{{1,2}}|[A-H])[.):][*_ \t]"
 )
 _NAME = 30  # characters of a name in quotation marks

@@ -2,9 +2,8 @@
 
 from functools import cache
 
-import re2
-
 from kept.core.lexicon import TellingPatterns
+from kept.core.pattern import Pattern
 from kept.core.text import is_cjk
 from kept.profiles.lexicons import join_alternatives
 
@@ -15,11 +14,9 @@ _BYTES = 1 << 26  # at most; the Russian words of a telling need more than the u
 
 
 @cache
-def compile_pattern(source: str) -> "re2._Regexp":
+def compile_pattern(source: str) -> Pattern:
     """A compiled pattern, with memory for its automaton: without that long patterns are slow, and complain on standard error."""
-    options = re2.Options()
-    options.max_mem = _BYTES
-    return re2.compile(source, options)
+    return Pattern(source, memory=_BYTES)
 
 
 def list_words(table: str, *names: str) -> tuple[str, str]:
@@ -30,10 +27,10 @@ def list_words(table: str, *names: str) -> tuple[str, str]:
     return spaced, dense
 
 
-def match_words(table: str, *names: str) -> "re2._Regexp":
+def match_words(table: str, *names: str) -> Pattern:
     """A pattern of the words of some lists, wherever they stand as words."""
     spaced, dense = list_words(table, *names)
-    return re2.compile(rf"(?i)(?:^|{EDGE})(?:{spaced})(?:$|{EDGE})" + (f"|{dense}" if dense else ""))
+    return Pattern(rf"(?i)(?:^|{EDGE})(?:{spaced})(?:$|{EDGE})" + (f"|{dense}" if dense else ""))
 
 
 def has_match(source: str, text: str) -> bool:

@@ -8,13 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-import re2
-
 from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Author, Event, EventKind
 from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import SAID_ONCE, WISH, Candidate, Evidence, Frame
+from kept.core.pattern import Pattern
 from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
@@ -34,9 +33,9 @@ _SENTENCES = 400
 _ABOUT = 160  # characters of the line before
 _NEAR = 5  # words of a passage among which one that points outside makes it lean on what stands before
 # What stands before a passage in its own sentence says nothing of it.
-_SENTENCE = re2.compile(r"[^.!?\n。！？]*$")
-_NAME = re2.compile(r"\s*(\p{Lu}[\p{Ll}\p{M}]+)(?:\P{L}|$)")
-_WORD = re2.compile(r"\p{L}+")
+_SENTENCE = Pattern(r"[^.!?\n。！？]*$")
+_NAME = Pattern(r"\s*(\p{Lu}[\p{Ll}\p{M}]+)(?:\P{L}|$)")
+_WORD = Pattern(r"\p{L}+")
 _NO_ONE = word_list("assertion", "no_one")
 _CHANGES = ("edit", "write", "create", "patch", "replace", "update", "insert")
 

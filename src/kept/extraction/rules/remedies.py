@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import re2
-
 from kept.core.error_fingerprint import error_location, error_message
 from kept.core.event import Event
+from kept.core.pattern import Pattern
 from kept.extraction.rules.actions import Command, Edit
 from kept.extraction.rules.commands import Step, unquote_word
 from kept.extraction.rules.toolwords import (
@@ -30,16 +29,16 @@ from kept.extraction.rules.toolwords import (
 
 CHANGE_CHARS = 120
 _LINE_CHARS = 70
-_SPLIT = re2.compile(r"[\s'\"`:,;=()<>\[\]{}|!?]+")
-_PIECES = re2.compile(r"[^A-Za-z0-9_.-]+")
-_SILENCED = re2.compile(r"(?:\s+(?:\d?>&\d|&?\d?>{1,2}\s*/dev/null|&))+$")
-_WRITES = re2.compile(r"(?:^|[^0-9&>=-])>{1,2}\s*[\w.~/$]")
-_VERSION = re2.compile(r"[\d.]+$")
-_IN_PLACE = re2.compile(r"-i\S*|--in-place\S*")
-_NAME = re2.compile(r"[\d_./@-]")  # what stands in a word that is a name rather than prose
-PASSING = re2.compile(r"/tmp/|/var/folders/|mktemp|\$TMP|\\Temp\\")  # noqa: S108  a place that is gone tomorrow
-_LOOP = re2.compile(r"(?:for|while|until|if|case|do|then)\b")
-_CODED = re2.compile(
+_SPLIT = Pattern(r"[\s'\"`:,;=()<>\[\]{}|!?]+")
+_PIECES = Pattern(r"[^A-Za-z0-9_.-]+")
+_SILENCED = Pattern(r"(?:\s+(?:\d?>&\d|&?\d?>{1,2}\s*/dev/null|&))+$")
+_WRITES = Pattern(r"(?:^|[^0-9&>=-])>{1,2}\s*[\w.~/$]")
+_VERSION = Pattern(r"[\d.]+$")
+_IN_PLACE = Pattern(r"-i\S*|--in-place\S*")
+_NAME = Pattern(r"[\d_./@-]")  # what stands in a word that is a name rather than prose
+PASSING = Pattern(r"/tmp/|/var/folders/|mktemp|\$TMP|\\Temp\\")  # noqa: S108  a place that is gone tomorrow
+_LOOP = Pattern(r"(?:for|while|until|if|case|do|then)\b")
+_CODED = Pattern(
     r"\b[A-Z]{1,5}-?\d{3,5}\b|\[[a-z]+-[\w-]+\]$|site-packages|dist-packages|/lib/python|node_modules|module '\w+' has no attribute"
 )
 _TELLING = 4

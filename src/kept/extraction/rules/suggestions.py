@@ -8,10 +8,9 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import re2
-
 from kept.core.event import Author, Event, EventKind, ToolUse
 from kept.core.handover import is_suggestion_tool
+from kept.core.pattern import Pattern
 
 _SHELLS = ("bash", "shell", "terminal", "exec", "command", "cmd")
 _COMMAND = "kept suggest"
@@ -19,7 +18,7 @@ _MOST = 2_000  # characters of a passage
 _QUOTE = 400
 _OPTIONS = {"--type": "category", "--replaces": "replaces", "--project": ""}
 _ENDS = frozenset((";", "&&", "||", "|", "&"))
-_LINE = re2.compile(r"""(?:(?i:kept))\s*:\s*(?:"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|«\s*([^»\n]+?)\s*»|「([^」\n]+)」)\.?""")
+_LINE = Pattern(r"""(?:(?i:kept))\s*:\s*(?:"([^"\n]+)"|“([^”\n]+)”|„([^“”\n]+)[“”]|«\s*([^»\n]+?)\s*»|「([^」\n]+)」)\.?""")
 _MARKS = "*_`> \t"
 _MOST_LINES = 3  # a reply hands over so many passages at most
 _REFUSED = ("The user doesn't want to", "Permission to use ", "[Request interrupted by user")

@@ -7,10 +7,9 @@ categories, scopes and what happens to a candidate.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import re2
-
 from kept.core.lexicon import TellingPatterns
 from kept.core.memory import Frame
+from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
 from kept.extraction.rules.framing import ToldIn, find_frame
 from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, skip_filler
@@ -28,16 +27,16 @@ GOES_ON = "may go on in the next line"
 # Why a telling is refused, and listed.
 ERRAND = "orders a note without words to keep"
 LEAST, MOST = 3, 400  # words of the shortest, characters of the longest passage that stands by itself
-_CLAUSE = re2.compile(r"\n\s*|[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：]")
-_LINK = re2.compile(r"^\s*(?:[:：,，、–—]|-\s)\s*")
+_CLAUSE = Pattern(r"\n\s*|[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：]")
+_LINK = Pattern(r"^\s*(?:[:：,，、–—]|-\s)\s*")
 # The memory command of this program and of others; every other command is a command. Behind a number sign it is one line: with more
 # below it, the line is a heading.
-_COMMAND = re2.compile(
+_COMMAND = Pattern(
     r"(?i)^\s*(?:[/$]\s*(?:[\w-]+:)?(?:remember|memori[sz]e|memory)\s*:?\s+((?s:\S.*?))"
     r"|#\s*(?:remember|memori[sz]e|memory)[ \t]*:?[ \t]+(\S[^\n]*?))\s*$"
 )
-_OTHER_COMMAND = re2.compile(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)")
-_NUMBER = re2.compile(r"\d[.)]\s*$")
+_OTHER_COMMAND = Pattern(r"^\s*/[A-Za-z][\w:-]*(?:\s|$)")
+_NUMBER = Pattern(r"\d[.)]\s*$")
 _QUESTION = ("?", "？")
 _STOPS = ".!?…。！？"
 

@@ -5,8 +5,7 @@ Says whether a later step is a changed form of a failed one, and whether the dif
 
 from collections.abc import Sequence
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.extraction.rules.actions import Command
 from kept.extraction.rules.commands import Step, difference, is_setting, unquote_word
 from kept.extraction.rules.remedies import CHANGE_CHARS, PASSING, Failure, Remedy, format_code, strip_redirections
@@ -24,7 +23,7 @@ from kept.extraction.rules.toolwords import (
     VERSIONED,
 )
 
-_VERSION = re2.compile(r"[\d.]+$")
+_VERSION = Pattern(r"[\d.]+$")
 _OPERAND = 5  # characters from which a word is not shared by chance
 
 

@@ -11,9 +11,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 from zoneinfo import ZoneInfo
 
-import re2
-
 from kept.core.errors import SourceError
+from kept.core.pattern import Pattern
 from kept.core.times import parse_instant
 from kept.journal.entry import FeedItem
 from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_text, clean_feed_title, item_key, read_data
@@ -21,8 +20,8 @@ from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_f
 _FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _READ = frozenset({"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH", "BYMONTHDAY", "BYDAY"})
-_DAY = re2.compile(r"^([+-]?\d{1,2})?(MO|TU|WE|TH|FR|SA|SU)$")
-_UNTIL = re2.compile(r"^(?:\d{8}(?:T\d{6}Z?)?)?$")
+_DAY = Pattern(r"^([+-]?\d{1,2})?(MO|TU|WE|TH|FR|SA|SU)$")
+_UNTIL = Pattern(r"^(?:\d{8}(?:T\d{6}Z?)?)?$")
 _PERIODS = 40_000  # a rule that gives nothing in so many periods gives nothing
 
 
@@ -154,8 +153,8 @@ def _is_nth_weekday(day: date, last: int, number: int, weekday: int) -> bool:
     return day.weekday() == weekday and (not number or place == number)
 
 
-_LINE = re2.compile(r"^([A-Za-z-]+)((?:;[^:;\"]*(?:\"[^\"]*\")?)*):(.*)$")
-_ZONE = re2.compile(r"(?i);TZID=\"?([^;:\"]+)\"?")
+_LINE = Pattern(r"^([A-Za-z-]+)((?:;[^:;\"]*(?:\"[^\"]*\")?)*):(.*)$")
+_ZONE = Pattern(r"(?i);TZID=\"?([^;:\"]+)\"?")
 _ESCAPES = (("\\n", " "), ("\\N", " "), ("\\,", ","), ("\\;", ";"), ("\\\\", "\\"))
 _MOST_OF_SERIES = 1_500  # the newest; four years of a daily one
 _LONGEST_SERIES = 50_000

@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 
-import re2
-
 from kept.core.errors import SourceError
+from kept.core.pattern import Pattern
 from kept.journal.entry import FeedItem
 from kept.journal.feeds.base import (
     MOST_ITEMS,
@@ -105,8 +104,8 @@ def _without_front_matter(text: str) -> list[str]:
 
 
 _PAGE_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
-_TITLE = re2.compile(r"(?is)<title[^>]*>(.{0,1000}?)</title")
-_BODY = re2.compile(r"(?i)<(?:article|main|body)\b")
+_TITLE = Pattern(r"(?is)<title[^>]*>(.{0,1000}?)</title")
+_BODY = Pattern(r"(?i)<(?:article|main|body)\b")
 _READ = 2_000_000  # characters of a page
 
 

@@ -6,19 +6,18 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-import re2
-
 from kept.core.errors import SourceError
+from kept.core.pattern import Pattern
 from kept.core.times import parse_instant
 from kept.journal.entry import FeedItem
 from kept.journal.feeds.base import MOST_ITEMS, FeedRequest, FeedResult, clean_feed_title, item_key, read_data
 
 _SECONDS = 60
-_HASH = re2.compile(r"^[0-9a-f]{7,64}$")
+_HASH = Pattern(r"^[0-9a-f]{7,64}$")
 _SAFE = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=false", "--no-pager")
 _FORM = "--format=commit %H%ndate %cI%nsubject %s"
-_DATE = re2.compile(r"(?i)^(?:commit)?date:?\s+(.+)$")
-_SUBJECT = re2.compile(r"^(?:subject:? |    )(.*\S)")
+_DATE = Pattern(r"(?i)^(?:commit)?date:?\s+(.+)$")
+_SUBJECT = Pattern(r"^(?:subject:? |    )(.*\S)")
 
 
 def read_commits(given: FeedRequest) -> FeedResult:

@@ -10,13 +10,12 @@ from hashlib import blake2b
 from itertools import groupby
 from types import MappingProxyType
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.core.sentences import sentence_texts
 from kept.core.text import one_line
 from kept.journal.entry import EXTRACTIVE, ContextItem, EntryHead, Slot, Template, TrustLevel
 
-_ITEM = re2.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+_ITEM = Pattern(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 
 
 def entry_sentences(text: str) -> tuple[str, ...]:
@@ -27,7 +26,7 @@ def entry_sentences(text: str) -> tuple[str, ...]:
 
 def self_reference_share(text: str, machinery: str) -> float:
     """The share (0 to 1; 0 for no text) of the sentences that match ``machinery``, an RE2 pattern of its words."""
-    pattern = re2.compile(machinery)
+    pattern = Pattern(machinery)
     found = entry_sentences(text)
     return round(sum(pattern.search(item) is not None for item in found) / len(found), 4) if found else 0.0
 
@@ -35,7 +34,7 @@ def self_reference_share(text: str, machinery: str) -> float:
 OURS, OURS_END = "<!-- kept:begin remembered -->", "<!-- kept:end -->"
 OUTSIDE, OUTSIDE_END = "<!-- outside:begin -->", "<!-- outside:end -->"
 _MARKS = {TrustLevel.SESSION: ((), ()), TrustLevel.MEMORY: ((OURS,), (OURS_END,)), TrustLevel.OUTSIDE: ((OUTSIDE,), (OUTSIDE_END,))}
-_SLOT = re2.compile(r"\{\{\s*([a-z]+)\s*\}\}")
+_SLOT = Pattern(r"\{\{\s*([a-z]+)\s*\}\}")
 _LINE = 1_200  # characters of a line of an entry
 _ESCAPED = (("<!--", "‹!--"), ("-->", "--›"), ("```", "'''"))
 
@@ -161,9 +160,9 @@ def _entry_digest(head: EntryHead, body: str) -> str:
     return blake2b("\n".join((*_front_matter_lines(head), body)).encode(), digest_size=8).hexdigest()
 
 
-_FIELD = re2.compile(r"^([a-z_]+): (.*)$")
-_SHARE = re2.compile(r'"([^"]*) (\d+)%"')
-_COST = re2.compile(r"(\d+) tokens in, (\d+) out")
+_FIELD = Pattern(r"^([a-z_]+): (.*)$")
+_SHARE = Pattern(r'"([^"]*) (\d+)%"')
+_COST = Pattern(r"(\d+) tokens in, (\d+) out")
 
 
 def parse_entry_head(text: str) -> EntryHead | None:

@@ -15,9 +15,8 @@ from itertools import groupby
 from typing import Any
 
 from kept.core.artifact import find_artifacts
-from kept.core.sentences import sentence_texts
+from kept.core.sentences import is_status_report, sentence_texts
 from kept.core.statement import parse_statement
-from kept.core.status_report import is_status_report
 from kept.core.text import one_line
 from kept.journal.entry import ContextItem, Slot, Template, TrustLevel
 from kept.journal.narrate.page import template_slots

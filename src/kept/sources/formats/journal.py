@@ -11,9 +11,8 @@ from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-import re2
-
 from kept.core.event import Author, Cursor, EventKind, Slice
+from kept.core.pattern import Pattern
 from kept.sources.documents import (
     DocumentEntry,
     EventDraft,
@@ -32,8 +31,8 @@ from kept.sources.pieces import hash_texts
 from kept.sources.roles import ConversationTime, Role, draft_template, parse_role
 from kept.sources.stamps import Stamp, find_stamp, parse_stamp
 
-_DATED = re2.compile(r"^\d{4}[-_.]?\d\d[-_.]?\d\d(?:[ _.-].{0,80})?$")
-_DIARY = re2.compile(r"(?i)(?:^|[-_ .\d])(?:diary|journal|devlog|dev-log|worklog|work-log|logbook|tagebuch)(?:$|[-_ .\d])")
+_DATED = Pattern(r"^\d{4}[-_.]?\d\d[-_.]?\d\d(?:[ _.-].{0,80})?$")
+_DIARY = Pattern(r"(?i)(?:^|[-_ .\d])(?:diary|journal|devlog|dev-log|worklog|work-log|logbook|tagebuch)(?:$|[-_ .\d])")
 _JOURNAL_FOLDERS = frozenset(
     {"journal", "journals", "diary", "diaries", "daily", "dailies", "daily notes", "daily-notes", "tagebuch"}
 )
@@ -45,9 +44,9 @@ _OURS, _OURS_END = "<!-- kept:begin", "<!-- kept:end -->"
 _UPDATED_FIELDS = ("updated", "lastupdated", "last_updated", "modified", "last_modified", "date_modified")
 _AGENT_FIELDS = ("generated_by", "generator", "agent", "model", "llm", "created_by_model", "written_by_ai")
 _AUTHOR_FIELDS = ("author", "authors", "written_by", "created_by", "by")
-_AI_NAME = re2.compile(r"(?i)\b(?:ai|agent|assistant|bot|llm|gpt|chatgpt|claude|codex|copilot|gemini|grok|cursor|aider|openclaw)\b")
+_AI_NAME = Pattern(r"(?i)\b(?:ai|agent|assistant|bot|llm|gpt|chatgpt|claude|codex|copilot|gemini|grok|cursor|aider|openclaw)\b")
 _HEADING_CHARACTERS = 28  # a date further on is what a heading speaks of, not when it was written
-_DATE_LINE = re2.compile(r"(?i)^[-*]?[ \t]*(?:\*\*)?(?:date|day|when)(?:\*\*)?:(?:\*\*)?[ \t]*(.{1,60})$")
+_DATE_LINE = Pattern(r"(?i)^[-*]?[ \t]*(?:\*\*)?(?:date|day|when)(?:\*\*)?:(?:\*\*)?[ \t]*(.{1,60})$")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -175,13 +174,13 @@ def _note_author(front: FrontMatter, rows: Sequence[Row], path: Path) -> tuple[A
 
 
 _LABEL_CHARACTERS = 200
-_QUOTE_LABEL = re2.compile(
+_QUOTE_LABEL = Pattern(
     r"(?i)^[-*]?[ \t]*\*\*user(?:'s)? (?:prompt|request|message|query|instruction)s?(?: \([a-z, ]{1,30}\))?(?::\*\*"
     r"|\*\*:)[ \t]*(.*)$"
 )
 # How an agent's journal sets the person's words off: > **Human:** …
-_QUOTED_SPEAKER = re2.compile(r"^>[ \t]?(?:\*\*|__)([^*_\n]{1,40}?)(?::(?:\*\*|__)|(?:\*\*|__)[ \t]*:)[ \t]*(.*)$")
-_ANY_LABEL = re2.compile(r"^\*\*[A-Z][^*\n]{1,60}(?::\*\*|\*\*:)")
+_QUOTED_SPEAKER = Pattern(r"^>[ \t]?(?:\*\*|__)([^*_\n]{1,40}?)(?::(?:\*\*|__)|(?:\*\*|__)[ \t]*:)[ \t]*(.*)$")
+_ANY_LABEL = Pattern(r"^\*\*[A-Z][^*\n]{1,60}(?::\*\*|\*\*:)")
 
 
 def _section_entry(

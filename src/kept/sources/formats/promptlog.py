@@ -11,9 +11,8 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-import re2
-
 from kept.core.event import Author, EventKind, Precision
+from kept.core.pattern import Pattern
 from kept.sources.documents import DocumentEntry, EventDraft, Row, rows_place, split_prompt
 from kept.sources.markdown import Heading, find_headings, mark_fenced_rows, strip_edges, strip_hidden
 from kept.sources.roles import ConversationTime, Role, draft_template, parse_role
@@ -41,37 +40,37 @@ class _Section(NamedTuple):
     opening: str = ""
 
 
-_PROMPT = re2.compile(
+_PROMPT = Pattern(
     r"^(?:(?:the|full|complete|original|initial|user|user's|my|follow[- ]?up|second|first|third|next|verbatim|raw|exact"
     r"|additional|latest) )*"
     r"(?:(?:user prompt|prompt|user request|request|user query|instruction|instructions)s?|user(?:'s)? (?:question"
     r"|feedback|input|message|ask))"
     r"(?: text| received)?(?: #?\d{1,3})?$|^user$|^follow[- ]?up(?: #?\d{1,3})?$"
 )
-_RETOLD = re2.compile(
+_RETOLD = Pattern(
     r"\b(?:prompt|request|user)\b.*\b(?:summary|overview|context|interpretation|intent)\b|\bsummary of\b.*\b(?:prompt|request)\b"
 )
 # How an agent retells a prompt; a person writes "the user should …" or "a user reported …" instead.
-_RETELLING = re2.compile(
+_RETELLING = Pattern(
     r"(?i)^\W*(?:the )?users? (?:(?:has|have|had|also|then|now|again|still|only|additionally|explicitly) )*"
     r"(?:request|ask|report|want|need|said|say|see|wrote|was|were|is|provid|notic|complain|prefer|clarif|confirm|instruct|describ"
     r"|mention|observ|suggest|follow|continu)"
     r"|(?:[-:;.(] ?)(?:the )?user (?:requested|reported|asked|wants|wanted)\b"
 )
-_REPORT = re2.compile(
+_REPORT = Pattern(
     r"^(?:implemented |implementation |files? |code |the )*(?:changes?|actions?|work|summary|result|solution|files"
     r"|implementation|notes|outcome|response|analysis|fix|verification|testing)"
     r"(?: (?:made|taken|done|completed|modified|changed|created|summary|applied|list))*$"
 )
-_LABEL = re2.compile(r"^[ \t]{0,3}(?:[-*][ \t]+)?(?:\*\*|__)?([A-Za-z][A-Za-z' -]{1,40}?)(?:\*\*|__)?:(?:\*\*|__)?(?:[ \t]+(.*))?$")
-_META = re2.compile(
+_LABEL = Pattern(r"^[ \t]{0,3}(?:[-*][ \t]+)?(?:\*\*|__)?([A-Za-z][A-Za-z' -]{1,40}?)(?:\*\*|__)?:(?:\*\*|__)?(?:[ \t]+(.*))?$")
+_META = Pattern(
     r"^(?:llm|model|llm model|agent|assistant|processed by|tool|engine|(?:utc )?(?:timestamp|date|time)|utc|created|when"
     r"|author|branch|commit)$"
 )
-_STAMP = re2.compile(
+_STAMP = Pattern(
     r"\d{4}[-/._]?\d\d[-/._]?\d\d(?:[T _-]?\d\d[:h-]?\d\d(?:[:-]?\d\d(?:[.,]\d+)?)?[ ]?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)?)?"
 )
-_MODEL_WORD = re2.compile(
+_MODEL_WORD = Pattern(
     r"(?i)\b(?:gpt|chatgpt|claude|codex|copilot|gemini|grok|llama|mistral|qwen|deepseek|sonnet|opus|haiku|cursor|aider"
     r"|windsurf|llm)\b|\bgpt-"
 )

@@ -13,10 +13,9 @@ from itertools import takewhile
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-import re2
-
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Slice, ToolUse
+from kept.core.pattern import Pattern
 from kept.core.text import one_line
 from kept.sources import roles
 from kept.sources.documents import (
@@ -44,8 +43,8 @@ _CONFIG_BYTES = 64 * 1024
 _CONVERSATION_FIELDS = ("session_id", "sessionid", "conversation_id", "conversationid", "chat_id", "thread_id")
 _SESSION_FIELDS = (*_CONVERSATION_FIELDS, "uuid", "id")
 _DATE_FIELDS = ("date", "created", "create_time", "created_at", "createdat", "timestamp", "started", "start", "time")
-_LOOP_TURN = re2.compile(r"^## \[(\d\d:\d\d)\] (User|Assistant)$")
-_LOOP_NAME = re2.compile(r"^\d{4}-\d\d-\d\d-\d{4}-[0-9A-Za-z]{1,8}$")
+_LOOP_TURN = Pattern(r"^## \[(\d\d:\d\d)\] (User|Assistant)$")
+_LOOP_NAME = Pattern(r"^\d{4}-\d\d-\d\d-\d{4}-[0-9A-Za-z]{1,8}$")
 _MARKERS = (".memory-loop.json", ".obsidian", "logseq", ".git")
 _LOG_FOLDERS = ("chats", "conversations", "prompt-history", "prompts", "memory", "journal", "journals", "daily", "diary")
 _ANCESTORS = 8
@@ -219,8 +218,8 @@ def _is_quoted_heading(rows: Sequence[Row], start: int, heading: int) -> bool:
     return (bool(turn) and (turn[-1].endswith((":", "：")))) or all(fences)
 
 
-_TOOL = re2.compile(r"^> \*\*Tool:\*\* (\S.{0,120})$")
-_TARGET = re2.compile(r"^> [A-Z][A-Za-z ]{0,30}: `?(.*?)`?$")
+_TOOL = Pattern(r"^> \*\*Tool:\*\* (\S.{0,120})$")
+_TARGET = Pattern(r"^> [A-Z][A-Za-z ]{0,30}: `?(.*?)`?$")
 _RESULTS = {"✓": True, "✗": False, "✘": False, "❌": False, "…": None}
 
 

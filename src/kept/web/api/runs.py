@@ -3,12 +3,12 @@
 from datetime import date
 from typing import Annotated, Any, Literal
 
-import re2
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, BeforeValidator, Field, StrictBool
 
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
+from kept.core.pattern import Pattern
 from kept.memories.backups import back_up_now
 from kept.pipeline.run import RunOptions
 from kept.pipeline.status import RunSummary, list_stopped_groups, load_runs
@@ -16,11 +16,12 @@ from kept.web.api.forms import Body, EmptyBody
 from kept.web.room import request_home, request_workspace, web_context
 
 router = APIRouter(tags=["runs"])
+_DAY = Pattern(r"\d{4}-\d\d-\d\d")
 
 
 def _validate_day_text(value: object) -> object:
     """A day as people write it, or nothing: a number would be taken for seconds. Raises ValueError for anything else."""
-    if value is None or (isinstance(value, str) and (not value or re2.fullmatch(r"\d{4}-\d\d-\d\d", value))):
+    if value is None or (isinstance(value, str) and (not value or _DAY.fullmatch(value))):
         return value
     raise ValueError("must be a day as 2026-01-31")
 

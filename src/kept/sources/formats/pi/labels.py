@@ -8,9 +8,8 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
-import re2
-
 from kept.core.event import Author, EventKind
+from kept.core.pattern import Pattern
 from kept.sources.pieces import MessagePiece, count_note, typed_pieces
 
 
@@ -52,25 +51,25 @@ _OWN = (
     ("<<<EXTERNAL_UNTRUSTED_CONTENT", "external-content"),
     ("SECURITY NOTICE: The following content is from an EXTERNAL", "external-content"),
 )
-_METADATA = re2.compile(
+_METADATA = Pattern(
     r"(?m)^[\w \t]{1,80}\(untrusted[^)\n]{0,60}\)[^\n]{0,200}\n```json[ \t]*\n(?s:.*?)^```[ \t]*$"
     r"|^\[message_id: [^\]\n]{1,200}\][ \t]*$"
 )
 # What the gateway says of who sent a message, and of the chat it came from.
-_SENT = re2.compile(
+_SENT = Pattern(
     r"(?m)^(?:Sender|Conversation info)[ \t]\(untrusted[^)\n]{0,60}\)[^\n]{0,200}\n```json[ \t]*\n((?s:.*?))^```[ \t]*$"
 )
-_NAME = re2.compile(r'"(?:name|sender|username)"\s*:\s*"([^"\n]{1,80})"')
-_NUMBER = re2.compile(r'"(?:sender_id|id)"\s*:\s*"?([^"\s,}]{1,80})')
-_SHARED = re2.compile(r'"(?:is_group_chat|is_group)"\s*:\s*true|"(?:chat_type|chatType)"\s*:\s*"(?:group|channel)"|"group_subject"')
+_NAME = Pattern(r'"(?:name|sender|username)"\s*:\s*"([^"\n]{1,80})"')
+_NUMBER = Pattern(r'"(?:sender_id|id)"\s*:\s*"?([^"\s,}]{1,80})')
+_SHARED = Pattern(r'"(?:is_group_chat|is_group)"\s*:\s*true|"(?:chat_type|chatType)"\s*:\s*"(?:group|channel)"|"group_subject"')
 # "github-bot", "GithubBot", "deploybot", "dependabot[bot]"; not "Jim Talbot".
-_BOT = re2.compile(r"(?:(?i:[\s_.-]bot|\[bot\])|^(?i:bot)|[a-z]Bot|^[a-z0-9_]+bot)$")
+_BOT = Pattern(r"(?:(?i:[\s_.-]bot|\[bot\])|^(?i:bot)|[a-z]Bot|^[a-z0-9_]+bot)$")
 _APART = "\x1f"
-_ENVELOPE = re2.compile(r"^\[[^\]\n]{0,160}\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\]\n]{0,40}\][ \t]*")
-_SYSTEM = re2.compile(r"^(?:System: \[[^\n]*(?:\n|$))+")
+_ENVELOPE = Pattern(r"^\[[^\]\n]{0,160}\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\]\n]{0,40}\][ \t]*")
+_SYSTEM = Pattern(r"^(?:System: \[[^\n]*(?:\n|$))+")
 # To the last closing tag: a file may hold one itself.
-_FILES = re2.compile(r'(?s)^(?:\s*<(?:file|skill) name="[^"\n]{1,1000}"[^<>\n]{0,1000}>.*</(?:file|skill)>)')
-_REPLY = re2.compile(r"^\s*\[\[\s*reply_to(?:_current|:[^\]\n]{1,200})\s*\]\]\s*")
+_FILES = Pattern(r'(?s)^(?:\s*<(?:file|skill) name="[^"\n]{1,1000}"[^<>\n]{0,1000}>.*</(?:file|skill)>)')
+_REPLY = Pattern(r"^\s*\[\[\s*reply_to(?:_current|:[^\]\n]{1,200})\s*\]\]\s*")
 _SILENT = ("NO_REPLY", "HEARTBEAT_OK")
 
 

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-import re2
-
+from kept.core.pattern import Pattern
 from kept.core.times import parse_instant
 from kept.sources.documents import Row
 
-_HEADER = re2.compile(
+_HEADER = Pattern(
     r"^_\*\*(User|Agent|Assistant)( - sidechain)?(?: \(([^()\n]{0,200}(?:\([^()\n]{0,80}\))?[^()\n]{0,80})\))?\*\*_[ \t]*$"
 )
-_STAMP = re2.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d))$")
+_STAMP = Pattern(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d))$")
 _OPEN, _CLOSE = "<tool-use ", "</tool-use>"
 _THINK, _THINK_END = "<think>", "</think>"
 _RULE = "---"
@@ -264,10 +263,10 @@ def _join_lines(lines: list[str]) -> str:
     return "\n".join(lines).strip()
 
 
-_NAME = re2.compile(r'data-tool-type="([^"\n]{0,40})" data-tool-name="([^"\n]{0,200})"')
-_SUMMARY = re2.compile(r"<summary>(?s:(.*?))</summary>")
-_CODE = re2.compile(r"`([^`\n]+)`")
-_WRITTEN = re2.compile(r"^(?:The file |File created successfully at: )(\S{1,900})")
+_NAME = Pattern(r'data-tool-type="([^"\n]{0,40})" data-tool-name="([^"\n]{0,200})"')
+_SUMMARY = Pattern(r"<summary>(?s:(.*?))</summary>")
+_CODE = Pattern(r"`([^`\n]+)`")
+_WRITTEN = Pattern(r"^(?:The file |File created successfully at: )(\S{1,900})")
 _PRINTED = ("", "text", "output")
 _ANSWER, _PREVIEW = "\n**Answer:** ", '" selected preview:'
 _ANSWERED = "User has answered your question"

@@ -1,0 +1,150 @@
+"""Patterns over untrusted text, which RE2 runs in linear time; each is compiled when it is first used.
+
+Most texts are ASCII, where a byte is a character, and in most a pattern is not found: one call of the engine tells that.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+_MADE = frozenset({"engine", "groups", "groupindex", "programsize", "_run", "_start", "_whole", "_anywhere", "_found"})
+_NOWHERE = (-1, -1)
+
+
+@cache
+def load_engine() -> Any:
+    """RE2, loaded with the first pattern that is used: many a command needs none."""
+    import re2  # noqa: PLC0415 - as above
+
+    return re2
+
+
+def latin1_options() -> Any:
+    """The options under which each byte is a character: classes of ASCII behave, others never split one."""
+    re2 = load_engine()
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    return options
+
+
+class Pattern:
+    """A pattern with the methods of ``re.Pattern``, over text and over bytes.
+
+    ``memory`` are the bytes that its automaton may take, where the usual ones are too few; ``latin1`` says that a byte is a
+    character. Using a pattern that is wrong raises the engine's error.
+    """
+
+    __slots__ = (
+        "_anywhere",
+        "_found",
+        "_latin1",
+        "_memory",
+        "_run",
+        "_start",
+        "_whole",
+        "engine",
+        "groupindex",
+        "groups",
+        "pattern",
+        "programsize",
+    )
+
+    def __init__(self, pattern: str | bytes, *, memory: int = 0, latin1: bool = False) -> None:
+        self.pattern = pattern
+        self._memory = memory
+        self._latin1 = latin1
+
+    def __getattr__(self, name: str) -> Any:
+        """What only the compiled pattern knows, asked for before it is compiled."""
+        if name not in _MADE:
+            raise AttributeError(name)
+        re2 = load_engine()
+        options = latin1_options() if self._latin1 else re2.Options()
+        if self._memory:
+            options.max_mem = self._memory
+        self.engine = re2.compile(self.pattern, options)
+        self.groups = self.engine.groups
+        self.groupindex = self.engine.groupindex
+        self.programsize = self.engine.programsize
+        # What the engine's own methods call, without what they do around it: a third of their time.
+        anchors = re2._Anchor  # noqa: SLF001
+        self._start, self._whole, self._anywhere = anchors.ANCHOR_START, anchors.ANCHOR_BOTH, anchors.UNANCHORED
+        self._run = self.engine._regexp.Match  # noqa: SLF001
+        self._found = re2._Match  # noqa: SLF001
+        return getattr(self, name)
+
+    def search(self, text: str | bytes, pos: int = 0, end: int | None = None) -> Any:
+        """The first match, or None."""
+        return self._first(self._anywhere, text, pos, end)
+
+    def match(self, text: str | bytes, pos: int = 0, end: int | None = None) -> Any:
+        """The match at the start, or None."""
+        return self._first(self._start, text, pos, end)
+
+    def fullmatch(self, text: str | bytes) -> Any:
+        """The match of the whole, or None."""
+        return self._first(self._whole, text, 0, None)
+
+    def finditer(self, text: str | bytes, pos: int = 0, end: int | None = None) -> Iterator[Any]:
+        """The matches, each from where the last one ended."""
+        if isinstance(text, str) and not text.isascii():
+            return iter(self.engine.finditer(text, pos, end))
+        return self._iterate(text, max(0, min(pos, len(text))), len(text) if end is None else max(0, min(end, len(text))))
+
+    def findall(self, text: str | bytes) -> list[Any]:
+        """The words of the matches: their groups, where the pattern has some."""
+        return self.engine.findall(text) if self.search(text) else []
+
+    def split(self, text: str | bytes, most: int = 0) -> list[Any]:
+        """The pieces between the matches, with the groups of these; at most so many matches count where ``most`` is given."""
+        return self.engine.split(text, most) if self.search(text) else [text]
+
+    def sub(self, put: Any, text: Any, count: int = 0) -> Any:
+        """The text with ``put`` (a template, or a function of the match) in the place of the matches, at most ``count`` of them."""
+        return self.engine.sub(put, text, count) if self.search(text) else text
+
+    def _first(self, anchor: Any, text: str | bytes, pos: int, end: int | None) -> Any:
+        if isinstance(text, bytes):
+            data = text
+        elif text.isascii():
+            data = text.encode()
+        else:
+            return self._first_wide(anchor, text, pos, end)
+        start = max(0, min(pos, len(data)))
+        stop = len(data) if end is None else max(0, min(end, len(data)))
+        if start > stop:
+            return None
+        spans = self._run(anchor, data, start, stop)
+        return None if spans[0] == _NOWHERE else self._found(self, text, start, stop, spans)
+
+    def _first_wide(self, anchor: Any, text: str, pos: int, end: int | None) -> Any:
+        """The same in a text of which some characters are several bytes."""
+        start = max(0, min(pos, len(text)))
+        stop = len(text) if end is None else max(0, min(end, len(text)))
+        if start > stop:
+            return None
+        data = text.encode()
+        low = len(text[:start].encode()) if start else 0
+        high = low + len(text[start:stop].encode()) if stop < len(text) else len(data)
+        spans = self._run(anchor, data, low, high)
+        if spans[0] == _NOWHERE:
+            return None
+        places = {-1: -1}
+        at, chars = 0, 0
+        for place in sorted({place for span in spans for place in span if place >= 0}):
+            chars += len(data[at:place].decode())
+            places[place], at = chars, place
+        return self._found(self, text, start, stop, [(places[one], places[other]) for one, other in spans])
+
+    def _iterate(self, text: str | bytes, pos: int, end: int) -> Iterator[Any]:
+        data = text.encode() if isinstance(text, str) else text
+        at = pos
+        while at <= end:
+            spans = self._run(self._anywhere, data, at, end)
+            if spans[0] == _NOWHERE:
+                return
+            yield self._found(self, text, pos, end, spans)
+            if at == end:
+                return
+            at = at + 1 if spans[0][1] == at else spans[0][1]
