@@ -111,6 +111,9 @@ def index_words(text: str) -> str:
         if not word.isascii() and any(map(is_cjk, word)):
             words.extend(word[i : i + 2] for i in range(max(1, len(word) - 1)))
             continue
+        if word.isalpha() and word[1:].islower():  # as most words: it has no pieces
+            words.append(word)
+            continue
         words.append(_SEPARATOR.sub("", word))
         pieces = [piece for part in _HUMP.split(word) for piece in _PIECE.findall(part)]
         if len(pieces) > 1:

@@ -3,7 +3,7 @@
 Knows events and the archive; knows no format.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kept.core.event import FORGOTTEN_MARK, Event
@@ -13,15 +13,16 @@ from kept.store.protocol import Archive
 _MARK = 12  # characters of a hash that tell contents apart
 
 
-def distinguish(archive: Archive, events: Iterable[Event], *, rewritten: bool) -> Iterator[Event]:
+def distinguish(archive: Archive, events: Sequence[Event], *, rewritten: bool) -> Iterator[Event]:
     """The events of a slice of a file; one whose key stands for other content gets a key of its own, the same at every reading.
 
     ``rewritten`` tells that the file was rewritten since it was archived: a record may then say something new under its old
     identity, which is no second record.
     """
     seen: dict[str, Event] = {}
+    known = archive.known_keys(event.key for event in events)
     for event in events:
-        earlier = seen.get(event.key) or archive.event(event.key)
+        earlier = seen.get(event.key) or (archive.event(event.key) if event.key in known else None)
         if earlier is not None and _has_other_content(earlier, event):
             own = replace(event, key=f"{event.key}~{(event.twin or hash_texts(event.kind, event.text))[:_MARK]}")
             if not (_is_same_record(earlier, event, rewritten=rewritten) and archive.event(own.key) is None):

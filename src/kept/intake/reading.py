@@ -358,7 +358,7 @@ def _read_file(
         result.bytes_in += piece.cursor.offset - (0 if restarted else cursor.offset)
         reached = replace(piece.cursor, carry=_redact_carry(piece.cursor.carry, without_secrets))
         with workspace.store.transaction():
-            events = list(distinguish(archive, (done.event for done in cleaned), rewritten=rewritten))
+            events = list(distinguish(archive, [done.event for done in cleaned], rewritten=rewritten))
             result.fresh += archive.add(source, path, events, account, reached, anew=restarted)
             note_remotes(result.remotes, events)
             note_branches(result.branches, events)

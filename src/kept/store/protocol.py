@@ -61,6 +61,10 @@ class Archive(Protocol):
         """
         ...
 
+    def known_keys(self, keys: Iterable[str]) -> frozenset[str]:
+        """Those of some keys under which an event lies here."""
+        ...
+
     def threads(self, *, pending: bool = False, path: str = "") -> Iterator[Thread]:
         """All threads in the order of their first event, or only those that grew since they were last extracted, or those of a
         file.

@@ -33,15 +33,15 @@ RETURNING id;
 -- name: sum_file
 UPDATE files SET checksum = checksum(id, source, path, inode, offset, prefix, line, carry, account) WHERE id = :id;
 
--- name: event_by_key
-SELECT id, twin, parent, block, place FROM events WHERE key = :key;
+-- name: events_by_key
+SELECT id, key, twin, parent, block, place FROM events WHERE key IN (SELECT value FROM json_each(:values));
 
--- name: event_by_twin
-SELECT id, twin, parent, block, place FROM events WHERE twin = :twin;
+-- name: events_by_twin
+SELECT id, twin, parent, block, place FROM events WHERE twin IN (SELECT value FROM json_each(:values));
 
--- name: event_by_likeness
-SELECT e.id, e.twin, e.parent, e.block, e.place FROM likenesses AS l JOIN events AS e ON e.id = l.event
-WHERE l.mark = :mark AND l.path <> :path;
+-- name: events_by_mark
+SELECT l.mark, l.path, e.id, e.twin, e.parent, e.block, e.place FROM likenesses AS l JOIN events AS e ON e.id = l.event
+WHERE l.mark IN (SELECT value FROM json_each(:values));
 
 -- name: add_likeness
 INSERT OR IGNORE INTO likenesses (mark, event, path, checksum) VALUES (:mark, :event, :path, checksum(:mark, :event, :path));
@@ -129,9 +129,11 @@ ORDER BY e.block, e.place;
 INSERT INTO blocks (body, hash) VALUES (:body, :hash) RETURNING id;
 
 -- name: add_event
-INSERT INTO events (key, twin, block, place, at, kind, author, record, parent, turn)
-VALUES (:key, :twin, :block, :place, :at, :kind, :author, :record, :parent, :turn)
-RETURNING id;
+INSERT INTO events (id, key, twin, block, place, at, kind, author, record, parent, turn)
+VALUES (:id, :key, :twin, :block, :place, :at, :kind, :author, :record, :parent, :turn);
+
+-- name: next_event
+SELECT coalesce(max(id), 0) + 1 AS id FROM events;
 
 -- name: index_turn
 INSERT INTO turn_index (rowid, words) VALUES (:id, :words);

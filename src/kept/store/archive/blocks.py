@@ -128,16 +128,21 @@ def is_indexed(event: Event) -> bool:
     return event.author in _INDEXED and bool(event.text) and event.kind in (EventKind.PROMPT, EventKind.RESPONSE)
 
 
-def index(database: Database, number: int, event: Event) -> None:
-    """Let a turn (its row number) be found by its words: what a person said by one index, what an assistant said by another; and
-    note the long passages of what a person said.
+def index(database: Database, events: Sequence[tuple[int, Event]]) -> list[int]:
+    """Let turns (row numbers) be found by their words: what a person said by one index, what an assistant said by another; and note
+    the long passages of what a person said. Returns those that have some.
     """
-    at = format_instant(event.at) if event.at else None
-    for passage in event_passages(event):
-        database.run("add_passage_hash", hash=passage.hash, event=number, session=event.session, at=at)
-    if is_indexed(event):
-        name = "index_reply" if event.author is Author.ASSISTANT else "index_turn"
-        database.run(name, id=number, words=index_words(event.text))
+    passages = [
+        {"hash": passage.hash, "event": number, "session": event.session, "at": format_instant(event.at) if event.at else None}
+        for number, event in events
+        for passage in event_passages(event)
+    ]
+    database.execute_many("add_passage_hash", passages)
+    turns = [(number, event) for number, event in events if is_indexed(event)]
+    for name, assistant in (("index_turn", False), ("index_reply", True)):
+        some = ((number, event.text) for number, event in turns if (event.author is Author.ASSISTANT) is assistant)
+        database.execute_many(name, ({"id": number, "words": index_words(text)} for number, text in some))
+    return list(dict.fromkeys(passage["event"] for passage in passages))
 
 
 def unindex(database: Database, number: int, event: Event) -> None:

@@ -132,7 +132,7 @@ def reindex(database: Database, blocks: Blocks) -> None:
         database.run("clear_passage_hashes")
         database.run("queue_embedding_turns")
         for row in database.run("places_all").fetchall():
-            index(database, row["id"], blocks.event(row))
+            index(database, [(row["id"], blocks.event(row))])
 
 
 def archive_rows(database: Database, blocks: Blocks) -> Iterator[Row]:

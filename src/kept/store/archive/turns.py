@@ -11,7 +11,6 @@ from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError
 from kept.core.event import FORGOTTEN_MARK, Author, Cursor, Event, EventKind, RecordAccount
 from kept.core.project import Project
-from kept.core.spans import event_passages
 from kept.core.text import index_words, phrase_words
 from kept.core.times import format_instant, parse_optional_instant, parse_stored_instant
 from kept.store.archive import care
@@ -85,32 +84,50 @@ class SqliteArchive:
         return int(file)
 
     def _store_events(self, file: int, events: Sequence[Event]) -> int:
-        known = [self._stored_row(event) for event in events]
+        known = self._stored_rows(events)
         new: dict[str, Event] = {}
         for each, found in zip(events, known, strict=True):
             if found is None:
                 new.setdefault(each.twin or each.key, each)
         fresh = list({event.key: event for event in new.values()}.values())
+        numbers: dict[str, int] = {}
+        said: list[int] = []
         for start in range(0, len(fresh), BLOCK_EVENTS):
             members = fresh[start : start + BLOCK_EVENTS]
-            block = self._blocks.add_block(members)
-            for place, each in enumerate(members):
-                self._add_event(each, block, place)
-        told = [(event, found or self._stored_row(event)) for event, found in zip(events, known, strict=True)]
-        self._join_threads(file, [(event, row["id"]) for event, row in told])
+            first, telling = self._add_events(members, self._blocks.add_block(members))
+            numbers |= {event.key: first + place for place, event in enumerate(members)}
+            said += telling
+        twins = {event.twin: numbers[event.key] for event in fresh if event.twin}
+        told = [
+            (event, row["id"] if row is not None else numbers.get(event.key) or twins[event.twin], row is None)
+            for event, row in zip(events, known, strict=True)
+        ]
+        self._join_threads(file, told)
         self._update_from_copies([(event, found) for event, found in zip(events, known, strict=True) if found is not None])
-        said = {event.key for event in fresh if event_passages(event)}
-        if again := find_events_repeated_by(self._database, [row["id"] for event, row in told if event.key in said]):
+        if again := find_events_repeated_by(self._database, said):
             self._requeue_threads(again)  # what was taken for typed in an earlier session is told apart from now on
         return len(fresh)
 
-    def _stored_row(self, event: Event) -> Any:
-        row = self._database.fetch_one("event_by_key", key=event.key)
-        if row is None and event.twin:
-            row = self._database.fetch_one("event_by_twin", twin=event.twin)
-        if row is None and (mark := likeness_of(event)):
-            row = self._database.fetch_one("event_by_likeness", mark=mark, path=event.pointer.path)
-        return row
+    def _stored_rows(self, events: Sequence[Event]) -> list[Any]:
+        """The row of each event: of its key, else of its twin, else of the same words as another file tells them; else None."""
+        rows = self._rows_by("key", [event.key for event in events])
+        twins = self._rows_by("twin", [event.twin for event in events if event.twin and event.key not in rows])
+        marks = {event.key: mark for event in events if event.key not in rows and (mark := likeness_of(event))}
+        alike = self._rows_by("mark", list(marks.values()))
+        return [
+            rows.get(event.key)
+            or twins.get(event.twin)
+            or ((row := alike.get(marks.get(event.key, ""))) and (row if row["path"] != event.pointer.path else None))
+            for event in events
+        ]
+
+    def _rows_by(self, name: str, values: Sequence[str]) -> dict[str, Any]:
+        found = self._database.run(f"events_by_{name}", values=to_canonical_json(values)) if values else ()
+        return {row[name]: row for row in found}
+
+    def known_keys(self, keys: Iterable[str]) -> frozenset[str]:
+        """Those of some keys under which an event lies here."""
+        return frozenset(self._rows_by("key", list(keys)))
 
     def _update_from_copies(self, told: Iterable[tuple[Event, Any]]) -> None:
         """Let copies that know more of time or place in the conversation take the place of those that were read before them."""
@@ -142,21 +159,27 @@ class SqliteArchive:
                 number, before, events[row["place"]] = row["id"], events[row["place"]], event
                 self._database.run("put_event", id=number, **columns(event))
                 unindex(self._database, number, before)
-                index(self._database, number, event)
+                index(self._database, [(number, event)])
                 self._database.run("queue_embedding", kind="turn", item=number)
             self._blocks.replace_block(block, events)
 
-    def _add_event(self, event: Event, block: int, place: int) -> None:
-        (number,) = self._database.fetch_one("add_event", key=event.key, block=block, place=place, **columns(event))
-        index(self._database, number, event)
-        if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
-            self._database.run("queue_embedding", kind="turn", item=number)
-        if mark := likeness_of(event):
-            self._database.run("add_likeness", mark=mark, event=number, path=event.pointer.path)
+    def _add_events(self, events: Sequence[Event], block: int) -> tuple[int, list[int]]:
+        """Add the rows of a block's events, numbered on from the first; and which of them say long passages."""
+        many, first = self._database.execute_many, self._database.fetch_one("next_event")["id"]
+        numbered = list(enumerate(events, first))
+        rows = (columns(event) | {"id": number, "key": event.key, "place": number - first} for number, event in numbered)
+        many("add_event", (row | {"block": block} for row in rows))
+        typed = (number for number, event in numbered if event.kind is EventKind.PROMPT and event.author is Author.HUMAN)
+        many("queue_embedding", ({"kind": "turn", "item": number} for number in typed))
+        marks = ((number, event.pointer.path, likeness_of(event)) for number, event in numbered)
+        many("add_likeness", ({"mark": mark, "event": number, "path": path} for number, path, mark in marks if mark))
+        return first, index(self._database, numbered)
 
-    def _join_threads(self, file: int, events: Iterable[tuple[Event, int | None]]) -> None:
+    def _join_threads(self, file: int, events: Iterable[tuple[Event, int, bool]]) -> None:
+        """Let the threads of a file tell events (with their row numbers, and whether they are new) in this order."""
         grown: dict[str, list[Any]] = {}
-        for event, number in events:
+        joined: dict[tuple[int, int], int] = {}
+        for event, number, new in events:
             if event.session not in grown:
                 row = self._database.fetch_one("thread", file=file, session=event.session)
                 if row is None:
@@ -167,14 +190,17 @@ class SqliteArchive:
                     if event.project and not row["project"]:
                         self._database.run("name_project", thread=row["id"], project=event.project)
             state = grown[event.session]
-            if self._database.fetch_one("in_thread", event=number, thread=state[0]):
+            told = (state[0], number)
+            if told in joined or (not new and self._database.fetch_one("in_thread", event=number, thread=state[0])):
                 continue
-            self._database.run("add_to_thread", thread=state[0], ordinal=state[1], event=number)
+            joined[told] = state[1]
             state[4] += checksum(state[1], number, 0)
             state[1] += 1
             if event.at is not None:
                 at = format_instant(event.at)
                 state[2], state[3] = min(state[2] or at, at), max(state[3] or at, at)
+        rows = ({"thread": thread, "ordinal": ordinal, "event": number} for (thread, number), ordinal in joined.items())
+        self._database.execute_many("add_to_thread", rows)
         for thread, count, first, last, members, *_ in grown.values():
             self._database.run("grow_thread", id=thread, events=count, first_at=first, last_at=last, members=members)
         self._database.run("sum_threads", ids=to_canonical_json([thread for thread, *_ in grown.values()]))
@@ -391,8 +417,7 @@ class SqliteArchive:
         events = [row for row in rows if isinstance(row, EventRow)]
         if events:
             block = self._blocks.add_block([row.event for row in events])
-            for place, each in enumerate(events):
-                self._add_event(replace(each.event, twin=each.twin), block, place)
+            self._add_events([replace(each.event, twin=each.twin) for each in events], block)
         for row in rows:
             match row:
                 case FileRow():
