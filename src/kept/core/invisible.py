@@ -25,6 +25,7 @@ _SUSPECT = re.compile(
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_PLAIN = bytes([9, 10, *range(32, 127)])  # of ASCII, what the pattern does not suspect
 _ALWAYS_SEEN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
 _JOINERS = frozenset("\u200c\u200d")
 _EMOJI_PRESENTATION = "\ufe0f"
@@ -47,6 +48,8 @@ def strip_invisible(text: str) -> tuple[str, int]:
     ``\r\n``, ``\r`` and the next-line control become ``\n`` and line separators too, which counts nothing; a lone surrogate
     becomes U+FFFD and counts as one. Stripping a stripped text changes nothing.
     """
+    if text.isascii() and not text.encode().translate(None, _PLAIN):
+        return text, 0
     if not _SUSPECT.search(text):
         return text, 0
     text = _NEWLINES.sub("\n", text)

@@ -8,6 +8,7 @@ lines that tell of an error stay. It does not know which secrets there are (the 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Protocol
@@ -71,17 +72,19 @@ def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits) -
     ledger = ledger.add_removal(reason, text, shorter)
     tool = event.tool
     if tool:
-        name, ledger = _clean_name(tool.name, redact, limits.place, ledger)
         target, ledger = _field(tool.target, redact, limits.target, ledger)
         detail, ledger = _field(tool.detail, redact, limits.detail, ledger)
-        call, ledger = _clean_name(tool.call, redact, limits.place, ledger)
-        tool = replace(tool, name=name, call=call, target=target, detail=detail)
-    project, ledger = _clean_name(event.project, redact, limits.place, ledger)
-    branch, ledger = _clean_name(event.branch, redact, limits.place, ledger)
+        name, call = _clean_name(tool.name, redact, limits.place), _clean_name(tool.call, redact, limits.place)
+        ledger = ledger.add(name.ledger).add(call.ledger)
+        if (target, detail, name.text, call.text) != (tool.target, tool.detail, tool.name, tool.call):
+            tool = replace(tool, name=name.text, call=call.text, target=target, detail=detail)
+    project, branch = _clean_name(event.project, redact, limits.place), _clean_name(event.branch, redact, limits.place)
+    ledger = ledger.add(project.ledger).add(branch.ledger)
+    named = _redact_names(event, redact)
+    if shorter is not event.text or tool is not event.tool or project.text != event.project or branch.text != event.branch:
+        named = replace(named, text=shorter, tool=tool, project=project.text, branch=branch.text)
     return CleanedEvent(
-        event=replace(_redact_names(event, redact), text=shorter, tool=tool, project=project, branch=branch),
-        removed={reason: count for reason, count in ledger.removed.items() if count},
-        secrets=ledger.secrets,
+        event=named, removed={reason: count for reason, count in ledger.removed.items() if count}, secrets=ledger.secrets
     )
 
 
@@ -90,18 +93,30 @@ def _redact_names(event: Event, redact: Callable[[str], Redaction]) -> Event:
 
     Equal names stay equal, so records, threads and files still belong together.
     """
-    names = (event.key, event.session, event.record, event.parent, event.turn, event.label_reason, event.pointer.path)
-    if not redact(" ".join(names)).found:
+    own, shared = (event.key, event.record, event.parent, event.turn), (event.session, event.label_reason, event.pointer.path)
+    if not redact(" ".join(own)).found and not _holds_secret(shared, redact):
         return event
-    key, session, record, parent, turn, reason, path = (redact(name).text for name in names)
+    key, record, parent, turn, session, reason, path = (redact(name).text for name in (*own, *shared))
     pointer = replace(event.pointer, path=path)
     return replace(event, key=key, session=session, record=record, parent=parent, turn=turn, label_reason=reason, pointer=pointer)
+
+
+@lru_cache(maxsize=256)
+def _holds_secret(names: tuple[str, ...], redact: Callable[[str], Redaction]) -> bool:
+    """Whether there is a secret in names that many events share."""
+    return bool(redact(" ".join(names)).found)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _RemovalTally:
     removed: dict[str, int]
     secrets: int
+
+    def add(self, other: "_RemovalTally") -> "_RemovalTally":
+        if not other.removed:
+            return self
+        removed = {reason: self.removed.get(reason, 0) + other.removed.get(reason, 0) for reason in self.removed | other.removed}
+        return _RemovalTally(removed=removed, secrets=self.secrets + other.secrets)
 
     def add_removal(self, reason: str, before: str, after: str, *, secrets: int = 0) -> "_RemovalTally":
         if before is after:
@@ -153,11 +168,18 @@ def _remove_kept_blocks(text: str) -> str:
 _BECAME = "\n→\n"
 
 
-def _clean_name(text: str, redact: Callable[[str], Redaction], most: int, ledger: _RemovalTally) -> tuple[str, _RemovalTally]:
-    """A path or a name: one line, cut at the end."""
-    purged, ledger = _purge(text, redact, ledger)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _CleanName:
+    text: str
+    ledger: _RemovalTally
+
+
+@lru_cache(maxsize=1024)
+def _clean_name(text: str, redact: Callable[[str], Redaction], most: int) -> _CleanName:
+    """A path or a name: one line, cut at the end. Each event names the same directory, branch and tool again."""
+    purged, ledger = _purge(text, redact, _RemovalTally(removed={}, secrets=0))
     short = purged.replace("\n", " ").replace("\t", " ")[:most]
-    return short, ledger.add_removal("long", purged, short)
+    return _CleanName(text=short, ledger=ledger.add_removal("long", purged, short))
 
 
 # --- what is cut ---------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -53,7 +53,7 @@ class RuleBook:
 
     def match_anchors(self, data: bytes) -> frozenset[int]:
         """What the anchors that stand in a text call for."""
-        return frozenset[int]().union(*(self.calls[anchor] for anchor in self.anchors.Match(data) or ()))
+        return _join_calls(tuple(self.anchors.Match(data) or ()))
 
 
 _EXACT = {b"PRIVATE KEY": Finder.PRIVATE_KEYS, b"Private-Lines": Finder.PRIVATE_KEYS}
@@ -102,6 +102,12 @@ def load_rule_book() -> RuleBook:
         calls=tuple(frozenset(called) for table in (exact, folded, _DISGUISES) for called in table.values()),
         broken=compile_re2(rb"(?:" + b"|".join(map(re.escape, long)) + rb")[\w+/=.-]*\n[\w+/=.-]{6,}"),
     )
+
+
+@lru_cache(maxsize=4096)
+def _join_calls(anchors: tuple[int, ...]) -> frozenset[int]:
+    """What some anchors call for, by their numbers in the book: many texts hold the same few."""
+    return frozenset[int]().union(*(load_rule_book().calls[anchor] for anchor in anchors))
 
 
 def _base64_forms(word: bytes) -> Iterator[bytes]:
