@@ -71,12 +71,14 @@ def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequ
             score = (
                 min(len(line.content), _ENOUGH)
                 + 2 * min(len(line.content & subject), 4)
-                + 2 * bool(find_artifacts(line.text))
                 + 3 * _is_request(line.text, spoken)
                 - 4 * _has_unresolved_reference(line.text, spoken)
                 - 4 * (len(line.text) > LONGEST or line.text.endswith((":", "：")))
                 - min(number, 4)
             )
+            if best[0] and score + 2 <= best[1]:
+                continue
+            score += 2 * bool(find_artifacts(line.text))
             if not best[0] or score > best[1]:
                 best = line.text, score
     return cut_line(best[0] or (fallback if count_words(fallback) >= 2 else ""))
@@ -93,14 +95,13 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
             told = count_words(line.text) > _LEAST_WORDS and not line.text.endswith((":", "?", "：", "？"))
             heading = not line.item and not line.text.endswith(tuple(_CLOSED)) and count_words(line.text) < _ENOUGH
             is_step = _pattern("process").search(line.text) or _LABEL.search(line.text)
-            if not told or heading or is_step or is_status_report(line.text):
+            if not told or heading or is_step:
                 continue
             score = (
                 min(len(line.content), _ENOUGH) / 2
                 + 2 * min(len(line.content & wanted), 4)
                 + min(len(line.content & done), 3)
                 + 2 * (_pattern("done").search(line.text) is not None)
-                + bool(find_artifacts(line.text))
                 - 1.5 * line.item
                 - 2 * line.text.endswith(("!", "！"))
                 - 3 * (_pattern("leans").search(line.text) is not None)
@@ -108,7 +109,10 @@ def find_outcome(replies: Sequence[str], wanted: AbstractSet[str], done: Abstrac
                 - min(line.place, 12) / 4
                 - 1.5 * number
             )
-            if score > best[1]:
+            if score + 1 <= best[1]:
+                continue  # what is dearest to find out adds one at most
+            score += bool(find_artifacts(line.text))
+            if score > best[1] and not is_status_report(line.text):
                 best = line.text, score
     return cut_line(best[0])
 

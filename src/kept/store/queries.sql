@@ -39,6 +39,9 @@ SELECT id, key, twin, parent, block, place FROM events WHERE key IN (SELECT valu
 -- name: events_by_twin
 SELECT id, twin, parent, block, place FROM events WHERE twin IN (SELECT value FROM json_each(:values));
 
+-- name: event_by_twin
+SELECT id FROM events WHERE twin = :twin;
+
 -- name: events_by_mark
 SELECT l.mark, l.path, e.id, e.twin, e.parent, e.block, e.place FROM likenesses AS l JOIN events AS e ON e.id = l.event
 WHERE l.mark IN (SELECT value FROM json_each(:values));

@@ -142,7 +142,10 @@ def unpack_text(body: bytes) -> str:
 
 def unpack(body: bytes) -> tuple[Event, ...]:
     """The events of a block. Raises ValueError or zlib.error where the bytes are damaged."""
-    return tuple(_event_from_values(row) for row in json.loads(zlib.decompress(body)))
+    try:
+        return tuple(_event_from_values(row) for row in json.loads(zlib.decompress(body)))
+    except KeyError as error:  # a kind, an author or a precision that is none
+        raise ValueError(str(error)) from error
 
 
 _PRECISE = (Precision.MESSAGE, Precision.INFERRED, Precision.SESSION, Precision.NONE)
@@ -201,6 +204,12 @@ def _event_values(event: Event) -> list[Any]:
     ]
 
 
+# Looked up by their words: calling an enumeration takes longer than all the rest of a row.
+_KINDS = {each.value: each for each in EventKind}
+_AUTHORS = {each.value: each for each in Author}
+_PRECISIONS = {each.value: each for each in Precision}
+
+
 def _event_from_values(row: list[Any]) -> Event:
     key, twin, session, record, parent, turn, kind, author, reason, text, at, precision, project, branch, tool, pointer = row
     return Event(
@@ -210,12 +219,12 @@ def _event_from_values(row: list[Any]) -> Event:
         record=record,
         parent=parent,
         turn=turn,
-        kind=EventKind(kind),
-        author=Author(author),
+        kind=_KINDS[kind],
+        author=_AUTHORS[author],
         label_reason=reason,
         text=text,
         at=parse_optional_instant(at),
-        precision=Precision(precision),
+        precision=_PRECISIONS[precision],
         project=project,
         branch=branch,
         tool=ToolUse(name=tool[0], call=tool[1], target=tool[2], detail=tool[3], ok=tool[4], exit_code=tool[5]) if tool else None,

@@ -84,8 +84,9 @@ class _Derived:
         """Index the events of the blocks that came."""
         blocks = Blocks(self._database)
         for number in self._blocks:
-            for row, event in _events_of(self._database, blocks, number):
-                index(self._database, row["id"], event)
+            events = tuple(_events_of(self._database, blocks, number))
+            index(self._database, [(row["id"], event) for row, event in events])
+            for row, event in events:
                 if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
                     self._database.run("queue_embedding", kind="turn", item=row["id"])
 
