@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from kept.core.codec import to_canonical_json
 from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError
 from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind
@@ -14,7 +15,7 @@ from kept.core.spans import event_passages
 from kept.core.text import index_words
 from kept.core.times import format_instant
 from kept.store.database import Database
-from kept.store.records import block_hash, pack, unpack, unpack_text
+from kept.store.records import block_hash, likeness_of, pack, unpack, unpack_text
 from kept.store.threads import hash_native_id
 
 # A block is unpacked whole for one of its events, and several are kept at hand: so many events a block bound both.
@@ -151,3 +152,36 @@ def unindex(database: Database, number: int, event: Event) -> None:
     if is_indexed(event):
         name = "unindex_reply" if event.author is Author.ASSISTANT else "unindex_turn"
         database.run(name, id=number, words=index_words(event.text))
+
+
+def find_rows(database: Database, events: Sequence[Event]) -> list[Any]:
+    """The row of each event: of its key, else of its twin, else of the same words as another file tells them; else None."""
+    rows = find_rows_by(database, "key", [event.key for event in events])
+    twins = find_rows_by(database, "twin", [event.twin for event in events if event.twin and event.key not in rows])
+    marks = {event.key: mark for event in events if event.key not in rows and (mark := likeness_of(event))}
+    alike = find_rows_by(database, "mark", list(marks.values()))
+    return [
+        rows.get(event.key)
+        or twins.get(event.twin)
+        or ((row := alike.get(marks.get(event.key, ""))) and (row if row["path"] != event.pointer.path else None))
+        for event in events
+    ]
+
+
+def find_rows_by(database: Database, name: str, values: Sequence[str]) -> dict[str, Any]:
+    """The rows of events by their keys, twins or marks of likeness, as far as there are such."""
+    found = database.run(f"events_by_{name}", values=to_canonical_json(values)) if values else ()
+    return {row[name]: row for row in found}
+
+
+def add_events(database: Database, events: Sequence[Event], block: int) -> tuple[int, list[int]]:
+    """Add the rows of a block's events, numbered on from the first; and which of them say long passages."""
+    many, first = database.execute_many, database.fetch_one("next_event")["id"]
+    numbered = list(enumerate(events, first))
+    rows = (columns(event) | {"id": number, "key": event.key, "place": number - first} for number, event in numbered)
+    many("add_event", (row | {"block": block} for row in rows))
+    typed = (number for number, event in numbered if event.kind is EventKind.PROMPT and event.author is Author.HUMAN)
+    many("queue_embedding", ({"kind": "turn", "item": number} for number in typed))
+    marks = ((number, event.pointer.path, likeness_of(event)) for number, event in numbered)
+    many("add_likeness", ({"mark": mark, "event": number, "path": path} for number, path, mark in marks if mark))
+    return first, index(database, numbered)

@@ -14,12 +14,12 @@ from kept.core.project import Project
 from kept.core.text import index_words, phrase_words
 from kept.core.times import format_instant, parse_optional_instant, parse_stored_instant
 from kept.store.archive import care
-from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, columns, index, unindex
+from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, add_events, columns, find_rows, find_rows_by, index, unindex
 from kept.store.archive.repeats import add_repeats, find_events_repeated_by, list_repeated_events
 from kept.store.database import ERASING, Database, checksum, match_all_words
 from kept.store.door import redact_cursor, redact_value
 from kept.store.erasing import erase_from_event, erase_from_json
-from kept.store.records import likeness_of, merge_event_copy, strip_event
+from kept.store.records import merge_event_copy, strip_event
 from kept.store.threads import Tree
 from kept.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Row, SessionActivity, Thread, ThreadRow
 
@@ -84,7 +84,7 @@ class SqliteArchive:
         return int(file)
 
     def _store_events(self, file: int, events: Sequence[Event]) -> int:
-        known = self._stored_rows(events)
+        known = find_rows(self._database, events)
         new: dict[str, Event] = {}
         for each, found in zip(events, known, strict=True):
             if found is None:
@@ -94,7 +94,7 @@ class SqliteArchive:
         said: list[int] = []
         for start in range(0, len(fresh), BLOCK_EVENTS):
             members = fresh[start : start + BLOCK_EVENTS]
-            first, telling = self._add_events(members, self._blocks.add_block(members))
+            first, telling = add_events(self._database, members, self._blocks.add_block(members))
             numbers |= {event.key: first + place for place, event in enumerate(members)}
             said += telling
         twins = {event.twin: numbers[event.key] for event in fresh if event.twin}
@@ -108,26 +108,9 @@ class SqliteArchive:
             self._requeue_threads(again)  # what was taken for typed in an earlier session is told apart from now on
         return len(fresh)
 
-    def _stored_rows(self, events: Sequence[Event]) -> list[Any]:
-        """The row of each event: of its key, else of its twin, else of the same words as another file tells them; else None."""
-        rows = self._rows_by("key", [event.key for event in events])
-        twins = self._rows_by("twin", [event.twin for event in events if event.twin and event.key not in rows])
-        marks = {event.key: mark for event in events if event.key not in rows and (mark := likeness_of(event))}
-        alike = self._rows_by("mark", list(marks.values()))
-        return [
-            rows.get(event.key)
-            or twins.get(event.twin)
-            or ((row := alike.get(marks.get(event.key, ""))) and (row if row["path"] != event.pointer.path else None))
-            for event in events
-        ]
-
-    def _rows_by(self, name: str, values: Sequence[str]) -> dict[str, Any]:
-        found = self._database.run(f"events_by_{name}", values=to_canonical_json(values)) if values else ()
-        return {row[name]: row for row in found}
-
     def known_keys(self, keys: Iterable[str]) -> frozenset[str]:
         """Those of some keys under which an event lies here."""
-        return frozenset(self._rows_by("key", list(keys)))
+        return frozenset(find_rows_by(self._database, "key", list(keys)))
 
     def _update_from_copies(self, told: Iterable[tuple[Event, Any]]) -> None:
         """Let copies that know more of time or place in the conversation take the place of those that were read before them."""
@@ -162,18 +145,6 @@ class SqliteArchive:
                 index(self._database, [(number, event)])
                 self._database.run("queue_embedding", kind="turn", item=number)
             self._blocks.replace_block(block, events)
-
-    def _add_events(self, events: Sequence[Event], block: int) -> tuple[int, list[int]]:
-        """Add the rows of a block's events, numbered on from the first; and which of them say long passages."""
-        many, first = self._database.execute_many, self._database.fetch_one("next_event")["id"]
-        numbered = list(enumerate(events, first))
-        rows = (columns(event) | {"id": number, "key": event.key, "place": number - first} for number, event in numbered)
-        many("add_event", (row | {"block": block} for row in rows))
-        typed = (number for number, event in numbered if event.kind is EventKind.PROMPT and event.author is Author.HUMAN)
-        many("queue_embedding", ({"kind": "turn", "item": number} for number in typed))
-        marks = ((number, event.pointer.path, likeness_of(event)) for number, event in numbered)
-        many("add_likeness", ({"mark": mark, "event": number, "path": path} for number, path, mark in marks if mark))
-        return first, index(self._database, numbered)
 
     def _join_threads(self, file: int, events: Iterable[tuple[Event, int, bool]]) -> None:
         """Let the threads of a file tell events (with their row numbers, and whether they are new) in this order."""
@@ -417,7 +388,7 @@ class SqliteArchive:
         events = [row for row in rows if isinstance(row, EventRow)]
         if events:
             block = self._blocks.add_block([row.event for row in events])
-            self._add_events([replace(each.event, twin=each.twin) for each in events], block)
+            add_events(self._database, [replace(each.event, twin=each.twin) for each in events], block)
         for row in rows:
             match row:
                 case FileRow():
