@@ -4,10 +4,10 @@ Most texts are ASCII, where a byte is a character, and in most a pattern is not 
 """
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
-_MADE = frozenset({"engine", "groups", "groupindex", "programsize", "_run", "_start", "_whole", "_anywhere", "_found"})
+_MADE = frozenset({"engine", "fullmatch", "groupindex", "groups", "match", "programsize", "search", "_anywhere", "_found", "_run"})
 _NOWHERE = (-1, -1)
 
 
@@ -29,7 +29,8 @@ def latin1_options() -> Any:
 
 
 class Pattern:
-    """A pattern with the methods of ``re.Pattern``, over text and over bytes.
+    """A pattern with the methods of ``re.Pattern``, over text and over bytes; ``search``, ``match`` and ``fullmatch`` are made when
+    it is compiled.
 
     ``memory`` are the bytes that its automaton may take, where the usual ones are too few; ``latin1`` says that a byte is a
     character. Using a pattern that is wrong raises the engine's error.
@@ -41,13 +42,14 @@ class Pattern:
         "_latin1",
         "_memory",
         "_run",
-        "_start",
-        "_whole",
         "engine",
+        "fullmatch",
         "groupindex",
         "groups",
+        "match",
         "pattern",
         "programsize",
+        "search",
     )
 
     def __init__(self, pattern: str | bytes, *, memory: int = 0, latin1: bool = False) -> None:
@@ -69,22 +71,13 @@ class Pattern:
         self.programsize = self.engine.programsize
         # What the engine's own methods call, without what they do around it: a third of their time.
         anchors = re2._Anchor  # noqa: SLF001
-        self._start, self._whole, self._anywhere = anchors.ANCHOR_START, anchors.ANCHOR_BOTH, anchors.UNANCHORED
+        self._anywhere = anchors.UNANCHORED
+        self.search = partial(self._first, anchors.UNANCHORED)
+        self.match = partial(self._first, anchors.ANCHOR_START)
+        self.fullmatch = partial(self._first, anchors.ANCHOR_BOTH)
         self._run = self.engine._regexp.Match  # noqa: SLF001
         self._found = re2._Match  # noqa: SLF001
         return getattr(self, name)
-
-    def search(self, text: str | bytes, pos: int = 0, end: int | None = None) -> Any:
-        """The first match, or None."""
-        return self._first(self._anywhere, text, pos, end)
-
-    def match(self, text: str | bytes, pos: int = 0, end: int | None = None) -> Any:
-        """The match at the start, or None."""
-        return self._first(self._start, text, pos, end)
-
-    def fullmatch(self, text: str | bytes) -> Any:
-        """The match of the whole, or None."""
-        return self._first(self._whole, text, 0, None)
 
     def finditer(self, text: str | bytes, pos: int = 0, end: int | None = None) -> Iterator[Any]:
         """The matches, each from where the last one ended."""
@@ -104,7 +97,8 @@ class Pattern:
         """The text with ``put`` (a template, or a function of the match) in the place of the matches, at most ``count`` of them."""
         return self.engine.sub(put, text, count) if self.search(text) else text
 
-    def _first(self, anchor: Any, text: str | bytes, pos: int, end: int | None) -> Any:
+    def _first(self, anchor: Any, text: str | bytes, pos: int = 0, end: int | None = None) -> Any:
+        """The first match that begins, or lies, as the anchor says; None where there is none."""
         if isinstance(text, bytes):
             data = text
         elif text.isascii():

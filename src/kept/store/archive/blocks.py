@@ -133,7 +133,7 @@ def index(database: Database, events: Sequence[tuple[int, Event]]) -> list[int]:
     """Let turns (row numbers) be found by their words: what a person said by one index, what an assistant said by another; and note
     the long passages of what a person said. Returns those that have some.
     """
-    passages = [
+    passages: list[dict[str, Any]] = [
         {"hash": passage.hash, "event": number, "session": event.session, "at": format_instant(event.at) if event.at else None}
         for number, event in events
         for passage in event_passages(event)
