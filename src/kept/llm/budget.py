@@ -134,7 +134,7 @@ class Tally:
         self.usage += usage
         self.purposes[purpose] = self.purposes.get(purpose, Usage()) + usage
 
-    def count(self, reply: Reply) -> None:
+    def count_outcome(self, reply: Reply) -> None:
         """Count how a question turned out; one with a usable reply was counted when it was paid."""
         match reply:
             case UnreadableReply(fault=fault):

@@ -120,7 +120,7 @@ class LlmClient:
             self.tally.questions += len(asks)
             unreachable_reply = UnreachableReply(reason=str(error), fault=Fault.SETUP)
             for _ in asks:
-                self.tally.count(unreachable_reply)
+                self.tally.count_outcome(unreachable_reply)
             return [unreachable_reply for _ in asks]
         safe = [self._redact_ask(ask) for ask in asks]
         keys = [ask.key(model.name) for ask in safe]
@@ -150,7 +150,7 @@ class LlmClient:
         replies |= handed
         replies |= self._send_questions(model, [question for question in waiting if question.key not in handed])
         for item in replies.values():
-            self.tally.count(item)
+            self.tally.count_outcome(item)
         return [replies[key] for key in keys]
 
     def estimate(self, asks: Sequence[Ask]) -> Estimate:

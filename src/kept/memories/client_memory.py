@@ -9,23 +9,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.errors import UsageError
 from kept.core.event import Origin
 from kept.core.fingerprint import is_known_statement
-from kept.core.memory import CLIENT_MEMORY, USER_SCOPE, Actor, Evidence, Memory, Status
+from kept.core.memory import CLIENT_MEMORY, USER_SCOPE, Actor, Evidence, Memory
 from kept.core.operation import Add
 from kept.core.project import project_root
 from kept.core.text import normal_form
 from kept.memories.foreign import ForeignNote, read_tool_notes
-from kept.memories.person import clean_memory_text
+from kept.memories.person import clean_memory_text, make_memory
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
 # What tools call their notes, and the category of the default profile that is nearest; the person decides in review.
 _KINDS = {"user": "preference", "feedback": "preference", "project": "project_fact", "reference": "project_fact"}
-CONFIDENCE = 0.6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,20 +101,19 @@ def _memory_of_note(workspace: Workspace, placed_note: ScopedNote) -> Memory | N
     evidence = Evidence(
         quote=content, event="", session="", path=str(note.path), at=note.at, author=note.tool, origin=Origin.ASSISTANT
     )
-    return Memory(
-        id=digest(workspace.profile.id, placed_note.scope, placed_note.category, content, size=5),
-        profile=workspace.profile.id,
-        category=placed_note.category,
-        scope=placed_note.scope,
-        status=Status.HELD,
-        content=content,
-        confidence=CONFIDENCE,
-        origin=Origin.ASSISTANT,
-        first_seen=note.at,
-        last_seen=note.at,
-        artifacts=find_artifacts(content),
-        evidence=(evidence,),
+    scope, category = placed_note.scope, placed_note.category
+    profile = workspace.profile.id
+    number = digest(profile, scope, category, content, size=5)
+    return make_memory(
+        number,
+        content,
+        note.at,
+        profile=profile,
+        category=category,
+        scope=scope,
+        trusted=False,
         trigger=CLIENT_MEMORY,
+        evidence=(evidence,),
     )
 
 
@@ -135,4 +132,4 @@ def _scope_of_note(workspace: Workspace, note: ForeignNote, beside: Mapping[str,
     return USER_SCOPE
 
 
-__all__ = ["CONFIDENCE", "ScopedNote", "assign_scopes", "import_client_notes", "load_scoped_notes", "notes_shown_by_clients"]
+__all__ = ["ScopedNote", "assign_scopes", "import_client_notes", "load_scoped_notes", "notes_shown_by_clients"]

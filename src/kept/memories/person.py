@@ -28,6 +28,7 @@ from kept.workspace import Workspace
 
 _SHARED_RUN: ContextVar[RunNumber | None] = ContextVar("shared_run", default=None)
 _LISTED, _SHORT = 8, 40  # memories that an ambiguous id lists, and characters of each
+UNSURE = 0.6  # the confidence of what waits for a person because somebody else wrote it
 MOST = 2_000  # characters a person's own memory may have: it must stand on one line
 
 
@@ -74,27 +75,53 @@ def create_memory(
             raise UsageError("that is remembered already", where=memory.id, hint=f"see `kept show {memory.id}`")
     now = workspace.clock()
     number = digest(profile.id, scope, kind.id, content, now.isoformat(), size=5)
-    value = Memory(
-        id=number,
-        profile=profile.id,
-        category=kind.id,
-        scope=scope,
-        status=Status.HELD if agent else Status.ACTIVE,
-        content=content,
-        confidence=0.6 if agent else 1.0,
-        origin=Origin.ASSISTANT if agent else Origin.USER,
-        first_seen=now,
-        last_seen=now,
-        artifacts=find_artifacts(content),
-        owned=not agent,
-        valid_until=until,
-        trigger=SUGGESTED if agent else "told",
+    trigger = SUGGESTED if agent else "told"
+    value = make_memory(
+        number, content, now, profile=profile.id, category=kind.id, scope=scope, trusted=not agent, trigger=trigger, until=until
     )
     actor, reason = (Actor.AGENT, "held: suggested by an agent") if agent else (Actor.PERSON, "told by the user")
     _commit_operations(
         workspace, "suggest" if agent else "add", Add(memory=number, at=now, reason=reason, value=value), actor=actor
     )
     return find_memory(workspace, number)
+
+
+def make_memory(
+    number: str,
+    content: str,
+    at: datetime | None,
+    *,
+    profile: str,
+    category: str,
+    scope: str,
+    trusted: bool,
+    origin: Origin = Origin.ASSISTANT,
+    trigger: str = "",
+    evidence: tuple[Evidence, ...] = (),
+    artifacts: tuple[str, ...] = (),
+    until: datetime | None = None,
+) -> Memory:
+    """A memory in words that somebody gave: active and the person's where ``trusted``, else held in the voice of ``origin``.
+
+    ``artifacts`` are those it has where its own words name none.
+    """
+    return Memory(
+        id=number,
+        profile=profile,
+        category=category,
+        scope=scope,
+        status=Status.ACTIVE if trusted else Status.HELD,
+        content=content,
+        confidence=1.0 if trusted else UNSURE,
+        origin=Origin.USER if trusted else origin,
+        first_seen=at,
+        last_seen=at,
+        artifacts=find_artifacts(content) or artifacts,
+        evidence=evidence,
+        owned=trusted,
+        valid_until=until,
+        trigger=trigger,
+    )
 
 
 def _own_category(workspace: Workspace, memory: Memory, category: str) -> str:
@@ -221,22 +248,19 @@ def _resolve_memory(workspace: Workspace, memory: Memory, category: str, text: s
     now = workspace.clock()
     content = clean_memory_text(workspace, text or memory.content)
     answer = digest(memory.id, category, content, now.isoformat(), size=5)
-    value = Memory(
-        id=answer,
+    value = make_memory(
+        answer,
+        content,
+        now,
         profile=memory.profile,
         category=category,
         scope=memory.scope,
-        status=Status.ACTIVE,
-        content=content,
-        confidence=0.6 if agent else 1.0,
-        origin=Origin.ASSISTANT if agent else Origin.USER,
-        first_seen=now,
-        last_seen=now,
-        artifacts=find_artifacts(content) or memory.artifacts,
-        evidence=memory.evidence,
-        owned=not agent,
+        trusted=not agent,
         trigger="resolved",
+        evidence=memory.evidence,
+        artifacts=memory.artifacts,
     )
+    value = replace(value, status=Status.ACTIVE)
     _commit_operations(
         workspace,
         "resolve",

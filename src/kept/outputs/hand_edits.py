@@ -21,7 +21,7 @@ from kept.core.memory import USER_SCOPE, Evidence, Memory, Status
 from kept.core.operation import Add, Approve, Operation, Reject, Retire, Revise, to_facts
 from kept.core.text import normal_form, one_line
 from kept.local import files
-from kept.memories.person import clean_memory_text
+from kept.memories.person import clean_memory_text, make_memory
 from kept.outputs.agent_edits import AgentEdits
 from kept.outputs.compose.lines import contradicted_texts
 from kept.outputs.targets import Target
@@ -100,21 +100,17 @@ def _add_operations(
     number = digest(str(target.path), scope, format_kind(profile.id, category), content, *again, size=5)
     origin = Origin.USER if trusted else Origin.TOOL
     evidence = Evidence(quote=content, event="", session="", path=str(target.path), at=now, author="file", origin=origin)
-    value = Memory(
-        id=number,
+    value = make_memory(
+        number,
+        content,
+        now,
         profile=profile.id,
         category=category,
         scope=scope,
-        status=Status.ACTIVE if trusted else Status.HELD,
-        content=content,
-        confidence=1.0 if trusted else 0.6,
+        trusted=trusted,
         origin=origin,
-        first_seen=now,
-        last_seen=now,
-        artifacts=find_artifacts(content),
-        evidence=(evidence,),
-        owned=trusted,
         trigger="written",
+        evidence=(evidence,),
     )
     reason = "written by hand" if trusted else "held: somebody wrote it into the file"
     yield Add(memory=number, at=now, reason=reason, value=value)
@@ -144,19 +140,9 @@ def _hold_agent_line(workspace: Workspace, target: Target, added: AddedLines, se
         quote=content, event="", session=session, path=str(target.path), at=now, author="assistant", origin=Origin.ASSISTANT
     )
     scope = added.scope or target.scope or USER_SCOPE
-    value = Memory(
-        id=digest(str(target.path), scope, format_kind(profile.id, category), content, size=5),
-        profile=profile.id,
-        category=category,
-        scope=scope,
-        status=Status.HELD,
-        content=content,
-        confidence=0.6,
-        origin=Origin.ASSISTANT,
-        first_seen=now,
-        last_seen=now,
-        artifacts=find_artifacts(content),
-        evidence=(evidence,),
+    number = digest(str(target.path), scope, format_kind(profile.id, category), content, size=5)
+    value = make_memory(
+        number, content, now, profile=profile.id, category=category, scope=scope, trusted=False, evidence=(evidence,)
     )
     yield Add(memory=value.id, at=now, reason="held: an agent wrote it into the file", value=value)
 

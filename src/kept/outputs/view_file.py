@@ -16,7 +16,7 @@ from kept.core.operation import Add, Approve, Operation, Resolve, Retire, Revise
 from kept.core.text import normal_form
 from kept.local import files
 from kept.local.files import FileContent
-from kept.memories.person import clean_memory_text
+from kept.memories.person import clean_memory_text, make_memory
 from kept.outputs.agent_edits import split_agent_entries
 from kept.outputs.compose import is_shown, select_leading
 from kept.outputs.view import ViewEdits, ViewEntry, compare_views, fit_to_view, read_view, render_view
@@ -139,21 +139,17 @@ def _is_question(profile: Profile, memory: Memory) -> bool:
 
 def _resolve_with(memory: Memory, category: str, text: str, *, now: datetime) -> Iterator[Operation]:
     number = digest(memory.id, category, text, now.isoformat(), size=5)
-    value = Memory(
-        id=number,
+    value = make_memory(
+        number,
+        text,
+        now,
         profile=memory.profile,
         category=category,
         scope=memory.scope,
-        status=Status.ACTIVE,
-        content=text,
-        confidence=1.0,
-        origin=Origin.USER,
-        first_seen=now,
-        last_seen=now,
-        artifacts=find_artifacts(text) or memory.artifacts,
-        evidence=memory.evidence,
-        owned=True,
+        trusted=True,
         trigger="resolved",
+        evidence=memory.evidence,
+        artifacts=memory.artifacts,
     )
     yield Add(memory=number, at=now, reason=f"answers {memory.id}", value=value)
     yield Resolve(memory=memory.id, at=now, reason="moved by hand", by=number)
@@ -176,19 +172,15 @@ def _add_operations(workspace: Workspace, profile: Profile, entry: ViewEntry) ->
         yield Approve(memory=same[0].id, at=now, reason="written again by hand")
         return
     number = digest(profile.id, entry.category, text, *((now.isoformat(),) if same else ()), size=5)
-    value = Memory(
-        id=number,
+    value = make_memory(
+        number,
+        text,
+        now,
         profile=profile.id,
         category=entry.category,
         scope=USER_SCOPE,
-        status=Status.ACTIVE if trusted else Status.HELD,
-        content=text,
-        confidence=1.0 if trusted else 0.6,
-        origin=Origin.USER if trusted else Origin.TOOL,
-        first_seen=now,
-        last_seen=now,
-        artifacts=find_artifacts(text),
-        owned=trusted,
+        trusted=trusted,
+        origin=Origin.TOOL,
         trigger="written",
     )
     yield Add(memory=number, at=now, reason="written by hand" if trusted else "held: somebody wrote it into the file", value=value)

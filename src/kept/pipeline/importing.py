@@ -9,9 +9,10 @@ from typing import Any
 from kept.core.errors import UsageError
 from kept.core.memory import Status
 from kept.core.times import format_instant
-from kept.memories.client_memory import CONFIDENCE, ScopedNote, assign_scopes, load_scoped_notes
+from kept.memories.client_memory import ScopedNote, assign_scopes, load_scoped_notes
 from kept.memories.foreign import TOOLS
 from kept.memories.foreign_stores import is_export_by_rows, read_stored_notes
+from kept.memories.person import UNSURE
 from kept.pipeline.safety import ImportReport, count_new_memories, import_file, import_memories
 from kept.store.portable import is_portable
 from kept.workspace import Workspace
@@ -64,7 +65,7 @@ def _to_import_rows(workspace: Workspace, found: Iterable[ScopedNote]) -> Iterat
             "scope": scoped_note.scope,
             "status": Status.HELD.value,
             "origin": "assistant",
-            "confidence": CONFIDENCE,
+            "confidence": UNSURE,
             "first_seen": at,
             "evidence": [{"quote": note.text, "source": str(note.path), "at": at, "author": note.tool, "origin": "assistant"}],
         }

@@ -11,6 +11,7 @@ from kept.cli import show
 from kept.cli.front import call_options, command_workspace, is_interactive, read_key
 from kept.cli.lists import memory_line
 from kept.cli.show import Line, format_count, hanging_line, line
+from kept.core.codec import json_fields
 from kept.core.erasure import ErasureMatch
 from kept.core.errors import UsageError
 from kept.memories import person
@@ -81,16 +82,10 @@ def command(
 
 def erasure_body(gone: ErasureReport) -> dict[str, Any]:
     """What was forgotten, as JSON."""
-    return {
-        "forgotten": list(gone.memories),
-        "sessions": list(gone.sessions),
-        "items": gone.items,
-        "places": {name: count for name, count in gone.places.items() if count},
-        "near": [{"id": place.id, "where": place.where, "text": place.text} for place in gone.near],
-        "remains": list(gone.remains),
-        "out_of_reach": list(gone.out_of_reach),
-        "problems": list(gone.problems),
-    }
+    names = {"forgotten": "memories", "sessions": "sessions", "items": "items"}
+    places = {name: count for name, count in gone.places.items() if count}
+    near = [json_fields(place, "id", "where", "text") for place in gone.near]
+    return json_fields(gone, **names) | {"places": places, "near": near} | json_fields(gone, "remains", "out_of_reach", "problems")
 
 
 def _format_remaining(place: str) -> str:

@@ -130,10 +130,7 @@ def _entry_body(workspace: Workspace, one: HistoryEntry) -> dict[str, Any]:
     changed = list_differences(run_changes(workspace, [pass_ for pass_, _ in one.passes]))
     return run_body(one.run) | {
         "passes": [pass_body(made, undone=off) for made, off in one.passes],
-        "changes": [
-            {"what": difference.what.value, "id": difference.id, "text": difference.text, "why": difference.why}
-            for difference in changed
-        ],
+        "changes": [json_fields(difference, "what", "id", "text", "why") for difference in changed],
     }
 
 

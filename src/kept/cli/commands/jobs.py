@@ -10,7 +10,7 @@ from kept.cli import show
 from kept.cli.front import command_workspace
 from kept.cli.report import llm_extraction_lines
 from kept.cli.show import Line, format_count, line
-from kept.core.codec import to_json
+from kept.core.codec import json_fields, to_json
 from kept.core.errors import UsageError
 from kept.local.agents_shell import agent_variable
 from kept.pipeline import jobs as use
@@ -80,17 +80,9 @@ def _format_jobs(found: Sequence[Job], more: int) -> Iterator[Line]:
 
 def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
     if as_json:
-        show.write_json(
-            {
-                "run": done.run,
-                "heard": done.heard.body(),
-                "operations": dict(done.curated.operations),
-                "stopped": list(done.curated.stopped),
-                "problems": list(done.written.problems),
-                "wrong": done.wrong,
-                "waiting": done.waiting,
-            }
-        )
+        names = {"operations": "curated.operations", "stopped": "curated.stopped", "problems": "written.problems"}
+        rest = json_fields(done, **names) | json_fields(done, "wrong", "waiting")
+        show.write_json({"run": done.run, "heard": done.heard.body()} | rest)
         return int(done.partly)
     lines = list(llm_extraction_lines(done.heard))
     operations = ", ".join(f"{count} {kind}" for kind, count in sorted(done.curated.operations.items()))

@@ -7,6 +7,7 @@ import typer
 from kept.cli import show
 from kept.cli.front import check_choice, command_workspace
 from kept.cli.show import line
+from kept.core.codec import json_fields
 from kept.pipeline.trial import PASSES, try_models
 
 
@@ -28,16 +29,7 @@ def llm(
         scores = try_models(workspace, tuple(model or ()))
     best = next((score for score in scores if score.passes), None)
     if as_json:
-        rows = [
-            {
-                "model": score.model,
-                "right": score.right,
-                "unwanted": score.unwanted,
-                "passes": score.passes,
-                "faults": list(score.faults),
-            }
-            for score in scores
-        ]
+        rows = [json_fields(score, "model", "right", "unwanted", "passes", "faults") for score in scores]
         show.write_json({"trial": rows, "suggested": best.model if best else None})
         return int(best is None)
     for score in scores:

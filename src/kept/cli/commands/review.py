@@ -23,35 +23,21 @@ from kept.profiles.profile import category_title
 from kept.workspace import Workspace
 
 _QUOTES = 3
-_CHOICES = line(
-    ("y", "bold green"),
-    " keep  ",
-    ("n", "bold red"),
-    " reject  ",
-    ("e", "bold"),
-    " edit and keep  ",
-    ("o", "bold"),
-    " open the conversation  ",
-    ("s", "bold"),
-    " skip  ",
-    ("q", "bold"),
-    " stop",
-)
 
-_STALE_CHOICES = line(
-    ("y", "bold green"),
-    " keep  ",
-    ("n", "bold red"),
-    " retire  ",
-    ("e", "bold"),
-    " edit  ",
-    ("o", "bold"),
-    " open the conversation  ",
-    ("s", "bold"),
-    " skip  ",
-    ("q", "bold"),
-    " stop",
-)
+
+def _choices(no: str, edit: str) -> Line:
+    """The keys of a decision, with what ``n`` and ``e`` do."""
+    keys = (("y", "keep", "bold green"), ("n", no, "bold red"), ("e", edit, "bold"), ("o", "open the conversation", "bold"))
+    return line(
+        *(span for key, does, style in keys for span in ((key, style), f" {does}  ")),
+        ("s", "bold"),
+        " skip  ",
+        ("q", "bold"),
+        " stop",
+    )
+
+
+_CHOICES, _STALE_CHOICES = _choices("reject", "edit and keep"), _choices("retire", "edit")
 
 
 def review(

@@ -16,7 +16,7 @@ from kept.cli.lists import grouped_lines, memory_line, scope_name
 from kept.cli.model_offer import searchable_line, without_model_line
 from kept.cli.report import missed_lines, pending_line
 from kept.cli.show import Line, format_count, hanging_line, line
-from kept.core.codec import dump, json_fields, to_json
+from kept.core.codec import json_fields, to_json
 from kept.core.memory import Status
 from kept.core.summary import SummaryPart
 from kept.core.times import format_day, format_instant, format_minute
@@ -256,13 +256,8 @@ def day(
             if as_json:
                 show.write_json(
                     [
-                        {
-                            "id": memory.id,
-                            "content": memory.content,
-                            "status": memory.status_at(workspace.clock()).value,
-                            "reason": memory.reason,
-                            "routes": [dump(route) for route in told.get(memory.id, ())],
-                        }
+                        json_fields(memory, "id", "content", "reason")
+                        | {"status": memory.status_at(workspace.clock()).value, "routes": to_json(told.get(memory.id, ()))}
                         for memory in whole.memories
                     ]
                 )

@@ -7,46 +7,25 @@ place for those.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from kept.core.errors import ConfigError
-from kept.llm.adapters.base import (
-    AdapterFailure,
-    AdapterReply,
-    Spoken,
-    estimate_tokens,
-    format_full_prompt,
-    from_error,
-    from_status,
-)
+from kept.llm.adapters.base import AdapterFailure, AdapterReply, LibraryModel, Spoken, estimate_tokens, format_full_prompt
 from kept.llm.ask import Ask, Fault, Usage
 
 if TYPE_CHECKING:
     import anthropic
 
-T = TypeVar("T")
-_NO_KEY = "none"  # a server of the user's own may want none, the library wants one
 
-
-class Anthropic:
+class Anthropic(LibraryModel):
     """A model of Anthropic's, or of a server that speaks its language (``base_url``). ``timeout`` is in seconds.
 
     Raises ConfigError where the library is not installed.
     """
 
     def __init__(self, model: str, *, key: str, base_url: str = "", timeout: float = 180.0) -> None:
-        try:
-            self._library = import_module("anthropic")
-        except ImportError as error:
-            raise ConfigError("the library for Claude is not installed", hint="pip install 'kept[anthropic]'") from error
-        self._model = model
-        self._options = {"api_key": key or _NO_KEY, "max_retries": 0, "timeout": timeout} | (
-            {"base_url": base_url} if base_url else {}
-        )
-        self.name = f"anthropic:{base_url}:{model}"
+        super().__init__("anthropic", "Claude", model, base="AnthropicError", key=key, base_url=base_url, timeout=timeout)
 
     @cached_property
     def _client(self) -> anthropic.Anthropic:
@@ -74,11 +53,6 @@ class Anthropic:
         """The replies of a batch, once it has ended."""
         return self._catch_api_errors(lambda: self._collect_replies(batch))
 
-    def close(self) -> None:
-        """Close the connections."""
-        if "_client" in self.__dict__:
-            self._client.close()
-
     def _collect_replies(self, batch: str) -> Mapping[str, Spoken] | None:
         if self._client.messages.batches.retrieve(batch).processing_status != "ended":
             return None
@@ -98,17 +72,6 @@ class Anthropic:
             "messages": [{"role": "user", "content": ask.prompt}],
             "output_config": {"format": {"type": "json_schema", "schema": dict(ask.schema)}},
         }
-
-    def _catch_api_errors(self, call: Callable[[], T]) -> T | AdapterFailure:
-        library = self._library
-        try:
-            return call()
-        except library.APITimeoutError:
-            return AdapterFailure(fault=Fault.TIMEOUT, reason=f"no reply within {self._options['timeout']:g} seconds")
-        except library.APIStatusError as error:
-            return from_status(error.status_code, error.response.headers, error.body)
-        except (library.AnthropicError, ValueError, TypeError, AttributeError) as error:
-            return from_error(error, connection=isinstance(error, library.APIConnectionError))
 
 
 def _parse_api_message(message: anthropic.types.Message, ask: Ask | None) -> AdapterReply:

@@ -1,14 +1,18 @@
 """What a language model must do, whatever it is, and what an error of a server means. Knows no program, vendor or protocol."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from importlib import import_module
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from kept.core.errors import ConfigError
 from kept.core.invisible import strip_invisible
 from kept.core.text import one_line
 from kept.llm.ask import Ask, Fault, Usage
 
+T = TypeVar("T")
+_NO_KEY = "none"  # a server of the user's own may want none, the libraries want one
 MOST_BYTES = 8 * 2**20  # of a reply; what is longer is no reply
 
 
@@ -121,3 +125,36 @@ def _parse_seconds(text: str) -> float | None:
         return max(0.0, float(text))
     except ValueError:
         return None  # a date, or nothing: our own pause will do
+
+
+class LibraryModel:
+    """A model behind a vendor's library: those of Anthropic and OpenAI have one form. The library's own retries are off.
+
+    Raises ConfigError where the library is not installed. ``base`` is the class of all its errors, ``timeout`` is in seconds.
+    """
+
+    def __init__(self, vendor: str, what: str, model: str, *, base: str, key: str, base_url: str, timeout: float) -> None:
+        try:
+            self._library = import_module(vendor)
+        except ImportError as error:
+            raise ConfigError(f"the library for {what} is not installed", hint=f"pip install 'kept[{vendor}]'") from error
+        self._model = model
+        self._base_error = getattr(self._library, base)
+        address = {"base_url": base_url} if base_url else {}
+        self._options = {"api_key": key or _NO_KEY, "max_retries": 0, "timeout": timeout} | address
+        self.name = f"{vendor}:{base_url}:{model}"
+
+    def close(self) -> None:
+        """Close the connections."""
+        if "_client" in self.__dict__:
+            self.__dict__["_client"].close()
+
+    def _catch_api_errors(self, call: Callable[[], T]) -> T | AdapterFailure:
+        try:
+            return call()
+        except self._library.APITimeoutError:
+            return AdapterFailure(fault=Fault.TIMEOUT, reason=f"no reply within {self._options['timeout']:g} seconds")
+        except self._library.APIStatusError as error:
+            return from_status(error.status_code, error.response.headers, error.body)
+        except (self._base_error, ValueError, TypeError, AttributeError, LookupError) as error:
+            return from_error(error, connection=isinstance(error, self._library.APIConnectionError))

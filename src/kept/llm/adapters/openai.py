@@ -7,21 +7,18 @@ stands in the question. The library's own retries are off.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property, partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
-from kept.core.errors import ConfigError
 from kept.llm.adapters.base import (
     AdapterFailure,
     AdapterReply,
+    LibraryModel,
     Spoken,
     estimate_tokens,
     estimate_usage,
     format_full_prompt,
-    from_error,
-    from_status,
     instruction,
 )
 from kept.llm.ask import Ask, Fault, Usage
@@ -31,28 +28,18 @@ if TYPE_CHECKING:
 
 _ENDED = ("completed", "expired", "cancelled", "failed")
 _FORMS = ("schema", "json", "text")  # how strictly a server can be held to a form, strictest first
-_NO_KEY = "none"  # local servers want no key, the library wants one
-T = TypeVar("T")
 
 
-class OpenAI:
+class OpenAI(LibraryModel):
     """A model behind chat completions, OpenAI's or that of another server (``base_url``). ``timeout`` is in seconds.
 
     Raises ConfigError where the library is not installed.
     """
 
     def __init__(self, model: str, *, key: str, base_url: str = "", timeout: float = 180.0) -> None:
-        try:
-            self._library = import_module("openai")
-        except ImportError as error:
-            raise ConfigError("the library for OpenAI's interface is not installed", hint="pip install 'kept[openai]'") from error
-        self._model = model
+        super().__init__("openai", "OpenAI's interface", model, base="OpenAIError", key=key, base_url=base_url, timeout=timeout)
         self._local = bool(base_url)
-        self._options = {"api_key": key or _NO_KEY, "max_retries": 0, "timeout": timeout} | (
-            {"base_url": base_url} if base_url else {}
-        )
         self._form = _FORMS[0]
-        self.name = f"openai:{base_url}:{model}"
 
     @cached_property
     def _client(self) -> openai.OpenAI:
@@ -90,11 +77,6 @@ class OpenAI:
         """The replies of a batch, once it has ended."""
         return self._catch_api_errors(lambda: self._collect_replies(batch))
 
-    def close(self) -> None:
-        """Close the connections."""
-        if "_client" in self.__dict__:
-            self._client.close()
-
     def _complete(self, ask: Ask, form: str) -> AdapterReply | None:
         """The reply; None where the server does not know the form."""
         try:
@@ -129,17 +111,6 @@ class OpenAI:
                 row = json.loads(line)
                 replies[row["custom_id"]] = _parse_batch_row(row)
         return replies
-
-    def _catch_api_errors(self, call: Callable[[], T]) -> T | AdapterFailure:
-        library = self._library
-        try:
-            return call()
-        except library.APITimeoutError:
-            return AdapterFailure(fault=Fault.TIMEOUT, reason=f"no reply within {self._options['timeout']:g} seconds")
-        except library.APIStatusError as error:
-            return from_status(error.status_code, error.response.headers, error.body)
-        except (library.OpenAIError, ValueError, TypeError, AttributeError, LookupError) as error:
-            return from_error(error, connection=isinstance(error, library.APIConnectionError))
 
 
 def _parse_batch_row(row: Mapping[str, Any]) -> Spoken:

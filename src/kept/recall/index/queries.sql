@@ -90,9 +90,9 @@ AND EXISTS (
 );
 
 -- name: memories
-SELECT m.rowid AS item, m.id, m.category, m.scope, m.status, json_extract(m.body, '$.content') AS text,
-       json_extract(m.body, '$.confidence') AS confidence, json_extract(m.body, '$.first_seen') AS first_at,
-       json_extract(m.body, '$.last_seen') AS last_at, coalesce(u.times, 0) AS uses
+SELECT m.rowid AS item, m.id, m.category, m.scope, m.status, coalesce(json_extract(m.body, '$.content'), '') AS text,
+       json_extract(m.body, '$.confidence') AS confidence, coalesce(json_extract(m.body, '$.first_seen'), '') AS first_at,
+       coalesce(json_extract(m.body, '$.last_seen'), '') AS last_at, coalesce(u.times, 0) AS uses
 FROM memories AS m LEFT JOIN uses AS u ON u.memory = m.id
 WHERE m.rowid IN (SELECT value FROM json_each(:items));
 
@@ -112,7 +112,8 @@ FROM notes AS n JOIN threads AS t ON t.id = n.thread JOIN files AS f ON f.id = t
 WHERE n.id IN (SELECT value FROM json_each(:items));
 
 -- name: passages
-SELECT s.row AS item, coalesce(json_extract(s.body, '$.events[0]'), s.id) AS id, s.at, s.scope, json_extract(s.body, '$.text') AS text
+SELECT s.row AS item, coalesce(json_extract(s.body, '$.events[0]'), s.id) AS id, s.at AS first_at, s.at AS last_at, s.scope,
+       coalesce(json_extract(s.body, '$.text'), '') AS text
 FROM summaries AS s WHERE s.form <> 'point' AND s.row IN (SELECT value FROM json_each(:items));
 
 -- name: around

@@ -156,12 +156,12 @@ class Index:
         wanted = json.dumps(list(items))
         match kind:
             case UnitKind.MEMORY:
-                return {row["item"]: _memory_unit(row) for row in self._fetch_all("memories", items=wanted)}
+                return {row["item"]: SearchUnit(kind=kind, **row) for row in self._fetch_all("memories", items=wanted)}
             case UnitKind.TURN:
                 return {unit.item: unit for unit in self._turn_units(self._fetch_all("turns", items=wanted))}
             case UnitKind.SUMMARY:
                 notes = {row["item"]: self._summary_unit(row) for row in self._fetch_all("summaries", items=wanted)}
-                return notes | {row["item"]: _passage_unit(row) for row in self._fetch_all("passages", items=wanted)}
+                return notes | {row["item"]: SearchUnit(kind=kind, **row) for row in self._fetch_all("passages", items=wanted)}
 
     def _turn_units(self, rows: Iterable[Any]) -> Iterator[SearchUnit]:
         number, events = 0, []
@@ -234,34 +234,6 @@ def open_index(path: Path) -> Iterator[Index]:
         connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
         connection.execute("PRAGMA trusted_schema = OFF")
         yield Index(connection, path)
-
-
-def _memory_unit(row: Any) -> SearchUnit:
-    return SearchUnit(
-        kind=UnitKind.MEMORY,
-        item=row["item"],
-        id=row["id"],
-        text=row["text"] or "",
-        first_at=row["first_at"] or "",
-        last_at=row["last_at"] or "",
-        scope=row["scope"],
-        category=row["category"],
-        status=row["status"],
-        confidence=row["confidence"],
-        uses=row["uses"],
-    )
-
-
-def _passage_unit(row: Any) -> SearchUnit:
-    return SearchUnit(
-        kind=UnitKind.SUMMARY,
-        item=row["item"],
-        id=row["id"],
-        text=row["text"] or "",
-        first_at=row["at"],
-        last_at=row["at"],
-        scope=row["scope"],
-    )
 
 
 def _json_list(values: Sequence[Any] | None) -> str | None:

@@ -1,13 +1,13 @@
 """The files that kept writes, over the API: each as it stands, what an edit would do, and saving one."""
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
 from pydantic import BaseModel, Field, StrictBool
 from starlette.responses import Response
 
+from kept.core.codec import json_fields
 from kept.memories.history import last_undoable_run
 from kept.pipeline import edit_file
 from kept.pipeline.edit_file import SaveReport
@@ -109,14 +109,7 @@ def list_files(request: Request) -> dict[str, Any]:
         editable_files = edit_file.list_output_files(workspace)
         return {
             "files": [
-                {
-                    "name": file.name,
-                    "form": file.form,
-                    "profiles": file.profiles,
-                    "condition": file.condition.value,
-                    "memories": len(file.entries),
-                    "problem": file.problem,
-                }
+                json_fields(file, "name", "form", "profiles", "condition", "problem") | {"memories": len(file.entries)}
                 for file in editable_files
             ]
         }
@@ -136,11 +129,7 @@ def preview_file(request: Request, name: Which, body: TextBody) -> dict[str, Any
     """What saving a text would do, to memories and to every file. Changes nothing."""
     with web_context(request).writing, request_workspace(request) as workspace:
         write_preview = edit_file.preview_write(workspace, name, body.text)
-        return {
-            "changes": [asdict(change) for change in write_preview.changes],
-            "files": write_preview.files,
-            "problems": write_preview.problems,
-        }
+        return json_fields(write_preview, "changes", "files", "problems")
 
 
 @router.put("/files/file", response_model=SavedOut)
@@ -177,15 +166,4 @@ def _save_response(request: Request, answer: Response, act: Callable[[Workspace]
 
 def file_body(file: edit_file.EditableFile) -> dict[str, Any]:
     """A file as JSON."""
-    return {
-        "name": file.name,
-        "path": str(file.path),
-        "form": file.form,
-        "heading": file.heading,
-        "profiles": file.profiles,
-        "text": file.text,
-        "revision": file.revision,
-        "condition": file.condition.value,
-        "problem": file.problem,
-        "entries": [asdict(entry) for entry in file.entries],
-    }
+    return json_fields(file, "name", "path", "form", "heading", "profiles", "text", "revision", "condition", "problem", "entries")

@@ -11,7 +11,6 @@ from kept.core.codec import json_fields, to_json
 from kept.core.errors import MissingError
 from kept.core.fence import ContextPiece, render_block
 from kept.core.summary import SummaryBullet
-from kept.core.times import format_instant
 from kept.journal import calendar
 from kept.memories.browse import to_export
 from kept.memories.day_view import load_day_view as look_at
@@ -210,16 +209,7 @@ def _memory_bodies(workspace: Workspace, memories: Any) -> list[dict[str, Any]]:
 
 
 def _bullet_body(each: SummaryBullet) -> dict[str, Any]:
-    at = format_instant(each.at) if each.at else None
-    return {
-        "part": each.part.value,
-        "text": each.text,
-        "at": at,
-        "source": each.source,
-        "scope": each.scope,
-        "weight": each.weight,
-        "by": each.by,
-    }
+    return json_fields(each, "part", "text", "at", "source", "scope", "weight", "by")
 
 
 def _session_body(each: calendar.DaySession) -> dict[str, Any]:
