@@ -33,6 +33,7 @@ from kept.llm.client import LlmClient
 from kept.local.files import hold_lock
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.local.queue import take_queued_transcripts
+from kept.local.workers import Workers
 from kept.memories.agent_commands import undo_agent_decisions as take_back_decisions
 from kept.memories.backups import make_daily_backup
 from kept.memories.client_memory import import_client_notes
@@ -55,7 +56,8 @@ class RunOptions:
     ``allow`` lets through what a guard would stop, and absorbs files that look damaged. ``occasion`` says when this is: profiles
     that are not extracted then wait. ``model`` False asks no language model; ``agent`` says that an agent runs this: no
     changed line of a file is the person's. After so many ``seconds`` (0: as long as it takes) nothing further is read, extracted or
-    asked about; what was is curated and written, and the next run goes on.
+    asked about; what was is curated and written, and the next run goes on. ``workers`` read files and look at threads, where there
+    are any; what is remembered is the same.
     """
 
     dry: bool = False
@@ -67,6 +69,7 @@ class RunOptions:
     occasion: Occasion = Occasion.NIGHTLY
     seconds: float = 0.0
     agent: bool = False
+    workers: Workers | None = None
 
 
 @dataclass(kw_only=True, slots=True)
@@ -198,7 +201,14 @@ def _run_steps(workspace: Workspace, paths: Sequence[Path], options: RunOptions,
         if options.occasion is not Occasion.REAL_TIME:
             run_number()  # a session was looked at, whatever comes of it
         report.extracted = extract_pending(
-            workspace, run_number, force=options.force, within=within, occasion=options.occasion, progress=progress, late=late
+            workspace,
+            run_number,
+            force=options.force,
+            within=within,
+            occasion=options.occasion,
+            workers=options.workers,
+            progress=progress,
+            late=late,
         )
         revalidate_threads(workspace, run_number, workspace.store.archive.threads_by_id(grown))
     if workspace.llm is not None and options.occasion is not Occasion.REAL_TIME:
@@ -281,7 +291,7 @@ def _read_inputs(
 ) -> ReadingReport:
     """Read what was found at the paths a person named, and note what should have been read and was not."""
     files_to_read, paths = what
-    reading = archive_files(workspace, files_to_read, force=options.force, progress=progress, late=late)
+    reading = archive_files(workspace, files_to_read, force=options.force, workers=options.workers, progress=progress, late=late)
     if not options.dry:
         note_unread(workspace, paths, files_to_read, reading.skipped)
     return reading
