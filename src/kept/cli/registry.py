@@ -50,6 +50,12 @@ GROUPS = {
                 "kept journal stats",
             ),
         ),
+        Command(
+            "backfill",
+            "commands.run:backfill",
+            "read a large archive with several processes or a Dask cluster",
+            ("kept backfill --from /archive/transcripts", "kept backfill --from /archive --scheduler tcp://host:8786"),
+        ),
         Command("sleep", "commands.run:sleep", "run only the nightly consolidation", ("kept sleep", "kept sleep --json")),
         Command(
             "upgrade",

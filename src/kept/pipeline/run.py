@@ -228,7 +228,13 @@ def _run_steps(workspace: Workspace, paths: Sequence[Path], options: RunOptions,
         report.daybook = write_day_summaries(workspace, workspace.llm, by=_model_name(workspace))
     covering = CoverageCounter(workspace)
     # In real time threads go on waiting for an occasion that takes them in whole; that one gives account of them.
-    summarize_threads(workspace, {} if options.occasion is Occasion.REAL_TIME else grown, covering.count_topics, progress=progress)
+    summarize_threads(
+        workspace,
+        {} if options.occasion is Occasion.REAL_TIME else grown,
+        covering.count_topics,
+        workers=options.workers,
+        progress=progress,
+    )
     report.covered = covering.done()
     report.cut = late()
     progress("writing", 0, 0)
