@@ -77,7 +77,7 @@ def test_no_more_work_is_under_way_than_may_wait():
 def test_a_dask_cluster_remembers_what_one_process_does(desk_at, tmp_path, transcripts, alone):
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(2, processes=False, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(2, processes=False, threads_per_worker=1, dashboard_address=":0") as cluster,
         desk_at(tmp_path / "dask") as workspace,
     ):
         backfill(workspace, [transcripts], RunOptions(), scheduler=cluster.scheduler_address)
@@ -112,7 +112,7 @@ def test_any_number_of_workers_and_one_that_is_killed_remember_what_one_process_
                 os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGKILL)
 
         with (
-            distributed.LocalCluster(count, threads_per_worker=1, dashboard_address=None) as cluster,
+            distributed.LocalCluster(count, threads_per_worker=1, dashboard_address=":0") as cluster,
             desk_at(tmp_path / f"{number}") as workspace,
         ):
             backfill(workspace, [inputs], RunOptions(), scheduler=cluster.scheduler_address, progress=kill_in_the_middle)

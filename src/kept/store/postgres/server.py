@@ -77,6 +77,11 @@ class PostgresServer:
         with self._explain_errors():
             return bool(self._connection.execute(query).fetchone()[0])
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection ended without :meth:`close`, as when the server was started anew."""
+        return bool(self._connection.broken)
+
     def lock(self) -> Head:
         """Begin to write: nobody else writes this owner's rows before :meth:`commit` or :meth:`rollback`."""
         with self._explain_errors():

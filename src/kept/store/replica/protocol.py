@@ -41,6 +41,11 @@ class Head:
 class Server(Protocol):
     """The rows of one owner. Each method raises StoreError, with nothing changed, where the server refuses or is gone."""
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection ended without :meth:`close`, as when the server was started anew."""
+        ...
+
     def lock(self) -> Head:
         """Begin to write: nobody else writes this owner's rows before :meth:`commit` or :meth:`rollback`."""
         ...
