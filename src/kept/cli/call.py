@@ -73,6 +73,7 @@ _DECISIONS: Mapping[str, frozenset[str]] = {
     "prompt": frozenset({"edit", "reset", "declare", "withdraw"}),
     "sources": frozenset({"add", "--author"}),
     "projects": frozenset({"join"}),
+    "team": frozenset({"share", "leave"}),
 }
 
 

@@ -243,6 +243,12 @@ GROUPS = {
     ),
     "Set up": (
         Command(
+            "team",
+            "commands.team:team",
+            "what the people of a project share through the server; share, leave, accept",
+            ("kept team", "kept team share website --with harbor", "kept team accept 3fa2b1c0de"),
+        ),
+        Command(
             "sources",
             "commands.sources:sources",
             "what is read, what is not and why; add or switch off sources",

@@ -37,6 +37,7 @@ from kept.local.workers import Workers
 from kept.memories.agent_commands import undo_agent_decisions as take_back_decisions
 from kept.memories.backups import make_daily_backup
 from kept.memories.client_memory import import_client_notes
+from kept.memories.team import update_teams
 from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.outdated import find_outdated_memories
@@ -241,6 +242,7 @@ def _run_steps(workspace: Workspace, paths: Sequence[Path], options: RunOptions,
     write_outputs(workspace, run_number, report.written)
     if not options.dry:
         erase_opted_out_traces(workspace, report.reading)
+        report.written.problems += update_teams(workspace)
         _update_vectors(workspace, report, progress, anew=run_number.started)
     _fill_report_counts(workspace, report, before)
     if run_number.started or report.asked.usage.calls:

@@ -38,6 +38,18 @@ class Head:
     base: int = 0
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SharedLine:
+    """What an owner shares with a team: a memory's words, with the quote they rest on where the owner lets others read it."""
+
+    owner: str
+    id: str
+    category: str
+    content: str
+    quote: str
+    at: str
+
+
 class Server(Protocol):
     """The rows of one owner. Each method raises StoreError, with nothing changed, where the server refuses or is gone."""
 
