@@ -130,7 +130,7 @@ def test_settings_that_name_no_model_make_every_question_unreachable() -> None:
     [
         ('{"facts": ["a", "b', Fault.TRUNCATED),
         ("", Fault.EMPTY),
-        (f"{GOOD}\n{GOOD}", Fault.AMBIGUOUS),
+        (f"{GOOD}\n{GOOD.replace('a', 'b', 2)}", Fault.AMBIGUOUS),
         ('{"facts": {}}', Fault.SCHEMA),
         ("nothing here", Fault.MALFORMED),
         (paid(GOOD, cut=True), Fault.TRUNCATED),

@@ -28,6 +28,13 @@ FACTS = {
         '\ufeff  {"facts": ["a"]}\n',
         'He said "so: {"facts": ["a",],}',
         '{"facts": "a", "more": 1}',
+        '[{"facts": ["a"]}]',
+        '{"facts": ["a"]}\n{"facts": ["a"]}',
+        '{"result": {"facts": ["a"]}}',
+        "{'facts': ['a'], 'more': None}",
+        '{facts: ["a"]}  // nothing else',
+        "{“facts”: [/* one */ “a”]}",
+        '{"Facts": ["a"], "more": "he said "b" and \\d"}',
     ],
 )
 def test_the_one_object_is_found_whatever_stands_around_it(text: str) -> None:
@@ -49,7 +56,8 @@ def test_the_one_object_is_found_whatever_stands_around_it(text: str) -> None:
         ('{"facts": [NaN]}', Fault.MALFORMED),
         ('{"facts": [1e999]}', Fault.MALFORMED),
         ('{"facts": ["a"] "more": 1}', Fault.MALFORMED),
-        ('[{"facts": ["a"]}]', Fault.MALFORMED),
+        ('[{"facts": ["a"]}', Fault.TRUNCATED),
+        ("{'facts': ['a', 'b", Fault.MALFORMED),
         ('{"facts": ' + "[" * 100_000, Fault.MALFORMED),
         ("I found nothing of note.", Fault.MALFORMED),
         ("I'm sorry, but I can't help with that.", Fault.REFUSAL),
@@ -63,6 +71,18 @@ def test_what_is_no_complete_reply_of_the_schema_is_nothing(text: str, fault: Fa
     found = parse_reply(text, FACTS)
     assert isinstance(found, InvalidReply)
     assert found.fault is fault
+
+
+RULE = {"category": "a", "text": "b"}
+
+
+@pytest.mark.parametrize(
+    "text", [json.dumps(RULE), json.dumps([RULE]), json.dumps({"facts": {"1": RULE}}), f"- {json.dumps(RULE)}\n"]
+)
+def test_an_item_alone_is_the_list_that_holds_it(text: str) -> None:
+    items = {"type": "object", "properties": {"category": {"type": "string"}, "text": {"type": "string"}}}
+    schema = {"type": "object", "properties": {"facts": {"type": "array", "items": items}}}
+    assert parse_reply(text, schema) == {"facts": [RULE]}
 
 
 def test_the_reason_holds_no_words_of_the_reply() -> None:

@@ -68,7 +68,7 @@ def test_a_fitting_reply_is_read_into_values() -> None:
         ({"weight": "high"}, "reply.facts[0].weight: expected number, found string"),
         ({"weight": float("nan")}, "reply.facts[0].weight: expected number, found number"),
         ({"weight": True}, "reply.facts[0].weight: expected number, found boolean"),
-        ({"count": 1.5}, "reply.facts[0].count: expected integer, found number"),
+        ({"text": {"a": 1}}, "reply.facts[0].text: expected string, found object"),
         ({"category": "../../CLAUDE"}, "reply.facts[0].category: none of the allowed values"),
         ({"text": "\ud800"}, "reply.facts[0].text: half a character"),
         ({"events": ["e1", {}]}, "reply.facts[0].events[1]: expected string, found object"),
@@ -83,6 +83,11 @@ def test_what_does_not_fit_is_named_with_its_place(changes: dict[str, Any], told
 def test_an_item_that_does_not_fit_is_lost_alone() -> None:
     good, bad = body()["facts"][0], body(weight="high")["facts"][0]
     assert len(parse_as(Said, {"facts": [bad, good, "x"]}).facts) == 1
+
+
+def test_a_count_that_is_none_and_a_list_of_one_cost_no_item() -> None:
+    (fact,) = parse_as(Said, body(count="high", text=["a"], until=None)).facts
+    assert (fact.text, fact.count) == ("a", 0)
 
 
 def test_a_text_alone_is_the_object_that_begins_with_it() -> None:

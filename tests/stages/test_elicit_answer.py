@@ -91,11 +91,33 @@ def test_a_false_citation_among_good_ones_is_left():
         "We always write dates as iso 8601.",
         "**we always** write “dates” as `ISO 8601`",
         "we always … ISO 8601",
+        "[…] we always (...) ISO 8601…",
+        "[e2] person: we always write dates as ISO-8601",
+        "we always, write -- &quot;dates&quot; as <code>ISO 8601</code>",
     ],
 )
 def test_a_quote_may_differ_in_what_tells_nothing(quote):
     event = reading().events[2]
     assert find_verbatim(quote, event) == "we always write dates as ISO 8601"
+
+
+@pytest.mark.parametrize("quote", ["we write dates as ISO 8601", "we never write dates", "…", ""])
+def test_words_that_were_left_out_or_changed_make_another_quote(quote):
+    assert find_verbatim(quote, reading().events[2]) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "whole"),
+    [
+        ("Never edit setup.cfg.in by hand", "edit setup", "edit setup.cfg.in"),
+        ("use --no-verify here", "verify here", "--no-verify here"),
+        ("write C++, no C", "no C", "no C"),
+        ("keep -5 as the floor (of all)", "5 as the floor (of all", "-5 as the floor (of all)"),
+        ("Immer über die Brücke", "über die Bru\u0308cke", "über die Brücke"),
+    ],
+)
+def test_half_a_name_is_read_as_the_whole_of_it(text, quote, whole):
+    assert find_verbatim(quote, talk(user(text))[0]) == whole
 
 
 def test_a_passage_is_widened_to_its_sentence_where_the_rest_of_it_restricts_or_asks():

@@ -1,7 +1,8 @@
 """Reading what a language model wrote: one complete JSON object of the schema of a frozen dataclass, or nothing at all.
 
-Thinking before the answer, fences and prose around it are passed over, and a comma behind the last item; the object itself is never
-completed or chosen among several. Knows neither who wrote it nor what was asked.
+Thinking before the answer, fences and prose around it are passed over. What is nearly JSON is read as JSON, and the items of a list
+alone as the object that holds them; an object is never completed or chosen among several. Knows neither who wrote it nor what was
+asked.
 
 The schema is the part of JSON Schema that all vendors' models know: objects whose every property is required and that have no
 others, arrays, strings, integers, numbers, booleans, null, enum and anyOf. Bounds of lengths and numbers are not among it;
@@ -86,8 +87,8 @@ def _properties(kind: Any, choices: Mapping[str, Sequence[str]]) -> dict[str, An
 
 def fit_to_schema(schema: Mapping[str, Any], value: object, place: str = "reply") -> Any:
     """The value in the schema's form, read as models write: what is missing takes the empty value of its type, keys that nobody
-    asked for are left, one plain value is a list of one, a text alone is the object that begins with it, an item that does not fit
-    is lost alone.
+    asked for are left, one plain value is a list of one and the other way around, a text alone is the object that begins with it;
+    of what does not fit an item is lost alone, and inside of an item a count, a list or an object.
 
     Raises ValueError that says what does not fit and where, where nothing of a list, or no key at all, is what was asked for.
     """
@@ -125,13 +126,28 @@ def _fit_object(schema: Mapping[str, Any], value: object, place: str) -> dict[st
     properties = schema["properties"]
     if isinstance(value, str) and properties and next(iter(properties.values())).get("type") == "string":
         value = {next(iter(properties)): value}  # the text alone, where an object that begins with its text was asked for
+    if isinstance(value, dict):
+        value = {str(name).strip().lower(): each for name, each in value.items()} | value
     if told := _find_object_mismatch(properties, value):
         raise ValueError(f"{place}: {told}")
     assert isinstance(value, dict)
     return {
-        name: fit_to_schema(each, value[name] if name in value else _empty(each), f"{place}.{name}")
+        name: _fit_property(each, value[name] if name in value else _empty(each), f"{place}.{name}")
         for name, each in properties.items()
     }
+
+
+def _fit_property(schema: Mapping[str, Any], value: object, place: str) -> Any:
+    """A value of an object; what is meant as nothing, or is not needed to understand the rest of it, is empty where it does not
+    fit.
+    """
+    kind, inside = schema.get("type"), "[" in place or value in (None, "", [], {})
+    try:
+        return fit_to_schema(schema, value, place)
+    except ValueError:
+        if kind in ("object", "integer") or (inside and kind == "array" and "properties" in schema["items"]):
+            return _empty(schema)
+        raise
 
 
 def _find_object_mismatch(properties: Mapping[str, Any], value: object) -> str:
@@ -142,7 +158,7 @@ def _find_object_mismatch(properties: Mapping[str, Any], value: object) -> str:
 
 
 def _fit_list(schema: Mapping[str, Any], value: object, place: str) -> list[Any]:
-    items = value if isinstance(value, list) else [] if value is None else [value]
+    items = value if isinstance(value, list) else [] if value is None else _listed(schema, value)
     good: list[Any] = []
     told = ""
     for index, each in enumerate(items):
@@ -156,7 +172,16 @@ def _fit_list(schema: Mapping[str, Any], value: object, place: str) -> list[Any]
     return good
 
 
+def _listed(schema: Mapping[str, Any], value: object) -> list[Any]:
+    """The items that a value in the place of a list says: its own, by name or number, or it alone."""
+    names = list(schema.get("properties", ()))
+    if not names or not isinstance(value, dict) or value.keys() & set(names):
+        return [value]
+    return [{names[0]: name, names[1]: each} if isinstance(each, str) else each for name, each in value.items()]
+
+
 def _empty(schema: Mapping[str, Any]) -> Any:
+    """What stands for a value that is missing."""
     if "anyOf" in schema:
         return None
     if schema["type"] == "object":
@@ -165,20 +190,24 @@ def _empty(schema: Mapping[str, Any]) -> Any:
     return list(empty) if isinstance(empty, list) else empty
 
 
-def _plain_value(name: str, value: object) -> str | int | float | bool | None:
+def _plain_value(name: str, value: Any) -> str | int | float | bool | None:
     """The value as a plain one of that type, where it surely is meant as one; else None."""
     match value:
-        case bool():
+        case bool() if value or name != "string":
             return value if name == "boolean" else None
         case str() if name == "string":
             return value
         case str() if name in ("integer", "number") and _WHOLE.fullmatch(value.strip()):
             return int(value)
+        case [str(alone)] if name == "string":
+            return alone
+        case [str(), *_] if name == "string" and all(isinstance(each, str) for each in value):
+            return " … ".join(value)
         case int() if name in ("integer", "number", "string"):
             return str(value) if name == "string" else value
         case float() if isfinite(value) and (name == "number" or (name == "integer" and value.is_integer())):
             return value if name == "number" else int(value)
-    return "" if value is None and name == "string" else None
+    return _EMPTY[name] if value is None or (value is False and name == "string") else None
 
 
 def _json_type_name(value: object) -> str:
@@ -186,15 +215,24 @@ def _json_type_name(value: object) -> str:
 
 
 def parse_as(kind: type[T], body: Any, **choices: Sequence[str]) -> T:
-    """The value that a reply's body says, read as :func:`fit_to_schema` does. Raises ValueError that says what does not fit."""
+    """The value that a reply's body says, read as :func:`fit_to_schema` does. Raises ValueError that says what does not fit and
+    where.
+    """
     made: T = codec.load(kind, fit_to_schema(schema_of(kind, **choices), body))
     return made
 
 
 _THINKING = ("think", "thinking", "reasoning")
 _OVER = {"rate_limit_error": Fault.RATE_LIMIT, "overloaded_error": Fault.OVERLOADED, "rate_limit_exceeded": Fault.RATE_LIMIT}
-# A string, which stays, or a comma behind the last item.
-_TRAILING = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
+# Where an object or a list of objects may begin; one without the quotation marks of JSON may also be a brace of the prose.
+_OBJECT = re.compile(r"""(?:\[\s*)?\{\s*(?:["}]|(?P<loose>['“]|//|/\*|[A-Za-z_]+\s*:))""")
+# What stands behind the end of a string: everything else stands behind a quotation mark inside of it.
+_AFTER_STRING = re.compile(r"""\s*(?:[:\]}]|,\s*(?:["'“{\[\d}\]/-]|[A-Za-z_]+\s*[,:\]}])|\Z)""")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_TRAILING = re.compile(r",(?=\s*[}\]])")
+_BARE = re.compile(r"(?<![\w.+-])[A-Za-z_]\w*")
+_BARE_VALUES = {"None": "null", "True": "true", "False": "false", "null": "null", "true": "true", "false": "false"}
+_CLOSING = {"“": "”"}
 _REFUSING = ("i can't", "i can’t", "i cannot", "i'm unable", "i am unable", "i won't", "i'm sorry", "i am sorry", "i must decline")
 
 
@@ -223,23 +261,43 @@ def parse_reply(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | Invali
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         return InvalidReply(fault=Fault.MALFORMED, reason=f"the reply is no valid JSON ({reason})")
-    match found:
-        case []:
-            opening = said.strip()[:200].lower()
-            if any(item in opening for item in _REFUSING):
-                return InvalidReply(fault=Fault.REFUSAL, reason="the model refused to answer")
-            return InvalidReply(fault=Fault.MALFORMED, reason="the reply holds no JSON object")
-        case [body]:
-            try:
-                made: dict[str, Any] = fit_to_schema(schema, body)
-            except ValueError as error:
-                return _parse_server_error(body) or InvalidReply(fault=Fault.SCHEMA, reason=str(error))
-            return made
-        case _:
-            return InvalidReply(fault=Fault.AMBIGUOUS, reason=f"the reply holds {len(found)} JSON objects where one was asked for")
+    if not found:
+        opening = said.strip()[:200].lower()
+        if any(item in opening for item in _REFUSING):
+            return InvalidReply(fault=Fault.REFUSAL, reason="the model refused to answer")
+        return InvalidReply(fault=Fault.MALFORMED, reason="the reply holds no JSON object")
+    body = _choose_body(schema, found)
+    if body is None:
+        return InvalidReply(fault=Fault.AMBIGUOUS, reason=f"the reply holds {len(found)} JSON objects where one was asked for")
+    try:
+        made: dict[str, Any] = fit_to_schema(schema, body)
+    except ValueError as error:
+        return _parse_server_error(body) or InvalidReply(fault=Fault.SCHEMA, reason=str(error))
+    return made
+
+
+def _choose_body(schema: Mapping[str, Any], found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """The object that was asked for: the one there is, the one inside of it, or the one that holds those there are as its items;
+    None where there are several.
+    """
+    known, first = schema["properties"].keys(), found[0]
+    if all(each == first for each in found[1:]):
+        inner = [value for value in first.values() if isinstance(value, dict) and value.keys() & known]
+        if first.keys() & known or len(inner) != 1:
+            return first if first.keys() & known else _hold_items(schema, found[:1]) or first
+        return inner[0]
+    return _hold_items(schema, found)
+
+
+def _hold_items(schema: Mapping[str, Any], found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """The object with these as the items of a list; None where they are no items, or of more than one list."""
+    lists = {name: each["items"].get("properties", {}).keys() for name, each in schema["properties"].items() if "items" in each}
+    fitting = [name for name, keys in lists.items() if all(len(keys & each.keys()) > 1 for each in found)]
+    return {fitting[0]: list(found)} if len(fitting) == 1 else None
 
 
 def _parse_server_error(body: Mapping[str, Any]) -> InvalidReply | None:
+    """What a server's error says that came in the place of a reply."""
     error = body.get("error")
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return None
@@ -261,24 +319,51 @@ def _strip_thinking(text: str) -> str | None:
     return said
 
 
-def _parse_objects(said: str) -> Iterator[Any]:
-    """Every JSON object that stands in a text by itself. Raises ValueError where one begins that is not whole."""
-    place = 0
-    while (place := said.find("{", place)) >= 0:
-        after = place + 1
-        while after < len(said) and said[after].isspace():
-            after += 1
-        if said[after : after + 1] not in ('"', "}"):
-            place = after  # a brace of the prose
-            continue
-        if said[max(0, place - 100) : place].rstrip().endswith("["):
-            raise ValueError("a list where an object was asked for")
+def _parse_objects(said: str) -> Iterator[dict[str, Any]]:
+    """Every JSON object that stands in a text by itself or in a list. Raises ValueError where one begins that is not whole."""
+    place, mended = 0, False
+    while opening := _OBJECT.search(said, place):
+        place = opening.start()
         try:
             found, place = _DECODER.raw_decode(said, place)
-        except json.JSONDecodeError:
-            said = _TRAILING.sub(lambda match: match[1] or "", said[place:])
-            found, place = _DECODER.raw_decode(said)
-        yield found
+        except json.JSONDecodeError as error:
+            try:
+                if mended:
+                    raise
+                mended, better = True, _mend_json(said[place:])
+                found, place = _DECODER.raw_decode(better)
+                said = better
+            except json.JSONDecodeError:
+                if not opening["loose"]:
+                    raise error from None
+                place = opening.end()  # a brace of the prose
+                continue
+        yield from (each for each in (found if isinstance(found, list) else [found]) if isinstance(each, dict))
+
+
+def _mend_json(text: str) -> str:
+    """JSON out of what is nearly JSON: other quotation marks, some inside of strings, bare words, comments, a comma too many.
+    Nothing is closed that was left open.
+    """
+    made: list[str] = []
+    place, ends = 0, ""
+    while place < len(text):
+        char, size = text[place], 1
+        if ends and char == "\\":
+            after, size = text[place + 1 : place + 2], 2
+            char = after if after == "'" else char + after if after and after in '"\\/bfnrtu' else f"\\\\{after}"
+        elif ends:
+            over = char == ends and _AFTER_STRING.match(text, place + 1) is not None
+            char, ends = ('"', "") if over else ('\\"' if char == '"' else char, ends)
+        elif char in "\"'“":
+            char, ends = '"', _CLOSING.get(char, char)
+        elif left := _COMMENT.match(text, place) or _TRAILING.match(text, place):
+            char, size = "", len(left[0])
+        elif bare := _BARE.match(text, place):
+            char, size = _BARE_VALUES.get(bare[0]) or f'"{bare[0]}"', len(bare[0])
+        made.append(char)
+        place += size
+    return "".join(made)
 
 
 def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ _HINTS = (
     "sentence) or refuse (it does not last, or nobody said so; reason says why). Memories are what the hints do not have."
 )
 _NAME = re.compile(r"^\[e(\d+)\]")
+_NUMBER = re.compile(r"(?i)\W*(?:e|event\W*e?)?([0-9]{1,9})\b")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,14 +124,15 @@ def _texts(turns: Sequence[Any], shift: int) -> list[str]:
     return [_NAME.sub(lambda match: f"[e{int(match[1]) + shift}]", text) if shift else text for text in texts]
 
 
-def _ordinal(name: str) -> int | None:
-    digits = name.strip().strip("[]").removeprefix("e")
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else None
+def event_ordinal(name: str) -> int | None:
+    """The number of the first event that a name says, however it is written ("e3", "[3]", "e3, e4")."""
+    found = _NUMBER.match(name)
+    return int(found[1]) if found else None
 
 
 def _find_excerpt(name: str, excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> int | None:
     """Which excerpt an event stands in."""
-    place = _ordinal(name)
+    place = event_ordinal(name)
     if place is None:
         return None
     if place < excerpts[0].chunk.start:
@@ -147,5 +149,5 @@ def _find_owner(names: Sequence[str], excerpts: Sequence[Excerpt], shifts: Seque
 
 def _own_event_name(name: str, owner: int, excerpts: Sequence[Excerpt], shifts: Sequence[int]) -> str:
     """The name of an event as it is in its own conversation; empty where it stands in another one."""
-    place = _ordinal(name)
+    place = event_ordinal(name)
     return f"e{place - shifts[owner]}" if place is not None and _find_excerpt(name, excerpts, shifts) == owner else ""

@@ -12,7 +12,7 @@ from kept.core.lexicon import Lexicon
 from kept.core.memory import UNDERSTOOD, Candidate, Evidence
 from kept.core.text import one_line
 from kept.extraction.questions.chunks import Chunk
-from kept.extraction.questions.question import Hint
+from kept.extraction.questions.question import Hint, event_ordinal
 from kept.extraction.questions.support import event_fields, failure_fingerprint, is_in_question, locate, supported_share
 from kept.extraction.questions.trust import FIX, nearby_events, nearby_texts, next_prompt_place
 from kept.extraction.rules.patterns import compile_pattern
@@ -59,8 +59,7 @@ class ChunkReading:
 
     def ordinal(self, name: str) -> int | None:
         """The place of an event that was shown, by the id the model knows it by."""
-        digits = name.strip().strip("[]").removeprefix("e")
-        place = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else -1
+        place = event_ordinal(name)
         shown = any(turn.ordinal == place and turn.text for turn in (*self.chunk.lead, *self.chunk.turns))
         return place if shown and place in self.events else None
 

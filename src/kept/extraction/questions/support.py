@@ -1,5 +1,6 @@
 """Support: whether the words a model cites are there, and how much of what it claims they carry. Nothing here believes a model."""
 
+import html
 import re
 import unicodedata
 from bisect import bisect_left
@@ -18,16 +19,21 @@ from kept.extraction.rules.view import authorship_doubt
 
 QUOTE_CHARS = 400
 _READ = 8_000
-# What a quote need not repeat: emphasis, code, headings, quotation marks.
-_MARKUP = frozenset("`*_~#>\"'“”„‟‘’‚‹›«»「」『』")
-_WRAPS = _MARKUP - frozenset("~#>")
+# The marks that belong to a passage where they stand around it.
+_WRAPS = frozenset("`*_\"'“”„‟‘’‚‹›«»「」『』")
 _ENDS = ".!?。！？…"
-_SAME = {"–": "-", "—": "-", "‑": "-", "−": "-", "…": "..."}
-_STOPS = f"{_ENDS},;:"
+_BRACKETS = {")": "(", "]": "[", "}": "{", "）": "（"}
+# A name in Latin letters with what joins its parts: half of it is another name.
+_NAME = re.compile(r"(?:--|-(?=\d)|\.{0,2}/|[@$~.])?[A-Za-z0-9_]+(?:(?:[-/@\\'’]+|\.(?=[a-z0-9_]))[A-Za-z0-9_]+)*(?:[+#]+|%)?")
+_NAME_CHARS = 80
+# What a model puts around a quote: the event's head, tags.
+_HEAD = re.compile(r"(?i)^\W*(?:e\d+\W+)?(?:person|user|assistant|note|output)\s*:\s*")
+_TAG = re.compile(r"</?[a-z]+>")
 _LISTED = re.compile(r"(?m)^[ \t]*([-+•]|\d{1,3}[.)])(?=\s)")
+_LINKED = re.compile(r"(?<=\])(\([^()\s]*\))")
 _AROUND = 2_000
 _ANSWER = re.compile(r"(?i)^\W*(?:no|nope|nein|non|não|yes|ok|okay|ja|sí|oui|sim)[.!]\s+")
-_LEFT_OUT = re.compile(r"\[?(?:…|\.{3,})\]?")
+_LEFT_OUT = re.compile(r"[\[(]?(?:…|\.{3,})[\])]?")
 
 
 def event_fields(event: Event) -> tuple[str, ...]:
@@ -37,8 +43,8 @@ def event_fields(event: Event) -> tuple[str, ...]:
 
 
 def find_verbatim(quote: str, event: Event) -> str:
-    """The quote as it stands in the event, at most 400 characters of it; empty where it does not stand there. Markup, quotation
-    marks, case, white space and the final stop may differ.
+    """The quote as it stands in the event, at most 400 characters of it; empty where it does not stand there. Only its letters and
+    digits are compared: what counts is the event's own words, to which a quote points.
     """
     return find_full_passage(quote, event)[:QUOTE_CHARS].strip()
 
@@ -84,25 +90,48 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _locate(quote: str, text: str, after: int) -> tuple[int, int] | None:
-    words = _normalize_text(quote)[0].strip().rstrip(_STOPS).strip()
-    for bare, places in (_normalize_text(text), _normalize_text(text, marks=False)) if any(map(str.isalnum, words)) else ():
-        start = bare.find(words, bisect_left(places, after))
-        if start >= 0:
-            return _whole_words(text, places[start], places[start + len(words) - 1] + 1)
-    return None
+    """Where the letters and digits of a quote follow one another, whatever stands between them; whole words before parts of
+    some.
+    """
+    bare = _HEAD.sub("", _TAG.sub("", html.unescape(quote)))
+    widened: tuple[int, int] | None = None
+    for words in filter(None, dict.fromkeys((_letters(quote)[0], _letters(bare)[0]))):
+        for letters, places in (_letters(text), _letters(text, marks=False)):
+            at = letters.find(words, bisect_left(places, after))
+            while at >= 0:
+                start, end = places[at], places[at + len(words) - 1] + 1
+                whole = _whole_words(text, start, end)
+                if whole == (start, end):
+                    return _with_marks(text, start, end)
+                widened = widened or _with_marks(text, *whole)
+                at = letters.find(words, at + 1)
+    return widened
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """The place widened to whole words, for half of one may say the opposite, and to the marks and the stop that belong to it."""
+    """The place widened to whole words and names, for half of one may say the opposite."""
     while start > 0 and _is_joining_char(text[start - 1]) and _is_joining_char(text[start]):
         start -= 1
     while end < len(text) and _is_joining_char(text[end - 1]) and _is_joining_char(text[end]):
         end += 1
+    names = [*_NAME.finditer(text, max(0, start - _NAME_CHARS), start + 1), *_NAME.finditer(text, end - 1, end + _NAME_CHARS)]
+    first = min((name.start() for name in names if name.start() < start < name.end()), default=start)
+    return first, max((name.end() for name in names if name.start() < end < name.end()), default=end)
+
+
+def _with_marks(text: str, start: int, end: int) -> tuple[int, int]:
+    """The place with the marks and the stop that belong to it."""
     while start > 0 and text[start - 1] in _WRAPS:
         start -= 1
-    while end < len(text) and (text[end] in _WRAPS or text[end] in _ENDS):
+    while end < len(text) and (text[end] in _WRAPS or text[end] in _ENDS or _closes(text, start, end)):
         end += 1
     return start, end
+
+
+def _closes(text: str, start: int, end: int) -> bool:
+    """Whether a bracket that the passage opens is closed behind it."""
+    opening = _BRACKETS.get(text[end], "")
+    return bool(opening) and text.count(opening, start, end) > text.count(text[end], start, end)
 
 
 def _is_joining_char(char: str) -> bool:
@@ -110,19 +139,20 @@ def _is_joining_char(char: str) -> bool:
 
 
 @lru_cache(maxsize=128)
-def _normalize_text(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
-    """The characters of a text that tell, in one case, and the place of each; without the marks of lists where not ``marks``."""
-    listed = frozenset() if marks else frozenset(place for match in _LISTED.finditer(text) for place in range(*match.span(1)))
+def _letters(text: str, *, marks: bool = True) -> tuple[str, list[int]]:
+    """The letters and digits of a text in one case without accents, and the place of each; without the marks of lists and the
+    targets of links where not ``marks``.
+    """
+    passed = () if marks else (*_LISTED.finditer(text), *_LINKED.finditer(text))
+    left = {place for found in passed for place in range(*found.span(1))}
     chars: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):
-        if char in _MARKUP or place in listed or unicodedata.category(char) == "Cf":
-            continue
-        told = " " if char.isspace() else _SAME.get(char, char).casefold()
-        if told == " " and chars and chars[-1] == " ":
-            continue
-        chars += told
-        places += [place] * len(told)
+        if place not in left:
+            told = char.lower() if char.isascii() else unicodedata.normalize("NFKD", char).casefold()
+            letters = [each for each in told if each.isalnum()]
+            chars += letters
+            places += [place] * len(letters)
     return "".join(chars), places
 
 

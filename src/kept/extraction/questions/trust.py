@@ -14,7 +14,7 @@ from kept.core.spans import typed_text
 from kept.core.text import one_line
 from kept.extraction.polarity import find_distortion, opens_with_denial
 from kept.extraction.questions.remedy import is_unproven_fix
-from kept.extraction.questions.support import event_fields, locate, supported_share, whole_sentences
+from kept.extraction.questions.support import event_fields, supported_share, whole_sentences
 from kept.extraction.rules.patterns import compile_pattern, skip_filler
 
 FIX = "known_fix"
@@ -33,7 +33,8 @@ def find_trust_fault(content: str, category: str, evidence: Sequence[Evidence], 
     """
     keys = {item.event for item in evidence}
     cited = {place: event for place, event in events.items() if event.key in keys}
-    verbatim = any(locate(content, text) for event in cited.values() for text in event_fields(event))
+    words = one_line(content).casefold()
+    verbatim = bool(words) and any(words in one_line(text).casefold() for event in cited.values() for text in event_fields(event))
     checks: tuple[Callable[[], str], ...] = (
         lambda: "" if verbatim else _support_fault(content, evidence, cited, events),
         lambda: "" if verbatim else _name_fault(content, cited, events),
