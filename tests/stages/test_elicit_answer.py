@@ -170,8 +170,14 @@ def test_what_a_passage_is_about_is_no_tools_or_models_word(about):
     assert one(NOTHING | {"memories": [claimed]}).candidate.about == ""
 
 
-def test_a_claim_that_its_words_do_not_carry_is_refused():
+def test_a_passage_that_stands_by_itself_stays_whatever_a_model_words():
     made = one(claim("The deployment server belongs to the finance department and restarts nightly.", ("e2", QUOTE)))
+    assert (made.refusal, made.candidate.content) == ("", RULE)
+
+
+def test_a_claim_that_its_words_do_not_carry_is_refused():
+    words = (("e2", QUOTE), ("e3", "keep the retry limit"))
+    made = one(claim("The deployment server belongs to the finance department and restarts nightly.", *words))
     assert made.refusal == "unsupported"
 
 
@@ -185,7 +191,7 @@ def test_a_claim_that_its_words_do_not_carry_is_refused():
     ],
 )
 def test_a_passage_takes_the_place_of_a_wording_that_is_not_to_be_trusted(wording):
-    made = one(claim(wording, ("e2", QUOTE)))
+    made = one(claim(wording, ("e2", QUOTE), ("e0", "the export of invoices")))
     assert (made.refusal, made.candidate.content.removeprefix("No. ")) == ("", RULE)
     assert "the model's wording: " in made.candidate.reasoning
 
@@ -229,11 +235,11 @@ def test_a_category_nobody_declared_is_refused():
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (f"{RULE} {'very long ' * 60}", "too long"),
+        (f"{RULE} " * 8, "too long"),
     ],
 )
 def test_what_the_gate_refuses_of_rules_it_refuses_of_a_model(content, reason):
-    made = one(claim(content, ("e2", RULE[:-1])))
+    made = one(claim(content, ("e2", RULE[:-1]), ("e0", "export of invoices")))
     verdict = judge(made.candidate, PROFILE, lexicon=LEXICON)
     assert isinstance(verdict, Refused)
     assert verdict.reason == reason
@@ -479,6 +485,7 @@ def test_only_a_question_with_hints_asks_for_verdicts_on_them():
 
 
 def test_a_wording_that_rests_on_an_invented_sentence_as_well_gives_way_to_the_passage():
-    wording = "Dates are always written in UTC."
-    assert one(claim(wording, ("e2", QUOTE))).candidate.content == wording
-    assert one(claim(wording, ("e2", QUOTE), ("e2", "Dates are squashed."))).candidate.content.endswith(RULE)
+    wording = "Dates are always written in UTC, never in local time."
+    words = (("e2", QUOTE), ("e0", "the export of invoices"))
+    assert one(claim(wording, *words)).candidate.content == wording
+    assert one(claim(wording, *words, ("e2", "Dates are squashed."))).candidate.content.endswith(RULE)

@@ -64,9 +64,32 @@ def test_what_the_person_said_stands_where_a_claim_turns_it_around(said: str, qu
     assert claim.candidate.content == said
 
 
-def test_a_claim_that_turns_words_around_of_which_nothing_else_is_left_is_refused() -> None:
-    turns = (user("Never squash."), agent("Fine."))
-    assert "is not that of the words it cites" in refusal(turns, "constraint", "Squash always.", (0, "Never squash."))
+def test_of_a_claim_that_turns_few_words_around_the_words_stay() -> None:
+    (claim,) = replied((user("Never squash."), agent("Fine.")), ("constraint", "Squash always.", ((0, "Never squash."),))).claims
+    assert (claim.refusal, claim.candidate.content) == ("", "Never squash.")
+
+
+@pytest.mark.parametrize(
+    ("said", "claimed"),
+    [
+        ("Only Maria may merge into main.", "Maria may only merge into main."),
+        ("Deploy to staging first, then production.", "Deploy to production first, then staging."),
+        ("At least 3 reviewers for schema changes.", "At most 3 reviewers for schema changes."),
+        ("We stopped using Sentry in the shop.", "We use Sentry in the shop."),
+        ("Ask me before you delete anything.", "Ask me after you delete anything."),
+        ("Timeout of the shop is 30 seconds.", "Timeout of the shop is 30 minutes."),
+        ("Nur Anna darf Releases machen.", "Alle dürfen Releases machen."),
+        ("On n'utilise plus Webpack ici.", "On utilise Webpack ici."),
+        ("Não usamos mais o Heroku aqui.", "Usamos o Heroku aqui."),
+        ("npm ではなく pnpm を使ってください。", "Use npm instead of pnpm."),
+    ],
+)
+@pytest.mark.parametrize("before", ["", "for that one: "])
+def test_what_is_said_otherwise_is_not_believed_whether_the_passage_stands_alone_or_not(
+    said: str, claimed: str, before: str
+) -> None:
+    (claim,) = replied((user(before + said), agent("Fine.")), ("constraint", claimed, ((0, said),))).claims
+    assert said.rstrip(".") in claim.candidate.content
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def done(capsys):
     return count
 
 
-def test_in_an_agents_shell_sentences_of_the_person_become_active_and_other_wordings_wait(capsys, world, monkeypatch):
+def test_in_an_agents_shell_sentences_of_the_person_become_active_and_no_other_wording(capsys, world, monkeypatch):
     monkeypatch.setenv("CLAUDECODE", "1")
     other = "Rows of `rates.csv` without a currency code must be rejected by the importer."
 
@@ -73,8 +73,8 @@ def test_in_an_agents_shell_sentences_of_the_person_become_active_and_other_word
         agent(job["path"], rewording)
     assert kept(capsys, "jobs", "commit")[0] == 0
     assert LOST.partition(". ")[2] in {each["content"] for each in told(capsys, "list")}
-    assert other not in {each["content"] for each in told(capsys, "list")}
-    assert other in {each["content"] for each in told(capsys, "list", "--held")}
+    assert FACT in {each["content"] for each in told(capsys, "list")}
+    assert other not in {each["content"] for each in (*told(capsys, "list"), *told(capsys, "list", "--held"))}
 
 
 def test_an_agent_in_its_shell_approves_no_telling_that_waits(capsys, world, monkeypatch):

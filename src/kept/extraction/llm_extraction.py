@@ -217,7 +217,7 @@ class _LlmExtraction:
             claim
             for claim in (made.claims if made is not None and self.trust is Trust.CLAIMS else ())
             if not claim.refusal
-            and is_unclear(claim.candidate, reading.lexicon)
+            and is_unclear(claim.candidate.content, claim.candidate.about, reading.lexicon)
             and isinstance(judge(claim.candidate, reading.profile, lexicon=reading.lexicon), Accepted)
         ]
 

@@ -73,6 +73,12 @@ def opens_with_denial(text: str) -> bool:
     return any(markers.match(opening) is not None for markers in (_DENIES, _REJECTS))
 
 
+def drops_markers(claim: str, cited: Iterable[str]) -> bool:
+    """Whether a claim neither denies nor restricts anything, and the words it cites do."""
+    marks = (_DENIES, _RESTRICTS, _REJECTS)
+    return not any(mark.search(claim) for mark in marks) and any(mark.search(text) for text in cited for mark in marks)
+
+
 def find_distortion(claim: str, cited: Iterable[str], around: Iterable[str] = (), known: Iterable[str] = ()) -> str:
     """How a claim turns the sentences it cites around: its polarity, its restriction or its numbers; empty where it does not.
 
@@ -108,6 +114,18 @@ def find_distortion(claim: str, cited: Iterable[str], around: Iterable[str] = ()
     if _ALWAYS.search(claim) and _SOMETIMES.search(whole) and not _GENERAL.search(whole):
         return "restriction"
     return "numbers" if _has_different_numbers(claim, sources, tuple(around)) else ""
+
+
+def has_other_order(claim: str, source: str) -> bool:
+    """Whether the words that two texts share, each once, follow one another otherwise: which comes first may say what goes before
+    what, and whose rule it is.
+    """
+    plain = (_ALWAYS.sub(" ", text[:_READ]) for text in (claim, source))
+    words = [[word for match in _TOKEN.finditer(text) if (word := _word_stem(match[0]))] for text in plain]
+    places = [{word: place for place, word in enumerate(each) if each.count(word) == 1} for each in words]
+    shared = [place for word, place in places[1].items() if word in places[0]]
+    ordered = [places[1][word] for word in places[0] if word in places[1]]
+    return ordered != sorted(shared)
 
 
 def is_qualified(rest: str) -> bool:

@@ -22,6 +22,7 @@ from kept.core.text import jaccard_similarity, one_line, tokenize
 from kept.extraction.questions.form import Citation, HintVerdict, NotePoint, Notes, ProposedMemory, ReplyForm
 from kept.extraction.questions.question import Hint
 from kept.extraction.questions.reading import CEILING, WEIGHTS, ChunkReading, Claim, confidence
+from kept.extraction.questions.rewording import stands_alone
 from kept.extraction.questions.support import (
     QUOTE_CHARS,
     complete_passage,
@@ -125,6 +126,8 @@ def _reword_candidate(candidate: Candidate, content: str, reading: ChunkReading)
     """A find of the rules in the model's words; in its own where those are not to be trusted."""
     words = content.strip()[:_CONTENT_CHARS]
     told = find_trust_fault(words, candidate.category, candidate.evidence, reading.events)
+    if not told and stands_alone(candidate.content, candidate.about, reading.lexicon):
+        told = "it stands by itself"
     if told:
         return reading.make_claim(
             replace(_confirm_candidate(candidate), reasoning=f"{candidate.reasoning}; the model's wording: {told}")
@@ -139,7 +142,12 @@ def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[C
     category = str(_OUTSIDE.sub("", said.category))[:40]
     places, evidence, passages, told = _check_evidence(said, reading)
     wording = said.rewording.strip()[:_CONTENT_CHARS]
-    content, untrusted, remarks = _choose_wording(wording, passages, category, evidence, reading, doubted=told if evidence else "")
+    about = reading.resolve_subject(said.about, places)
+    single = len(evidence) == 1 and evidence[0].origin is Origin.USER and category != FIX
+    needed = not single or not stands_alone(passages[0], about, reading.lexicon)
+    content, untrusted, remarks = _choose_wording(
+        wording, passages, category, evidence, reading, doubted=told if evidence else "", needed=needed
+    )
     hint = _find_matching_hint(content, evidence, reading, before)
     origin, signals = claim_authority(content, evidence, reading.events, reading.lexicon)
     signals += reading.signals(content, category, evidence, places) + (("rules found it too",) if hint else ())
@@ -164,7 +172,7 @@ def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[C
         reasoning="; ".join((f"the cited words carry {carried:.0%} of it", *signals, *graded, *remarks)),
         fingerprint=_find_fingerprint(places, reading) if category == FIX else "",
         rewords=hint.candidate.id if hint else "",
-        about=reading.resolve_subject(said.about, places),
+        about=about,
         doubt=_grade_doubt(said.worth, reading.profile) or _evidence_doubt(evidence, reading),
     )
     faults: tuple[Callable[[], str], ...] = (
@@ -194,16 +202,27 @@ def _evidence_doubt(evidence: Sequence[Evidence], reading: ChunkReading) -> str:
 
 
 def _choose_wording(
-    wording: str, passages: Sequence[str], category: str, evidence: Sequence[Evidence], reading: ChunkReading, *, doubted: str
+    wording: str,
+    passages: Sequence[str],
+    category: str,
+    evidence: Sequence[Evidence],
+    reading: ChunkReading,
+    *,
+    doubted: str,
+    needed: bool,
 ) -> tuple[str, str, tuple[str, ...]]:
-    """The words that a claim may stand in, what is wrong with them (empty: nothing), and remarks: the model's where they are to be
-    trusted, else a passage that says enough. They are ``doubted`` where they rest on words that stand nowhere as well.
+    """The words that a claim may stand in, what is wrong with them (empty: nothing), and remarks: the model's where they are
+    ``needed`` and to be trusted, else a passage that says enough. They are ``doubted`` where they rest on words that stand nowhere
+    as well.
     """
+    if wording and not needed and not find_trust_fault(passages[0], category, evidence, reading.events):
+        return passages[0], "", (() if wording in passages else ("the passage stands by itself",))
     # A part of an event is a passage, whatever it is called: it is not to be cut out of its sentence.
     cited = {event.key: event for event in reading.events.values() if event.key in {item.event for item in evidence}}
     wording = next(filter(None, (complete_passage(wording, event) for event in cited.values() if wording)), wording)
     whole = [whole_sentences(quote, cited[each.event]) for quote, each in zip(passages, evidence, strict=True)] if wording else []
-    choices = list(filter(None, (wording, *(item for item in whole if count_mass(item) >= _ENOUGH)))) if wording else passages
+    enough = 0 if len(evidence) == 1 and category != FIX else _ENOUGH
+    choices = list(filter(None, (wording, *(item for item in whole if count_mass(item) >= enough)))) if wording else passages
     faults = [find_trust_fault(choice, category, evidence, reading.events) for choice in choices]
     if doubted and wording and wording not in passages:
         faults[0] = faults[0] or doubted

@@ -11,19 +11,19 @@ from typing import Any
 from kept.core.artifact import find_artifacts
 from kept.core.event import Event, EventKind
 from kept.core.lexicon import Lexicon, TellingPatterns
-from kept.core.memory import Candidate
 from kept.core.spans import typed_text
 from kept.core.text import one_line
 from kept.extraction.questions.reading import ChunkReading, Claim
 from kept.extraction.questions.support import event_fields, locate
 from kept.extraction.questions.trust import claim_authority, find_trust_fault
-from kept.extraction.rules.patterns import compile_pattern, has_match
+from kept.extraction.rules.patterns import compile_pattern, count_mass, has_match
 from kept.llm.ask import Ask
 from kept.llm.reply import parse_as, schema_of
 
 PURPOSE = "reword"
 MOST_TOKENS = 2_048
 _NEAR = 5  # first words among which one that points outside makes a sentence lean on what stands before it
+_ENOUGH = 4  # words of a passage that says something alone
 _LONG = 320  # characters beyond which a passage is more than one thing
 _AROUND, _BEFORE = 400, 300  # characters shown of the prompt and of what stands before it
 
@@ -47,10 +47,14 @@ SCHEMA = schema_of(Sentences)
 Item = tuple[Claim, ChunkReading]
 
 
-def is_unclear(candidate: Candidate, lexicon: Lexicon) -> bool:
+def is_unclear(text: str, about: str, lexicon: Lexicon) -> bool:
     """Whether a sentence is not understood alone: its first words point outside and nothing says at what, or it is very long."""
-    text = candidate.content
-    return len(text) > _LONG or (not candidate.about and any(_leans(text, telling_patterns) for telling_patterns in lexicon.spoken))
+    return len(text) > _LONG or (not about and any(_leans(text, telling_patterns) for telling_patterns in lexicon.spoken))
+
+
+def stands_alone(text: str, about: str, lexicon: Lexicon) -> bool:
+    """Whether a passage needs no other words: it is a sentence of some words that is understood alone."""
+    return count_mass(text) >= _ENOUGH and not about and not is_unclear(text, about, lexicon)
 
 
 def _leans(text: str, words: TellingPatterns) -> bool:
@@ -116,6 +120,6 @@ def _reworded(text: str, claim: Claim, reading: ChunkReading) -> Claim | None:
     )
     told = find_trust_fault(text, candidate.category, candidate.evidence, reading.events)
     origin, _ = claim_authority(text, candidate.evidence, reading.events, reading.lexicon)
-    if told or origin is not candidate.origin or is_unclear(made, reading.lexicon):
+    if told or origin is not candidate.origin or is_unclear(text, made.about, reading.lexicon):
         return None
     return reading.make_claim(made, claim.refusal)

@@ -4,6 +4,7 @@ A claim is judged by the events it cites and those around them; neither the mode
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import takewhile
 
 from kept.core.artifact import find_artifacts
 from kept.core.event import Author, Event, EventKind, Origin, least_trusted
@@ -11,8 +12,9 @@ from kept.core.lexicon import Lexicon
 from kept.core.memory import Evidence
 from kept.core.pattern import Pattern
 from kept.core.spans import typed_text
-from kept.core.text import one_line
-from kept.extraction.polarity import find_distortion, opens_with_denial
+from kept.core.statement import parse_statement
+from kept.core.text import is_cjk, one_line
+from kept.extraction.polarity import drops_markers, find_distortion, has_other_order, opens_with_denial
 from kept.extraction.questions.remedy import is_unproven_fix
 from kept.extraction.questions.support import event_fields, supported_share, whole_sentences
 from kept.extraction.rules.patterns import compile_pattern, skip_filler
@@ -21,6 +23,9 @@ FIX = "known_fix"
 UNSUPPORTED = "unsupported"
 _SUPPORT = 0.34  # below this share of its telling words a claim on other people's words is not what they say
 _COMMON = 0.1  # the same of a claim on the person's words, with all that was said close by
+_UNSAID = 0.1  # share of the telling words of a wording that may not have been said
+_STEM, _STEM_SHARE = 4, 0.5  # letters, and their share of the longer word, from which two words are forms of one
+_READ = 8_000
 _CARRIED = 0.5  # share of its telling words from which quotes of the person carry a claim that cites others too
 _NEIGHBOURS = 8
 _NAME = Pattern(r"[^\s|;&$<>]+")
@@ -38,8 +43,10 @@ def find_trust_fault(content: str, category: str, evidence: Sequence[Evidence], 
     checks: tuple[Callable[[], str], ...] = (
         lambda: "" if verbatim else _support_fault(content, evidence, cited, events),
         lambda: "" if verbatim else _name_fault(content, cited, events),
+        lambda: "" if verbatim or category == FIX else _unsaid_fault(content, cited, events),
         lambda: _remedy_fault(content, evidence, cited, events) if category == FIX else "",
         lambda: "" if verbatim or category == FIX else _polarity_fault(content, evidence, cited, events),
+        lambda: "" if verbatim or category == FIX else _order_fault(content, evidence),
     )
     return next((told for check in checks if (told := check())), "")
 
@@ -52,6 +59,25 @@ def _support_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[in
     else:
         holds = bool(said) and supported_share(content, *said) >= _SUPPORT
     return "" if holds else UNSUPPORTED
+
+
+def _unsaid_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
+    """Whether too many words were said nowhere near: other words may say something else, and a passage says it as well."""
+    said = [text for event in cited.values() for text in event_fields(event)]
+    if any(map(is_cjk, content)) != any(is_cjk(char) for text in said for char in text):
+        return "another language than that of the words it cites"
+    words, known = (
+        parse_statement(content).content,
+        {word for text in (*said, *nearby_texts(events, cited)) for word in parse_statement(text[:_READ]).content},
+    )
+    unsaid = [word for word in words - known if not any(_is_inflected(word, other) for other in known)]
+    return "other words than those that were said" if len(unsaid) > _UNSAID * len(words) else ""
+
+
+def _is_inflected(word: str, other: str) -> bool:
+    """Whether two words begin alike: forms of one, or one with a mistake at its end."""
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
+    return same >= _STEM and same >= _STEM_SHARE * max(len(word), len(other))
 
 
 def _name_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
@@ -81,6 +107,14 @@ def _polarity_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[i
     around = [text for event in cited.values() for text in event_fields(event)]
     kind = find_distortion(content, sentences, around, tuple(nearby_texts(events, cited)))
     return f"{kind} is not that of the words it cites" if kind else ""
+
+
+def _order_fault(content: str, evidence: Sequence[Evidence]) -> str:
+    """How a claim differs from its quotes in what its words alone do not show."""
+    quotes = [item.quote for item in evidence]
+    if drops_markers(content, quotes):
+        return "without what its quotes deny or restrict"
+    return "another order of the words it cites" if any(has_other_order(content, quote) for quote in quotes) else ""
 
 
 def nearby_events(events: Mapping[int, Event], places: Mapping[int, Event], reach: int = _NEIGHBOURS) -> dict[int, Event]:
