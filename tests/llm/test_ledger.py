@@ -7,7 +7,7 @@ from pathlib import Path
 from asks import GOOD, Played, ask, asker
 
 from kept.changes import erase_opted_out_traces
-from kept.cli.cost import format_cost, question_lines, unanswered_lines, usage_text
+from kept.cli.model_use import format_cost, question_lines, unanswered_lines, usage_text
 from kept.intake.reading import ReadingReport
 from kept.llm.ask import Usage
 from kept.llm.budget import Tally, usage_body

@@ -73,7 +73,6 @@ _DECISIONS: Mapping[str, frozenset[str]] = {
     "prompt": frozenset({"edit", "reset", "declare", "withdraw"}),
     "sources": frozenset({"add", "--author"}),
     "projects": frozenset({"join"}),
-    "team": frozenset({"share", "leave"}),
 }
 
 

@@ -5,7 +5,7 @@ import sys
 import termios
 import tty
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import typer
@@ -98,13 +98,26 @@ def check_choice(value: str, allowed: tuple[str, ...], option: str) -> str:
     return value
 
 
-def progress_if_shown(*, shown: bool) -> AbstractContextManager[Progress]:
-    """A progress bar where it is to be shown, else nothing."""
+@contextmanager
+def progress_if_shown(*, shown: bool) -> Iterator[Progress]:
+    """A progress bar for each stage as it begins, on the error stream, where it is to be shown; gone at the end."""
     if not shown:
-        return nullcontext(ignore_progress)
-    from kept.cli import progress_bar  # noqa: PLC0415 - only a terminal needs it
+        yield ignore_progress
+        return
+    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.progress import Progress as Bar  # noqa: PLC0415
 
-    return progress_bar.show_progress()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def tell(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(stage, total=total or None)
+            bar.update(tasks[stage], completed=done, total=total or None)
+
+        yield tell
 
 
 def delete_leftovers(workspace: Workspace) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.cli import show
-from kept.cli.cost import question_lines, unanswered_lines
 from kept.cli.lists import grouped_lines
+from kept.cli.model_use import question_lines, unanswered_lines
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.markup import format_memory_line
 from kept.core.memory import Memory

@@ -14,8 +14,8 @@ from kept.core.event import Event, EventKind
 from kept.core.markup import parse_fact
 from kept.core.text import normal_form, tokenize
 from kept.extraction.rules.commands import steps_of, unquote_word
+from kept.outputs.render import ViewEdits, ViewEntry
 from kept.outputs.targets import Target
-from kept.outputs.view import ViewEdits, ViewEntry
 from kept.workspace import Workspace
 
 _RUNS = 100

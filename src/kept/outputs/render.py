@@ -13,12 +13,24 @@ The form, a title, one sentence, and per scope and category a list of dated fact
     <!-- kept: end 1 -->
 
 The first three lines never hold anything that was remembered. Knows nothing of the file on disk, nor of the user's lines in it.
+
+And the JSON view of a profile: its categories as lists of entries that a person can edit, and what they did to it read back. An
+entry that is gone retires its memory; one whose text differs revises it; one that stands in another list has moved there (an open
+question among the decisions: it is resolved as one); one without a known id is new.
 """
 
+import json
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
+from zoneinfo import ZoneInfo
 
 from kept.core.document import CATEGORY_LEVEL, END, HEADER, Document, Line, Section, blank_key, heading_key, ids_key
 from kept.core.markup import end_line, fact_line, header_lines, heading_line, ids_line
+from kept.core.memory import Memory
+from kept.core.times import to_local_day
+from kept.profiles.profile import Profile
 
 
 def render_file(document: Document) -> tuple[Line, ...]:
@@ -64,3 +76,107 @@ def _section_lines(section: Section) -> list[Line]:
 
 def _heading_lines(key: str, level: int, text: str) -> list[Line]:
     return [Line(key=blank_key(key), text=""), Line(key=key, text=heading_line(level, text))]
+
+
+_TOO_LARGE = 4_000_000
+_LONGEST = 4_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ViewEntry:
+    """One entry: the id of its memory (empty for a new one), the category whose list it stands in, its text."""
+
+    id: str
+    category: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ViewEdits:
+    """What a person did: new texts by id, new categories by id, ids that are gone, and new entries."""
+
+    revised: Mapping[str, str]
+    moved: Mapping[str, str]
+    removed: tuple[str, ...]
+    added: tuple[ViewEntry, ...]
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything happened."""
+        return bool(self.revised or self.moved or self.removed or self.added)
+
+
+def fit_to_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, names: Mapping[str, str]) -> list[Memory]:
+    """Of memories in the order of their worth as many as the view has room for, those first that a person has the say over."""
+    left = profile.outputs.view_bytes - len(_dump_lists({category.id: [] for category in profile.categories}).encode())
+    kept = []
+    for memory in sorted(memories, key=lambda one: not (one.owned or one.pinned)):
+        left -= (
+            len(textwrap.indent(json.dumps(_memory_body(memory, zone, names), indent=2, ensure_ascii=False), "    ").encode()) + 4
+        )
+        if left < 0:
+            break
+        kept.append(memory)
+    return kept
+
+
+def render_view(memories: Iterable[Memory], profile: Profile, zone: ZoneInfo, names: Mapping[str, str]) -> str:
+    """The view of active memories as JSON text, each list in the order of first evidence."""
+    lists: dict[str, list[dict[str, object]]] = {category.id: [] for category in profile.categories}
+    for memory in sorted(memories, key=lambda one: (one.first_seen is None, one.first_seen, one.id)):
+        lists.setdefault(memory.category, []).append(_memory_body(memory, zone, names))
+    return _dump_lists(lists)
+
+
+def _memory_body(memory: Memory, zone: ZoneInfo, names: Mapping[str, str]) -> dict[str, object]:
+    first, last = to_local_day(memory.first_seen, zone), to_local_day(memory.last_seen, zone)
+    return {
+        "id": memory.id,
+        "text": memory.content,
+        "project": names.get(memory.scope, ""),
+        "since": first.isoformat() if first else None,
+        "last": last.isoformat() if last else None,
+    }
+
+
+def _dump_lists(lists: Mapping[str, Sequence[Mapping[str, object]]]) -> str:
+    return json.dumps(lists, indent=2, ensure_ascii=False) + "\n"
+
+
+def read_view(data: bytes, lists: Iterable[str]) -> tuple[ViewEntry, ...] | str:
+    """The entries of a view as somebody left it, or in a clause why it cannot be read. A bare string in a list is a new entry.
+
+    ``lists`` are those that held entries and must still be there.
+    """
+    if len(data) > _TOO_LARGE:
+        return "it is larger than 4 MB"
+    try:
+        body = json.loads(data.decode("utf-8-sig"))
+    except (UnicodeDecodeError, ValueError, RecursionError):
+        return "it is no valid JSON"
+    if not isinstance(body, dict) or not all(isinstance(item, list) for item in body.values()):
+        return "it is no object of lists"
+    if gone := next((item for item in lists if item not in body), ""):
+        return f"its list {gone} is gone (to delete what it held, leave it empty)"
+    entries = []
+    for category, several in body.items():
+        for entry in several:
+            found = {"text": entry} if isinstance(entry, str) else entry
+            text = found.get("text") if isinstance(found, dict) else None
+            if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST:
+                return f"an entry of {category[:40]} has no text"
+            number = found.get("id", "")
+            entries.append(ViewEntry(id=number if isinstance(number, str) else "", category=category, text=text.strip()))
+    return tuple(entries)
+
+
+def compare_views(base: Sequence[ViewEntry], now: Sequence[ViewEntry]) -> ViewEdits:
+    """What leads from the view as it was last written to the view as it is."""
+    known = {entry.id: entry for entry in base}
+    there = {entry.id: entry for entry in now if entry.id in known}
+    return ViewEdits(
+        revised={number: entry.text for number, entry in there.items() if entry.text != known[number].text},
+        moved={number: entry.category for number, entry in there.items() if entry.category != known[number].category},
+        removed=tuple(item for item in known if item not in there),
+        added=tuple(entry for entry in now if entry.id not in known),
+    )

@@ -19,7 +19,7 @@ from kept.local.files import FileContent
 from kept.memories.person import clean_memory_text, make_memory
 from kept.outputs.agent_edits import split_agent_entries
 from kept.outputs.compose import is_shown, select_leading
-from kept.outputs.view import ViewEdits, ViewEntry, compare_views, fit_to_view, read_view, render_view
+from kept.outputs.render import ViewEdits, ViewEntry, compare_views, fit_to_view, read_view, render_view
 from kept.profiles.profile import OutputPlace, Profile
 from kept.store.values import Draft, Output
 from kept.workspace import Workspace

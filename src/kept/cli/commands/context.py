@@ -1,6 +1,7 @@
 """``kept context`` and the help of ``kept hook``: what a session would get now, and why."""
 
 import os
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ from kept.cli.front import call_options, check_choice, command_workspace
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import to_json
 from kept.core.errors import UsageError
-from kept.core.fence import TITLES, render_block
+from kept.core.fence import TITLES, Context, render_block
 from kept.recall.preview import CLIENTS, preview_context
 
 # In words: help is made without loading what answers a hook.
@@ -58,29 +59,25 @@ def context(
     if as_text:
         show.write_lines([line(item) for item in render_block(found.pieces).splitlines()])
         return
-    lines: list[Line] = []
+    show.write_lines(_context_lines(found, why=why))
+
+
+def _context_lines(found: Context, *, why: bool) -> Iterator[Line]:
     layer = ""
     for piece in found.pieces:
         if piece.layer != layer:
             layer = piece.layer
-            lines.append(line((TITLES[layer], "bold")))
+            yield line((TITLES[layer], "bold"))
         score = f"near {piece.near:.2f}, score {piece.score:.2f}: " if why else ""
-        lines.append(hanging_line([("  ", "")], piece.text, (f"  {piece.day}  {score}{piece.reason}".rstrip(), "dim")))
+        yield hanging_line([("  ", "")], piece.text, (f"  {piece.day}  {score}{piece.reason}".rstrip(), "dim"))
     for piece, reason in found.omitted if why else ():
         told = f"  {reason}; near {piece.near:.2f}, score {piece.score:.2f}: {piece.reason}"
-        lines.append(hanging_line([("  not shown: ", "dim")], piece.text, (told, "dim")))
+        yield hanging_line([("  not shown: ", "dim")], piece.text, (told, "dim"))
     left = ", ".join(f"{count:,} {reason}" for reason, count in sorted(found.left_out.items()))
-    lines.append(
-        line(
-            (
-                f"{format_count(found.tokens, 'token')}{f'; left out: {left}' if left else ''}"
-                if found.pieces
-                else f"Nothing is relevant enough to be added{f' (left out: {left})' if left else ''}.",
-                "dim",
-            )
-        )
-    )
-    show.write_lines(lines)
+    if found.pieces:
+        yield line((f"{format_count(found.tokens, 'token')}{f'; left out: {left}' if left else ''}", "dim"))
+    else:
+        yield line((f"Nothing is relevant enough to be added{f' (left out: {left})' if left else ''}.", "dim"))
 
 
 def hook(

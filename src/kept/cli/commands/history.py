@@ -10,9 +10,9 @@ from kept.changes import apply_person_change
 from kept.cli import show
 from kept.cli.commands.edit import print_problems
 from kept.cli.commands.status import run_body
-from kept.cli.cost import cost_lines
 from kept.cli.front import call_options, command_workspace
 from kept.cli.lists import FORGOTTEN, operation_name
+from kept.cli.model_use import cost_lines
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import json_fields
 from kept.core.operation import Operation, Pass

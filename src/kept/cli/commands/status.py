@@ -10,10 +10,9 @@ import typer
 from kept.cli import show
 from kept.cli.commands.prompt import origin_line
 from kept.cli.commands.show import route_lines
-from kept.cli.cost import model_lines
 from kept.cli.front import command_workspace
 from kept.cli.lists import grouped_lines, memory_line, scope_name
-from kept.cli.model_offer import searchable_line, without_model_line
+from kept.cli.model_use import model_lines, searchable_line, without_model_line
 from kept.cli.report import missed_lines, pending_line
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import json_fields, to_json
@@ -60,20 +59,7 @@ def status(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--j
 def _state_lines(
     workspace: Workspace, found: StoreStatus, due: Sequence[ExpiringFiles], missed: Mapping[str, str]
 ) -> Iterator[Line]:
-    titles = {category.id: category.title for profile in reversed(workspace.profiles) for category in profile.categories}
-    active = found.statuses[Status.ACTIVE]
-    noun = "profiles" if len(workspace.profiles) > 1 else "profile"
-    yield line(
-        (format_count(active, "memory", "memories"), "bold"),
-        (f" · {noun} {', '.join(profile.id for profile in workspace.profiles)}", "dim"),
-    )
-    for category, count in sorted(found.categories.items(), key=lambda each: (-each[1], each[0])):
-        yield line(f"  {count:>5,}  {titles.get(category, category)}")
-    others = ", ".join(
-        f"{count:,} {each.value}" for each, count in sorted(found.statuses.items()) if each not in (Status.ACTIVE, Status.HELD)
-    )
-    if others:
-        yield line((f"  {others} → kept list --all", "dim"))
+    yield from _memory_count_lines(workspace, found)
     yield from _expiring_lines(workspace, due)
     if missed:
         yield line((f"{format_count(len(missed), 'file')} could not be read", "yellow"), (" → kept sources", "dim"))
@@ -124,6 +110,23 @@ def _state_lines(
             f"{format_minute(run.started_at, workspace.zone)}  {run.command:<9}",
             *describe_ending(run),
         )
+
+
+def _memory_count_lines(workspace: Workspace, found: StoreStatus) -> Iterator[Line]:
+    titles = {category.id: category.title for profile in reversed(workspace.profiles) for category in profile.categories}
+    active = found.statuses[Status.ACTIVE]
+    noun = "profiles" if len(workspace.profiles) > 1 else "profile"
+    yield line(
+        (format_count(active, "memory", "memories"), "bold"),
+        (f" · {noun} {', '.join(profile.id for profile in workspace.profiles)}", "dim"),
+    )
+    for category, count in sorted(found.categories.items(), key=lambda each: (-each[1], each[0])):
+        yield line(f"  {count:>5,}  {titles.get(category, category)}")
+    others = ", ".join(
+        f"{count:,} {each.value}" for each, count in sorted(found.statuses.items()) if each not in (Status.ACTIVE, Status.HELD)
+    )
+    if others:
+        yield line((f"  {others} → kept list --all", "dim"))
 
 
 def _handover_line(workspace: Workspace) -> Line:

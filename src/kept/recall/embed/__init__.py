@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from kept.recall.embed.blend import BlendedEmbedder
     from kept.recall.embed.minilm import MiniLM
+    from kept.recall.embed.universal import BlendedEmbedder
 
 ROOM = 2**30  # bytes of memory a process must be free to take: below, what numpy stands on ends the process instead of telling
 PACK = Path(__file__).with_name("minilm.pack")
@@ -60,7 +60,9 @@ def create_embedder(
             found.widen_weights()
         return found
     if asked == HASHING:
-        return _create_hashing()
+        from kept.recall.embed.hashing import HashingEmbedder  # noqa: PLC0415 - numpy is heavy
+
+        return HashingEmbedder()
     from kept.recall.embed.server import ServerEmbedder  # noqa: PLC0415 - heavy, and only wanted here
 
     return ServerEmbedder(asked, model, (env or {}).get("KEPT_EMBEDDINGS_KEY", ""))
@@ -82,17 +84,9 @@ def _load_local_model(*, many: bool) -> "MiniLM | BlendedEmbedder":
 
     if not many:
         return MiniLM(PACK)
-    from kept.recall.embed.blend import BlendedEmbedder  # noqa: PLC0415 - as above
-    from kept.recall.embed.universal import UniversalEncoder  # noqa: PLC0415 - as above
+    from kept.recall.embed.universal import BlendedEmbedder, UniversalEncoder  # noqa: PLC0415 - as above
 
     return BlendedEmbedder(MiniLM(PACK), UniversalEncoder(MANY_PACK))
-
-
-@lru_cache(maxsize=1)
-def _create_hashing() -> Embedder:
-    from kept.recall.embed.hashing import HashingEmbedder  # noqa: PLC0415 - numpy is heavy
-
-    return HashingEmbedder()
 
 
 __all__ = [

@@ -18,6 +18,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from kept.recall.embed.levels import detect_language
+from kept.recall.embed.minilm import MiniLM
 from kept.recall.embed.pack import Pack
 from kept.recall.embed.threads import single_thread
 
@@ -213,3 +215,35 @@ def unpack_sixths(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
     first, second, third = packed.reshape(len(packed), -1, 3).transpose(2, 0, 1)
     rows = np.stack([first & 63, first >> 6 | (second & 15) << 2, second >> 4 | (third & 3) << 4, third >> 2], axis=2)
     return rows.reshape(len(packed), -1)
+
+
+_ENGLISH = 0.7  # the share of the English model in what an English question is near to
+
+
+class BlendedEmbedder:
+    """Both models."""
+
+    def __init__(self, english: MiniLM, many: UniversalEncoder) -> None:
+        self._english = english
+        self._many = many
+        self.name = f"{english.name} + {many.name}"
+        self.dimensions = english.dimensions + many.dimensions
+
+    def widen_weights(self) -> None:
+        """As :meth:`MiniLM.widen_weights`."""
+        self._english.widen_weights()
+
+    def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:
+        """The vectors of texts, whose two halves have length one each (the first none, where it knows nothing of the text); those
+        of questions, so that the product with a text's is a cosine.
+        """
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        half = self._english.dimensions
+        vectors[:, half:] = self._many.embed(texts)
+        known = [place for place, text in enumerate(texts) if detect_language(text) == "english"]
+        if known:
+            vectors[known, :half] = self._english.embed([texts[place] for place in known])
+            if question:
+                vectors[known, :half] *= _ENGLISH
+                vectors[known, half:] *= 1 - _ENGLISH
+        return vectors
