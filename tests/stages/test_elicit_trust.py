@@ -3,7 +3,7 @@
 import pytest
 from talk import LEXICON, PROFILE, agent, talk, user
 
-from kept.core.event import Author, Event, EventKind, ToolUse
+from kept.core.event import Author, Event, EventKind, Origin, ToolUse
 from kept.core.memory import Accepted
 from kept.extraction.gate import judge
 from kept.extraction.questions import Answer, ChunkReading, chunks, read_answer
@@ -239,3 +239,35 @@ def test_words_that_the_person_quotes_or_forbids_wait_whatever_a_model_cites(sai
 def test_a_part_of_a_sentence_that_a_model_cites_is_remembered_with_the_whole(said: str, passage: str) -> None:
     (claim,) = replied((user(said), agent("Fine.")), ("constraint", passage, ((0, passage),))).claims
     assert claim.candidate.content == said
+
+
+@pytest.mark.parametrize(
+    ("proposed", "answered", "quote", "whose"),
+    [
+        (
+            "Option 1: Redis. Option 2: keep the sessions in Postgres.",
+            "yes, the second",
+            "keep the sessions in Postgres",
+            Origin.USER,
+        ),
+        ("Option 1: keep the sessions in Redis. Option 2: Postgres.", "yes, 2", "keep the sessions in Redis", Origin.ASSISTANT),
+        ("1. rename it. 2. we drop Python 3.9 here. OK?", "ok, except 2", "we drop Python 3.9 here", Origin.ASSISTANT),
+        ("Should I add retries and a cache to the importer?", "yes", "add retries and a cache to the importer", Origin.USER),
+    ],
+)
+def test_an_agreement_holds_for_what_was_agreed_to_and_no_more(proposed: str, answered: str, quote: str, whose: Origin) -> None:
+    turns = (user("look at it"), agent(proposed), user(answered), agent("Fine."))
+    (claim,) = replied(turns, ("decision", quote, ((1, quote), (2, answered)))).claims
+    assert claim.candidate.origin is whose
+
+
+@pytest.mark.parametrize(
+    ("said", "claimed"),
+    [
+        ("Disabling IPv6 in Docker fixed the DNS error.", "Enabling IPv6 in Docker fixed the DNS error."),
+        ("Going from fitDataStretch to fitData caused the crash.", "Going from fitData to fitDataStretch caused the crash."),
+    ],
+)
+def test_a_fix_that_the_person_tells_stays_as_they_told_it(said: str, claimed: str) -> None:
+    (claim,) = replied((user(said), agent("Fine.")), ("known_fix", claimed, ((0, said),))).claims
+    assert (claim.refusal, claim.candidate.content) == ("", said)

@@ -146,9 +146,9 @@ def word_list(table: str, name: str, *, spaced: bool = True) -> frozenset[str]:
     return frozenset(word for body in bodies for word in body[table].get(name, "").split())
 
 
-def number_words() -> Mapping[str, str]:
-    """The number words of all languages, each with its digits."""
-    tables = (_read_lexicon(language)["polarity"].get("numbers", {}) for language in LANGUAGES)
+def number_words(name: str = "numbers") -> Mapping[str, str]:
+    """The number words (or ``ordinals``) of all languages, each with its digits."""
+    tables = (_read_lexicon(language)["polarity"].get(name, {}) for language in LANGUAGES)
     return {word: digits for table in tables for digits, words in table.items() for word in words.split()}
 
 

@@ -3,6 +3,7 @@
 A claim is judged by the events it cites and those around them; neither the model nor a tool's text is believed.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile
 
@@ -14,10 +15,11 @@ from kept.core.pattern import Pattern
 from kept.core.spans import typed_text
 from kept.core.statement import parse_statement
 from kept.core.text import is_cjk, one_line
-from kept.extraction.polarity import drops_markers, find_distortion, has_other_order, opens_with_denial
+from kept.extraction.polarity import drops_markers, find_distortion, has_other_order, is_qualified, opens_with_denial
 from kept.extraction.questions.remedy import is_unproven_fix
-from kept.extraction.questions.support import event_fields, supported_share, whole_sentences
+from kept.extraction.questions.support import event_fields, locate, supported_share, whole_sentences
 from kept.extraction.rules.patterns import compile_pattern, skip_filler
+from kept.profiles.lexicons import number_words
 
 FIX = "known_fix"
 UNSUPPORTED = "unsupported"
@@ -28,6 +30,10 @@ _STEM, _STEM_SHARE = 4, 0.5  # letters, and their share of the longer word, from
 _READ = 8_000
 _CARRIED = 0.5  # share of its telling words from which quotes of the person carry a claim that cites others too
 _NEIGHBOURS = 8
+_OPENING = 160  # characters of a reply that say whether it agrees
+_SENTENCE = re.compile(r"[.!;\n。！；]")
+_WORD = re.compile(r"\w+")
+_OPTION = re.compile(r"(?:^|[\s(*#])([1-9])(?:[.):]|\*\*)")
 _NAME = Pattern(r"[^\s|;&$<>]+")
 
 
@@ -40,13 +46,15 @@ def find_trust_fault(content: str, category: str, evidence: Sequence[Evidence], 
     cited = {place: event for place, event in events.items() if event.key in keys}
     words = one_line(content).casefold()
     verbatim = bool(words) and any(words in one_line(text).casefold() for event in cited.values() for text in event_fields(event))
+    own = all(item.origin is Origin.USER for item in evidence)
+    worded = not verbatim and (own or category != FIX)  # a fix that the session shows stands nowhere in one's words
     checks: tuple[Callable[[], str], ...] = (
         lambda: "" if verbatim else _support_fault(content, evidence, cited, events),
         lambda: "" if verbatim else _name_fault(content, cited, events),
-        lambda: "" if verbatim or category == FIX else _unsaid_fault(content, cited, events),
         lambda: _remedy_fault(content, evidence, cited, events) if category == FIX else "",
-        lambda: "" if verbatim or category == FIX else _polarity_fault(content, evidence, cited, events),
-        lambda: "" if verbatim or category == FIX else _order_fault(content, evidence),
+        lambda: _unsaid_fault(content, cited, events) if worded else "",
+        lambda: _polarity_fault(content, evidence, cited, events) if worded else "",
+        lambda: _order_fault(content, evidence) if worded else "",
     )
     return next((told for check in checks if (told := check())), "")
 
@@ -146,8 +154,9 @@ def claim_authority(
     said = [place for place, evidence in cited if events[place].author is Author.ASSISTANT]
     if own and said and all(item.origin is not Origin.TOOL for item in evidence):
         granted = next_prompt_place(max(said), events)
-        if granted in (place for place, evidence in cited if evidence.origin is Origin.USER) and is_agreement(
-            events[granted], lexicon
+        theirs = [item.quote for place, item in cited if place == max(said)]
+        if granted in (place for place, evidence in cited if evidence.origin is Origin.USER) and all(
+            is_agreement(events[granted], lexicon, events[max(said)].text, quote) for quote in theirs
         ):
             return Origin.USER, ("agreed to by the user",)
     return (least_trusted(tuple(item.origin for item in evidence)) if evidence else Origin.TOOL), ()
@@ -186,7 +195,18 @@ def next_prompt_place(place: int, events: Mapping[int, Event]) -> int:
     return next(prompts, -1)
 
 
-def is_agreement(event: Event, lexicon: Lexicon) -> bool:
-    """Whether a prompt opens with a word of agreement, and does not ask."""
-    opening = typed_text(event).strip()[:80]
-    return bool(lexicon.agreement) and compile_pattern(lexicon.agreement).match(opening) is not None and not opening.endswith("?")
+def is_agreement(event: Event, lexicon: Lexicon, proposal: str, quote: str) -> bool:
+    """Whether a prompt opens with a word of agreement, asks nothing and takes nothing back of it, and of numbered options names
+    none but the one that a quote of the proposal stands in.
+    """
+    opening = _SENTENCE.split(typed_text(event).strip()[:_OPENING], maxsplit=1)[0]
+    agreed = compile_pattern(lexicon.agreement).match(opening) if lexicon.agreement else None
+    if agreed is None or is_qualified(opening[agreed.end() :]):
+        return False
+    units = {**number_words(), **number_words("ordinals")}
+    named = {units.get(word, word) for word in _WORD.findall(opening[agreed.end() :].casefold())}
+    found = locate(quote, proposal)
+    options = [(option.start(), option[1]) for option in _OPTION.finditer(proposal)]
+    chosen = named & {number for _, number in options}
+    meant = [number for start, number in options if found and start < found[1]]
+    return not chosen or (bool(meant) and meant[-1] in chosen)
