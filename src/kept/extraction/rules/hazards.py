@@ -64,6 +64,19 @@ _DESTROYS = Pattern(
     r"|>{1,2}\s*['\"]?(?:/[^d]|~|\$)"
 )
 
+# Verbs of any program that undo somebody's work, wherever they stand in a subcommand or option (`ecto.reset`, `--purge`).
+_DESTROYERS = frozenset(
+    {"reset", "fresh", "drop", "destroy", "purge", "wipe", "erase", "truncate", "nuke", "flush", "flushall", "flushdb"}
+    | {"obliterate", "delete", "teardown", "uninit", "factory"}
+)
+_CLEANS = frozenset({"clean", "rm", "remove", "prune"})  # harmless where what goes can be made again: a build, a package, a cache
+_MAKERS = re2.compile(
+    r"make|ninja|cmake|cargo|go|(?:\./)?(?:gradlew?|mvnw?)|npm|npx|pnpm|yarn|bun|pip3?|pipx|poetry|uv|conda|mamba|brew|apt|apt-get|dnf|gem|bundle"
+    r"|dotnet|bazel|sbt|mix|rebar3|flutter|swift|xcodebuild|pod|lein|dune|stack|cabal|composer|sphinx-build|pre-commit|ruff|git|rustup"
+    r"|docker|podman|just|nx|turbo|tox|nox|hatch|pdm|pixi|nix"
+)
+_PIECES = re2.compile(r"[A-Za-z]+")
+
 
 def named_error(line: str) -> str:
     """The part of an error line that holds no prose of a tool's: up to the first quoted text that is no name, the first markup and
@@ -105,10 +118,10 @@ def _is_harmful(step: Step) -> bool:
         return _is_wide_delete(words) or any(_is_harmful_call(words[place:], "") for place in range(1, len(words)))
     if step.program in _WRAPPERS:
         reads_names = step.program in ("xargs", "parallel")
-        return (reads_names and bool(_REMOVERS & set(words))) or any(
+        return (reads_names and bool(_REMOVERS & set(words))) or (not reads_names and _destroys(words)) or any(
             _is_harmful_call(words[place:], "" if reads_names else step.joint) for place in range(1, len(words))
         )
-    return _is_harmful_call(words, step.joint)
+    return _destroys(words) or _is_harmful_call(words, step.joint)
 
 
 def _is_wide_delete(words: list[str]) -> bool:
@@ -132,6 +145,15 @@ def _is_harmful_call(words: list[str], joint: str) -> bool:
         options = words[1 : words.index("-m")] if "-m" in words else words[1:]
         return joint == "|" or any(inline.fullmatch(word) for word in options) or _ALSO_INLINE.get(program) in options
     return program in _LOADERS and not (operands and all(_HERE.match(word) for word in operands))
+
+
+def _destroys(words: list[str]) -> bool:
+    """Whether a program, subcommand or long option says that something goes which no command brings back. A cache does not count."""
+    said = [word for word in words if "/" not in word and (word.startswith("--") or not word.startswith("-"))][:6]
+    pieces = {piece.lower() for word in said for piece in _PIECES.findall(word.partition("=")[0])} - {words[0] if words else ""}
+    if "dropdb" in words or "cache" in pieces or (words[:1] == ["git"] and "reset" in pieces):  # `reset --hard` is told apart above
+        return "dropdb" in words
+    return bool(pieces & _DESTROYERS) or (bool(pieces & _CLEANS) and not any(map(_MAKERS.fullmatch, words[:1])))
 
 
 __all__ = ["DANGEROUS", "is_harmful_command", "is_spoken", "named_error", "plain_command"]
