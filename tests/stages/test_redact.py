@@ -123,6 +123,30 @@ SEASON = "Sommerregen2031!"
                 "ドアの暗証番号は {} です",
             )
         ),
+        *(
+            (words, "Maple#wl1091")
+            for words in (
+                "the jenkins box wants user sam and {} at the login form",
+                "always connect with sam and {} to the reporting database",
+                "always log in to grafana as sam:{}",
+                "the office wifi is Harbor5G / {}",
+                "Ab sofort bitte immer mit sam / {} am NAS anmelden",
+                "melde dich mit sam und {} beim NAS: anmelden",
+                "请用 sam / {} 登录",
+                "ftp -n box <<E\nuser sam {}\nE",
+                "db:\n  password: |\n    {}\n",
+                "DB_HOST=x\nDB_PW={}",
+                "| name | password | note |\n| --- | --- | --- |\n| anna | none | x |\n| sam | {} | y |",
+                "name,password\nanna,Ocean7tide!\nsam,{}\n",
+                "USER      PASSWORD       ROLE\nsam       {}   admin",
+                '{{"host": "db", "user": "sam", "pass": "{}"}}',
+                '{{"element": "Password input", "ref": "e12", "text": "{}"}}',
+                """expect -c 'spawn ssh sam@box; expect "assword:"; send "{}\\r"'""",
+            )
+        ),
+        ("the gmail app password for the notifier is {}", "ptfs glmq lhhv apgz"),
+        ("the passphrase for my ssh key is {}", "sepia-lantern-oxide-plover"),
+        ("post notes to https://hooks.acme.io/in/{} after a release", "qJuEYaIJV9pEfwIWIQNI6upoYVUk"),
         ("the pin for the safe is {}", "4711"),
         ("die PIN ist {}", "4711"),
     ],

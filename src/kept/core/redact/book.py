@@ -40,6 +40,7 @@ class Finder:
     BROKEN = -6
     LOOKALIKES = -7
     SPLIT = -8
+    TABLES = -9
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,8 +59,9 @@ class RuleBook:
 
 _EXACT = {b"PRIVATE KEY": Finder.PRIVATE_KEYS, b"Private-Lines": Finder.PRIVATE_KEYS}
 _FOLDED = dict.fromkeys(
-    (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"credential", b"jwt", b"_pat", b"-pat", b"_dsn"), Finder.ASSIGNMENTS
-) | {b"private>": Finder.PRIVATE_BLOCKS, b"private >": Finder.PRIVATE_BLOCKS, b"secret": Finder.MANIFESTS}
+    (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"credential", b"jwt", b"_pat", b"-pat", b"_dsn", b"_pw", b"-pw"),
+    Finder.ASSIGNMENTS,
+) | {b"private>": Finder.PRIVATE_BLOCKS, b"private >": Finder.PRIVATE_BLOCKS, b"secret": Finder.MANIFESTS, b"passw": Finder.TABLES}
 _HIDDEN = (b"-----BEGIN ", b"postgres", b"mysql://", b"mongodb", b"redis://", b"https://")
 _HIDDEN_NAMES = tuple(
     b"password,Password,PASSWORD,passwd,secret,SECRET,api_key,API_KEY,apikey,apiKey,access_key,ACCESS_KEY,token=,TOKEN=,"

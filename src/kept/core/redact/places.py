@@ -7,6 +7,7 @@ from typing import Any, assert_never
 
 from kept.core.redact.book import Finder, Rule, load_rule_book
 from kept.core.redact.shape import compile_re2, looks_mixed, looks_placeholder, looks_random
+from kept.core.redact.tables import find_table_values
 from kept.core.redact.values import (
     Setting,
     find_cookie_values,
@@ -46,6 +47,9 @@ def scan_secrets(data: bytes, called: frozenset[int]) -> Iterator[SecretSpan]:
                 yield from _find_private_blocks(data)
             case Finder.MANIFESTS:
                 yield from _find_manifest_secrets(data, last)
+            case Finder.TABLES:
+                for start, end in find_table_values(data):
+                    yield SecretSpan(start=start, end=end, order=last, kind="password", secret=data[start:end])
             case Finder.ENCODED | Finder.BROKEN:
                 continue
             case _:
@@ -76,8 +80,8 @@ def _find_secret_parts(rule: Rule, name: bytes, value: bytes, *, begins: bool) -
         case Setting.SHAPE:
             if begins and (not looks_placeholder(value) or _ends_in_token(value)) and (not rule.mixed or looks_mixed(value)):
                 yield 0, len(value)
-        case Setting.LITERAL | Setting.QUOTED | Setting.BARE | Setting.PROSE | Setting.NEAR | Setting.TOLD:
-            value = _value_said(value) if rule.setting in (Setting.PROSE, Setting.NEAR, Setting.TOLD) else value
+        case Setting.LITERAL | Setting.QUOTED | Setting.BARE | Setting.PROSE | Setting.NEAR | Setting.TOLD | Setting.CHOSEN:
+            value = _value_said(value) if rule.setting in (Setting.PROSE, Setting.NEAR, Setting.TOLD, Setting.CHOSEN) else value
             rank = rule.rank or rank_name(name)
             if rank and not (rule.rank and _is_public(name, value)) and is_secret_value(rule.setting, rank, value):
                 yield 0, len(value)
@@ -120,7 +124,7 @@ def _is_public(name: bytes, value: bytes) -> bool:
 
 
 _ASSIGNMENT = compile_re2(
-    rb"(?i)(?:pass(?:word|wd|phrase|code|wort)?|pwd|secret|token|key|auth|credentials?|jwt|[_-]pat|[_-]dsn)[\w-]{0,40}"
+    rb"(?i)(?:pass(?:word|wd|phrase|code|wort)?|pwd|secret|token|key|auth|credentials?|jwt|[_-]pat|[_-]dsn|[_-]pw)[\w-]{0,40}"
     rb"([\\\"'`\]]{0,6}[ \t]{0,8})(:[ \t]{0,3}&?'?[a-z_.|<\[\]>]{1,40}[ \t]{0,3}=[ \t]{0,3}\b?|:=|=>|===?|=|:)"
     rb"([ \t]{0,8})([bru@]?\\{0,6}[\"'`])?"
 )

@@ -22,6 +22,7 @@ class Setting(StrEnum):
     PROSE = "prose"
     NEAR = "near"
     TOLD = "told"
+    CHOSEN = "chosen"
     USERPASS = "userpass"
     COOKIES = "cookies"
     CARD = "card"
@@ -69,6 +70,8 @@ _CODE_NAME = re.compile(rb"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|-)[A-Za-z_$][\w$]*)*$
 _DOTTED = re.compile(rb"^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[!?]?$")
 _CALL = re.compile(rb"^(?:[A-Za-z_$][\w.:>$-]*[(\[]|[!*&]\w+$)")
 _TOLD_SIGNS = frozenset(b"!@#$%^&*+?~-_")
+_CHOSEN = re.compile(rb"^(?=(?:.*[A-Za-z]){3})(?=(?:.*\d){2})[A-Za-z0-9]+(?:[!#$%^*&][A-Za-z0-9]*){1,3}$")
+_NOT_CHOSEN = re.compile(rb"^[\w-]+#(?:\d+|[a-z]+\d{0,2})$|%[0-9A-Fa-f]{2}")  # an issue, a heading, an escape of an address
 _KNOWN = re.compile(rb"(?i)^(?:pbkdf2|argon2|bcrypt|scrypt|sha\d|md5|hmac|base64|utf-?8|oauth|http|https|[a-z]+_[a-z_]+\d*$)")
 _NAMED = re.compile(rb"^-{0,2}[A-Za-z_][A-Za-z_-]{2,}[=:]")
 _WORD_AND_NUMBER = re.compile(rb"^(?:[a-z]{4,}[0-9]+|[A-Z][a-z]{3,}[0-9]{4,})$")
@@ -95,7 +98,7 @@ def _rank_short_name(name: bytes) -> int:
     if not words or words[-1] in _NOT_LAST or not _NOT_SECRET.isdisjoint(words):
         return 0
     last, before = words[-1], words[-2] if len(words) > 1 else b""
-    if last == b"pass" and before in _PASS_OWNERS:
+    if last in (b"pass", b"pw") and before in _PASS_OWNERS:
         return 3
     if last in _PASSWORDS or (last in (b"word", b"phrase") and before == b"pass") or last.endswith(b"password"):
         return 3
@@ -142,6 +145,8 @@ def is_secret_value(setting: Setting, rank: int, value: bytes) -> bool:
             signs = sum(byte in _TOLD_SIGNS for byte in value)
             named = _NAMED.search(value) or _CALL.search(value) or _DOTTED.search(value) or _KNOWN.search(value)
             return len(value) >= 8 and letters and (digits >= 2 or (digits > 0 and signs > 0)) and not named
+        case Setting.CHOSEN:
+            return len(value) >= 8 and bool(_CHOSEN.search(value)) and not _NOT_CHOSEN.search(value)
         case _:
             return False
 

@@ -118,8 +118,10 @@ def _is_harmful(step: Step) -> bool:
         return _is_wide_delete(words) or any(_is_harmful_call(words[place:], "") for place in range(1, len(words)))
     if step.program in _WRAPPERS:
         reads_names = step.program in ("xargs", "parallel")
-        return (reads_names and bool(_REMOVERS & set(words))) or (not reads_names and _destroys(words)) or any(
-            _is_harmful_call(words[place:], "" if reads_names else step.joint) for place in range(1, len(words))
+        return (
+            (reads_names and bool(_REMOVERS & set(words)))
+            or (not reads_names and _destroys(words))
+            or any(_is_harmful_call(words[place:], "" if reads_names else step.joint) for place in range(1, len(words)))
         )
     return _destroys(words) or _is_harmful_call(words, step.joint)
 
@@ -148,7 +150,7 @@ def _is_harmful_call(words: list[str], joint: str) -> bool:
 
 
 def _destroys(words: list[str]) -> bool:
-    """Whether a program, subcommand or long option says that something goes which no command brings back. A cache does not count."""
+    """Whether a program, subcommand or long option says that something goes that no command brings back. No cache counts."""
     said = [word for word in words if "/" not in word and (word.startswith("--") or not word.startswith("-"))][:6]
     pieces = {piece.lower() for word in said for piece in _PIECES.findall(word.partition("=")[0])} - {words[0] if words else ""}
     if "dropdb" in words or "cache" in pieces or (words[:1] == ["git"] and "reset" in pieces):  # `reset --hard` is told apart above

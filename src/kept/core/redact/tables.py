@@ -1,0 +1,41 @@
+"""Passwords in tables: the column below a heading that names one, in Markdown, CSV, and what programs print in columns."""
+
+from collections.abc import Iterator
+
+from kept.core.redact.shape import compile_re2
+from kept.core.redact.values import Setting, is_secret_value, rank_name
+
+_HEADING = compile_re2(rb"(?im)^[^\n]{0,300}passw(?:or[dt]|d)\b[^\n]{0,300}$")
+_CELLS = {b"|": compile_re2(rb"[^|]+"), b",": compile_re2(rb"[^,]+"), b"": compile_re2(rb"\S+(?: \S+)*")}
+_MOST_ROWS, _LONGEST_ROW = 50, 2_000
+_TRIMMED = b" \t\"'`*"
+
+
+def find_table_values(data: bytes) -> Iterator[tuple[int, int]]:
+    """The places of the passwords below headings; a row of another number of cells ends a table."""
+    for heading in _HEADING.finditer(data):
+        sign = next((sign for sign in (b"|", b",") if sign in heading.group()), b"")
+        names = [cell for _, _, cell in _split_row(data, *heading.span(), sign)]
+        columns = [place for place, name in enumerate(names) if rank_name(name) == 3 and len(name.split()) <= 3]
+        at = heading.end() + 1
+        for _ in range(_MOST_ROWS if columns and len(names) > 1 else 0):
+            stop = data.find(b"\n", at)
+            stop = len(data) if stop < 0 else stop
+            cells = _split_row(data, at, min(stop, at + _LONGEST_ROW), sign)
+            at = stop + 1
+            if len(cells) != len(names):
+                break
+            for start, end, value in (cells[column] for column in columns):
+                if value.strip(b"-:") and is_secret_value(Setting.QUOTED, 3, value):
+                    yield start, end
+
+
+def _split_row(data: bytes, start: int, stop: int, sign: bytes) -> list[tuple[int, int, bytes]]:
+    """The cells of a line that hold something: where each begins and ends, and its words."""
+    cells = []
+    for cell in _CELLS[sign].finditer(data, start, stop):
+        words = cell.group().strip(_TRIMMED + b"\r")
+        if words:
+            low = cell.start() + cell.group().index(words)
+            cells.append((low, low + len(words), words))
+    return cells
