@@ -32,7 +32,7 @@ def find_table_values(data: bytes) -> Iterator[tuple[int, int]]:
 
 def _split_row(data: bytes, start: int, stop: int, sign: bytes) -> list[tuple[int, int, bytes]]:
     """The cells of a line that hold something: where each begins and ends, and its words."""
-    cells = []
+    cells: list[tuple[int, int, bytes]] = []
     for cell in _CELLS[sign].finditer(data, start, stop):
         words = cell.group().strip(_TRIMMED + b"\r")
         if words:
