@@ -47,6 +47,10 @@ def test_a_decision_from_an_agents_shell_is_refused_in_one_line_and_changes_noth
         ("sources", "add", home, "--author", "person"),
         ("run", "--accept-loss"),
         ("projects", "join", "a", "b"),
+        ("sources", "exclude", "*"),
+        ("sources", "disable", "claude-code"),
+        ("sleep", "--accept-loss"),
+        ("uninstall", "--purge", "--yes"),
         ("web",),
     )
     for call in calls:

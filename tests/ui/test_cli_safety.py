@@ -5,6 +5,8 @@ import json
 import pytest
 from cli_world import OTHER, RULE, kept, memory_file, told, transcript
 
+from kept.local.files import hold_lock
+
 
 @pytest.fixture
 def ran(capsys, home):
@@ -149,3 +151,44 @@ def test_an_edit_of_another_revision_is_refused_in_one_line(capsys, home):
     (now,) = told(capsys, "list")
     assert now["content"] == "Releases go out on Fridays only."
     assert kept(capsys, "edit", memory["id"], "Never.", "--if-match", now["revision"])[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("verb", "left"), [(("retire",), []), (("edit", "Releases go out on Mondays."), ["Releases go out on Mondays."])]
+)
+def test_what_a_command_says_of_a_memory_holds_against_an_edit_of_its_line_that_no_run_has_read(capsys, home, verb, left):
+    number = told(capsys, "add", "Releases go out on Tuesdays.", "--type", "constraint")["id"]
+    memory_file(home).write_text(memory_file(home).read_text().replace("Tuesdays", "Fridays"))
+    assert kept(capsys, verb[0], number, *verb[1:])[0] == 0
+    for _ in range(2):
+        assert [each["content"] for each in told(capsys, "list")] == left
+        kept(capsys, "run")
+
+
+def test_an_export_overwrites_no_file_but_an_earlier_export_and_never_keptss_own(capsys, home, tmp_path):
+    told(capsys, "add", RULE, "--type", "constraint")
+    (tmp_path / "mine.txt").write_text("mine")
+    for target in (home / ".local/share/kept/kept.db", home / ".config/kept/config.toml", tmp_path / "mine.txt"):
+        code, out, err = kept(capsys, "export", "--output", target)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+    assert [kept(capsys, "export", "--output", tmp_path / "out.jsonl")[0] for _ in range(2)] == [0, 0]
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+    assert [each["content"] for each in told(capsys, "list")] == [RULE]
+
+
+def test_forgetting_a_memory_leaves_others_that_share_a_turn_of_phrase(capsys, home):
+    rest = "on the first Monday of each month."
+    others = [f"Invoices are sent to the tax office by Ben {rest}", f"My sister Clara visits us {rest}"]
+    number = told(capsys, "add", f"The staging server is restarted by Anna {rest}", "--type", "constraint")["id"]
+    for other in others:
+        told(capsys, "add", other, "--type", "constraint")
+    assert kept(capsys, "forget", number, "--yes")[0] == 0
+    assert sorted(each["content"] for each in told(capsys, "list")) == others
+
+
+def test_forgetting_while_a_run_is_under_way_fails(capsys, home):
+    number = told(capsys, "add", RULE, "--type", "constraint")["id"]
+    with hold_lock(home / ".local/share/kept/run.lock"):
+        code, out, err = kept(capsys, "forget", number, "--yes")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert [each["content"] for each in told(capsys, "list")] == [RULE]

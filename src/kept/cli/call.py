@@ -71,7 +71,9 @@ _DECISIONS: Mapping[str, frozenset[str]] = {
     "config": frozenset({"set"}),
     "profiles": frozenset({"new", "migrate"}),
     "prompt": frozenset({"edit", "reset", "declare", "withdraw"}),
-    "sources": frozenset({"add", "--author"}),
+    "sources": frozenset({"add", "remove", "enable", "disable", "exclude", "include", "--author"}),
+    "sleep": frozenset({"--accept-loss"}),
+    "uninstall": frozenset({"--purge"}),
     "projects": frozenset({"join"}),
 }
 

@@ -74,7 +74,8 @@ class ErasureWords:
     """The words to be forgotten: whole ``sentences``, runs of longer ``passages`` around them, and quotes of single events
     (``cited``).
 
-    ``spared`` are statements that stay: what they share with a passage is not looked for. ``memories`` (ids), ``events`` (keys) and
+    ``spared`` are statements that stay: what they share with a passage is not looked for, nor a turn of phrase that they share with
+    a sentence, unless that is half of it. ``memories`` (ids), ``events`` (keys) and
     ``sessions`` are forgotten whole, whatever they say; ``about`` are the sessions in which the words were said.
     """
 
@@ -96,9 +97,9 @@ class ErasureWords:
     @cached_property
     def runs(self) -> tuple[str, ...]:
         """The letters of every run of words that may not remain."""
-        whole = {run for sentence in self.sentences for run in _word_runs(sentence)}
+        stay = [_fold_letters(text) for text in self.spared]
+        whole = {run for sentence in self.sentences for run in _own_runs(sentence, stay)}
         others = {run for passage in self.passages if len(_split_words(passage)) >= RUN for run in _word_runs(passage)}
-        stay = [_fold_letters(text) for text in self.spared] if others - whole else []
         return tuple(sorted(whole | {run for run in others if not any(run in text for text in stay)}))
 
     @cached_property
@@ -270,6 +271,14 @@ def _word_runs(sentence: str) -> Iterator[str]:
         run = "".join(words[start : start + RUN])
         if len(run) > 1:
             yield run
+
+
+def _own_runs(sentence: str, stay: Sequence[str]) -> set[str]:
+    """The runs of a sentence without those of a turn of phrase that other statements have too: at most half of them."""
+    runs = set(_word_runs(sentence))
+    holding = [shared for text in stay if (shared := {run for run in runs if run in text}) and len(shared) * 2 <= len(runs)]
+    common = set[str]().union(*holding)
+    return runs - common if len(common) * 2 <= len(runs) else runs
 
 
 def _split_words(sentence: str) -> list[str]:

@@ -63,7 +63,8 @@ class WriteReport:
     are the files put aside so far, with the hash of what they held. ``accepted`` are files whose bytes (by their hash) a person
     wants taken as an edit even where they look like damage. ``agent`` says that no changed line is the person's.
     ``read`` reads a file; ``would`` is, of a dry writing, what each file
-    that changes would hold (None: it would go).
+    that changes would hold (None: it would go). ``merged`` are the edits of each file that are operations already,
+    with its hash: what a command changes after them is not changed back.
     """
 
     dry: bool = False
@@ -77,6 +78,7 @@ class WriteReport:
     problems: list[str] = field(default_factory=list)
     book: OutputContent | None = None
     aside: dict[Path, str] = field(default_factory=dict)
+    merged: dict[Path, tuple[str, Edits]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -216,7 +218,11 @@ def _merge_target_edits(workspace: Workspace, target: Target, run: RunNumber, wr
     result = keep_long_lines(workspace, result)
     if base is None:
         result = replace(result, added=())  # what stood there before kept came stays where it is, and is nobody's memory
+    digest, merged = written.merged.get(target.path, ("", result))
+    if digest == content.stamp.digest:
+        return _TargetState(content=content, inside=inside, edits=merged)
     result = _commit_edits(workspace, target, lines, result, (run, written))
+    written.merged[target.path] = (content.stamp.digest, result)
     if result.changed and not written.dry:
         release_quarantined(workspace.paths, target.path)  # the person went on with what was written anew
     return _TargetState(content=content, inside=inside, edits=result)

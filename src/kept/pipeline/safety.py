@@ -74,6 +74,20 @@ def write_whole_file(path: Path, text: str) -> None:
     files.write_if_unchanged(target, text.encode(), expect=files.read_file(target).stamp, root=target.parent)
 
 
+def write_export(workspace: Workspace, path: Path, text: str) -> None:
+    """Write an export to a file, whole or not at all, and record it. Raises UsageError for a file of kept's own and for one that is
+    there and is no earlier export, KeptError.
+    """
+    target = path.absolute()
+    if any(target.resolve().is_relative_to(folder.resolve()) for folder in (workspace.paths.state, workspace.paths.config)):
+        raise UsageError("kept keeps its own files there", where=str(target), hint="choose a folder of yours")
+    exported = {str(run.report.get("path", "")) for run in workspace.store.log.runs() if run.command == "export"}
+    if target.exists() and str(target) not in exported:
+        raise UsageError("there is a file of that name already", where=str(target), hint="choose another name")
+    write_whole_file(target, text)
+    note_export(workspace, target)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RestoreReport:
     """What restoring did: where the old store is now (None where there was none), what was written."""

@@ -25,7 +25,7 @@ from kept.pipeline.audit import audit as audit_notes
 from kept.pipeline.importing import import_from_tool, import_path
 from kept.pipeline.move_store import move_to_file, move_to_server, prepare_server
 from kept.pipeline.safety import check_home as prove
-from kept.pipeline.safety import export_archive, note_export, write_whole_file
+from kept.pipeline.safety import export_archive, write_export
 from kept.pipeline.safety import rebuild_store as recreate
 from kept.pipeline.safety import restore_store as put_back
 from kept.profiles.profile import category_title
@@ -202,8 +202,7 @@ def export(
         if output is None:
             show.write_text(text)
         else:
-            write_whole_file(output, text)
-            note_export(workspace, output)
+            write_export(workspace, output, text)
             show.write_line(
                 ("Wrote ", "green"),
                 show.format_path(output.absolute()),

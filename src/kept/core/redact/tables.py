@@ -15,7 +15,7 @@ def find_table_values(data: bytes) -> Iterator[tuple[int, int]]:
     """The places of the passwords below headings; a row of another number of cells ends a table."""
     for heading in _HEADING.finditer(data):
         sign = next((sign for sign in (b"|", b",") if sign in heading.group()), b"")
-        names = [cell for _, _, cell in _split_row(data, *heading.span(), sign)]
+        names = [cell for _, _, cell in _split_row(data, heading.start(), heading.end(), sign)]
         columns = [place for place, name in enumerate(names) if rank_name(name) == 3 and len(name.split()) <= 3]
         at = heading.end() + 1
         for _ in range(_MOST_ROWS if columns and len(names) > 1 else 0):

@@ -70,12 +70,12 @@ _DESTROYERS = frozenset(
     | {"obliterate", "delete", "teardown", "uninit", "factory"}
 )
 _CLEANS = frozenset({"clean", "rm", "remove", "prune"})  # harmless where what goes can be made again: a build, a package, a cache
-_MAKERS = re2.compile(
+_MAKERS = Pattern(
     r"make|ninja|cmake|cargo|go|(?:\./)?(?:gradlew?|mvnw?)|npm|npx|pnpm|yarn|bun|pip3?|pipx|poetry|uv|conda|mamba|brew|apt|apt-get|dnf|gem|bundle"
     r"|dotnet|bazel|sbt|mix|rebar3|flutter|swift|xcodebuild|pod|lein|dune|stack|cabal|composer|sphinx-build|pre-commit|ruff|git|rustup"
     r"|docker|podman|just|nx|turbo|tox|nox|hatch|pdm|pixi|nix"
 )
-_PIECES = re2.compile(r"[A-Za-z]+")
+_PIECES = Pattern(r"[A-Za-z]+")
 
 
 def named_error(line: str) -> str:

@@ -4,13 +4,14 @@ left.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 
 from kept.changes import apply_person_change
 from kept.core.erasure import ErasureMatch, ErasureWords, Holder
-from kept.core.errors import KeptError, UsageError
+from kept.core.errors import BusyError, KeptError, StoreError, UsageError
 from kept.core.memory import Memory
 from kept.days.day_notes import summarize_threads
 from kept.journal.feed_reading import erase_source
@@ -110,10 +111,10 @@ def _places_of_holder(holder: Holder, words: ErasureWords) -> Iterator[ErasureMa
 def forget(workspace: Workspace, request: ErasureRequest, *, also: Collection[str] = ()) -> ErasureReport:
     """Erase what is asked for everywhere, and prove it. ``also`` are near copies (:attr:`Place.id`) to be erased as well. No undo.
 
-    What one holder refuses is told in the result, and the others are erased. Raises BusyError while a run is under way, UsageError
-    where nothing holds what is asked for, StoreError.
+    What one holder refuses is told in the result, and the others are erased. Raises UsageError where nothing holds what is asked
+    for, StoreError, also while a run is under way.
     """
-    with hold_lock(workspace.paths.lock):
+    with _hold_lock_or_fail(workspace):
         before = find_erasure_places(workspace, request)
         near = tuple(place for place in before if place.near)
         unknown = set(also) - {place.id for place in near}
@@ -140,6 +141,16 @@ def forget(workspace: Workspace, request: ErasureRequest, *, also: Collection[st
             ),
             problems=(*erasing.problems, *written.problems),
         )
+
+
+@contextmanager
+def _hold_lock_or_fail(workspace: Workspace) -> Iterator[None]:
+    """The lock of runs. That one is under way is a failure here: no run does what forgetting was to do."""
+    try:
+        with hold_lock(workspace.paths.lock):
+            yield
+    except BusyError as error:
+        raise StoreError(f"nothing was forgotten: {error}", hint="wait until that run is done, then forget again") from error
 
 
 @dataclass(kw_only=True)
