@@ -130,6 +130,7 @@ SEASON = "Sommerregen2031!"
                 "always connect with sam and {} to the reporting database",
                 "always log in to grafana as sam:{}",
                 "the office wifi is Harbor5G / {}",
+                "Use {} for the office wifi.",
                 "Ab sofort bitte immer mit sam / {} am NAS anmelden",
                 "melde dich mit sam und {} beim NAS: anmelden",
                 "请用 sam / {} 登录",
