@@ -344,3 +344,52 @@ def test_what_is_to_be_kept_in_mind_for_the_step_at_hand_waits(said):
 @pytest.mark.parametrize("said", ["Keep in mind that customers might call on Sundays.", "Remember that prod runs Postgres 14."])
 def test_what_may_happen_to_anybody_else_is_no_plan(said):
     assert [verdict for verdict, _ in told(said)] == ["active"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{} Fix grammar.",
+        "There are two options. {}",
+        "I am rehearsing my talk. {}",
+        "{} Make this sound friendlier.",
+        "PR description. {}",
+        "Write to Kim in my name. {}",
+        "An example of a terrible rule. {}",
+        "{} That is her whole mail.",
+        "{} That rule is wrong.",
+        "Search the repository for this. {}",
+        "Mach das freundlicher. {}",
+        "{} Das ist ihre ganze Mail.",
+        "Voici un brouillon. {}",
+        "Escribe a Kim en mi nombre. {}",
+        "What is wrong with this rule? {}",
+        "{} That is what they recommend. I disagree.",
+        "My manager, verbatim. {}",
+        "{}\n\nWhy does the report say that?",
+    ],
+)
+def test_a_telling_waits_beside_a_sentence_that_speaks_of_a_text_or_doubts_it(text):
+    rule = "From now on we always deploy with `make ship`."
+    assert told(text.format(rule)) == [("waiting", rule)]
+    assert told(f"Please fix the failing test. {rule}") == [("active", rule)]
+
+
+@pytest.mark.parametrize("before", ["My next message is the text for the footer.", "Pretend you are my bank.", "do not ever"])
+def test_a_telling_waits_behind_a_prompt_that_brings_it_or_breaks_off(before):
+    rule = "From now on we always deploy with `make ship`."
+    assert ("active", rule) in told_after("Please fix the failing test.", rule)
+    assert ("waiting", rule) in told_after(before, rule)
+
+
+def told_after(before, text):
+    events = talk(user(before), agent("Sure."), user(text))
+    candidates = extract_candidates(
+        events, 0, len(events), profile=PROFILE, lexicon=load_lexicon(("en",)), scope=lambda _: "project:shop"
+    )
+    return [(NAMES[type(judge(each, PROFILE, lexicon=load_lexicon(("en",))))], each.content) for each in candidates]
+
+
+def test_a_telling_that_doubts_itself_waits():
+    words = "Maybe we should from now on always use the puffin mirror, not sure yet, let me think."
+    assert told(words) == [("waiting", words)]

@@ -357,3 +357,23 @@ def test_a_passage_between_sentences_of_their_own_is_active(before, after):
 def test_an_option_that_the_agent_worded_as_a_rule_waits():
     options = "How should we deploy?\n1. Review each deploy with two people\n2. Always deploy straight to production\n\nTell me."
     assert waits(only(agent(options), user("do option 2"), suggest("Always deploy straight to production")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The following claim is wrong. {} Please remove it from the wiki.",
+        "{} NOT. Whoever wrote that should be fired.",
+        "Das hier stimmt nicht. {} Bitte streichen.",
+        "{} That was true until May.",
+        "{} At least that is what their salesman says.",
+        "The customer demands two things. {} I will refuse that.",
+        "Use this as test data in the fixture. {}",
+    ],
+)
+def test_a_passage_waits_whose_neighbour_disowns_it(text):
+    assert waits(only(user(text.format(f"{STORED}.")), suggest(STORED)))
+
+
+def test_a_passage_waits_behind_a_prompt_that_breaks_off_with_a_denial():
+    assert waits(only(user("do not ever"), agent("?"), user(STORED), suggest(STORED)))

@@ -11,10 +11,12 @@ from kept.core.lexicon import TellingPatterns
 from kept.core.memory import Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan, split_sentences
+from kept.core.text import NEGATIONS, tokenize
 from kept.extraction.rules.clipped import MARKS, QUOTES, is_contrasting, is_disowned
 from kept.extraction.rules.patterns import EDGE, SPACE, compile_pattern, has_match, match_words, skip_filler
 from kept.profiles.lexicons import join_alternatives, list_fragments
 
+_PARTS = 8
 _ENDED = Pattern(r"[.!?…。！？][\"'”’)\]」』»*_]?$")
 # A line without a full stop that is none of a text: it begins small and has some words.
 _PASSING = Pattern(r"^\s*\p{Ll}[\pL’']*,?(?: \S+)+[\pL\d)]$")
@@ -42,9 +44,16 @@ _BRINGS = Pattern(rf"(?i)\b(?:{join_alternatives('assertion', 'brings', spaced=T
 _WRITES = match_words("assertion", "writes", "wrote")
 _EXPLAINS = match_words("assertion", "explains")
 _OWN = match_words("assertion", "own")
+_SPACED, _DENSE = (list_fragments("assertion", "texts", spaced=apart) for apart in (True, False))
+# Several patterns: the automaton of one would be too large for its memory.
+_TEXTS = (
+    *(Pattern(rf"(?i)(?:^|{EDGE})(?:{'|'.join(_SPACED[at::_PARTS])})(?:$|{EDGE})") for at in range(_PARTS)),
+    Pattern("|".join(_DENSE)),
+)
 _LEADS_ON = Pattern(rf"(?i)(?:^|{EDGE})(?:{join_alternatives('assertion', 'leads_on', spaced=True)})")
 _PRESENTS = tuple(Pattern(rf"(?im)(?:^|{EDGE})(?:{fragment})") for fragment in list_fragments("assertion", "presents", spaced=True))
-_DISMISSES = Pattern(rf"(?im)^\W*(?:{join_alternatives('assertion', 'dismisses', spaced=True)})")
+_DISMISSES = compile_pattern(rf"(?im)^\W*(?:{join_alternatives('assertion', 'dismisses', spaced=True)})")
+_DENIES = Pattern(rf"(?i)(?:^|{EDGE})(?:{'|'.join(sorted(NEGATIONS))}|ever|mai)$")
 _SENTENCE = Pattern(r"[.!?。！？]+\s+")
 _ITEM = Pattern(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)])[ \t]")
 _FULL_STOPS = (".", "!", "。", "！")
@@ -52,6 +61,8 @@ _COLONS = (":", "：")
 # Quotation marks of any script, and the controls that turn a direction around, where a word may begin behind them.
 _OPENED = Pattern(r"(?:^|[\s(:>])([\p{Pi}\"'‚„「『〈《(]|[\x{202A}-\x{202E}\x{2066}-\x{2069}])")
 _MARK = 40  # characters among which a marker, a greeting or an arrow stands
+_CUT, _LAST = 6, 400  # words of a prompt that may have been cut off; characters of the prompt before that are read
+_FOLLOWING = 3  # sentences behind a telling of which one may dismiss it
 _QUESTION = ("?", "？")
 
 
@@ -83,9 +94,16 @@ def find_frame(text: str, start: int, end: int, told: ToldIn | None = None) -> F
         return Frame.LED
     sentences = [span for span in split_sentences(text, 0, len(text)) if not span.aside]
     before = next((_words(text, span) for span in reversed(sentences) if span.end <= start), "")
-    behind = next((_words(text, span) for span in sentences if span.start >= end), "")
+    behind = [_words(text, span) for span in sentences if span.start >= end][: _FOLLOWING if told else 1]
     presented = not _OWN.search(before) and (any(shape.search(before) for shape in _PRESENTS) or _EXPLAINS.search(before))
-    return Frame.LED if presented or _DISMISSES.search(behind) else None
+    return Frame.LED if presented or any(map(_DISMISSES.search, behind)) else None
+
+
+def is_announced(earlier: str) -> bool:
+    """Whether the prompt before brings the next one as a text, or breaks off behind a word that denies it."""
+    words = tokenize(earlier)
+    cut = len(words) <= _CUT and not _ENDED.search(earlier.rstrip()) and _DENIES.search(earlier.rstrip()) is not None
+    return cut or _BRINGS.search(earlier[-_LAST:]) is not None
 
 
 def sets_apart(lead: str) -> bool:
@@ -129,7 +147,25 @@ def _is_free(text: str, told: ToldIn) -> bool:
         or any(has_match(pattern.taken_back, words) for words in own for pattern in patterns)
         or (told.first and any(has_match(pattern.reported, _words(text, spans[told.first - 1])) for pattern in patterns))
         or (told.last + 1 < len(spans) and _is_taken_back(_words(text, spans[told.last + 1]), patterns))
+        or _is_among_texts(text, told)
         or _is_spoken_of(_words(text, spans[told.place]), told.spoken)
+    )
+
+
+def _is_among_texts(text: str, told: ToldIn) -> bool:
+    """Whether a sentence before a telling, or one behind it in its paragraph, speaks of a text or points at the telling."""
+    before, at = list(told.sentences[: told.first]), told.sentences[told.last].end
+    behind: list[SentenceSpan] = []
+    for span in told.sentences[told.last + 1 :]:
+        if text[at : span.start].count("\n") > 1:
+            break
+        behind, at = [*behind, span], span.end
+    lead = _words(text, before[-1]).split()[-1:] if before else []
+    following = _words(text, behind[0]) if behind else ""
+    return any(pattern.search(_words(text, span)) for span in (*before, *behind) for pattern in _TEXTS) or any(
+        has_match(pattern.outside, " ".join(lead))
+        or (has_match(pattern.outside, following) and not has_match(pattern.request, following[skip_filler(following, pattern) :]))
+        for pattern in told.around
     )
 
 

@@ -15,11 +15,11 @@ from kept.core.memory import Candidate, Evidence, Frame
 from kept.core.text import normal_form, one_line, tokenize
 from kept.extraction.rules.assertion import unasserted_reason
 from kept.extraction.rules.clipped import is_clipped, is_disowned
-from kept.extraction.rules.framing import find_frame, sets_apart
+from kept.extraction.rules.framing import find_frame, is_announced, sets_apart
 from kept.extraction.rules.passages import LONGEST_PASSAGE, Passage, count_content_words, find_passage, widen_to_sentences
 from kept.extraction.rules.scopes import choose_scope
 from kept.extraction.rules.suggestions import Suggestion, suggestions
-from kept.extraction.rules.view import LOOKBACK, authorship_doubt
+from kept.extraction.rules.view import LOOKBACK, authorship_doubt, prompt_before
 from kept.profiles.lexicons import load_lexicon, word_list
 from kept.profiles.profile import Category, Profile
 
@@ -49,6 +49,8 @@ def propose_handed_over(
         if category is None or _is_repeat(suggestion, passage, earlier):
             continue
         made = _candidate(suggestion, passage, category, profile, scope)
+        if passage and not made.doubt and is_announced(prompt_before(events[max(0, start - LOOKBACK) : stop], passage.event)):
+            made = replace(made, doubt=Frame.LED, confidence=_UNSURE)
         made = _link_earlier(made, suggestion, passage, earlier)
         earlier.append((suggestion, passage, made))
     return tuple(made for suggestion, _, made in earlier if suggestion.place >= start)

@@ -30,7 +30,7 @@ def list_words(table: str, *names: str) -> tuple[str, str]:
 def match_words(table: str, *names: str) -> Pattern:
     """A pattern of the words of some lists, wherever they stand as words."""
     spaced, dense = list_words(table, *names)
-    return Pattern(rf"(?i)(?:^|{EDGE})(?:{spaced})(?:$|{EDGE})" + (f"|{dense}" if dense else ""))
+    return compile_pattern(rf"(?i)(?:^|{EDGE})(?:{spaced})(?:$|{EDGE})" + (f"|{dense}" if dense else ""))
 
 
 def has_match(source: str, text: str) -> bool:

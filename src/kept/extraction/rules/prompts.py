@@ -17,10 +17,12 @@ from kept.core.pattern import Pattern
 from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans
 from kept.core.text import one_line
+from kept.extraction.rules.assertion import unasserted_reason
+from kept.extraction.rules.framing import is_announced
 from kept.extraction.rules.patterns import compile_pattern, has_match
 from kept.extraction.rules.scopes import choose_scope
 from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, is_command, parse_memory_command, tellings
-from kept.extraction.rules.view import LOOKBACK, authorship_doubt, is_prompt
+from kept.extraction.rules.view import LOOKBACK, authorship_doubt, is_prompt, prompt_before
 from kept.extraction.rules.wishes import wishes
 from kept.profiles.lexicons import word_list
 from kept.profiles.profile import Category, Profile, Shape
@@ -105,7 +107,10 @@ def _candidate(prompt: _Prompt, telling: Telling) -> Candidate | None:
         return None
     about = _resolve_reference(prompt, content, telling, spoken)
     unsure = authorship_doubt(event)
-    doubt = unsure or telling.doubt or (LEAN if about != "" else "")
+    earlier = prompt_before((*prompt.before, event), event)
+    doubt = unsure or telling.doubt or (LEAN if about != "" else "") or (Frame.LED if is_announced(earlier) else "")
+    if not doubt and telling.trigger not in (COMMAND, WISH):
+        doubt = unasserted_reason(event.text, telling.start, telling.end)
     doubt = SAID_ONCE if telling.trigger == WISH and not unsure else doubt
     where = choose_scope(content, category, prompt.scope, spoken, around=event.text)
     return Candidate(

@@ -1,5 +1,8 @@
 """What extraction looks at: which events are a person's prompts, how sure that is, and how far it looks back from them."""
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 from kept.core.event import Author, Event, EventKind, is_choice, is_unconfirmed
 from kept.core.memory import CHOSEN, UNCONFIRMED
 
@@ -14,3 +17,9 @@ def is_prompt(event: Event) -> bool:
 def authorship_doubt(event: Event) -> str:
     """Why a prompt's words may not be the person's own, however often they come; empty where nothing says so."""
     return CHOSEN if is_choice(event) else UNCONFIRMED if is_unconfirmed(event) else ""
+
+
+def prompt_before(events: Sequence[Event], event: Event) -> str:
+    """The words of the prompt before an event, of the same session; empty where there is none."""
+    prompts = [item for item in events if is_prompt(item) and item.session == event.session]
+    return next((before.text for before, item in pairwise(prompts) if item.key == event.key), "")
