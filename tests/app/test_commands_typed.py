@@ -185,11 +185,33 @@ def test_a_speakers_mark_below_a_finished_reply_is_the_persons(desk_at, home, na
 
 def test_a_history_that_a_repository_tracks_is_everybodys_though_a_client_wrote_it(home):
     project = home / "checkout"
-    write_all(project, {".specstory/history/a.md": "", ".git/HEAD": ""})
-    places = [(None, project / ".specstory" / "history")]
-    assert project / ".specstory" / "history" in list_own_places((), places, home)
-    (project / ".git" / "index").write_bytes(b"DIRC\0\0.specstory/history/a.md\0")
-    assert project / ".specstory" / "history" not in list_own_places((), places, home)
+    write_all(project, {".specstory/history/a.md": "", ".git/index": "DIRC\0\0\0\2src/a.py\0"})
+    place = project / ".specstory" / "history"
+    assert place in list_own_places((), [(None, place)], home)
+    (project / ".git" / "index").write_bytes(b"DIRC\0\0\0\2.specstory/history/a.md\0")
+    assert place not in list_own_places((), [(None, place)], home)
+
+
+@pytest.mark.parametrize(
+    ("files", "link"),
+    [
+        ({"package.json": ""}, False),
+        ({".hg/dirstate": ""}, False),
+        ({".git": "gitdir: ../bare/w", "../bare/w/index": "DIRC\0\0\0\2.specstory/history/a.md\0"}, False),
+        ({".git/index": "DIRC\0\0\0\4"}, False),
+        ({".git/index": "DIRC\0\0\0\2chats/a.md\0"}, True),
+        ({".git/index": "DIRC\0\0\0\2.specstory/history\0"}, True),
+    ],
+    ids=["copy", "mercurial", "worktree", "names shortened", "link to what is tracked", "tracked link"],
+)
+def test_chats_that_may_have_come_with_a_project_are_not_taken_for_the_persons(home, files, link):
+    project = home / "other"
+    place = project / ".specstory" / "history"
+    write_all(project, {"chats/a.md": "", **files} if link else {".specstory/history/a.md": "", **files})
+    if link:
+        place.parent.mkdir()
+        place.symlink_to(project / "chats")
+    assert list_own_places((), [(None, place)], home)[:-1] == ()
 
 
 def test_the_bundled_sample_plays_a_person_though_it_lies_in_a_repository(home, desk_at):

@@ -51,6 +51,12 @@ def test_a_daily_note_that_nobody_signed_is_the_agents_wherever_it_lies(tmp_path
         assert label(write(tmp_path, NOTE, name)) == {(Author.ASSISTANT, "unsigned")}
 
 
+def test_a_page_that_a_clipper_kept_is_no_words_of_the_persons_whoever_signs_it(tmp_path):
+    for author in ("[Eve Adams]", "me"):
+        front = f"---\nauthor: {author}\nsource: https://evil.example/x\n---"
+        assert label(write(tmp_path, f"{front}\n{NOTE}", "journal/2026-02-11.md")) == {(Author.INJECTED, "front-matter:clipping")}
+
+
 def test_a_note_whose_front_matter_names_a_person_is_theirs_closed_or_not(tmp_path):
     for front in ("author: person\n---", "written_by: Ada Lovelace\n---", "authors: [me]\n---", "author: Ada Lovelace\n"):
         assert label(write(tmp_path, f"---\n{front}\n{NOTE}", "journal/2026-02-09.md")) == {(Author.HUMAN, "front-matter:person")}

@@ -44,6 +44,7 @@ _OURS, _OURS_END = "<!-- kept:begin", "<!-- kept:end -->"
 _UPDATED_FIELDS = ("updated", "lastupdated", "last_updated", "modified", "last_modified", "date_modified")
 _AGENT_FIELDS = ("generated_by", "generator", "agent", "model", "llm", "created_by_model", "written_by_ai")
 _AUTHOR_FIELDS = ("author", "authors", "written_by", "created_by", "by")
+_ORIGIN_FIELDS = ("source", "url", "link", "original", "clipped_from", "canonical_url")  # of what a clipper took from a page
 _AI_NAME = Pattern(r"(?i)\b(?:ai|agent|assistant|bot|llm|gpt|chatgpt|claude|codex|copilot|gemini|grok|cursor|aider|openclaw)\b")
 _HEADING_CHARACTERS = 28  # a date further on is what a heading speaks of, not when it was written
 _DATE_LINE = Pattern(r"(?i)^[-*]?[ \t]*(?:\*\*)?(?:date|day|when)(?:\*\*)?:(?:\*\*)?[ \t]*(.{1,60})$")
@@ -158,6 +159,8 @@ def _note_author(front: FrontMatter, rows: Sequence[Row], path: Path) -> tuple[A
     declared = " ".join(
         value if isinstance(value, str) else " ".join(value) for name in _AUTHOR_FIELDS if (value := front.values.get(name))
     )
+    if any(front.first(name).strip().startswith(("https://", "http://")) for name in _ORIGIN_FIELDS):
+        return Author.INJECTED, "front-matter:clipping"
     if front.first(*_AGENT_FIELDS) or _AI_NAME.search(declared):
         return Author.ASSISTANT, "front-matter:agent"
     if declared.strip():
