@@ -42,6 +42,11 @@ COMMANDS = (
     f"~/.local/bin/kept \\\n  add '{RULE}'",
     f"python3 -c \"from kept.cli import main; main(['add', '{RULE}'])\"",
     f"out=$(kept add '{RULE}')",
+    f"bash <<X\nkept add '{RULE}'\nX",
+    f"ln -s $(which kept) k && ./k add '{RULE}'",
+    f"K=kept; $K add '{RULE}'",
+    f"echo \"kept add '{RULE}'\" | sh",
+    "kept review --approve $(kept list --held --json | jq -r '.[0].id')",
 )
 
 

@@ -48,8 +48,17 @@ def states(workspace):
     return {each.content: (each.status, each.origin) for each in workspace.store.log.memories()}
 
 
-def test_a_line_that_an_agent_changed_is_written_as_it_was_and_the_change_waits(desk_at, home, memory):
-    call(home, "Bash", command=f"sed -i 's/--wide/--narrow/' {memory}")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sed -i 's/--wide/--narrow/' ~/.claude/rules/memory.md",
+        "cd ~/.claude/rules && sed -i s/--wide/--narrow/ *.md",
+        "find ~/.claude -name '*.md' | xargs sed -i s/wide/narrow/",
+        "perl -pi -e 's/wide/narrow/' ~/.claude/rules/*",
+    ],
+)
+def test_a_line_that_an_agent_changed_is_written_as_it_was_and_the_change_waits(desk_at, home, memory, command):
+    call(home, "Bash", command=command)
     before = memory.read_bytes()
     memory.write_bytes(before.replace(b"--wide", b"--narrow"))
     with desk_at(home) as workspace:

@@ -12,16 +12,21 @@ from datetime import datetime, timedelta
 from kept.core.event import Event, EventKind, Origin
 from kept.core.memory import SUGGESTED, Actor, Memory, Status
 from kept.core.operation import Add, Pass
+from kept.core.pattern import Pattern
 from kept.core.text import normal_form
 from kept.extraction.rules.commands import steps_of
 from kept.store.values import Draft
 from kept.workspace import Workspace
 
-_DECIDES = re.compile(r"\bkept\b[^\n;|&]{0,300}?[\s\'\"](add|edit|review|merge|resolve|retire|pin|undo|redo|import|suggest)\b")
-# The programs of steps that run kept: itself, what runs another program, and `x=$(kept …)`, which has none. A search runs nothing.
-_RUNS_KEPT = re.compile(
-    r"(?:kept|-.*|(?:ba|z|da|k)?sh|python[\d.]*|setsid|script|timeout|nice|ionice|stdbuf|xargs|uvx?|pipx|poetry|doas|watch)?"
+_VERBS = "add|edit|review|merge|resolve|retire|pin|undo|redo|import|suggest"
+# Programs that show the words of a command and run none of them. Whatever else stands in a command may run kept.
+_READS = re.compile(
+    r"(?:e?grep|rg|ag|ack|git|gh|cat|bat|head|tail|less|sed|awk|wc|sort|uniq|cut|ls|find|fd|echo|printf|cd|man|diff|jq|tee|mkdir)"
 )
+_ALIAS = Pattern(
+    r"(?:\b(?:ln|cp|install)\b[^\n;|&]*\bkept\b[^\n;|&]*?\s(?:[^\s;|&'\"]*/)?([\w.-]+)\s*(?:$|[\n;|&])|\b(\w+)=[^\s;|&]*\bkept\b)"
+)
+_OPEN = re.compile(r"[$`]|<<|\b(?:xargs|read|parallel)\b")  # in such a command does not stand what it is about
 _ID = re.compile(r"\b[0-9a-f]{4,10}\b")
 _STAGES = frozenset({"person", "undo", "redo", "import"})
 _SLACK = timedelta(seconds=2)
@@ -31,17 +36,20 @@ _NOTE = "an agent ran it in its shell, as its transcript shows"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _KeptCall:
-    """A tool call that ran commands of kept's: when, which ones, and its command line with what it printed."""
+    """A tool call that ran commands of kept's: when, which ones, its command line with what it printed, and whether something else
+    fills in what the command is about.
+    """
 
     start: datetime
     end: datetime
     verbs: frozenset[str]
     text: str
+    open: bool
 
     def has_made(self, made: Pass) -> bool:
         if not self.start <= made.recorded_at <= self.end:
             return False
-        if made.stage in self.verbs:
+        if self.open or made.stage in self.verbs:
             return True
         named = _ID.findall(self.text)
         words = (getattr(operation, "value", None) or getattr(operation, "facts", None) for operation in made.operations)
@@ -91,16 +99,26 @@ def _find_kept_calls(workspace: Workspace, thread: int, start: int) -> Iterator[
     """The calls in a thread that ran commands of kept's which decide something."""
     (known,) = workspace.store.archive.threads_by_id([thread])
     events = workspace.store.archive.events(thread, start, known.events)
+    names = {"kept"}
     for number, event in enumerate(events):
-        if event.at is None or event.kind is not EventKind.TOOL_CALL or not event.tool or "kept" not in event.tool.target:
+        if event.at is None or event.kind is not EventKind.TOOL_CALL or not event.tool:
             continue
-        steps = (step.text for step in steps_of(event.tool.target) if _RUNS_KEPT.fullmatch(step.program))
-        verbs = frozenset(verb for text in steps for verb in _DECIDES.findall(text))
-        if verbs:
+        command = event.tool.target.replace("\\\n", " ")
+        if not any(name in command for name in names):
+            continue
+        names.update(name for found in _ALIAS.findall(command) for name in found if name)
+        called = "|".join(map(re.escape, sorted(names)))
+        verbs = re.findall(rf"(?<!\w)(?:{called})\b[^\n;|&]{{0,300}}?[\s'\"]({_VERBS})\b", command)
+        if verbs and any(not _READS.fullmatch(step.program) for step in steps_of(command)):
             output = _find_output(event, events[number + 1 :])
             end = (output.at if output else None) or event.at + _UNENDED
-            text = f"{event.tool.target}\n{output.text if output else ''}"
-            yield _KeptCall(start=event.at - _SLACK, end=end + _SLACK, verbs=verbs, text=text)
+            yield _KeptCall(
+                start=event.at - _SLACK,
+                end=end + _SLACK,
+                verbs=frozenset(verbs),
+                text=f"{command}\n{output.text if output else ''}",
+                open=_OPEN.search(command) is not None,
+            )
 
 
 def _find_output(call: Event, later: Sequence[Event]) -> Event | None:

@@ -27,6 +27,10 @@ _BECAME = "\n→\n"
 _REWRITES = re.compile(
     r"(?:sed\s+(?:-\S+\s+)*-\w*i|perl\s+(?:-\S+\s+)*-\w*i|tee|mv|rm|truncate|python[\d.]*|node|ruby|git\s+(?:checkout|restore|stash|reset))\b"
 )
+# A command that rewrites files it does not name: whatever it takes in reach.
+_SWEEPS = re.compile(
+    r"\b(?:sed|perl|awk|ruby|python[\d.]*|xargs|rename|rpl|sd|rg|patch)\b[^\n]*(?:[*?\]]|-[a-zA-Z]*[rR]\b)|\bfind\b|\bxargs\b"
+)
 _INTO = re.compile(r"""(?:(?<![<>0-9&-])>{1,2}\|?(?!&)\s*|\bof=)['"]?([^\s'"|;&()]+)""")
 
 
@@ -130,11 +134,15 @@ def _has_touched(target: str, detail: str, words: str) -> bool:
 
 
 def _calls_on(workspace: Workspace, name: str) -> Iterator[Event]:
-    """The tool calls of the latest sessions that name a file."""
+    """The tool calls of the latest sessions that name a file, or may take it in without its name."""
     threads = (thread for thread in workspace.store.archive.threads() if thread.last_at)
     for thread in nlargest(_LATEST, threads, key=lambda each: (each.last_at, each.id)):
         for event in workspace.store.archive.events(thread.id, 0, thread.events):
-            if event.kind is EventKind.TOOL_CALL and event.tool and name in event.tool.target:
+            if (
+                event.kind is EventKind.TOOL_CALL
+                and event.tool
+                and (name in event.tool.target or _SWEEPS.search(event.tool.target))
+            ):
                 yield event
 
 
