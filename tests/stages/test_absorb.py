@@ -110,6 +110,9 @@ def test_a_changed_line_revises_its_memory(line, words):
         "- Small pull requests, one concern each.",
         "1. Small pull requests, one concern each. (2025-01-01)   ",
         "- Small pull\n  requests, one concern\n  each. (2026-02-02)",
+        "- Small pull requests,\none concern each. (2026-02-02)",
+        "- Small\npull requests, one concern each. (2026-02-02)",
+        "- Small pull requests,\none concern each.",
     ],
 )
 def test_another_bullet_date_or_wrapping_is_no_edit(line):

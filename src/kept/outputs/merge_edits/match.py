@@ -214,10 +214,10 @@ def _unmatched_lines(there: Sequence[FileLine], tags: Tags) -> list[int]:
 
 
 def _count_wrapped_lines(there: Sequence[FileLine], at: int, tags: Tags) -> int:
-    """How many of the lines after ``at`` are indented text that may continue it."""
+    """How many of the lines after ``at`` are text that may continue it, as Markdown reads it: indented or not."""
     for more, after in enumerate(range(at + 1, min(at + 1 + _WRAPPED, len(there)))):
         line = there[after]
-        if after in tags or line.fenced or not line.bare or not line.text.startswith(("  ", "\t")) or is_bullet(line.text):
+        if after in tags or line.fenced or line.level or not line.bare or is_bullet(line.text):
             return more
     return max(0, min(_WRAPPED, len(there) - at - 1))
 
