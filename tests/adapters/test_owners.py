@@ -192,6 +192,16 @@ class Failing:
         return getattr(self.server, name)
 
 
+def test_a_connection_that_ended_since_the_last_change_is_made_again(postgres, tmp_path):
+    url = postgres()
+    with replica(tmp_path / "kept.db", url) as store:
+        commit(store, add("0123456789", "before"))
+        with psycopg.connect(postgres.admin, autocommit=True) as admin:
+            admin.execute("SELECT pg_terminate_backend(pid, 9000) FROM pg_stat_activity WHERE usename = %s", (owner_of(url),))
+        commit(store, add("2123456789", "after"))
+        assert len(store.log.memories()) == 2
+
+
 @pytest.mark.parametrize("step", ["lock", "put", "drop", "commit"])
 def test_a_server_that_goes_away_in_the_middle_of_a_change_changes_nothing(postgres, tmp_path, step):
     from kept.store.postgres.server import PostgresServer  # noqa: PLC0415 - psycopg is there

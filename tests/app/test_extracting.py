@@ -2,7 +2,7 @@
 
 import pytest
 
-from kept.extraction import extract_threads
+from kept.extraction import extract_threads, stretches
 from kept.pipeline.run import RunOptions, run_pipeline
 from talking import OTHER, RULE, say
 
@@ -57,22 +57,23 @@ def test_extracting_unchanged_stretches_again_notes_nothing(desk_at, home, whole
 def test_a_run_cut_short_between_stretches_goes_on_after_the_last_one(desk_at, home, whole, monkeypatch):
     say(home, "s", *PROMPTS)
     monkeypatch.setattr(extract_threads, "WINDOW", SMALL)
-    monkeypatch.setattr(extract_threads, "AHEAD", 2)
+    for module in (extract_threads, stretches):
+        monkeypatch.setattr(module, "AHEAD", 2)
     with desk_at(home) as workspace:
-        stretch, done = extract_threads._extract_stretch, []
+        stretch, done = stretches.analyse_window, []
 
-        def cut_short(*args):
+        def cut_short(window):
             if len(done) == 2:
                 raise CutShortError
-            done.append(args[2])
-            return stretch(*args)
+            done.append(window.place)
+            return stretch(window)
 
-        monkeypatch.setattr(extract_threads, "_extract_stretch", cut_short)
+        monkeypatch.setattr(extract_threads, "analyse_window", cut_short)
         with pytest.raises(CutShortError):
             run_pipeline(workspace, [], RunOptions())
         (thread,) = workspace.store.archive.threads(pending=True)
         assert done[-1] < thread.extracted < thread.events
-        monkeypatch.setattr(extract_threads, "_extract_stretch", stretch)
+        monkeypatch.setattr(extract_threads, "analyse_window", stretch)
         run_pipeline(workspace, [], RunOptions())
         assert [(place, each.candidate.content) for place, each in candidates(workspace)] == [
             (place, each.candidate.content) for place, each in whole

@@ -75,6 +75,7 @@ _DECISIONS: Mapping[str, frozenset[str]] = {
     "sleep": frozenset({"--accept-loss"}),
     "uninstall": frozenset({"--purge"}),
     "projects": frozenset({"join"}),
+    "team": frozenset({"share", "leave"}),
 }
 
 

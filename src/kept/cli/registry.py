@@ -50,6 +50,12 @@ GROUPS = {
                 "kept journal stats",
             ),
         ),
+        Command(
+            "backfill",
+            "commands.run:backfill",
+            "read a large archive with several processes or a Dask cluster",
+            ("kept backfill --from /archive/transcripts", "kept backfill --from /archive --scheduler tcp://host:8786"),
+        ),
         Command("sleep", "commands.run:sleep", "run only the nightly consolidation", ("kept sleep", "kept sleep --json")),
         Command(
             "upgrade",
@@ -236,6 +242,12 @@ GROUPS = {
         ),
     ),
     "Set up": (
+        Command(
+            "team",
+            "commands.team:team",
+            "what the people of a project share through the server; share, leave, accept",
+            ("kept team", "kept team share website --with harbor", "kept team accept 3fa2b1c0de"),
+        ),
         Command(
             "sources",
             "commands.sources:sources",

@@ -3,9 +3,10 @@ and memories; and a person's edits of a day's lines, as operations of the log.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from types import MappingProxyType
+from zoneinfo import ZoneInfo
 
 from kept.core.codec import digest
 from kept.core.document import DAY_LINE, HEADER, Line
@@ -21,6 +22,7 @@ from kept.days.summaries import build_notes, condense_bullets, memory_bullet, or
 from kept.extraction.coverage import Topic, topics
 from kept.local.batches import split_batches
 from kept.local.progress import Progress, ignore_progress
+from kept.local.workers import Workers, map_ahead
 from kept.profiles.language import choose_lexicon
 from kept.store.values import Thread, ThreadNote
 from kept.workspace import Workspace
@@ -46,14 +48,15 @@ def summarize_threads(
     take: Take | None = None,
     *,
     only: str = "",
+    workers: Workers | None = None,
     progress: Progress = ignore_progress,
 ) -> int:
     """Note what was worked on in the threads of ``grown``, and in all (or those that the file ``only`` tells) that were not looked
     at yet.
 
     ``grown`` says from which ordinal on the episodes of a thread were open, for what it tells may have changed from there on.
-    ``take`` is told the topics of each of them from its start, as they are found. Returns how many threads were looked at. Raises
-    StoreError.
+    ``take`` is told the topics of each of them from its start, as they are found; ``workers`` find them, where there are any.
+    Returns how many threads were looked at. Raises StoreError.
     """
     noted = dict(workspace.store.days.list_threads_without_notes())
     if only:
@@ -61,32 +64,80 @@ def summarize_threads(
         noted = {thread: place for thread, place in noted.items() if thread in told}
     pending = dict.fromkeys((*grown, *noted))
     number = 0
-    for batch in split_batches(workspace.store.archive.threads_by_id(pending), lambda each: each.events, WINDOW):
+
+    def prepare() -> Iterator[tuple[list[tuple[Thread, int, _Window | None]], list[_Window | None] | None]]:
+        for batch in split_batches(workspace.store.archive.threads_by_id(pending), lambda each: each.events, WINDOW):
+            # A long thread is looked at window by window, here.
+            windows = [_load_window(workspace, thread, 0) if workers and thread.events <= WINDOW else None for thread in batch]
+            starts = [_first_to_note(workspace, thread, noted, grown) for thread in batch]
+            yield list(zip(batch, starts, windows, strict=True)), windows if workers else None
+
+    for batch, done in map_ahead(workers, _describe_windows, prepare()):
         with workspace.store.transaction():
-            for thread in batch:
+            for order, (thread, start, window) in enumerate(batch):
                 progress("summarising", number, len(pending))
                 number += 1
-                reach = [item[thread.id] for item in (noted, grown) if thread.id in item]
-                start = 0 if workspace.store.archive.has_rewinds(thread.id) else min(reach) // WINDOW * WINDOW
-                found = tuple(
-                    (note, " ".join(bullet.text for bullet in to_bullets(note, "")))
-                    for note in _thread_notes(workspace, thread, start, take if thread.id in grown else None)
-                )
+                described = done[order] if done else None
+                whole = (window, described) if window and described else None
+                found = tuple(_thread_notes(workspace, thread, start, take if thread.id in grown else None, whole))
                 workspace.store.days.save_notes(thread.id, start, found, thread.events)
     progress("summarising", len(pending), len(pending))
     return len(pending)
 
 
-def _thread_notes(workspace: Workspace, thread: Thread, start: int, take: Take | None) -> Iterator[WorkNote]:
+def _first_to_note(workspace: Workspace, thread: Thread, *places: Mapping[int, int]) -> int:
+    """The ordinal from which a thread is to be noted: where its episodes were open; its start where somebody went back in it."""
+    reach = [item[thread.id] for item in places if thread.id in item]
+    return 0 if workspace.store.archive.has_rewinds(thread.id) else min(reach) // WINDOW * WINDOW
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Window:
+    """Events of a thread from the ordinal ``base`` on that are looked at together."""
+
+    events: Sequence[Event]
+    base: int
+    languages: tuple[str, ...]
+    zone: ZoneInfo
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Described:
+    """The topics of a window, and what was worked on in it with the words that find it."""
+
+    topics: tuple[Topic, ...]
+    notes: tuple[tuple[WorkNote, str], ...]
+
+
+def _load_window(workspace: Workspace, thread: Thread, base: int) -> _Window:
+    events = workspace.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
+    return _Window(events=events, base=base, languages=workspace.languages, zone=workspace.zone)
+
+
+def _describe_windows(windows: Sequence[_Window | None]) -> list[_Described | None]:
+    return [_describe_window(window) if window else None for window in windows]
+
+
+def _describe_window(window: _Window) -> _Described:
+    """What a window is about. Values in, values out."""
+    lexicon = choose_lexicon(window.events, window.languages)
+    found = tuple(topics(window.events, lexicon=lexicon))
+    runs = [(topic.start, topic.stop) for topic in found]
+    notes = build_notes(window.events, runs, lambda at: at.astimezone(window.zone).date(), spoken=lexicon.spoken, base=window.base)
+    return _Described(topics=found, notes=tuple((note, " ".join(bullet.text for bullet in to_bullets(note, ""))) for note in notes))
+
+
+def _thread_notes(
+    workspace: Workspace, thread: Thread, start: int, take: Take | None, whole: tuple[_Window, _Described] | None
+) -> Iterator[tuple[WorkNote, str]]:
+    """What was worked on in a thread from an ordinal on; ``whole`` is all of it with what another process found."""
     for base in range(0 if take else start, thread.events, WINDOW):
-        events = workspace.store.archive.events(thread.id, base, min(base + WINDOW, thread.events))
-        lexicon = choose_lexicon(events, workspace.languages)
-        found = topics(events, lexicon=lexicon)
+        window = whole[0] if whole else _load_window(workspace, thread, base)
+        described = whole[1] if whole else _describe_window(window)
         if take:
-            take(thread, events, found)
+            take(thread, window.events, described.topics)
         if base >= start:
-            runs = [(topic.start, topic.stop) for topic in found]
-            yield from build_notes(events, runs, lambda at: at.astimezone(workspace.zone).date(), spoken=lexicon.spoken, base=base)
+            yield from described.notes
 
 
 def build_summary(workspace: Workspace, first: date, last: date | None = None, *, scopes: frozenset[str] = frozenset()) -> Summary:

@@ -6,32 +6,27 @@ fix in it. Each stretch commits by itself: a run cut short goes on after it.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from kept.core.errors import SourceError
-from kept.core.event import Event
 from kept.core.isolation import isolate_errors
 from kept.core.memory import Accepted, Actor, CandidateVerdict, Held, Refused, Verdict
-from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.fixes import AHEAD
-from kept.extraction.rules.fixes import propose_fixes as fixes_of
 from kept.extraction.rules.view import LOOKBACK
-from kept.extraction.segment import Episode, segment
 from kept.extraction.sequels import SessionPairing
-from kept.extraction.verdicts import Rules, judge_candidate, rules_for, texts_by_key
+from kept.extraction.stretches import Stretch, Window, analyse_window, analyse_windows
+from kept.extraction.verdicts import Rules, rules_for
 from kept.local.batches import split_batches
 from kept.local.progress import Late, Progress, ignore_progress, never_late
-from kept.profiles.language import choose_lexicon
+from kept.local.workers import Workers, map_ahead
 from kept.profiles.profile import Occasion
 from kept.store.threads import find_abandoned
 from kept.store.values import SEQUEL, Draft, Proposal, Span, Thread
 from kept.workspace import Workspace
 
-# What counts while a session goes on must be surer than what is accepted of a whole one.
-LIVE = 0.85
 WINDOW = 4_000  # events looked at together: bounds memory whatever the length of a session
 
 
@@ -65,16 +60,6 @@ class ExtractionReport:
                 self.refused[reason] += 1
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Stretch:
-    """A part of a thread that was analysed: its candidates, the ordinal up to which episodes are closed, the one to go on from."""
-
-    span: Span
-    closed: int
-    stop: int
-    episodes: int
-
-
 Within = tuple[datetime | None, datetime | None]
 
 
@@ -85,41 +70,77 @@ def extract_pending(
     force: bool = False,
     within: Within | None = None,
     occasion: Occasion = Occasion.NIGHTLY,
+    workers: Workers | None = None,
     progress: Progress = ignore_progress,
     late: Late = never_late,
 ) -> ExtractionReport:
     """Extract every thread that is :func:`threads_to_extract`; only those with events in [start, stop) where ``within`` is given.
 
     ``run`` gives the number of the run, asked for only where something is to be noted. In real time only what is very sure is
-    noted, and the thread still waits for a later occasion, which takes in all of it. A thread that cannot be analysed is named and
-    left, and so are all where ``late`` says so. Raises StoreError.
+    noted, and the thread still waits for a later occasion, which takes in all of it. ``workers`` look at the threads, where there
+    are any. A thread that cannot be analysed is named and left, and so are all where ``late`` says so. Raises StoreError.
     """
     threads = threads_to_extract(workspace, occasion, force=force, within=within)
-    live = occasion is Occasion.REAL_TIME
-    forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
     result = ExtractionReport(threads=len(threads))
     sequels = SessionPairing(workspace=workspace, run=run, coming=set(threads))
     number = 0
-    for batch in split_batches(workspace.store.archive.threads_by_id(threads), _length, WINDOW):
+    for batch, done in map_ahead(
+        workers,
+        analyse_windows,
+        _prepare_batches(workspace, threads, live=occasion is Occasion.REAL_TIME, force=force, loaded=workers is not None),
+    ):
         if late():
             break
         # A thread that is a batch of its own commits stretch by stretch, so that a run cut short goes on within it.
         with workspace.store.transaction() if len(batch) > 1 else nullcontext():
-            for thread in batch:
+            for order, thread in enumerate(batch):
                 progress("extracting", number, len(threads))
                 number += 1
                 try:
-                    rules = replace(rules_for(workspace, thread, forgotten, key), live=live)
-                    for stretch in _extract_thread(workspace, run, thread, rules, sequels, force=force):
+                    first = done[order] if done else None
+                    for stretch in _extract_thread(workspace, run, thread, sequels, first):
                         result.episodes += stretch.episodes
                         for _, judged in stretch.span.judged:
                             result.count(judged.verdict)
                     for verdict in sequels.take_new_verdicts():
                         result.count(verdict)
                 except SourceError as error:
-                    result.broken.append((thread.path, error.what))
+                    result.broken.append((thread.thread.path, error.what))
     progress("extracting", len(threads), len(threads))
     return result
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _OpenThread:
+    """A thread, the ordinal from which its episodes are open, and what they are judged by."""
+
+    thread: Thread
+    place: int
+    rules: Rules
+
+
+def _prepare_batches(
+    workspace: Workspace, threads: Mapping[int, int], *, live: bool, force: bool, loaded: bool
+) -> Iterator[tuple[list[_OpenThread], list[Window | None] | None]]:
+    """Threads in batches, each with what is first to be looked at in it; that is ``loaded`` where another process looks."""
+    forgotten, key = workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget")
+    for batch in split_batches(workspace.store.archive.threads_by_id(threads), _length, WINDOW):
+        with workspace.store.transaction():
+            opened = [
+                _OpenThread(
+                    thread=thread,
+                    place=_open_thread(workspace, thread, force=force),
+                    rules=replace(rules_for(workspace, thread, forgotten, key), live=live),
+                )
+                for thread in batch
+            ]
+        yield opened, [_load_first(workspace, each) for each in opened] if loaded else None
+
+
+def _load_first(workspace: Workspace, opened: _OpenThread) -> Window | None:
+    with suppress(SourceError), isolate_errors("it cannot be read", opened.thread.path):  # told by whoever reads it again
+        return _load_window(workspace, opened, opened.place) if opened.place < opened.thread.events else None
+    return None
 
 
 def threads_to_extract(
@@ -154,7 +175,8 @@ def reextract_thread(
     before = _load_proposals(workspace, thread)
     rules = rules_for(workspace, thread, workspace.store.log.forgotten_fingerprints(), workspace.store.key("forget"))
     sequels = SessionPairing(workspace=workspace, run=lambda: run, coming=set(coming))
-    for _ in _extract_thread(workspace, lambda: run, thread, rules, sequels, force=True):
+    opened = _OpenThread(thread=thread, place=_open_thread(workspace, thread, force=True), rules=rules)
+    for _ in _extract_thread(workspace, lambda: run, opened, sequels):
         pass
     return before, tuple(proposal.judged for proposal in _load_proposals(workspace, thread))
 
@@ -171,21 +193,29 @@ def has_events_within(thread: Thread, within: Within) -> bool:
     )
 
 
+def _open_thread(workspace: Workspace, thread: Thread, *, force: bool) -> int:
+    """Note which of a thread's events were replaced; the ordinal of its first open episode."""
+    changed = _mark_branches(workspace, thread)
+    place = 0 if force else changed
+    if place < thread.extracted:
+        workspace.store.archive.save_extraction_progress(thread.id, extracted=place, seen=place)
+    return place
+
+
 def _extract_thread(
-    workspace: Workspace, run: Callable[[], int], thread: Thread, rules: Rules, sequels: SessionPairing, *, force: bool
-) -> Iterator[_Stretch]:
+    workspace: Workspace, run: Callable[[], int], opened: _OpenThread, sequels: SessionPairing, first: Stretch | str | None = None
+) -> Iterator[Stretch]:
     """Analyse a thread from its first open episode on, and note it stretch by stretch; with the last one pair it with other
-    sessions.
+    sessions. ``first`` is what its first stretch says, or what is wrong with it, where another process looked. Raises SourceError.
     """
-    with workspace.store.transaction():
-        changed = _mark_branches(workspace, thread)
-        place = 0 if force else changed
-        if place < thread.extracted:
-            workspace.store.archive.save_extraction_progress(thread.id, extracted=place, seen=place)
+    thread, rules, place = opened.thread, opened.rules, opened.place
     closed = place
     while place < thread.events:
+        if isinstance(first, str):
+            raise SourceError(first, where=thread.path)
         with isolate_errors("it cannot be analysed", thread.path):
-            stretch = _extract_stretch(workspace, thread, place, rules)
+            stretch = first or analyse_window(_load_window(workspace, opened, place))
+        first = None
         closed = stretch.closed if closed == place else closed  # once an episode stays open, so do those after it
         last = stretch.stop == thread.events
         with workspace.store.transaction():
@@ -214,30 +244,20 @@ def _commit_span(workspace: Workspace, run: Callable[[], int], thread: Thread, s
     workspace.store.log.commit(draft)
 
 
-def _extract_stretch(workspace: Workspace, thread: Thread, place: int, rules: Rules) -> _Stretch:
-    """Analyse the episodes that begin at an ordinal, as many as a window holds."""
+def _load_window(workspace: Workspace, opened: _OpenThread, place: int) -> Window:
+    """What to look at of a thread from an ordinal on, as much as is looked at together."""
+    thread = opened.thread
     base, stop = max(0, place - LOOKBACK), min(place + WINDOW, thread.events)
-    events = workspace.store.archive.events(thread.id, base, min(stop + AHEAD, thread.events))
-    episodes = segment(events[place - base : stop - base], rules.profile.buffer)
-    usable = [episode for episode in episodes if episode.closed or stop == thread.events] or list(episodes)
-    judged = [
-        (place + episode.start, candidate_verdict)
-        for episode in usable
-        for candidate_verdict in _judge_episode(events, _shift_episode(episode, place - base), rules)
-    ]
-    judged += _judge_fixes(events, base, place, place + usable[-1].stop, rules)
-    settled = thread.events - AHEAD
-    unsettled = (episode.start for episode in usable if not episode.closed or place + episode.stop > settled)
-    return _Stretch(
-        span=Span(thread=thread.id, start=place, judged=tuple(sorted(judged, key=lambda pair: pair[0]))),
-        closed=place + next(unsettled, usable[-1].stop),
-        stop=place + usable[-1].stop,
-        episodes=len(usable),
+    return Window(
+        thread=thread.id,
+        path=thread.path,
+        events=workspace.store.archive.events(thread.id, base, min(stop + AHEAD, thread.events)),
+        base=base,
+        place=place,
+        stop=stop,
+        length=thread.events,
+        rules=opened.rules,
     )
-
-
-def _shift_episode(episode: Episode, places: int) -> Episode:
-    return replace(episode, start=episode.start + places, stop=episode.stop + places)
 
 
 def _mark_branches(workspace: Workspace, thread: Thread) -> int:
@@ -251,43 +271,3 @@ def _mark_branches(workspace: Workspace, thread: Thread) -> int:
     )
     first = next((order for order, (was, now) in enumerate(zip(marked, gone, strict=True)) if was != now), thread.extracted)
     return 0 if first < thread.extracted else thread.extracted
-
-
-def _judge_episode(events: Sequence[Event], episode: Episode, rules: Rules) -> Iterator[CandidateVerdict]:
-    """The candidates of an episode with their verdicts. They rest on it and what it looks back on: nothing later counts."""
-    seen = events[max(0, episode.start - LOOKBACK) : episode.stop]
-    words = choose_lexicon(seen, rules.profile.languages)
-    candidates = extract_candidates(
-        events,
-        episode.start,
-        episode.stop,
-        profile=rules.profile,
-        lexicon=words,
-        scope=lambda _: rules.scope,
-        suggested=rules.handover,
-    )
-    if not candidates:
-        return
-    by_key, said = {event.key: event for event in seen}, texts_by_key(seen)
-    for item in candidates:
-        candidate_verdict = judge_candidate(rules, item, by_key, said, words)
-        if not rules.live or (isinstance(candidate_verdict.verdict, Accepted) and candidate_verdict.candidate.confidence >= LIVE):
-            yield candidate_verdict
-
-
-def _judge_fixes(events: Sequence[Event], base: int, start: int, stop: int, rules: Rules) -> list[tuple[int, CandidateVerdict]]:
-    """The fixes whose success stands in ``[start, stop)`` of a thread, judged; ``base`` is the ordinal of the first of the events.
-
-    None while a session goes on: a fix is proven by what comes after it.
-    """
-    if rules.live:
-        return []
-    found: list[tuple[int, CandidateVerdict]] = []
-    for place, candidate in fixes_of(events, profile=rules.profile, scope=lambda _: rules.scope, start=start - base):
-        if base + place < stop:
-            seen = events[max(0, place - LOOKBACK) : place + 1]
-            words = choose_lexicon(seen, rules.profile.languages)
-            found.append(
-                (base + place, judge_candidate(rules, candidate, {event.key: event for event in seen}, texts_by_key(seen), words))
-            )
-    return found

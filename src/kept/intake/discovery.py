@@ -11,7 +11,8 @@ from pathlib import Path
 from sys import intern
 
 from kept.core.event import RecordAccount
-from kept.intake.reading import format_of, is_excluded, list_source_places, printable
+from kept.intake.cleaned_files import is_excluded
+from kept.intake.reading import format_of, list_source_places, printable
 from kept.intake.unread import load_unread_reasons
 from kept.local.settings.tables import SourceRoot
 from kept.sources.entries import ENTRY, find_entries

@@ -2,43 +2,47 @@
 nothing.
 """
 
-import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import date
-from fnmatch import fnmatchcase
-from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, cast
 
 from kept.core.errors import SourceError, UsageError
-from kept.core.event import IGNORE, OFF_THE_RECORD, Author, Cursor, Event, EventKind, RecordAccount, Slice
+from kept.core.event import Author, Cursor, Event, RecordAccount
 from kept.core.isolation import isolate_errors
-from kept.core.pattern import Pattern
-from kept.core.redact import RedactionResult, redact
-from kept.core.redact.scanner import load_scanner
-from kept.intake.clean import Limits, clean
+from kept.intake.clean import CleanedEvent
+from kept.intake.cleaned_files import (
+    CleanedFile,
+    CleanedSlice,
+    UnreadFile,
+    create_redaction,
+    is_excluded,
+    note_left_out,
+    read_slices,
+    read_whole,
+)
 from kept.intake.identities import distinguish
 from kept.intake.kinship import Branches, Remotes, note_branches, note_remotes
-from kept.intake.shared_files import is_in_repository, label_shared, list_own_places
+from kept.intake.shared_files import is_in_repository, list_own_places
 from kept.local.batches import split_batches
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.local.settings.tables import SourceRoot, find_root_above
+from kept.local.workers import Workers, map_ahead
 from kept.sources.base import Source
+from kept.sources.documents import REWRITTEN
 from kept.sources.entries import ENTRY, find_entries
 from kept.sources.files import SkippedFile, SkipReason, find_files, identify_file, tool_folder_format
 from kept.sources.registry import SOURCES, with_zone
 from kept.sources.stat_cache import is_unchanged, make_stat_entry
 from kept.workspace import Workspace
 
-LIMITS = Limits()
 _WORDS = (".md", ".markdown", ".mdx", ".txt", ".log", ".jsonl", ".ndjson", ".json")  # files that may be of the format a root names
-REWRITTEN = "rewritten-file"  # what a source notes when it starts over
-_SHORT = 200  # characters
 BATCH_BYTES = 8 * 2**20
+_WHOLE_BYTES = 64 * 2**20  # of what another process reads at once: it gives all of it at its end
 _LEAST_BYTES = 4096  # what an empty file counts for, so that a batch is no more than two thousand files
 
 
@@ -257,64 +261,69 @@ def _is_path_excluded(workspace: Workspace, path: Path) -> bool:
     return is_excluded(str(path), workspace.settings.exclude)
 
 
-def is_excluded(path: str, patterns: Sequence[str]) -> bool:
-    """Whether a pattern fits a path, or a folder it lies in."""
-    return any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern.rstrip('/')}/*") for pattern in patterns)
-
-
-OPT_OUT = (IGNORE, "kept: ignore this conversation", OFF_THE_RECORD, "/kept:off")
-_OFF_COMMAND = Pattern(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
-
-
-def is_opt_out(event: Event) -> bool:
-    """Whether the user says here that the conversation is not to be remembered: on a line of its own, outside of code, or by a
-    command.
-    """
-    if event.kind is not EventKind.PROMPT or "kept:" not in event.text.lower():
-        return False
-    if event.author is Author.INJECTED and event.label_reason.startswith("wrapper:command-"):
-        return bool(_OFF_COMMAND.search(event.text))
-    if event.author not in (Author.HUMAN, Author.ABANDONED):
-        return False
-    parts = event.text.lower().split("```")
-    return any(line.strip().rstrip(".!") in OPT_OUT for part in parts[::2] for line in part.splitlines())
-
-
 def archive_files(
-    workspace: Workspace, found: FilesToRead, *, force: bool = False, progress: Progress = ignore_progress, late: Late = never_late
+    workspace: Workspace,
+    found: FilesToRead,
+    *,
+    force: bool = False,
+    workers: Workers | None = None,
+    progress: Progress = ignore_progress,
+    late: Late = never_late,
 ) -> ReadingReport:
     """Archive what is new in the files. A file that cannot be read is skipped, counted and named; the rest goes on.
 
-    ``force`` reads every file again from its start; what is known already is not stored twice. Where ``late`` says so no further
-    files are opened. Raises StoreError.
+    ``force`` reads every file again from its start; what is known already is not stored twice. ``workers`` read the files, where
+    there are any. Where ``late`` says so no further files are opened. Raises StoreError.
     """
     sessions = {opted_out.session for opted_out in workspace.store.archive.opted_out_sessions()}
     result = ReadingReport(skipped=list(found.skipped), left=found.left, opted_out=sessions)
-    own = list_own_places(workspace.settings.root, list_source_places(workspace), workspace.paths.user)
-    without_secrets = _cache_redaction(partial(redact, key=workspace.store.key("redaction"), more=load_scanner()))
+    key = workspace.store.key("redaction")
+    without_secrets = create_redaction(key)
     number = 0
-    for batch in split_batches(found.inputs, _weigh_input, BATCH_BYTES):
+    for batch, read in map_ahead(workers, read_whole, _prepare_batches(workspace, found, key, force=force)):
         if late():
             break
         # A file that is a batch of its own commits slice by slice, so that a run cut short goes on within it; one that is compared
         # with what it said before commits whole.
         with workspace.store.transaction() if len(batch) > 1 or _is_compared(batch[0].source) else nullcontext():
-            for input_file in batch:
+            for place, file in enumerate(batch):
                 progress("reading", number, len(found.files))
                 number += 1
                 try:
-                    shared = is_in_repository(input_file.path, own, workspace.paths.user, found.named)
-                    _read_file(workspace, input_file, without_secrets, result, shared=shared, force=force)
+                    _archive_file(workspace, file, _replay(read[place]) if read else read_slices(file, without_secrets), result)
                 except SourceError as error:
-                    result.skipped.append((str(input_file.path), error.what))
+                    result.skipped.append((str(file.path), error.what))
     progress("reading", len(found.files), len(found.files))
     return result
 
 
-def _cache_redaction(redaction: Callable[[str], RedactionResult]) -> Callable[[str], RedactionResult]:
-    """The same redaction, which looks at a short text once: each event names the same directory, branch and tool again."""
-    short = lru_cache(maxsize=1024)(redaction)
-    return lambda text: short(text) if len(text) <= _SHORT else redaction(text)
+def _prepare_batches(
+    workspace: Workspace, found: FilesToRead, key: bytes, *, force: bool
+) -> Iterator[tuple[list[UnreadFile], list[UnreadFile] | None]]:
+    """The files in batches, each with those that another process may read whole: a very large one is read bit by bit, here."""
+    own = list_own_places(workspace.settings.root, list_source_places(workspace), workspace.paths.user)
+    for batch in split_batches(found.inputs, _weigh_input, BATCH_BYTES):
+        files = [
+            UnreadFile(
+                path=item.path,
+                source=item.source,
+                cursor=(None if force else workspace.store.archive.cursor(item.source.name, str(item.path))) or Cursor(),
+                shared=is_in_repository(item.path, own, workspace.paths.user, found.named),
+                project=_root_project(workspace, item.path),
+                exclude=workspace.settings.exclude,
+                key=key,
+                stamp=_make_stat_stamp(workspace, item.path, item.source.name),  # before it is read: what comes later is a change
+            )
+            for item in batch
+        ]
+        yield files, None if sum(map(_weigh_input, batch)) > _WHOLE_BYTES else files
+
+
+def _replay(cleaned_file: CleanedFile) -> Iterator[CleanedSlice]:
+    """What another process read in a file, and the error that it met. Raises SourceError."""
+    yield from cleaned_file.slices
+    if cleaned_file.failed:
+        raise SourceError(cleaned_file.failed)
 
 
 def _weigh_input(each: InputFile) -> int:
@@ -324,64 +333,36 @@ def _weigh_input(each: InputFile) -> int:
         return _LEAST_BYTES
 
 
-def _read_file(
-    workspace: Workspace,
-    each: InputFile,
-    without_secrets: Callable[[str], RedactionResult],
-    result: ReadingReport,
-    *,
-    shared: bool,
-    force: bool,
-) -> None:
-    archive, path, source = workspace.store.archive, str(each.path), each.source.name
-    known = archive.cursor(source, path)
-    cursor = Cursor() if force or known is None else known
-    anew, grown, rewritten = cursor == Cursor(), False, False
+def _archive_file(workspace: Workspace, file: UnreadFile, slices: Iterator[CleanedSlice], result: ReadingReport) -> None:
+    archive, path, source = workspace.store.archive, str(file.path), file.source.name
+    grown, rewritten = False, False
     now: list[Event] | None = None  # what a file that is read from its start says, where that is compared
-    stamp = _make_stat_stamp(workspace, each.path, source)  # before it is read: what comes later is a change
-    for piece in _read_slices(each, cursor):
-        if piece.cursor == cursor:
-            continue  # nothing but an unfinished last record: nothing is written
+    for piece in slices:
         rewritten = rewritten or REWRITTEN in piece.account.noted
-        restarted = anew or REWRITTEN in piece.account.noted
-        usable, account = _select_usable_events(
-            workspace, label_shared(_assign_project(workspace, each.path, piece), shared=shared), result
-        )
-        with isolate_errors("it cannot be cleaned", path):
-            cleaned = [clean(event, redact=without_secrets, limits=LIMITS) for event in usable]
-        for done in cleaned:
+        usable, account = _drop_opted_out(workspace, piece, result)
+        for done in usable:
             result.bytes_kept += len(done.event.text)
             result.secrets += done.secrets
             result.removed.update(done.removed)
             if done.event.at is not None:
                 result.days.add(done.event.at.astimezone(workspace.zone).date())
-        result.bytes_in += piece.cursor.offset - (0 if restarted else cursor.offset)
-        reached = replace(piece.cursor, carry=_redact_carry(piece.cursor.carry, without_secrets))
+        result.bytes_in += piece.size
         with workspace.store.transaction():
-            events = list(distinguish(archive, [done.event for done in cleaned], rewritten=rewritten))
-            result.fresh += archive.add(source, path, events, account, reached, anew=restarted)
+            events = list(distinguish(archive, [done.event for done in usable], rewritten=rewritten))
+            result.fresh += archive.add(source, path, events, account, piece.cursor, anew=piece.restarted)
             note_remotes(result.remotes, events)
             note_branches(result.branches, events)
-        if restarted:
-            now = events if _is_compared(each.source) else None
+        if piece.restarted:
+            now = events if _is_compared(file.source) else None
         elif now is not None:
             now += events
         result.accounts[source] = result.accounts.get(source, RecordAccount()) + account
-        cursor, anew, grown = piece.cursor, False, True
+        grown = True
     if now is not None:
         _mark_outdated_events(workspace, path, now, whole=source == ENTRY)
     if grown:
         result.files += 1
-        archive.save_stat_cache_entry(source, path, stamp)
-
-
-def _redact_carry(carry: str, without_secrets: Callable[[str], RedactionResult]) -> str:
-    """What a reader carries on, without secrets in its names of folders and branches."""
-    state = json.loads(carry or "{}")
-    if not isinstance(state, dict):
-        return carry
-    names = {name: without_secrets(state[name]).text for name in ("branch", "cwd") if isinstance(state.get(name), str)}
-    return json.dumps(state | names, ensure_ascii=False) if any(state[name] != value for name, value in names.items()) else carry
+        archive.save_stat_cache_entry(source, path, file.stamp)
 
 
 def _is_compared(source: Source) -> bool:
@@ -389,25 +370,12 @@ def _is_compared(source: Source) -> bool:
     return source.name == ENTRY or hasattr(source, "author")
 
 
-def _assign_project(workspace: Workspace, path: Path, piece: Slice) -> Slice:
-    """A slice with its events filed under the project that the file's root names, where it names one."""
+def _root_project(workspace: Workspace, path: Path) -> str:
+    """The directory of the project that a file's root names; empty where it names none."""
     root = find_root_above(workspace.settings.root, path, workspace.paths.user)
     if root is None or not root.project:
-        return piece
-    directory = next((item.directory for item in workspace.store.archive.projects() if item.name == root.project), root.project)
-    return replace(piece, events=tuple(replace(event, project=directory) for event in piece.events))
-
-
-def _read_slices(each: InputFile, cursor: Cursor) -> Iterator[Slice]:
-    """What the format reads, slice by slice; whatever its reader raises is a SourceError."""
-    with isolate_errors("its reader failed", str(each.path)):
-        slices = iter(each.source.read(each.path, cursor))
-    while True:
-        with isolate_errors("its reader failed", str(each.path)):
-            piece = next(slices, None)
-        if piece is None:
-            return
-        yield piece
+        return ""
+    return next((item.directory for item in workspace.store.archive.projects() if item.name == root.project), root.project)
 
 
 def _mark_outdated_events(workspace: Workspace, path: str, now: Sequence[Event], *, whole: bool) -> None:
@@ -428,22 +396,14 @@ def _mark_outdated_events(workspace: Workspace, path: str, now: Sequence[Event],
             archive.save_extraction_progress(thread.id, extracted=0, seen=0)
 
 
-def _select_usable_events(workspace: Workspace, piece: Slice, result: ReadingReport) -> tuple[list[Event], RecordAccount]:
+def _drop_opted_out(workspace: Workspace, piece: CleanedSlice, result: ReadingReport) -> tuple[list[CleanedEvent], RecordAccount]:
     """The events that are to be remembered, and the account that says how many are not. What was archived of the others is
     erased.
     """
-    for event in piece.events:
-        if event.session and event.session not in result.opted_out and is_opt_out(event):
-            result.opted_out.add(event.session)
-            result.erased += workspace.store.archive.opt_out(event.session, event.pointer.path)
-            workspace.store.days.drop_notes(sessions={event.session})
-    noted: Counter[str] = Counter()
-    usable: list[Event] = []
-    for event in piece.events:
-        if event.session in result.opted_out:
-            noted["events-of-conversations-not-to-be-remembered"] += 1
-        elif event.project and is_excluded(event.project, workspace.settings.exclude):
-            noted["events-of-excluded-projects"] += 1
-        else:
-            usable.append(event)
-    return usable, replace(piece.account, noted=dict(Counter(piece.account.noted) + noted)) if noted else piece.account
+    for session, path in piece.opted_out:
+        if session not in result.opted_out:
+            result.opted_out.add(session)
+            result.erased += workspace.store.archive.opt_out(session, path)
+            workspace.store.days.drop_notes(sessions={session})
+    usable = [done for session, done in piece.events if session not in result.opted_out]
+    return usable, note_left_out(piece.account, "events-of-conversations-not-to-be-remembered", len(piece.events) - len(usable))

@@ -8,7 +8,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from kept.intake.reading import FilesToRead, is_excluded, list_source_places
+from kept.intake.cleaned_files import is_excluded
+from kept.intake.reading import FilesToRead, list_source_places
 from kept.local import files
 from kept.paths import Paths
 from kept.workspace import Workspace

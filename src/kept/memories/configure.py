@@ -15,7 +15,7 @@ from kept.core.errors import ConfigError, StaleError, TerminalOnlyError, UsageEr
 from kept.core.redact.check import refuse_secrets
 from kept.local import files, settings
 from kept.local.settings import writing
-from kept.local.settings.tables import FeedSettings, SourceRoot
+from kept.local.settings.tables import FeedSettings, ShareSettings, SourceRoot
 from kept.paths import Paths
 from kept.profiles.profile import ProfileRule
 
@@ -218,10 +218,10 @@ def _file_revision(data: bytes) -> str:
 
 
 def _setting_kind(name: str, usual: Any) -> str:
-    return "table" if name in ("projects", "use", "feed", "root") else _KINDS[type(usual)]
+    return "table" if name in ("projects", *settings.LISTS) else _KINDS[type(usual)]
 
 
 def _to_json_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_to_json_value(item) for item in value]
-    return dump(value) if isinstance(value, ProfileRule | FeedSettings | SourceRoot) else value
+    return dump(value) if isinstance(value, ProfileRule | FeedSettings | SourceRoot | ShareSettings) else value

@@ -58,6 +58,7 @@ def create_memory(
     scope: str = "",
     until: datetime | None = None,
     agent: bool = False,
+    told_by: str = "the user",
 ) -> Memory:
     """Remember a sentence a person gives, at once; or hold it where an agent suggests it.
 
@@ -79,7 +80,7 @@ def create_memory(
     value = make_memory(
         number, content, now, profile=profile.id, category=kind.id, scope=scope, trusted=not agent, trigger=trigger, until=until
     )
-    actor, reason = (Actor.AGENT, "held: suggested by an agent") if agent else (Actor.PERSON, "told by the user")
+    actor, reason = (Actor.AGENT, "held: suggested by an agent") if agent else (Actor.PERSON, f"told by {told_by}")
     _commit_operations(
         workspace, "suggest" if agent else "add", Add(memory=number, at=now, reason=reason, value=value), actor=actor
     )

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from kept.core.event import Event
 from kept.core.lexicon import Lexicon
 from kept.core.memory import Accepted, Candidate
-from kept.extraction.extract_threads import LIVE
 from kept.extraction.gate import judge
 from kept.extraction.rules.candidates import extract_candidates
 from kept.extraction.rules.view import LOOKBACK
 from kept.extraction.segment import segment
+from kept.extraction.stretches import LIVE
 from kept.profiles.language import choose_lexicon
 from kept.profiles.profile import Profile
 

@@ -33,9 +33,11 @@ from kept.llm.client import LlmClient
 from kept.local.files import hold_lock
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.local.queue import take_queued_transcripts
+from kept.local.workers import Workers
 from kept.memories.agent_commands import undo_agent_decisions as take_back_decisions
 from kept.memories.backups import make_daily_backup
 from kept.memories.client_memory import import_client_notes
+from kept.memories.team import update_teams
 from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.outdated import find_outdated_memories
@@ -55,7 +57,8 @@ class RunOptions:
     ``allow`` lets through what a guard would stop, and absorbs files that look damaged. ``occasion`` says when this is: profiles
     that are not extracted then wait. ``model`` False asks no language model; ``agent`` says that an agent runs this: no
     changed line of a file is the person's. After so many ``seconds`` (0: as long as it takes) nothing further is read, extracted or
-    asked about; what was is curated and written, and the next run goes on.
+    asked about; what was is curated and written, and the next run goes on. ``workers`` read files and look at threads, where there
+    are any; what is remembered is the same.
     """
 
     dry: bool = False
@@ -67,6 +70,7 @@ class RunOptions:
     occasion: Occasion = Occasion.NIGHTLY
     seconds: float = 0.0
     agent: bool = False
+    workers: Workers | None = None
 
 
 @dataclass(kw_only=True, slots=True)
@@ -198,7 +202,14 @@ def _run_steps(workspace: Workspace, paths: Sequence[Path], options: RunOptions,
         if options.occasion is not Occasion.REAL_TIME:
             run_number()  # a session was looked at, whatever comes of it
         report.extracted = extract_pending(
-            workspace, run_number, force=options.force, within=within, occasion=options.occasion, progress=progress, late=late
+            workspace,
+            run_number,
+            force=options.force,
+            within=within,
+            occasion=options.occasion,
+            workers=options.workers,
+            progress=progress,
+            late=late,
         )
         revalidate_threads(workspace, run_number, workspace.store.archive.threads_by_id(grown))
     if workspace.llm is not None and options.occasion is not Occasion.REAL_TIME:
@@ -218,13 +229,20 @@ def _run_steps(workspace: Workspace, paths: Sequence[Path], options: RunOptions,
         report.daybook = write_day_summaries(workspace, workspace.llm, by=_model_name(workspace))
     covering = CoverageCounter(workspace)
     # In real time threads go on waiting for an occasion that takes them in whole; that one gives account of them.
-    summarize_threads(workspace, {} if options.occasion is Occasion.REAL_TIME else grown, covering.count_topics, progress=progress)
+    summarize_threads(
+        workspace,
+        {} if options.occasion is Occasion.REAL_TIME else grown,
+        covering.count_topics,
+        workers=options.workers,
+        progress=progress,
+    )
     report.covered = covering.done()
     report.cut = late()
     progress("writing", 0, 0)
     write_outputs(workspace, run_number, report.written)
     if not options.dry:
         erase_opted_out_traces(workspace, report.reading)
+        report.written.problems += update_teams(workspace)
         _update_vectors(workspace, report, progress, anew=run_number.started)
     _fill_report_counts(workspace, report, before)
     if run_number.started or report.asked.usage.calls:
@@ -281,7 +299,7 @@ def _read_inputs(
 ) -> ReadingReport:
     """Read what was found at the paths a person named, and note what should have been read and was not."""
     files_to_read, paths = what
-    reading = archive_files(workspace, files_to_read, force=options.force, progress=progress, late=late)
+    reading = archive_files(workspace, files_to_read, force=options.force, workers=options.workers, progress=progress, late=late)
     if not options.dry:
         note_unread(workspace, paths, files_to_read, reading.skipped)
     return reading

@@ -25,6 +25,7 @@ from kept.core.memory import Memory, Status
 from kept.install.setup import note_program
 from kept.local.agents_shell import agent_variable
 from kept.paths import Paths
+from kept.pipeline.backfill import backfill as read_archive
 from kept.pipeline.follow_roots import add_root as follow_root
 from kept.pipeline.follow_roots import find_unfollowed
 from kept.pipeline.nightly import SESSION, note_failures
@@ -195,6 +196,33 @@ def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, 
         show.write_lines([*lines, *pending_lines(workspace), searchable_line(workspace)])
         show.write_lines(filter(None, [without_model_line(workspace, first=report.run == 1)]))
     return int(report.partly)
+
+
+def backfill(
+    context: typer.Context,
+    *,
+    paths: Annotated[list[Path], typer.Option("--from", metavar="PATH", help="A file or folder of the archive; may be repeated.")],
+    scheduler: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers read, for example tcp://host:8786.")
+    ] = "",
+    processes: Annotated[
+        int, typer.Option(metavar="N", help="Without a scheduler: so many processes of this machine; 0: one for each processor.")
+    ] = 0,
+    no_llm: Annotated[bool, typer.Option("--no-llm", help="Use no language model.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
+) -> int:
+    """Read a large archive with several processes; what is remembered is what kept run would remember.
+
+    One that is cut short loses nothing; the next one continues. A worker sees the archive under the same path as this machine.
+    """
+    call = call_options(context)
+    options = RunOptions(model=not no_llm, agent=bool(agent_variable(os.environ)))
+    with command_workspace(context) as workspace:
+        with progress_if_shown(shown=sys.stderr.isatty() and not (call.quiet or as_json)) as progress:
+            report = read_archive(
+                workspace, paths, options, scheduler=scheduler, processes=processes or os.cpu_count() or 1, progress=progress
+            )
+        return _print_report(workspace, report, options, call, as_json=as_json)
 
 
 def sleep(

@@ -13,15 +13,16 @@ from zoneinfo import ZoneInfo
 
 from kept.core.errors import ConfigError
 from kept.local.recall_settings import RecallSettings
-from kept.local.settings.tables import FeedSettings, SourceRoot
+from kept.local.settings.tables import FeedSettings, ShareSettings, SourceRoot
 from kept.local.settings.tables import check_feed as checked_feed
 from kept.local.settings.tables import check_root as checked_root
+from kept.local.settings.tables import check_share as checked_share
 from kept.profiles.profile import ProfileRule
 
 REMEMBERING = frozenset({"claude", "codex", "gemini", "blocks"})
 SECTIONED = frozenset({"codex", "gemini"})
 #: Settings that are lists of tables, and all that are tables.
-LISTS = frozenset({"use", "feed", "root"})
+LISTS = frozenset({"use", "feed", "root", "share"})
 TABLES = LISTS | {"projects"}
 _ADAPTERS = ("none", "command", "anthropic", "openai", "ollama", "scripted", "recorded")
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -35,7 +36,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 TERMINAL_ONLY = frozenset(
     {
         *("llm.adapter", "llm.command", "llm.base_url", "llm.key_env", "llm.env", "llm.script", "llm.recording"),
-        *("feed", "root", "projects", "journal.folder", "linked_folders", "exclude", "sections", "client_memory"),
+        *("feed", "root", "share", "projects", "journal.folder", "linked_folders", "exclude", "sections", "client_memory"),
         *("recall.embeddings", "recall.embeddings_model", "trust_agents", "handover", "store.url"),
     }
 )
@@ -130,7 +131,8 @@ class Settings:
     whose own memory every run takes up as waiting. ``linked_folders`` are folders below the home that the files kept writes may lie
     in by a link; without them a link leads within its own folder only. ``context_meaning`` lets the hook before a prompt also look
     for facts by meaning, which loads the model each time. ``llm``, ``recall``, ``journal`` and ``store`` are tables; ``feed`` are
-    the external sources of the journal and ``root`` the folders that every run reads beside the known ones, a table each.
+    the external sources of the journal, ``root`` the folders that every run reads beside the known ones and ``share`` what teams
+    are told of projects, a table each.
     """
 
     timezone: str = ""
@@ -155,10 +157,11 @@ class Settings:
     store: StoreSettings = field(default_factory=StoreSettings)
     feed: tuple[FeedSettings, ...] = ()
     root: tuple[SourceRoot, ...] = ()
+    share: tuple[ShareSettings, ...] = ()
 
 
 _SECTIONS = (LlmSettings, RecallSettings, JournalSettings, StoreSettings)
-Section = TypeVar("Section", LlmSettings, RecallSettings, JournalSettings, StoreSettings, FeedSettings, SourceRoot)
+Section = TypeVar("Section", LlmSettings, RecallSettings, JournalSettings, StoreSettings, FeedSettings, SourceRoot, ShareSettings)
 
 
 def load_settings(path: Path) -> Settings:
@@ -251,6 +254,10 @@ def _check_value(name: str, value: object, where: str) -> Any:
             return tuple(checked_feed(feed, f"{where}, [[feed]]") for feed in _parse_tables(FeedSettings(), value, name, where))
         case "root" if isinstance(value, list):
             return tuple(checked_root(root, f"{where}, [[root]]") for root in _parse_tables(SourceRoot(), value, name, where))
+        case "share" if isinstance(value, list):
+            return tuple(
+                checked_share(share, f"{where}, [[share]]") for share in _parse_tables(ShareSettings(), value, name, where)
+            )
         case _:
             raise ConfigError(f"{name} has a value of the wrong kind", where=where, hint="see `kept config --help`")
 

@@ -77,3 +77,29 @@ def check_feed(made: FeedSettings, where: str) -> FeedSettings:
     if made.url and not made.url.startswith(("https://", "http://")):
         raise ConfigError("a feed's url begins with https:// or http://", where=where)
     return made
+
+
+SHARED = ("approved", "certain", "nothing")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShareSettings:
+    """A table ``[[share]]``: what the people who may take the role ``team`` on the server are told of a project (its scope).
+
+    ``what``: what this person wrote or approved (``approved``), also all else that is active (``certain``), or ``nothing``;
+    ``quotes``: also the words that it rests on.
+    """
+
+    project: str = ""
+    team: str = ""
+    what: str = "approved"
+    quotes: bool = False
+
+
+def check_share(share: ShareSettings, where: str) -> ShareSettings:
+    """The share, where it is one. Raises ConfigError."""
+    if not share.project or not share.team:
+        raise ConfigError("a share has a project and a team", where=where, hint="kept team share PROJECT --with ROLE")
+    if share.what not in SHARED:
+        raise ConfigError(f"what is shared is {', '.join(SHARED[:-1])} or {SHARED[-1]}", where=where)
+    return share

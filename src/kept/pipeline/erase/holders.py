@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from kept.core.erasure import ErasureMatch, ErasureWords, Holder
 from kept.journal.feed_reading import erase_items, find_items
+from kept.memories.team import SharedLines
 from kept.pipeline.erase.backups import BackupCopies
 from kept.pipeline.erase.files import SampleHome, TextFiles, WordlessFiles
 from kept.pipeline.erase.journal import JournalEntries
@@ -61,6 +62,7 @@ def list_holders(workspace: Workspace) -> tuple[Holder, ...]:
         return TextFiles(name=name, folder=state, claims=claims, root=root, removable=removable)
 
     return (
+        SharedLines(workspace=workspace),
         JournalEntries(workspace=workspace),
         FeedItems(workspace=workspace),
         ReplyFile(path=workspace.paths.replies),

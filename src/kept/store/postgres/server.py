@@ -14,10 +14,10 @@ from psycopg.conninfo import conninfo_to_dict
 from kept.core.codec import to_canonical_json
 from kept.core.errors import StoreError
 from kept.store.database import FORMAT
-from kept.store.replica.protocol import Head, Key, Row, Table
+from kept.store.replica.protocol import Head, Key, Row, SharedLine, Table
 
 _MIGRATIONS = files("kept.store.postgres").joinpath("migrations")
-_NEWEST = 1  # the last file of migrations
+_NEWEST = 2  # the last file of migrations
 _LOCK = 7_225_608_014  # the advisory lock of whoever makes the schema
 _ROWS, _BYTES = 2_000, 8 * 2**20  # of one statement
 _KINDS = {"INTEGER": "bigint", "TEXT": "text", "BLOB": "bytea"}
@@ -76,6 +76,11 @@ class PostgresServer:
         query = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
         with self._explain_errors():
             return bool(self._connection.execute(query).fetchone()[0])
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection ended without :meth:`close`, as when the server was started anew."""
+        return bool(self._connection.broken)
 
     def lock(self) -> Head:
         """Begin to write: nobody else writes this owner's rows before :meth:`commit` or :meth:`rollback`."""
@@ -141,11 +146,33 @@ class PostgresServer:
                 self._connection.execute(note, (table.name, version, [to_canonical_json(list(key)) for key in some]))
 
     def clear(self) -> None:
-        """Have no rows of this owner at all, and no head."""
+        """Have no rows of this owner at all, no head, and nothing that is shared."""
         tables = "SELECT table_name FROM information_schema.columns WHERE table_schema = 'kept' AND column_name = 'role'"
         with self._explain_errors():
             for row in self._connection.execute(tables).fetchall():
                 self._connection.execute(sql.SQL("DELETE FROM kept.{} WHERE role = current_user").format(sql.Identifier(row[0])))
+            self._connection.execute("DELETE FROM kept.shared WHERE owner = current_user")
+
+    def shared(self, team: str) -> list[SharedLine]:
+        """What those who may take a role share with each other, by owner and time; nothing where this one may not take it."""
+        query = "SELECT owner, id, category, content, quote, at FROM kept.shared WHERE team = %s ORDER BY owner, at, id"
+        names = ("owner", "id", "category", "content", "quote", "at")
+        with self._explain_errors():
+            rows = self._connection.execute(query, (team,)).fetchall()
+        return [SharedLine(**dict(zip(names, map(_unescape, row), strict=True))) for row in rows]
+
+    def share(self, team: str, lines: Sequence[SharedLine]) -> None:
+        """Share these lines with a team, and nothing else that this owner shared with it before."""
+        rows = [tuple(map(_escape, (team, line.id, line.category, line.content, line.quote, line.at))) for line in lines]
+        query = (
+            "INSERT INTO kept.shared (team, id, category, content, quote, at) VALUES (%s, %s, %s, %s, %s, %s)"
+            " ON CONFLICT (team, owner, id) DO UPDATE SET category = excluded.category, content = excluded.content,"
+            " quote = excluded.quote, at = excluded.at"
+        )
+        gone = "DELETE FROM kept.shared WHERE owner = current_user AND team = %s AND id <> ALL(%s)"
+        with self._explain_errors(), self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.execute(gone, (team, [line.id for line in lines]))
+            cursor.executemany(query, rows)
 
     def commit(self, head: Head) -> None:
         """Make what was written since :meth:`lock` hold, all of it or nothing, as this head."""

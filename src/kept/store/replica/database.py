@@ -96,9 +96,21 @@ class ReplicaDatabase(Database):
     def _join(self) -> None:
         if not self._is_made:
             return
+        self._head = self._lock_server()
         with self.server() as server:
-            self._head = server.lock()
             self._follow(server, self._head)
+
+    def _lock_server(self) -> Head:
+        """Begin to write on the server; by a new connection where the last one was ended there. Raises StoreError."""
+        known = self._server
+        try:
+            with self.server() as server:
+                return server.lock()
+        except StoreError:
+            if known is None or not known.is_lost:
+                raise
+        with self.server() as server:
+            return server.lock()
 
     def _follow(self, server: Server, head: Head) -> None:
         """Have this file hold what the server does. Raises StoreError where they are two stores."""

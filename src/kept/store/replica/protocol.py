@@ -38,8 +38,25 @@ class Head:
     base: int = 0
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SharedLine:
+    """What an owner shares with a team: a memory's words, with the quote they rest on where the owner lets others read it."""
+
+    owner: str
+    id: str
+    category: str
+    content: str
+    quote: str
+    at: str
+
+
 class Server(Protocol):
     """The rows of one owner. Each method raises StoreError, with nothing changed, where the server refuses or is gone."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection ended without :meth:`close`, as when the server was started anew."""
+        ...
 
     def lock(self) -> Head:
         """Begin to write: nobody else writes this owner's rows before :meth:`commit` or :meth:`rollback`."""

@@ -1,0 +1,78 @@
+"""``kept team``: what the people of a project tell each other through the server; sharing, leaving, accepting a line."""
+
+import os
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from kept.cli import show
+from kept.cli.front import check_choice, command_workspace
+from kept.cli.show import Line, format_count, hanging_line, line
+from kept.core.codec import json_fields
+from kept.core.errors import UsageError
+from kept.local.agents_shell import agent_variable
+from kept.local.settings.tables import SHARED
+from kept.memories import team as teams
+from kept.memories.team import TeamFact
+from kept.workspace import Workspace
+
+
+def team(
+    context: typer.Context,
+    action: Annotated[str, typer.Argument(metavar="[share|leave|accept", help="What to do; without it, list.")] = "",
+    item: Annotated[str, typer.Argument(metavar="PROJECT or ID]", help="A project to share or leave, a line to accept.")] = "",
+    *,
+    role: Annotated[str, typer.Option("--with", metavar="ROLE", help="share: the role on the server that the team may take.")] = "",
+    what: Annotated[
+        str,
+        typer.Option(metavar="WHAT", help="share: approved (what you wrote or approved), certain (all that is active) or nothing."),
+    ] = "approved",
+    quotes: Annotated[bool, typer.Option("--quotes", help="share: also the words that a memory rests on.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Show what your teams know and who says so; share a project's memories with a team, or take them back.
+
+    What others share is read on the server. It is in no file of yours and before no agent until you accept it.
+    """
+    with command_workspace(context) as workspace:
+        if action:
+            _act(workspace, action, item, role, what, quotes=quotes)
+        facts = teams.list_team_facts(workspace)
+        if as_json:
+            show.write_json({"facts": json_fields(facts)})
+        elif not action:
+            show.write_lines(_fact_lines(workspace, facts))
+
+
+def _act(workspace: Workspace, action: str, item: str, role: str, what: str, *, quotes: bool) -> None:
+    check_choice(action, ("share", "leave", "accept"), "action")
+    if not item or (action == "share" and not role):
+        raise UsageError(f"`kept team {action}` needs more", hint="kept team share PROJECT --with ROLE, kept team accept ID")
+    match action:
+        case "share":
+            teams.share_project(workspace, item, role, what=check_choice(what, SHARED, "--what"), quotes=quotes)
+            show.write_line((item, "bold"), f" is shared with {role}: {what}.", (" Every run brings that up to date.", "dim"))
+        case "leave":
+            left = ", ".join(share.team for share in teams.leave_team(workspace, item))
+            show.write_line((item, "bold"), f" is no longer shared with {left}; your lines are taken back.")
+        case _:
+            agent = bool(agent_variable(os.environ)) and not workspace.settings.trust_agents
+            memory = teams.accept_fact(workspace, item, agent=agent)
+            show.write_line((memory.id, "bold"), f"  {memory.content}", ("  waits for you" if agent else "  is yours now", "dim"))
+
+
+def _fact_lines(workspace: Workspace, facts: tuple[TeamFact, ...]) -> Iterator[Line]:
+    names = workspace.scope_names()
+    if not workspace.settings.share:
+        yield line("No project is shared.", (" → kept team share PROJECT --with ROLE", "dim"))
+    for share in workspace.settings.share:
+        known = [fact for fact in facts if fact.team == share.team]
+        yield line((names.get(share.project, share.project), "bold"), f" with {share.team}: {format_count(len(known), 'line')}")
+        for fact in known:
+            by = ", ".join(witness.owner for witness in fact.witnesses)
+            mark = "" if fact.known else f" → kept team accept {fact.id}"
+            yield hanging_line([(f"  {fact.id}", "yellow"), ("  ", "")], fact.content, (f"  ({by}){mark}", "dim"))
+            for witness in fact.witnesses:
+                if witness.quote:
+                    yield hanging_line([("    ", "")], f"{witness.owner}: “{witness.quote}”", ("", ""))

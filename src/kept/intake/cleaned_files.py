@@ -1,0 +1,166 @@
+"""Cleaned files: what a transcript file says, without secrets, as values. Reads one file and nothing else, so that any process may
+do it that sees the file.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache, partial
+from pathlib import Path
+
+from kept.core.errors import SourceError
+from kept.core.event import IGNORE, OFF_THE_RECORD, Author, Cursor, Event, EventKind, RecordAccount, Slice
+from kept.core.isolation import isolate_errors
+from kept.core.pattern import Pattern
+from kept.core.redact import RedactionResult, redact
+from kept.core.redact.scanner import load_scanner
+from kept.intake.clean import CleanedEvent, Limits, clean
+from kept.intake.shared_files import label_shared
+from kept.sources.base import Source
+from kept.sources.documents import REWRITTEN
+
+Redact = Callable[[str], RedactionResult]
+LIMITS = Limits()
+_SHORT = 200  # characters
+OPT_OUT = (IGNORE, "kept: ignore this conversation", OFF_THE_RECORD, "/kept:off")
+_OFF_COMMAND = Pattern(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnreadFile:
+    """A file to read on from a cursor, and all that reading and cleaning it depends on.
+
+    ``shared`` tells that others write to it too, ``project`` the directory its events are filed under whatever they say (empty:
+    what they say), ``exclude`` the directories whose events are left out; ``key`` marks secrets. ``stamp`` is what the file looked
+    like before.
+    """
+
+    path: Path
+    source: Source
+    cursor: Cursor
+    shared: bool
+    project: str
+    exclude: tuple[str, ...]
+    key: bytes
+    stamp: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CleanedSlice:
+    """A piece of a file: its events with their sessions as the file names them, what became of its records, where it ends.
+
+    ``opted_out`` are the sessions that are not to be remembered by what is said here, each with where that stands. ``restarted``
+    tells that it begins at the start of the file; ``size`` counts the bytes that were read.
+    """
+
+    events: tuple[tuple[str, CleanedEvent], ...]
+    opted_out: tuple[tuple[str, str], ...]
+    account: RecordAccount
+    cursor: Cursor
+    restarted: bool
+    size: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CleanedFile:
+    """What there is to read in a file, and why the rest of it could not be read (empty: it could)."""
+
+    slices: tuple[CleanedSlice, ...]
+    failed: str
+
+
+def read_whole(files: Sequence[UnreadFile]) -> tuple[CleanedFile, ...]:
+    """What some files say, each with why it could not be read. They have one key."""
+    without_secrets = create_redaction(files[0].key)
+    return tuple(_read_to_end(file, without_secrets) for file in files)
+
+
+def _read_to_end(file: UnreadFile, without_secrets: Redact) -> CleanedFile:
+    slices: list[CleanedSlice] = []
+    try:
+        slices.extend(read_slices(file, without_secrets))
+    except SourceError as error:
+        return CleanedFile(slices=tuple(slices), failed=error.what)
+    return CleanedFile(slices=tuple(slices), failed="")
+
+
+def read_slices(file: UnreadFile, without_secrets: Redact) -> Iterator[CleanedSlice]:
+    """What is new in a file, slice by slice. Raises SourceError."""
+    cursor = file.cursor
+    for piece in _read_pieces(file):
+        if piece.cursor == cursor:
+            continue  # nothing but an unfinished last record: nothing is written
+        restarted = cursor == Cursor() or REWRITTEN in piece.account.noted
+        opted_out = tuple((event.session, event.pointer.path) for event in piece.events if event.session and is_opt_out(event))
+        told = label_shared(_file_under(piece, file.project), shared=file.shared)
+        usable = [event for event in told.events if not (event.project and is_excluded(event.project, file.exclude))]
+        with isolate_errors("it cannot be cleaned", str(file.path)):
+            cleaned = tuple((event.session, clean(event, redact=without_secrets, limits=LIMITS)) for event in usable)
+        yield CleanedSlice(
+            events=cleaned,
+            opted_out=opted_out,
+            account=note_left_out(told.account, "events-of-excluded-projects", len(told.events) - len(usable)),
+            cursor=replace(piece.cursor, carry=_redact_carry(piece.cursor.carry, without_secrets)),
+            restarted=restarted,
+            size=piece.cursor.offset - (0 if restarted else cursor.offset),
+        )
+        cursor = piece.cursor
+
+
+def _file_under(piece: Slice, project: str) -> Slice:
+    """A slice with its events filed under a project, where there is one."""
+    return replace(piece, events=tuple(replace(event, project=project) for event in piece.events)) if project else piece
+
+
+def note_left_out(account: RecordAccount, reason: str, count: int) -> RecordAccount:
+    """An account that says as well how many events are left out for a reason."""
+    return replace(account, noted=dict(Counter(account.noted) + Counter({reason: count}))) if count else account
+
+
+def is_excluded(path: str, patterns: Sequence[str]) -> bool:
+    """Whether a pattern fits a path, or a folder it lies in."""
+    return any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern.rstrip('/')}/*") for pattern in patterns)
+
+
+def is_opt_out(event: Event) -> bool:
+    """Whether the user says here that the conversation is not to be remembered: on a line of its own, outside of code, or by a
+    command.
+    """
+    if event.kind is not EventKind.PROMPT or "kept:" not in event.text.lower():
+        return False
+    if event.author is Author.INJECTED and event.label_reason.startswith("wrapper:command-"):
+        return bool(_OFF_COMMAND.search(event.text))
+    if event.author not in (Author.HUMAN, Author.ABANDONED):
+        return False
+    parts = event.text.lower().split("```")
+    return any(line.strip().rstrip(".!") in OPT_OUT for part in parts[::2] for line in part.splitlines())
+
+
+def _read_pieces(file: UnreadFile) -> Iterator[Slice]:
+    """What the format reads, slice by slice; whatever its reader raises is a SourceError."""
+    with isolate_errors("its reader failed", str(file.path)):
+        slices = iter(file.source.read(file.path, file.cursor))
+    while True:
+        with isolate_errors("its reader failed", str(file.path)):
+            piece = next(slices, None)
+        if piece is None:
+            return
+        yield piece
+
+
+def create_redaction(key: bytes) -> Redact:
+    """A redaction that looks at a short text once: each event names the same directory, branch and tool again."""
+    redaction = partial(redact, key=key, more=load_scanner())
+    short = lru_cache(maxsize=1024)(redaction)
+    return lambda text: short(text) if len(text) <= _SHORT else redaction(text)
+
+
+def _redact_carry(carry: str, without_secrets: Redact) -> str:
+    """What a reader carries on, without secrets in its names of folders and branches."""
+    state = json.loads(carry or "{}")
+    if not isinstance(state, dict):
+        return carry
+    names = {name: without_secrets(state[name]).text for name in ("branch", "cwd") if isinstance(state.get(name), str)}
+    return json.dumps(state | names, ensure_ascii=False) if any(state[name] != value for name, value in names.items()) else carry

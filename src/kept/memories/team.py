@@ -1,0 +1,192 @@
+"""Teams: what people tell each other of a project they share, on the server of their memories.
+
+A line goes to the team by its owner's setting, and is taken back as soon as the memory is gone here. What others share is read on
+the server and nowhere kept: it is in no file and before no agent, until a person accepts a line; then it is their own memory.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from kept.core.codec import digest
+from kept.core.erasure import ErasureMatch, ErasureWords
+from kept.core.errors import ConfigError, MissingError, StoreError, UsageError
+from kept.core.event import Origin
+from kept.core.memory import USER_SCOPE, Memory, Status
+from kept.core.text import normal_form
+from kept.local.settings.tables import ShareSettings, check_share
+from kept.memories.configure import remove_table_item, save_table_item
+from kept.memories.person import create_memory
+from kept.store.opening import connect_server
+from kept.store.replica.protocol import SharedLine
+from kept.workspace import Workspace
+
+if TYPE_CHECKING:
+    from kept.store.postgres.server import PostgresServer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TeamFact:
+    """What a team knows: the words, who say so (each with the quote they let others read), whether it is remembered here."""
+
+    id: str
+    team: str
+    project: str
+    category: str
+    content: str
+    witnesses: tuple[SharedLine, ...]
+    known: bool
+
+
+def share_project(workspace: Workspace, project: str, team: str, *, what: str, quotes: bool) -> ShareSettings:
+    """Share a project with a team from now on, or otherwise than before, and send what that is.
+
+    Raises UsageError for a project that is not there, ConfigError, StoreError where the server does not let this role.
+    """
+    share = check_share(ShareSettings(project=workspace.find_scope(project), team=team, what=what, quotes=quotes), "--what")
+    if any(each.team == team and each.project != share.project for each in workspace.settings.share):
+        raise UsageError(f"{team} is the team of another project", hint="a project has a team, and a role, of its own")
+    with _connect(workspace) as server:
+        server.share(team, _lines_to_share(workspace, share))
+    number = next((at for at, each in enumerate(workspace.settings.share) if _same(each, share)), None)
+    save_table_item(workspace.paths, "share", asdict(share), number=number)
+    return share
+
+
+def leave_team(workspace: Workspace, project: str) -> tuple[ShareSettings, ...]:
+    """Take back what was shared of a project, and share it no more. Raises UsageError where it is not shared, StoreError."""
+    scope = workspace.find_scope(project)
+    left = tuple(share for share in workspace.settings.share if share.project == scope)
+    if not left:
+        raise UsageError(f"{project!r} is shared with nobody", hint="see `kept team`")
+    with _connect(workspace) as server:
+        for share in left:
+            server.share(share.team, ())
+    for number in reversed(range(len(workspace.settings.share))):
+        if workspace.settings.share[number] in left:
+            remove_table_item(workspace.paths, "share", number)
+    return left
+
+
+def update_teams(workspace: Workspace) -> tuple[str, ...]:
+    """Have teams be told what is to be shared with them now, and nothing else; what is wrong where that could not be done."""
+    problems = []
+    for share in workspace.settings.share:
+        try:
+            with _connect(workspace) as server:
+                server.share(share.team, _lines_to_share(workspace, share))
+        except (StoreError, ConfigError) as error:
+            problems.append(f"the team {share.team} is not up to date: {error}")
+    return tuple(problems)
+
+
+def list_team_facts(workspace: Workspace) -> tuple[TeamFact, ...]:
+    """What the teams of the settings know; the same words of several people are one fact with as many witnesses. Raises
+    StoreError.
+    """
+    found: list[TeamFact] = []
+    if workspace.settings.share:
+        with _connect(workspace) as server:
+            for share in workspace.settings.share:
+                found += _group_lines(workspace, share, server.shared(share.team))
+    return tuple(found)
+
+
+def accept_fact(workspace: Workspace, number: str, *, agent: bool = False) -> Memory:
+    """Remember what others share, as one's own from now on; where an ``agent`` does it, it waits. Raises UsageError, StoreError."""
+    matches = [fact for fact in list_team_facts(workspace) if len(number) >= 4 and fact.id.startswith(number)]
+    if len(matches) != 1:
+        raise MissingError(f"no team shares a line with the id {number!r}", hint="see `kept team` for ids")
+    fact = matches[0]
+    category = fact.category if workspace.profile.category(fact.category) else workspace.profile.categories[0].id
+    scope = next(share.project for share in workspace.settings.share if share.team == fact.team)
+    by = " and ".join(line.owner for line in fact.witnesses)
+    return create_memory(workspace, fact.content, category, scope=scope, agent=agent, told_by=f"{by} in the team {fact.team}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedLines:
+    """What this person shares with teams, as a holder of words."""
+
+    workspace: Workspace
+    name: str = "lines shared with teams"
+    claims: tuple[str, ...] = ()
+
+    def find(self, words: ErasureWords) -> Iterator[ErasureMatch]:
+        """The lines that hold the words."""
+        for share, line in self._own_lines():
+            if _holds(words, line):
+                yield ErasureMatch(holder=self.name, where=share.team, text=words.excerpt(f"{line.content} {line.quote}"))
+
+    def erase(self, words: ErasureWords) -> int:
+        """Take those lines back. Raises StoreError."""
+        found = 0
+        for share in self.workspace.settings.share:
+            lines = [line for each, line in self._own_lines() if each == share]
+            kept = [line for line in lines if not _holds(words, line)]
+            if len(kept) < len(lines):
+                found += len(lines) - len(kept)
+                with _connect(self.workspace) as server:
+                    server.share(share.team, kept)
+        return found
+
+    def _own_lines(self) -> Iterator[tuple[ShareSettings, SharedLine]]:
+        if self.workspace.settings.share:
+            with _connect(self.workspace) as server:
+                owner = server.owner
+                for share in self.workspace.settings.share:
+                    yield from ((share, line) for line in server.shared(share.team) if line.owner == owner)
+
+
+def _holds(words: ErasureWords, line: SharedLine) -> bool:
+    return line.id in words.memories or words.is_in_text(line.content) or words.is_in_text(line.quote)
+
+
+def _connect(workspace: Workspace) -> "closing[PostgresServer]":
+    if not workspace.settings.store.url:
+        raise ConfigError("sharing needs the server of store.url", hint="kept migrate --to URL (docs/team.md)")
+    return closing(connect_server(workspace.settings.store.url))
+
+
+def _same(one: ShareSettings, other: ShareSettings) -> bool:
+    return (one.project, one.team) == (other.project, other.team)
+
+
+def _lines_to_share(workspace: Workspace, share: ShareSettings) -> Sequence[SharedLine]:
+    """What a team is told: active memories of the project, those a person wrote or approved, or also what their words made sure."""
+    if share.what == "nothing" or share.project == USER_SCOPE:
+        return ()
+    now = workspace.clock()
+    return [
+        SharedLine(
+            owner="",
+            id=memory.id,
+            category=memory.category,
+            content=memory.content,
+            quote=memory.evidence[0].quote if share.quotes and memory.evidence else "",
+            at=memory.last_seen.isoformat() if memory.last_seen else "",
+        )
+        for memory in workspace.store.log.memories()
+        if memory.scope == share.project
+        and memory.content
+        and memory.status_at(now) is Status.ACTIVE
+        and (memory.owned or (share.what == "certain" and memory.origin is Origin.USER))
+    ]
+
+
+def _group_lines(workspace: Workspace, share: ShareSettings, lines: Sequence[SharedLine]) -> Iterator[TeamFact]:
+    here = {normal_form(memory.content) for memory in workspace.store.log.memories() if memory.scope == share.project}
+    groups: dict[str, list[SharedLine]] = {}
+    for line in lines:
+        groups.setdefault(normal_form(line.content), []).append(line)
+    for form, witnesses in groups.items():
+        yield TeamFact(
+            id=digest(share.team, form, size=5),
+            team=share.team,
+            project=share.project,
+            category=witnesses[0].category,
+            content=witnesses[0].content,
+            witnesses=tuple(witnesses),
+            known=form in here,
+        )

@@ -1,0 +1,120 @@
+"""Other processes read, and one remembers: what is remembered is the same, whoever read it and whatever became of them."""
+
+import os
+import pickle
+import signal
+from concurrent.futures import BrokenExecutor, Executor, Future
+
+import pytest
+
+from kept.local.workers import Workers, map_ahead
+from kept.pipeline.backfill import backfill
+from kept.pipeline.run import RunOptions, run_pipeline
+from talking import OTHER, RULE, say
+
+LONG = [RULE if n == 3 else OTHER if n == 31 else f"Now look at part {n} and tell me why it is slow." for n in range(70)]
+
+
+class Elsewhere(Executor):
+    """Does each piece of work on copies, as another process does; loses those from ``lost`` on."""
+
+    def __init__(self, lost: int = 10**9) -> None:
+        self.done, self.lost = 0, lost
+
+    def submit(self, function, /, *args):
+        self.done += 1
+        future = Future()
+        if self.done > self.lost:
+            future.set_exception(BrokenExecutor())
+        else:
+            future.set_result(pickle.loads(pickle.dumps(function(*pickle.loads(pickle.dumps(args))))))
+        return future
+
+
+def remembered(workspace):
+    """Everything that a store would export, but what each store draws for itself."""
+    log, archive = workspace.store.log, workspace.store.archive
+    threads = [*archive.threads()]
+    return (
+        log.memories(),
+        [log.thread_proposals(thread.id, 0) for thread in threads],
+        [archive.events(thread.id, 0, thread.events) for thread in threads],
+        [*archive.files()],
+    )
+
+
+@pytest.fixture
+def alone(desk_at, tmp_path, transcripts, home):
+    """What one process remembers."""
+    say(home, "long", *LONG)
+    say(home, "off", "kept: off the record", "Remember that the vault opens at nine.")
+    with desk_at(tmp_path / "alone") as workspace:
+        run_pipeline(workspace, [transcripts], RunOptions())
+        found = remembered(workspace)
+        assert found[0]
+        return found
+
+
+@pytest.mark.parametrize("lost", [10**9, 1, 0])
+def test_workers_and_workers_that_are_lost_make_no_difference(desk_at, tmp_path, transcripts, alone, lost):
+    with desk_at(tmp_path / "with") as workspace:
+        elsewhere = Elsewhere(lost)
+        report = run_pipeline(workspace, [transcripts], RunOptions(workers=Workers(executor=elsewhere, ahead=2)))
+        assert elsewhere.done >= 3
+        assert remembered(workspace) == alone
+        assert run_pipeline(workspace, [transcripts], RunOptions()).reading.fresh == 0
+        assert not report.partly
+
+
+def test_no_more_work_is_under_way_than_may_wait():
+    begun = []
+    for item, made in map_ahead(Workers(executor=Elsewhere(), ahead=3), abs, ((begun.append(n) or n, -n) for n in range(9))):
+        assert made == item
+        assert len(begun) <= item + 3
+    assert begun == [*range(9)]
+
+
+def test_a_dask_cluster_remembers_what_one_process_does(desk_at, tmp_path, transcripts, alone):
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(2, processes=False, threads_per_worker=1, dashboard_address=":0") as cluster,
+        desk_at(tmp_path / "dask") as workspace,
+    ):
+        backfill(workspace, [transcripts], RunOptions(), scheduler=cluster.scheduler_address)
+        assert remembered(workspace) == alone
+
+
+@pytest.mark.slow
+def test_processes_remember_what_one_does(desk_at, tmp_path, transcripts, alone):
+    with desk_at(tmp_path / "many") as workspace:
+        backfill(workspace, [transcripts], RunOptions(), processes=2)
+        assert remembered(workspace) == alone
+
+
+def kill_one(cluster) -> None:
+    os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+def test_any_number_of_workers_and_one_that_is_killed_remember_what_one_process_does(desk_at, tmp_path, shared):
+    distributed = pytest.importorskip("distributed")
+    inputs = shared / "transcripts" / "inputs"
+    with desk_at(tmp_path / "alone") as workspace:
+        run_pipeline(workspace, [inputs], RunOptions())
+        alone = remembered(workspace)
+    for number, (count, kills) in enumerate(((1, False), (2, False), (4, False), (2, True))):
+        killed = []
+
+        def kill_in_the_middle(stage, done, total, killed=killed, kills=kills):
+            if kills and stage in ("reading", "extracting", "summarising") and done > total // 3 and stage not in killed:
+                killed.append(stage)
+                os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGKILL)
+
+        with (
+            distributed.LocalCluster(count, threads_per_worker=1, dashboard_address=":0") as cluster,
+            desk_at(tmp_path / f"{number}") as workspace,
+        ):
+            backfill(workspace, [inputs], RunOptions(), scheduler=cluster.scheduler_address, progress=kill_in_the_middle)
+            assert killed == (["reading", "extracting", "summarising"] if kills else [])
+            assert remembered(workspace) == alone
