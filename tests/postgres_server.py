@@ -58,6 +58,11 @@ def private_server(folder: Path) -> Iterator[tuple[str, Callable[[], None], Call
         server.cleanup()
 
 
+def owner_of(url: str) -> str:
+    """The role of a URL."""
+    return urlsplit(url).netloc.rpartition("@")[0]
+
+
 def with_role(url: str, role: str) -> str:
     """The URL of another role on the same server."""
     parts = urlsplit(url)

@@ -10,15 +10,12 @@ from kept.memories.configure import change_setting
 from kept.memories.team import accept_fact, leave_team, list_team_facts, share_project
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
+from postgres_server import owner_of
 from talking import OTHER, RULE, forget_ids, say
 
 psycopg = pytest.importorskip("psycopg")
 SIGNED = "Harbor releases are signed by two people."
 OWN, SECRET = "Deploy the harbor on Mondays only.", "The vault of the yard opens with quokka marmalade."
-
-
-def owner_of(url):
-    return url.partition("//")[2].partition("@")[0]
 
 
 def id_of(workspace, content):

@@ -3,7 +3,7 @@
 import pytest
 from cli_world import OTHER, RULE, kept, told, transcript
 
-from postgres_server import with_database
+from postgres_server import owner_of, with_database
 
 pytest.importorskip("psycopg")
 
@@ -59,3 +59,29 @@ def test_a_server_that_is_not_there_is_one_clear_line(capsys, home):
     assert kept(capsys, "migrate", "--to", "mysql://x/y")[0] == 2
     assert kept(capsys, "migrate", "--to", "sqlite")[0] == 2
     assert kept(capsys, "config", "get", "store.url")[1].strip() == ""
+
+
+def test_lines_are_shared_with_a_team_listed_accepted_and_taken_back(capsys, home, postgres, tmp_path):
+    import psycopg  # noqa: PLC0415
+
+    anna, ben, team = postgres(), postgres(), owner_of(postgres())
+    with psycopg.connect(postgres.admin, autocommit=True) as connection:
+        connection.execute(f'GRANT "{team}" TO "{owner_of(anna)}", "{owner_of(ben)}"')
+    for place, url in ((home, anna), (tmp_path / "ben", ben)):
+        assert kept(capsys, "--home", place, "config", "set", "store.url", url)[0] == 0
+        assert kept(capsys, "--home", place, "run", transcript(place / "s1.jsonl", RULE))[0] == 0
+    assert kept(capsys, "team", "share", "harbor", "--with", team, "--what", "certain", "--quotes")[::2] == (0, "")
+    there = ("--home", tmp_path / "ben")
+    assert kept(capsys, *there, "team")[1].startswith("No project is shared.")
+    assert kept(capsys, *there, "team", "share", "harbor", "--with", team, "--what", "nothing")[0] == 0
+    code, out, err = kept(capsys, *there, "team")
+    assert (code, err) == (0, "")
+    assert f"({owner_of(anna)})" in out
+    assert f"“{RULE}”" in out
+    (fact,) = told(capsys, *there, "team")["facts"]
+    assert (fact["content"], fact["known"]) == (RULE, True)
+    assert kept(capsys, *there, "team", "accept", fact["id"])[0] == 2
+    assert kept(capsys, "team", "share", "harbor")[0] == 2
+    assert "kept team leave" in kept(capsys, "migrate", "--to", "sqlite")[2]
+    assert kept(capsys, "team", "leave", "harbor")[::2] == (0, "")
+    assert told(capsys, *there, "team")["facts"] == []

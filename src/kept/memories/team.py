@@ -45,11 +45,11 @@ def share_project(workspace: Workspace, project: str, team: str, *, what: str, q
     Raises UsageError for a project that is not there, ConfigError, StoreError where the server does not let this role.
     """
     share = check_share(ShareSettings(project=workspace.find_scope(project), team=team, what=what, quotes=quotes), "--what")
-    if any(each.team == team and each.project != share.project for each in workspace.settings.share):
+    if any(each.team == team and each.project != share.project for each in _list_shares(workspace)):
         raise UsageError(f"{team} is the team of another project", hint="a project has a team, and a role, of its own")
     with _connect(workspace) as server:
         server.share(team, _lines_to_share(workspace, share))
-    number = next((at for at, each in enumerate(workspace.settings.share) if _same(each, share)), None)
+    number = next((at for at, each in enumerate(_list_shares(workspace)) if _same(each, share)), None)
     save_table_item(workspace.paths, "share", asdict(share), number=number)
     return share
 
@@ -57,14 +57,14 @@ def share_project(workspace: Workspace, project: str, team: str, *, what: str, q
 def leave_team(workspace: Workspace, project: str) -> tuple[ShareSettings, ...]:
     """Take back what was shared of a project, and share it no more. Raises UsageError where it is not shared, StoreError."""
     scope = workspace.find_scope(project)
-    left = tuple(share for share in workspace.settings.share if share.project == scope)
+    left = tuple(share for share in _list_shares(workspace) if share.project == scope)
     if not left:
         raise UsageError(f"{project!r} is shared with nobody", hint="see `kept team`")
     with _connect(workspace) as server:
         for share in left:
             server.share(share.team, ())
-    for number in reversed(range(len(workspace.settings.share))):
-        if workspace.settings.share[number] in left:
+    for number in reversed(range(len(_list_shares(workspace)))):
+        if _list_shares(workspace)[number] in left:
             remove_table_item(workspace.paths, "share", number)
     return left
 
@@ -72,7 +72,7 @@ def leave_team(workspace: Workspace, project: str) -> tuple[ShareSettings, ...]:
 def update_teams(workspace: Workspace) -> tuple[str, ...]:
     """Have teams be told what is to be shared with them now, and nothing else; what is wrong where that could not be done."""
     problems = []
-    for share in workspace.settings.share:
+    for share in _list_shares(workspace):
         try:
             with _connect(workspace) as server:
                 server.share(share.team, _lines_to_share(workspace, share))
@@ -86,9 +86,9 @@ def list_team_facts(workspace: Workspace) -> tuple[TeamFact, ...]:
     StoreError.
     """
     found: list[TeamFact] = []
-    if workspace.settings.share:
+    if _list_shares(workspace):
         with _connect(workspace) as server:
-            for share in workspace.settings.share:
+            for share in _list_shares(workspace):
                 found += _group_lines(workspace, share, server.shared(share.team))
     return tuple(found)
 
@@ -100,7 +100,7 @@ def accept_fact(workspace: Workspace, number: str, *, agent: bool = False) -> Me
         raise MissingError(f"no team shares a line with the id {number!r}", hint="see `kept team` for ids")
     fact = matches[0]
     category = fact.category if workspace.profile.category(fact.category) else workspace.profile.categories[0].id
-    scope = next(share.project for share in workspace.settings.share if share.team == fact.team)
+    scope = next(share.project for share in _list_shares(workspace) if share.team == fact.team)
     by = " and ".join(line.owner for line in fact.witnesses)
     return create_memory(workspace, fact.content, category, scope=scope, agent=agent, told_by=f"{by} in the team {fact.team}")
 
@@ -122,7 +122,7 @@ class SharedLines:
     def erase(self, words: ErasureWords) -> int:
         """Take those lines back. Raises StoreError."""
         found = 0
-        for share in self.workspace.settings.share:
+        for share in _list_shares(self.workspace):
             lines = [line for each, line in self._own_lines() if each == share]
             kept = [line for line in lines if not _holds(words, line)]
             if len(kept) < len(lines):
@@ -132,15 +132,20 @@ class SharedLines:
         return found
 
     def _own_lines(self) -> Iterator[tuple[ShareSettings, SharedLine]]:
-        if self.workspace.settings.share:
+        if _list_shares(self.workspace):
             with _connect(self.workspace) as server:
                 owner = server.owner
-                for share in self.workspace.settings.share:
+                for share in _list_shares(self.workspace):
                     yield from ((share, line) for line in server.shared(share.team) if line.owner == owner)
 
 
 def _holds(words: ErasureWords, line: SharedLine) -> bool:
     return line.id in words.memories or words.is_in_text(line.content) or words.is_in_text(line.quote)
+
+
+def _list_shares(workspace: Workspace) -> tuple[ShareSettings, ...]:
+    """What this home shares; a store of :mod:`kept.api` has the settings of another home, and no part in what that shares."""
+    return () if workspace.paths.settings_folder else workspace.settings.share
 
 
 def _connect(workspace: Workspace) -> "closing[PostgresServer]":

@@ -5,7 +5,7 @@ it is and which lines its file had: what was remembered later is not gone from i
 """
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -13,10 +13,10 @@ from pathlib import Path
 from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.digest import hash_bytes
-from kept.core.document import AddedLines, Edits
+from kept.core.document import AddedLines, Edits, Line
 from kept.core.errors import UsageError
 from kept.core.event import Origin
-from kept.core.markup import parse_memory_line
+from kept.core.markup import parse_fact, parse_memory_line
 from kept.core.memory import USER_SCOPE, Evidence, Memory, Status
 from kept.core.operation import Add, Approve, Operation, Reject, Retire, Revise, to_facts
 from kept.core.text import normal_form, one_line
@@ -24,6 +24,7 @@ from kept.local import files
 from kept.memories.person import clean_memory_text, make_memory
 from kept.outputs.agent_edits import AgentEdits
 from kept.outputs.compose.lines import contradicted_texts
+from kept.outputs.merge_edits import is_fact
 from kept.outputs.targets import Target
 from kept.paths import Paths
 from kept.profiles.profile import Profile, format_kind, parse_kind
@@ -33,13 +34,16 @@ from kept.workspace import Workspace
 _SHOWN = (Status.ACTIVE, Status.HELD, Status.SUPERSEDED, Status.RESOLVED)
 
 
-def edits_to_operations(workspace: Workspace, target: Target, edits: Edits) -> Iterator[Operation]:
-    """What the edits of one file mean for memories, as a person's operations."""
+def edits_to_operations(workspace: Workspace, target: Target, edits: Edits, lines: Sequence[Line] = ()) -> Iterator[Operation]:
+    """What the edits of one file that said ``lines`` mean for memories, as a person's operations."""
+    said = {line.key: parse_fact(line.text)[0] for line in lines if is_fact(line)}
     now, memories = workspace.clock(), workspace.store.log.memories()
     was = contradicted_texts(memories)
     for number, words in sorted(edits.revised.items()):
         memory = workspace.store.log.memory(number)
-        if memory is not None and memory.content:
+        if memory is not None and memory.content and _is_changed_since(workspace, memory, said.get(number, "")):
+            yield from _hold_clash(workspace, target, memory, words, now)
+        elif memory is not None and memory.content:
             yield from _revise_operations(workspace, memory, (words, was.get(number, "")), now)
             if _is_contradiction_removed(memory, words, was.get(number, "")):
                 yield from (
@@ -72,6 +76,41 @@ def _revise_operations(workspace: Workspace, memory: Memory, line: tuple[str, st
     yield Revise(memory=memory.id, at=now, reason="edited by hand", facts=facts)
     if memory.status not in (Status.ACTIVE, Status.SUPERSEDED, Status.RESOLVED):  # a note of a day tells of what has ended as well
         yield Approve(memory=memory.id, at=now, reason="edited by hand")
+
+
+def _is_changed_since(workspace: Workspace, memory: Memory, line: str) -> bool:
+    """Whether a line says what a memory said once and does not say now: another machine changed it while this one was away."""
+    before = {
+        normal_form(operation.value.content if isinstance(operation, Add) else operation.facts.content)
+        for _, operation in workspace.store.log.operations_on(memory.id)
+        if isinstance(operation, Add | Revise)
+    }
+    return normal_form(line) in before - {normal_form(memory.content)}
+
+
+def _hold_clash(workspace: Workspace, target: Target, memory: Memory, words: str, now: datetime) -> Iterator[Operation]:
+    """A person's words for a line that was changed elsewhere meanwhile: they wait beside what it says now."""
+    if not _is_usable(workspace, words):
+        return
+    content = clean_memory_text(workspace, words)
+    number = digest(str(target.path), memory.id, content, size=5)
+    if normal_form(content) == normal_form(memory.content) or workspace.store.log.memory(number) is not None:
+        return
+    evidence = Evidence(quote=content, event="", session="", path=str(target.path), at=now, author="file", origin=Origin.USER)
+    value = make_memory(
+        number,
+        content,
+        now,
+        profile=memory.profile,
+        category=memory.category,
+        scope=memory.scope,
+        trusted=False,
+        origin=Origin.USER,
+        trigger="written",
+        evidence=(evidence,),
+    )
+    value = replace(value, superseded_by=memory.id)
+    yield Add(memory=number, at=now, reason="held: the line was changed elsewhere meanwhile", value=value)
 
 
 def _is_contradiction_removed(memory: Memory, words: str, was: str) -> bool:

@@ -264,7 +264,7 @@ def _commit_edits(
         written.operations["reword"] += len(rewords)
         written.changed.append(f"{target.path}: {len(rewords)} lines of the day put otherwise")
     if result.changed:
-        operations = tuple(operations_of(workspace, target, result))
+        operations = tuple(operations_of(workspace, target, result, lines))
         if operations:
             _commit_operations(workspace, target, run, operations)
             written.book = None

@@ -48,11 +48,15 @@ def move_to_server(home: Paths, url: str) -> None:
 def move_to_file(home: Paths, *, drop: bool) -> str:
     """Have the file of a home be the only place of what is remembered; ``drop`` erases it on the server. Returns the server's URL.
 
-    Raises BusyError, UsageError where the home has no server, StoreError, DamagedError. Nothing is changed then.
+    Raises BusyError, UsageError where the home has no server or shares lines there, StoreError, DamagedError. Nothing is changed
+    then.
     """
-    url = load_settings(home.settings).store.url
+    now = load_settings(home.settings)
+    url = now.store.url
     if not url:
         raise UsageError("what is remembered here lies on no server", hint="kept migrate --to postgresql://ROLE@HOST/DATABASE")
+    if now.share:
+        raise UsageError(f"lines are shared there with {now.share[0].team}", hint="first take them back: kept team leave PROJECT")
     with hold_lock(home.lock):
         with ReplicaStore(home.store, lambda: connect_server(url)) as store:
             store.move_to_file(drop=drop)

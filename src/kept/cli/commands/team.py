@@ -40,7 +40,7 @@ def team(
             _act(workspace, action, item, role, what, quotes=quotes)
         facts = teams.list_team_facts(workspace)
         if as_json:
-            show.write_json({"facts": json_fields(facts)})
+            show.write_json({"facts": [json_fields(fact) for fact in facts]})
         elif not action:
             show.write_lines(_fact_lines(workspace, facts))
 
