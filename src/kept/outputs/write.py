@@ -45,6 +45,7 @@ from kept.outputs.targets import (
     list_editable_targets,
     list_targets,
 )
+from kept.outputs.unchanged import IsAsWritten, WrittenFiles, digest_inputs, load_written_files, note_written_files
 from kept.outputs.view_file import list_views, merge_view_edits, write_view
 from kept.store.values import Draft, Output
 from kept.workspace import Workspace
@@ -80,6 +81,11 @@ class WriteReport:
     aside: dict[Path, str] = field(default_factory=dict)
     merged: dict[Path, tuple[str, Edits]] = field(default_factory=dict)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the files themselves are read and written, not as they would be."""
+        return not self.dry and self.read is files.read_file
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _TargetState:
@@ -93,7 +99,10 @@ class _TargetState:
 def merge_hand_edits(workspace: Workspace, run: RunNumber, written: WriteReport, *, allow: bool = False) -> None:
     """Make a person's operations of what was changed by hand in any file of kept's. Raises StoreError."""
     with _outputs_lock(workspace):
+        known = load_written_files(workspace) if written.is_plain and not allow else WrittenFiles()
         for target in list_editable_targets(workspace):
+            if known.is_unchanged(target.path):
+                continue
             with suppress(RefusedPathError, ChangedError):  # told where it is to be written
                 if allow:
                     _merge_quarantined(workspace, target, run, written)
@@ -104,9 +113,13 @@ def merge_hand_edits(workspace: Workspace, run: RunNumber, written: WriteReport,
 def write_outputs(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
     """Bring every file up to date with the memories, hand edits absorbed first. A file that cannot be written is a problem told."""
     with _outputs_lock(workspace):
+        known = load_written_files(workspace) if written.is_plain else WrittenFiles()
+        if known.are_current(digest_inputs(workspace), workspace.store.outputs(), IsAsWritten(workspace)):
+            return
         _merge_view_edits(workspace, run, written)
         written.book = compose_outputs(workspace)
-        for target in list_targets(workspace, written.book):
+        targets = list_targets(workspace, written.book)
+        for target in targets:
             try:
                 _write_with_retries(workspace, target, run, written)
             except KeptError as error:
@@ -114,6 +127,9 @@ def write_outputs(workspace: Workspace, run: RunNumber, written: WriteReport) ->
                     raise
                 written.problems.append(str(error))
         _write_views(workspace, run, written)
+        if written.is_plain:
+            shown = [target.path for target in targets] if not written.problems else []
+            note_written_files(workspace, [*shown, *(path for path, _ in list_views(workspace))] if shown else [])
 
 
 def write_day_notes(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
@@ -136,7 +152,7 @@ def write_day_notes(workspace: Workspace, run: RunNumber, written: WriteReport) 
 
 def _is_as_written(workspace: Workspace, target: Target, written: WriteReport) -> bool:
     workspace.refuse_links(target.path)
-    inside, outputs = section_bytes(target, written.read(target.path)), workspace.store.output_states(str(target.path))
+    inside, outputs = section.section_bytes(target, written.read(target.path)), workspace.store.output_states(str(target.path))
     return any(output.hash == hash_bytes(inside) for output in outputs) if inside is not None and outputs else not outputs
 
 
@@ -206,7 +222,7 @@ def _outputs_lock(workspace: Workspace) -> Iterator[None]:
 def _merge_target_edits(workspace: Workspace, target: Target, run: RunNumber, written: WriteReport, *, allow: bool) -> _TargetState:
     workspace.refuse_links(target.path)
     content = written.read(target.path)
-    inside = section_bytes(target, content)
+    inside = section.section_bytes(target, content)
     outputs = workspace.store.output_states(str(target.path))
     base = find_base(outputs, inside)
     if base is not None and inside and base.hash == hash_bytes(inside):
@@ -234,7 +250,7 @@ def _merge_quarantined(workspace: Workspace, target: Target, run: RunNumber, wri
     if aside is None or not outputs:
         return
     lines = tuple(line for line in outputs[0].lines if not is_fact(line) or line.key in aside.keys)
-    result = find_edits(lines, section_bytes(target, files.read_file(aside.copy)), bounded=bool(target.heading))
+    result = find_edits(lines, section.section_bytes(target, files.read_file(aside.copy)), bounded=bool(target.heading))
     edits = result.edits if isinstance(result, UnsafeEdits) else result
     if edits is not None:
         _commit_edits(workspace, target, lines, edits, (run, written))
@@ -271,16 +287,6 @@ def _commit_edits(
             written.operations.update(type(operation).__name__.lower() for operation in operations)
             written.changed.append(_count_operations(target, operations))
     return result
-
-
-def section_bytes(target: Target, content: FileContent) -> bytes | None:
-    """The part of a file that is kept's; None where there is none."""
-    if content.stamp == files.MISSING:
-        return None
-    if not target.heading:
-        return content.data
-    block = section.find_section(content.data, where=str(target.path))
-    return block.inside if block else None
 
 
 def _handle_unsafe(
@@ -407,7 +413,7 @@ def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
             continue
         try:
             workspace.refuse_links(target.path)
-            inside = section_bytes(target, files.read_file(target.path))
+            inside = section.section_bytes(target, files.read_file(target.path))
         except (RefusedPathError, ChangedError) as error:
             yield str(target.path), FileState.DAMAGED, error.what
             continue
@@ -432,7 +438,7 @@ def reset_damaged_files(workspace: Workspace) -> list[str]:
         for target in list_editable_targets(workspace):
             workspace.refuse_links(target.path)
             path, content = str(target.path), files.read_file(target.path)
-            inside = section_bytes(target, content)
+            inside = section.section_bytes(target, content)
             outputs = workspace.store.output_states(path)
             if inside is None or any(output.hash == hash_bytes(inside) for output in outputs):
                 continue
