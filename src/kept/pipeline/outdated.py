@@ -38,6 +38,5 @@ def find_outdated_memories(workspace: Workspace) -> tuple[Memory, ...]:
     return tuple(
         memory
         for memory in workspace.store.log.memories_with_triggers(RETIRED_TRIGGERS)
-        if memory.status in (Status.ACTIVE, Status.HELD)
-        and not (memory.owned or memory.pinned or memory.advised)
+        if memory.status in (Status.ACTIVE, Status.HELD) and not (memory.owned or memory.pinned or memory.advised)
     )
