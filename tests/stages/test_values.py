@@ -27,6 +27,7 @@ REPLACED = [
     ("The hosting costs $20 a month.", "The hosting costs $35 a month."),
     ("I live in Bergen.", "I moved to Oslo, I no longer live in Bergen."),
     ("I live in Berlin.", "I live in Lisbon now."),
+    ("I live in Bergen.", "I moved to Oslo last week, I no longer live in Bergen."),
     ("I moved to Oslo, I no longer live in Bergen.", "Ich wohne jetzt in Lissabon."),
     ("I live in Berlin.", "Ich wohne jetzt in Lissabon."),
     ("Ich wohne in Berlin.", "J'habite maintenant à Lyon."),
@@ -123,6 +124,8 @@ BOTH_STAND = [
 
 
 MAY_CONTRADICT = [
+    ("I live in Bergen and work as a translator.", "I moved to Oslo last week, I no longer live in Bergen."),
+    ("I live in Bergen and work as a translator.", "I live in Oslo now."),
     ("The dev server listens on port 3000.", "The dev server listens on port 5173."),
     ("Our contact at the bank is Mrs Keller.", "Our contact at the bank is Mr Vogt."),
 ]

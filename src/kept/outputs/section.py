@@ -23,9 +23,6 @@ from markdown_it import MarkdownIt
 from kept.core.codec import digest
 from kept.core.errors import ChangedError
 from kept.core.markup import split_lines
-from kept.local import files
-from kept.local.files import FileContent
-from kept.outputs.targets import Target
 
 _TOO_LARGE = 400_000
 _BEGIN, _END = "<!-- kept:begin", "<!-- kept:end -->"
@@ -227,13 +224,3 @@ def _begin_comment(new: str, *, heading: bool, breaks: int) -> str:
 def _hash_lines(inside: str) -> str:
     """Of the lines, not of their endings: another line ending for the whole file is no edit."""
     return digest(*(line for line, _ in split_lines(inside)), size=6)
-
-
-def section_bytes(target: Target, content: FileContent) -> bytes | None:
-    """The part of a file that is kept's; None where there is none."""
-    if content.stamp == files.MISSING:
-        return None
-    if not target.heading:
-        return content.data
-    block = find_section(content.data, where=str(target.path))
-    return block.inside if block else None

@@ -16,7 +16,9 @@ from kept.days.day_notes import day_note_lines
 from kept.intake.reminders import OFF
 from kept.local import files
 from kept.local.clients import CLIENTS, GEMINI, READERS, Client, has_hooks, has_plugin
+from kept.local.files import FileContent
 from kept.memories.client_memory import notes_shown_by_clients
+from kept.outputs import section
 from kept.outputs.compose import Page, compose_day_notes, compose_pages, compose_sheet
 from kept.profiles.profile import OutputPlace, Profile
 from kept.workspace import Workspace
@@ -211,6 +213,16 @@ def _is_day(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def section_bytes(target: Target, content: FileContent) -> bytes | None:
+    """The part of a file that is kept's; None where there is none."""
+    if content.stamp == files.MISSING:
+        return None
+    if not target.heading:
+        return content.data
+    block = section.find_section(content.data, where=str(target.path))
+    return block.inside if block else None
 
 
 def compose_document(workspace: Workspace, book: OutputContent, target: Target, reserved: int) -> Document:

@@ -15,8 +15,7 @@ from kept.core.errors import KeptError, RefusedPathError
 from kept.local import files
 from kept.local.clients import CLIENTS, GEMINI
 from kept.memories.client_memory import notes_shown_by_clients
-from kept.outputs.section import section_bytes
-from kept.outputs.targets import Target, calls_hooks, list_editable_targets, list_project_folders
+from kept.outputs.targets import Target, calls_hooks, list_editable_targets, list_project_folders, section_bytes
 from kept.outputs.view_file import is_as_written
 from kept.sources.stat_cache import is_unchanged, make_stat_entry, readers_version
 from kept.workspace import Workspace

@@ -44,6 +44,7 @@ from kept.outputs.targets import (
     compose_outputs,
     list_editable_targets,
     list_targets,
+    section_bytes,
 )
 from kept.outputs.unchanged import IsAsWritten, WrittenFiles, digest_inputs, load_written_files, note_written_files
 from kept.outputs.view_file import list_views, merge_view_edits, write_view
@@ -152,7 +153,7 @@ def write_day_notes(workspace: Workspace, run: RunNumber, written: WriteReport) 
 
 def _is_as_written(workspace: Workspace, target: Target, written: WriteReport) -> bool:
     workspace.refuse_links(target.path)
-    inside, outputs = section.section_bytes(target, written.read(target.path)), workspace.store.output_states(str(target.path))
+    inside, outputs = section_bytes(target, written.read(target.path)), workspace.store.output_states(str(target.path))
     return any(output.hash == hash_bytes(inside) for output in outputs) if inside is not None and outputs else not outputs
 
 
@@ -222,7 +223,7 @@ def _outputs_lock(workspace: Workspace) -> Iterator[None]:
 def _merge_target_edits(workspace: Workspace, target: Target, run: RunNumber, written: WriteReport, *, allow: bool) -> _TargetState:
     workspace.refuse_links(target.path)
     content = written.read(target.path)
-    inside = section.section_bytes(target, content)
+    inside = section_bytes(target, content)
     outputs = workspace.store.output_states(str(target.path))
     base = find_base(outputs, inside)
     if base is not None and inside and base.hash == hash_bytes(inside):
@@ -250,7 +251,7 @@ def _merge_quarantined(workspace: Workspace, target: Target, run: RunNumber, wri
     if aside is None or not outputs:
         return
     lines = tuple(line for line in outputs[0].lines if not is_fact(line) or line.key in aside.keys)
-    result = find_edits(lines, section.section_bytes(target, files.read_file(aside.copy)), bounded=bool(target.heading))
+    result = find_edits(lines, section_bytes(target, files.read_file(aside.copy)), bounded=bool(target.heading))
     edits = result.edits if isinstance(result, UnsafeEdits) else result
     if edits is not None:
         _commit_edits(workspace, target, lines, edits, (run, written))
@@ -413,7 +414,7 @@ def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
             continue
         try:
             workspace.refuse_links(target.path)
-            inside = section.section_bytes(target, files.read_file(target.path))
+            inside = section_bytes(target, files.read_file(target.path))
         except (RefusedPathError, ChangedError) as error:
             yield str(target.path), FileState.DAMAGED, error.what
             continue
@@ -438,7 +439,7 @@ def reset_damaged_files(workspace: Workspace) -> list[str]:
         for target in list_editable_targets(workspace):
             workspace.refuse_links(target.path)
             path, content = str(target.path), files.read_file(target.path)
-            inside = section.section_bytes(target, content)
+            inside = section_bytes(target, content)
             outputs = workspace.store.output_states(path)
             if inside is None or any(output.hash == hash_bytes(inside) for output in outputs):
                 continue

@@ -22,7 +22,9 @@ _TOKEN = re.compile(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
 _NUMBER = re.compile(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
 _DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
 _NAMED = re.compile(r"\w[\d_.@-]+\w|\d")  # a word that is the name of something whatever its case
-_PLACE = Pattern(r"[^\pL\pN_]*(\pL[\pL\pM\pN_'’-]*(?: [A-ZÀ-Þ][\pL\pM\pN_'’-]+)?)\s*(?:$|[.;,!。，])")
+_PLACE = Pattern(r"[^\pL\pN_]*(\pL[\pL\pM\pN_'’-]*(?: [A-ZÀ-Þ][\pL\pM\pN_'’-]+)?)(?:\s|$|[.;,!。，])")
+_AND_MORE = re.compile(r",?\s{0,3}(?:and|und|et|y|e|и|with|mit|avec|con|com)\b")  # what else is so of who lives there
+HOME_AND_MORE = "home and more"
 _BOTH_MONTH_AND_WORD = frozenset(("may", "march", "mars", "mai", "marzo"))
 _TIMES = frozenset(("month", "weekday", "date"))
 
@@ -110,9 +112,7 @@ def find_frames(text: str, says: Statement, forms: ChangeLexicon) -> Iterator[Va
     """Where values stand in a text that denies nothing."""
     home = forms.home.search(text)
     if home is not None:
-        place = _PLACE.match(forms.turned.sub("", text[home.end() :]))
-        if place is not None and (place[1][:1].isupper() or not place[1].isascii()):
-            yield ValueFrame(words=("home",), value=place[1].casefold())
+        yield from _frame_home(forms.turned.sub("", text[home.end() :]))
         return
     if any(map(is_cjk, text)):
         yield from _find_slots(text, forms)
@@ -240,10 +240,21 @@ def find_new_home(text: str, forms: ChangeLexicon) -> Iterator[ValueFrame]:
         return
     for search_match in forms.turned.finditer(text):
         toward, _, rest = text[search_match.end() :].lstrip().partition(" ")
-        place = _PLACE.match(rest) if toward.casefold() in forms.toward else None
-        if place is not None and (place[1][:1].isupper() or not place[1].isascii()):
-            yield ValueFrame(words=("home",), value=place[1].casefold())
+        found = tuple(_frame_home(rest)) if toward.casefold() in forms.toward else ()
+        yield from found
+        if found:
             return
+
+
+def _frame_home(rest: str) -> Iterator[ValueFrame]:
+    """Where somebody lives; a sentence that tells more of them than that does not give way whole."""
+    place = _PLACE.match(rest)
+    if place is None or not (place[1][:1].isupper() or not place[1].isascii()):
+        return
+    value = place[1].casefold()
+    if not _AND_MORE.match(rest, place.end(1)):
+        yield ValueFrame(words=("home",), value=value)
+    yield ValueFrame(words=(HOME_AND_MORE,), value=value, is_state=False, is_choice=True)
 
 
 def _value_kind(raw: str, place: int, forms: ChangeLexicon) -> str:

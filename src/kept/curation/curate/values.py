@@ -14,6 +14,7 @@ from kept.core.pattern import Pattern
 from kept.core.statement import OPPOSING, VERSIONED, Statement, has_opposites, parse_statement, stem_word
 from kept.curation.curate.frames import (
     EDGE,
+    HOME_AND_MORE,
     ChangeLexicon,
     ValueFrame,
     choice_matter,
@@ -78,7 +79,7 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     affirmed = text if not says.denials else clause if clause != text and not parse_statement(clause).denials else ""
     turned = turned or (affirmed == clause and _CONTRAST.match(text, len(clause)) is not None)
     open_ended = once or says.asks or forms.depends.search(text) or forms.adds.search(text)
-    frames = () if open_ended else tuple(find_frames(affirmed, says, forms)) or tuple(find_new_home(text, forms))
+    frames = () if open_ended else (*find_new_home(text, forms), *find_frames(affirmed, says, forms))
     gone = () if says.asks else tuple(_find_ended_facts(text, forms))
     whole = _ANY_MORE.sub("", clause)
     first = parse_statement(whole) if whole != text and not open_ended else None
@@ -189,7 +190,7 @@ def _is_reverse(later: Statement, earlier: Statement) -> bool:
 
 def _is_value_changed(later: ValueStatement, frame: ValueFrame) -> bool:
     """Whether a statement speaks of a change of its value: not of what is so of one version among several."""
-    return later.turned and (frame.words[0] in _SINGLE or not VERSIONED & set(frame.words))
+    return later.turned and frame.words[0] != HOME_AND_MORE and (frame.words[0] in _SINGLE or not VERSIONED & set(frame.words))
 
 
 def _find_retractions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
