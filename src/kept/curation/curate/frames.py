@@ -13,7 +13,7 @@ from kept.core.statement import ATTRIBUTES, COPULAS, COUNTED, Statement, parse_s
 from kept.core.text import is_cjk
 from kept.profiles.lexicons import join_alternatives, list_fragments, word_list
 
-EDGE = re.compile(r"[,;:()\[\]\n。，；、：（）]|[.!?](?:\s|$)|\s[—–-]\s")
+EDGE = re.compile(r"[,;:()\[\]\n。，；、：（）]|(?<!\b[DMS][rst])(?<!\bMrs)(?<!\bProf)[.!?](?:\s|$)|\s[—–-]\s")
 _FRAME = 2  # telling words around a value
 _SHORT = 4  # words before a value that one telling word among them is enough for
 _CHOSEN = 2  # words of the matter that one thing is chosen for
@@ -160,10 +160,13 @@ def _find_last_values(text: str, forms: ChangeLexicon) -> Iterator[ValueFrame]:
     raw = _TOKEN.findall(clause)
     plain = [item.casefold() for item in raw]
     dull = forms.empty | forms.states | forms.called | forms.narrow | forms.toward
+    articles = forms.empty - forms.narrow - forms.toward - forms.states - forms.called
     subject = _matter(plain[: next((place for place, word in enumerate(plain) if word in forms.states), 0)], forms)
     for at in range(max(1, len(raw) - _MEASURE), len(raw)):
-        before, words = plain[at - 1], _matter(plain[:at], forms)
-        if not words or forms.several.search(" ".join(plain[: at - 1])) or before in COUNTED:
+        link = next((place for place in range(at - 1, 0, -1) if plain[place] not in articles), 0)
+        link -= plain[link] == "a" and plain[link - 1] in forms.states  # an article in some languages, "to" in others
+        before, words = plain[link], _matter(plain[:at], forms)
+        if not words or forms.several.search(" ".join(plain[:link])) or before in COUNTED:
             continue
         if plain[at] in dull or not forms.states.isdisjoint(plain[at:]) or (len(words) < _FRAME and not subject and at > _SHORT):
             continue
@@ -268,4 +271,4 @@ def _value_kind(raw: str, place: int, forms: ChangeLexicon) -> str:
         return "weekday"
     if word in forms.months and (word not in _BOTH_MONTH_AND_WORD or (place and raw[:1].isupper())):
         return "month"
-    return "name" if place and raw[:1].isupper() and len(raw) > 1 else ""
+    return "name" if place and len(raw) > 1 and not raw.islower() else ""

@@ -183,17 +183,18 @@ def _choose_category(
     What is told of people may be in another language than the words that tell ("Remember: ich wohne in …").
     """
     profile, every = prompt.profile, prompt.lexicon.tellings
+    told = _without_change(content)
     kinds = [
         (
             "decision",
             telling.trigger == DECIDED or any(has_match(telling_patterns.decided, content) for telling_patterns in spoken),
         ),
-        ("person", _is_about_person(content, every)),
+        ("person", _is_about_person(told, every)),
         ("goal", any(has_match(telling_patterns.goal, content) for telling_patterns in spoken)),
         ("preference", any(has_match(telling_patterns.preference, content) for telling_patterns in spoken)),
-        ("identity", any(has_match(telling_patterns.person, content) for telling_patterns in every)),
+        ("identity", any(has_match(telling_patterns.person, told) for telling_patterns in every)),
         ("convention", any(has_match(telling_patterns.ours, content) for telling_patterns in spoken)),
-        ("constraint", any(has_match(telling_patterns.rule, _without_change(content)) for telling_patterns in spoken)),
+        ("constraint", any(has_match(telling_patterns.rule, told) for telling_patterns in spoken)),
         ("convention", any(has_match(telling_patterns.convention, content) for telling_patterns in spoken)),
         ("project_fact", True),
     ]
@@ -213,7 +214,7 @@ def _change_pattern() -> re.Pattern[str]:
 
 def _without_change(content: str) -> str:
     """A passage without the words for what is no longer so: they forbid nothing."""
-    return _change_pattern().sub(" ", content)
+    return " ".join(_change_pattern().sub(" ", content).split())
 
 
 def _resolve_reference(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[TellingPatterns]) -> str | None:
