@@ -6,16 +6,15 @@ write is read again. Which lines were last written is noted before and after eac
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
-from time import monotonic, sleep
 
 from kept.core.digest import hash_bytes
 from kept.core.document import Edits, Line, UnsafeEdits
-from kept.core.errors import BusyError, ChangedError, KeptError, RefusedPathError
+from kept.core.errors import ChangedError, KeptError, RefusedPathError
 from kept.core.markup import encode_lines, size_in_bytes
 from kept.core.memory import Actor
 from kept.core.operation import Operation
@@ -34,6 +33,7 @@ from kept.outputs.hand_edits import (
     quarantine_file,
     release_quarantined,
 )
+from kept.outputs.lock import hold_outputs_lock
 from kept.outputs.merge_edits import find_edits, is_fact, restore_user_lines, unchanged_edits
 from kept.outputs.render import render_file, render_section
 from kept.outputs.targets import (
@@ -52,7 +52,6 @@ from kept.store.values import Draft, Output
 from kept.workspace import Workspace
 
 TRIES = 5
-_PATIENCE = 30.0  # seconds to wait for another process that is writing the outputs
 
 RunNumber = Callable[[], int]
 
@@ -99,7 +98,7 @@ class _TargetState:
 
 def merge_hand_edits(workspace: Workspace, run: RunNumber, written: WriteReport, *, allow: bool = False) -> None:
     """Make a person's operations of what was changed by hand in any file of kept's. Raises StoreError."""
-    with _outputs_lock(workspace):
+    with hold_outputs_lock(workspace):
         known = load_written_files(workspace) if written.is_plain and not allow else WrittenFiles()
         for target in list_editable_targets(workspace):
             if known.is_unchanged(target.path):
@@ -113,7 +112,7 @@ def merge_hand_edits(workspace: Workspace, run: RunNumber, written: WriteReport,
 
 def write_outputs(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
     """Bring every file up to date with the memories, hand edits absorbed first. A file that cannot be written is a problem told."""
-    with _outputs_lock(workspace):
+    with hold_outputs_lock(workspace):
         known = load_written_files(workspace) if written.is_plain else WrittenFiles()
         if known.are_current(digest_inputs(workspace), workspace.store.outputs(), IsAsWritten(workspace)):
             return
@@ -137,7 +136,7 @@ def write_day_notes(workspace: Workspace, run: RunNumber, written: WriteReport) 
     """Bring the notes of days up to date that are as they were last written; an edited one waits for a run, which reads first whose
     edits they are. Raises StoreError.
     """
-    with _outputs_lock(workspace):
+    with hold_outputs_lock(workspace):
         written.book = compose_outputs(workspace)
         for target in list_targets(workspace, written.book):
             if target.form is not TargetForm.DAILY:
@@ -203,21 +202,6 @@ def _is_refused(workspace: Workspace, path: Path, written: WriteReport) -> bool:
             written.problems.append(str(error))
         return True
     return False
-
-
-@contextmanager
-def _outputs_lock(workspace: Workspace) -> Iterator[None]:
-    """Hold the lock of the outputs; it is never held for long."""
-    until = monotonic() + _PATIENCE
-    while True:
-        try:
-            with files.hold_lock(workspace.paths.state / "outputs.lock"):
-                yield
-                return
-        except BusyError:
-            if monotonic() > until:
-                raise
-            sleep(0.02)
 
 
 def _merge_target_edits(workspace: Workspace, target: Target, run: RunNumber, written: WriteReport, *, allow: bool) -> _TargetState:
@@ -435,7 +419,7 @@ def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
 def reset_damaged_files(workspace: Workspace) -> list[str]:
     """Put aside what stands in kept's files where nobody can tell whose it is. Returns what was done, in words."""
     told = []
-    with _outputs_lock(workspace):
+    with hold_outputs_lock(workspace):
         for target in list_editable_targets(workspace):
             workspace.refuse_links(target.path)
             path, content = str(target.path), files.read_file(target.path)
