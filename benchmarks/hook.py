@@ -119,7 +119,7 @@ def mean(home: Path, lines: list[str], count: int) -> None:
     ]
     update_vectors(place.vectors, model.name, {}, entries)
     with open_queue(place.store) as queue:
-        queue.done(queue.next_units(10**9))
+        queue.done(queue.pending_units())
 
 
 class Took(NamedTuple):

@@ -122,7 +122,7 @@ def fill(home: Path, data: Path) -> None:
         ]
         update_vectors(paths.vectors, model.name, {}, entries)
         with open_queue(paths.store) as queue:
-            queue.done(queue.next_units(10**9))
+            queue.done(queue.pending_units())
 
 
 def shown(store: Path, prompt: Prompt, *, words: bool) -> list[ContextPiece]:

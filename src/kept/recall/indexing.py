@@ -86,7 +86,7 @@ def drop_stale_vectors(workspace: Workspace) -> None:
     if not workspace.paths.vectors.exists():
         return
     with open_queue(workspace.paths.store) as queue:
-        units = queue.next_units(10**9)
+        units = queue.pending_units()
     if units:
         check_memory_limit()
         from kept.recall.index.vectors import update_vectors  # noqa: PLC0415 - numpy is heavy, and mostly nothing waits
@@ -126,7 +126,7 @@ def _embed_pending(workspace: Workspace, model: Embedder, deadline: float, progr
     with open_queue(workspace.paths.store) as queue:
         if vector_model(path) != model.name:
             queue.requeue_all()
-        units = queue.next_units(10**9)
+        units = queue.pending_units()
     if not units:
         return 0
     update_vectors(path, model.name, _group_by_kind(units), ())

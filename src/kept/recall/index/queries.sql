@@ -162,8 +162,8 @@ SELECT directory, scope, name FROM projects ORDER BY directory;
 -- name: waiting
 SELECT kind, count(*) AS units FROM unembedded GROUP BY kind;
 
--- name: next_waiting
-SELECT kind, item FROM unembedded ORDER BY kind = 'turn', item DESC LIMIT :limit;
+-- name: pending_units
+SELECT kind, item FROM unembedded ORDER BY kind = 'turn', item DESC;
 
 -- name: done_waiting
 DELETE FROM unembedded WHERE (kind, item) IN (

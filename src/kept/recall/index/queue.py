@@ -27,9 +27,9 @@ class VectorQueue:
         """How many units wait, by kind."""
         return {UnitKind(row["kind"]): row["units"] for row in self._execute("waiting").fetchall()}
 
-    def next_units(self, most: int) -> tuple[tuple[UnitKind, int], ...]:
-        """The next units: memories and summaries first, then what was said last."""
-        return tuple((UnitKind(row["kind"]), row["item"]) for row in self._execute("next_waiting", limit=most).fetchall())
+    def pending_units(self) -> tuple[tuple[UnitKind, int], ...]:
+        """The units: memories and summaries first, then what was said last."""
+        return tuple((UnitKind(row["kind"]), row["item"]) for row in self._execute("pending_units").fetchall())
 
     def done(self, units: Iterable[tuple[UnitKind, int]]) -> None:
         """Note that units wait no longer."""

@@ -10,7 +10,7 @@ from kept.core.codec import json_fields
 from kept.extraction import prompt_override
 from kept.extraction.prompt_override import PromptState
 from kept.extraction.questions import estimate_tokens_high
-from kept.web.api.forms import Body, parse_if_match
+from kept.web.api.forms import Body, EmptyBody, parse_if_match
 from kept.web.room import request_home, web_context
 
 router = APIRouter(tags=["prompts"])
@@ -67,10 +67,6 @@ class CategoryBody(Body):
     belongs: Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\r\n]*$")]
     title: Line = ""
     users_words: StrictBool = True
-
-
-class EmptyBody(Body):
-    """An empty object."""
 
 
 @router.get("/prompts", response_model=PromptsOut)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, StrictBool, StringConstraints
 from starlette.responses import Response
 
+from kept.core.codec import json_fields
 from kept.core.memory import Memory
 from kept.memories import decisions, person
 from kept.pipeline.erase.forget import ErasureReport, find_erasure_places, forget, make_erasure_request
@@ -150,14 +151,10 @@ def forget_memories(request: Request, body: ForgetBody) -> dict[str, Any]:
 
 
 def _erasure_body(gone: ErasureReport) -> dict[str, Any]:
-    return {
-        "forgotten": list(gone.memories),
-        "places": {name: count for name, count in gone.places.items() if count},
-        "near": [{"id": place.id, "where": place.where, "text": place.text} for place in gone.near],
-        "remains": list(gone.remains),
-        "out_of_reach": list(gone.out_of_reach),
-        "problems": [*gone.problems, *(f"the words still stand in {place}" for place in gone.remains)],
-    }
+    body = json_fields(gone, "remains", "out_of_reach", forgotten="memories")
+    body["near"] = [json_fields(place, "id", "where", "text") for place in gone.near]
+    body["places"] = {name: count for name, count in gone.places.items() if count}
+    return body | {"problems": [*gone.problems, *(f"the words still stand in {place}" for place in gone.remains)]}
 
 
 @router.post("/refused/{number}/admit", status_code=201, response_model=ChangeResponse)
