@@ -41,13 +41,13 @@ from kept.local.settings.tables import find_root_above, is_vault
 from kept.paths import Paths, refuse_state_elsewhere
 from kept.profiles.profile import Category, Profile, ProfileRule, choose_profile, parse_kind
 from kept.profiles.prompts import Prompt, load_prompt, with_declared_categories
-from kept.sources.entries import ENTRY, find_entries
+from kept.sources.base import ENTRY
 from kept.store.moved_home import move_outputs
 from kept.store.opening import open_store
-from kept.store.protocol import Store
 
 if TYPE_CHECKING:
     from kept.llm.client import LlmClient
+    from kept.store.protocol import Store
 
 VAULT, VAULT_MARKER = "vault", ".memory-loop.json"
 JOURNAL = "journal"  # the profile that remembers what kept's own entries tell
@@ -70,7 +70,7 @@ class Workspace:
     profiles: tuple[Profile, ...]
     writing: tuple[Profile, ...]
     zone: ZoneInfo
-    store: Store
+    store: "Store"
     clock: Clock
     env: Mapping[str, str]
     llm: "LlmClient | None" = None
@@ -264,7 +264,7 @@ def open_workspace(
     named = dict.fromkeys(
         (profile or chosen.profile, chosen.profile, *chosen.profiles, *(profile_rule.profile for profile_rule in chosen.use))
     )
-    entered = (JOURNAL,) if next(find_entries(home.root / chosen.journal.folder), None) else ()
+    entered = (JOURNAL,) if _has_entries(home.root / chosen.journal.folder) else ()
     vaults = (VAULT,) if any(is_vault(root, home.user) for root in chosen.root) else ()
     wanted = dict.fromkeys((*named, *also, *vaults, *entered))
     made = tuple(
@@ -301,7 +301,7 @@ def open_workspace(
 
 
 def _create_client(
-    home: Paths, settings: Settings, store: Store, *, env: Mapping[str, str], clock: Clock, zone: ZoneInfo
+    home: Paths, settings: Settings, store: "Store", *, env: Mapping[str, str], clock: Clock, zone: ZoneInfo
 ) -> "LlmClient | None":
     if settings.llm.adapter == "none":
         return None
@@ -318,7 +318,7 @@ def _create_client(
 
 
 def _profiles_in_files(
-    home: Paths, store: Store, made: Sequence[Profile], named: Collection[str], default: str
+    home: Paths, store: "Store", made: Sequence[Profile], named: Collection[str], default: str
 ) -> tuple[Profile, ...]:
     """The profiles at work and those whose lines stand in a memory file of theirs: one call's profile takes nobody's lines out."""
     try:
@@ -350,7 +350,7 @@ def _refuse_lost_store(home: Paths) -> None:
 
 
 @contextmanager
-def _open_store(home: Paths, url: str, *, dry: bool) -> Iterator[Store]:
+def _open_store(home: Paths, url: str, *, dry: bool) -> Iterator["Store"]:
     """Open the store; a dry call that finds none works on an empty one in a temporary folder. A user's store of :mod:`kept.api` has
     the settings of another home, and no part in its server.
     """
@@ -366,7 +366,7 @@ def _create_redactor() -> Callable[[str, bytes], str]:
     return lambda text, key: redact(text, key=key, more=more()).text
 
 
-def _create_counting_redactor(store: Store) -> Callable[[str], tuple[str, int]]:
+def _create_counting_redactor(store: "Store") -> Callable[[str], tuple[str, int]]:
     """What takes secrets out of a text, with the store's key, and counts them."""
     more = cache(load_scanner)
 
@@ -380,6 +380,15 @@ def _create_counting_redactor(store: Store) -> Callable[[str], tuple[str, int]]:
 def _without_memory_file(profile: Profile) -> Profile:
     """A profile that is at work for kept's own entries alone: the memory file has what they say from the sessions already."""
     return replace(profile, outputs=replace(profile.outputs, memory_file=""))
+
+
+def _has_entries(folder: Path) -> bool:
+    """Whether kept wrote an entry of its journal there that it reads again."""
+    if not folder.is_dir():
+        return False
+    from kept.sources.entries import find_entries  # noqa: PLC0415 - a journal of kept's own is rare, and reading one takes much
+
+    return next(find_entries(folder), None) is not None
 
 
 def _load_profile(home: Paths, name: str, default: str) -> Profile:

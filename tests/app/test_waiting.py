@@ -8,8 +8,8 @@ from kept.cli.door import main
 from kept.core.errors import MissingError, StaleError
 from kept.core.memory import Status
 from kept.memories import decisions, person
+from kept.memories.browse import memory_revision
 from kept.memories.history import undo
-from kept.memories.person import memory_revision
 from kept.memories.waiting import BEST, best_of_each_scope, count_pending_proposals, find_pending_wish, list_pending_proposals
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.recall.example import find_search_example

@@ -5,23 +5,24 @@ archived turns.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from kept.cli import show
-from kept.cli.show import Line, format_id, hanging_line, line
+from kept.cli.show import Line, format_count, format_id, hanging_line, line
 from kept.core.codec import json_fields
 from kept.core.event import Event, EventKind
 from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.core.operation import Operation, Pass
 from kept.core.project import PROJECT
-from kept.core.spans import label_event_text
 from kept.core.text import mixed_scripts
 from kept.core.times import format_day, format_minute
 from kept.memories.browse import WHOSE, load_conversation, to_json_value, trace_memory
-from kept.memories.waiting import PendingProposal
 from kept.profiles.profile import Profile, category_title
 from kept.workspace import Workspace
+
+if TYPE_CHECKING:
+    from kept.memories.waiting import PendingProposal
 
 EVERYWHERE, FORGOTTEN = "everywhere", "(forgotten)"
 
@@ -68,7 +69,7 @@ def scope_name(scope: str, names: Mapping[str, str]) -> str:
     return EVERYWHERE if scope == USER_SCOPE else names.get(scope, scope.removeprefix(PROJECT))
 
 
-def format_rank(item: PendingProposal) -> str:
+def format_rank(item: "PendingProposal") -> str:
     """The place of a proposal among what waits in its project."""
     return f"{item.rank} of {item.of} that wait in this project"
 
@@ -115,6 +116,8 @@ _AROUND = 5  # turns before and after each quote
 
 def turn_line(workspace: Workspace, turn: Event, most: int = _SHOWN) -> Line:
     """One archived turn on one line, cut to ``most`` characters; whose it is, and when."""
+    from kept.core.spans import label_event_text  # noqa: PLC0415 - only turns are shown with whose words they are
+
     text = " ".join((label_event_text(turn) or (turn.tool.target if turn.tool else ""))[: 4 * most].split())
     what = f"{turn.tool.name}: " if turn.tool is not None and turn.kind is EventKind.TOOL_CALL else ""
     short = text if len(text) <= most else f"{text[: most - 1]}…"
@@ -152,3 +155,9 @@ def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
     for thread, events in found:
         show.write_line((thread.session, "bold"), (f"  {thread.source}  {show.format_path(thread.path)}", "dim"))
         show.write_lines(turn_line(workspace, event, _WHOLE) for event in events)
+
+
+def pending_line(every: int, chosen: int) -> Line:
+    """How much waits for a person, and how much of it is shown first."""
+    rest = f", the best {chosen:,} of them first" if chosen < every else ""
+    return line((f"{format_count(every, 'line waits', 'lines wait')} for your decision{rest}", "yellow"), (" → kept review", "dim"))

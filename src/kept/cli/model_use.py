@@ -13,7 +13,6 @@ from kept.llm.models import AvailableModel, programs, servers
 from kept.local import settings
 from kept.local.settings import LlmSettings
 from kept.memories.configure import change_setting
-from kept.pipeline.estimate import estimate_any_model, estimate_cost
 from kept.pipeline.usage import Costs
 from kept.recall.example import find_search_example
 from kept.store.values import Run
@@ -163,7 +162,7 @@ def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | N
         return None
     found = ", ".join(program.title for program in programs(workspace.env))
     told = f"Without a language model, what you only implied in {format_count(unheard, 'session')} is not extracted"
-    foreseen = estimate_any_model(workspace) if first else None
+    foreseen = _foresee_questions(workspace) if first else None
     told += f"; with one, that takes {_format_amount(foreseen)}" if foreseen and foreseen.questions else ""
     return line((told, "dim"), (f" → kept setup offers {found}" if found else " → docs/models.md", "dim"))
 
@@ -175,7 +174,7 @@ def offer_model(workspace: Workspace) -> bool:
     available_models = (*programs(workspace.env), *servers())
     if not available_models:
         return False
-    foreseen = estimate_any_model(workspace)
+    foreseen = _foresee_questions(workspace)
     if not foreseen.questions:
         return False
     show.write_lines(_offer_lines(available_models, foreseen))
@@ -191,6 +190,12 @@ def offer_model(workspace: Workspace) -> bool:
             change_setting(workspace.paths, name, value)
     show.write_line(f"{available_models[int(answer) - 1].title} is asked from now on.", (" → kept run --no-llm asks none", "dim"))
     return True
+
+
+def _foresee_questions(workspace: Workspace) -> Estimate:
+    from kept.pipeline.estimate import estimate_any_model  # noqa: PLC0415 - `kept status` estimates nothing
+
+    return estimate_any_model(workspace)
 
 
 def _is_decided(workspace: Workspace) -> bool:
@@ -209,6 +214,8 @@ def _offer_lines(found: tuple[AvailableModel, ...], foreseen: Estimate) -> Itera
         f"without secrets: {_format_amount(foreseen)}."
     )
     for number, model in enumerate(found, 1):
+        from kept.pipeline.estimate import estimate_cost  # noqa: PLC0415 - as above
+
         cost = estimate_cost(model, foreseen)
         price = (
             f"about {cost:.2f} USD at the prices of {price_table_date()}, or part of your plan"

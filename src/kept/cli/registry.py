@@ -113,7 +113,7 @@ GROUPS = {
         ),
         Command(
             "day",
-            "commands.status:day",
+            "commands.journal:day",
             "what was worked on, decided and left open on a day",
             ("kept day", "kept day 2026-02-13", "kept day yesterday --detailed", "kept day --week", "kept day 2026-02-13 --month"),
         ),

@@ -5,7 +5,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kept.cli import show
-from kept.cli.lists import grouped_lines
+from kept.cli.lists import grouped_lines, pending_line
 from kept.cli.model_use import question_lines, unanswered_lines
 from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.markup import format_memory_line
@@ -62,12 +62,6 @@ def report_lines(
         )
     yield from outdated_lines(report)
     yield line((f"{format_count(report.active, 'memory', 'memories')} · {report.seconds:.1f} s", "dim"))
-
-
-def pending_line(every: int, chosen: int) -> Line:
-    """How much waits for a person, and how much of it is shown first."""
-    rest = f", the best {chosen:,} of them first" if chosen < every else ""
-    return line((f"{format_count(every, 'line waits', 'lines wait')} for your decision{rest}", "yellow"), (" → kept review", "dim"))
 
 
 def pending_lines(workspace: Workspace) -> Iterator[Line]:

@@ -16,7 +16,7 @@ from kept.extraction.expiry import add_end
 from kept.extraction.gate import is_grounded, judge
 from kept.extraction.rules.assertion import WITHDRAWN, is_retraction
 from kept.profiles.profile import Profile
-from kept.sources.entries import ENTRY
+from kept.sources.base import ENTRY
 from kept.store.values import Thread
 from kept.workspace import Workspace
 

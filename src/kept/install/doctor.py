@@ -24,11 +24,11 @@ from kept.install.machine_checks import check_folders, check_program, check_run_
 from kept.install.schedule import InstalledJob, SchedulerKind, list_installed_jobs
 from kept.install.setup import hooked_clients, install_hooks, note_program, plan_hooks, used_clients
 from kept.intake.discovery import survey
-from kept.local.queue import load_failures, load_hook_log, queue_path, read_lines
+from kept.local.queue import NIGHT, load_failures, load_hook_log, queue_path, read_lines
 from kept.local.settings import LlmSettings
 from kept.outputs.write import FileState, file_states
 from kept.paths import Paths
-from kept.pipeline.nightly import NIGHT, load_last_night
+from kept.pipeline.nightly import load_last_night
 from kept.pipeline.usage import load_quarantined
 from kept.recall.embed import MANY_PACK, PACK
 from kept.store.opening import connect_server

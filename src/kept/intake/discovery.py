@@ -15,7 +15,8 @@ from kept.intake.cleaned_files import is_excluded
 from kept.intake.reading import format_of, list_source_places, printable
 from kept.intake.unread import load_unread_reasons
 from kept.local.settings.tables import SourceRoot
-from kept.sources.entries import ENTRY, find_entries
+from kept.sources.base import ENTRY
+from kept.sources.entries import find_entries
 from kept.sources.files import SkippedFile, SkipReason, find_files, find_wide_encoding, identify_file, tool_folder_format
 from kept.sources.registry import LEFT_OUT, SOURCES, with_zone
 from kept.sources.retention import retention_days

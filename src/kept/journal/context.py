@@ -18,7 +18,7 @@ from kept.extraction.questions import merge_points
 from kept.journal.entry import ContextItem, Slot, TrustLevel
 from kept.memories.history import memories_at
 from kept.profiles.language import choose_lexicon
-from kept.sources.entries import ENTRY
+from kept.sources.base import ENTRY
 from kept.store.values import ThreadNote
 from kept.workspace import JOURNAL, Workspace
 

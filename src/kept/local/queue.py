@@ -10,6 +10,7 @@ import time
 from contextlib import suppress
 from typing import NamedTuple
 
+NIGHT, SESSION = "night", "session"  # whose failures are noted: the night's job, the run at a session's end
 _LINE = 3_500  # bytes of a line: below what a single append to a file keeps whole on every system
 _OLD = 7 * 86_400.0  # seconds after which what was noted of a session goes
 _LOOKED = 500

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kept.core.codec import dump, json_fields
+from kept.core.codec import digest, dump, json_fields
 from kept.core.errors import UsageError
 from kept.core.event import Author, Event, Origin
 from kept.core.fold import find_undone_passes
 from kept.core.memory import UNDERSTOOD, USER_SCOPE, CandidateVerdict, Evidence, Memory, Refused, Status
 from kept.core.operation import Add, Merge, Operation, Pass, Resolve, Supersede
 from kept.core.times import format_instant
-from kept.memories.person import memory_revision
 from kept.profiles.profile import parse_kind
 from kept.profiles.prompts import Prompt
 from kept.store.values import Run, Thread
@@ -30,6 +29,13 @@ WHOSE = {
     Author.ABANDONED.value: "a branch you left",
 }
 """Whose words they are, for the person who is "you"."""
+
+
+def memory_revision(memory: Memory) -> str:
+    """What a person sees of a memory, in twelve characters: it changes when that does, not with every day it is confirmed."""
+    ends = format_instant(memory.valid_until) if memory.valid_until else ""
+    seen = (memory.content, memory.category, memory.scope, memory.status, str(memory.pinned), ends)
+    return digest(memory.id, *seen, memory.superseded_by, memory.resolved_by, size=6)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

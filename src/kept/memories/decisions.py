@@ -5,7 +5,7 @@ from dataclasses import replace
 from kept.core.errors import MissingError, StaleError
 from kept.core.memory import Memory, Refused, Status
 from kept.core.operation import APPROVED
-from kept.memories import person, waiting
+from kept.memories import browse, person, waiting
 from kept.workspace import Workspace
 
 
@@ -68,5 +68,5 @@ def _is_stored(workspace: Workspace, memory: Memory) -> bool:
 
 
 def _check_revision(memory: Memory, if_match: str) -> None:
-    if if_match not in ("", person.memory_revision(memory)):
+    if if_match not in ("", browse.memory_revision(memory)):
         raise StaleError("this was changed meanwhile", where=memory.id, hint="nothing was changed; look, then say again")

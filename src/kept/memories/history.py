@@ -11,7 +11,6 @@ from kept.core.errors import MissingError, UsageError
 from kept.core.fold import find_idle_operations, find_undone_passes, fold
 from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add, Forget, Operation, Pass, Reword, affected_memory_ids
-from kept.days.day_notes import restore_lines
 from kept.store.values import Draft, Run
 from kept.workspace import Workspace
 
@@ -191,6 +190,8 @@ def _commit_undo_redo(workspace: Workspace, *, undoes: tuple[int, ...], redoes: 
         log.commit(Draft(run=run, stage=name, subject=subject, actor=Actor.PERSON, recorded_at=now, undoes=undoes, redoes=redoes))
         log.end_run(run, now, {})
         made = (operation for pass_ in related if pass_.id in switched for operation in pass_.operations)
+        from kept.days.day_notes import restore_lines  # noqa: PLC0415 - lists need none of it
+
         restore_lines(workspace, dict.fromkeys(operation.memory for operation in made if isinstance(operation, Reword)))
         after = _effective_passes(related, find_undone_passes(log.undo_redo_passes()))
     return UndoResult(

@@ -19,8 +19,8 @@ from kept.core.memory import SUGGESTED, USER_SCOPE, Actor, Evidence, Memory, Ref
 from kept.core.operation import APPROVED, Add, Approve, Merge, Operation, Pin, Reaffirm, Reject, Resolve, Retire, Revise, to_facts
 from kept.core.redact import redact
 from kept.core.text import normal_form, one_line
-from kept.core.times import format_instant
 from kept.intake.directories import note_directory
+from kept.memories.browse import memory_revision
 from kept.memories.waiting import find_refused, to_held_memory
 from kept.store.run_number import RunNumber
 from kept.store.values import Draft, Thread
@@ -142,13 +142,6 @@ def clean_memory_text(workspace: Workspace, text: str, *, most: int = MOST) -> s
     if len(content) > most:
         raise UsageError(f"a memory has at most {most} characters, this has {len(content)}", hint="say it shorter, or in two")
     return content
-
-
-def memory_revision(memory: Memory) -> str:
-    """What a person sees of a memory, in twelve characters: it changes when that does, not with every day it is confirmed."""
-    ends = format_instant(memory.valid_until) if memory.valid_until else ""
-    seen = (memory.content, memory.category, memory.scope, memory.status, str(memory.pinned), ends)
-    return digest(memory.id, *seen, memory.superseded_by, memory.resolved_by, size=6)
 
 
 @contextmanager

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from kept.core.errors import MissingError
 from kept.core.memory import SAID_ONCE, Candidate, CandidateVerdict, Memory, Refused, Status
 from kept.core.text import normal_form
-from kept.extraction.rules.handover import LEAST
-from kept.extraction.rules.passages import count_content_words
+from kept.extraction.rules.passages import LEAST, count_content_words
 from kept.extraction.score import NEAR, Score, features, score
 from kept.profiles.lexicons import load_lexicon
 from kept.store.values import Proposal

@@ -16,7 +16,7 @@ from kept.core.isolation import isolate_errors
 from kept.core.times import format_instant
 from kept.local import files, queue
 from kept.local.private_log import PrivateLog
-from kept.local.queue import load_failures
+from kept.local.queue import NIGHT, load_failures
 from kept.memories.backups import make_daily_backup
 from kept.paths import Paths
 from kept.pipeline.run import RunOptions, RunReport, run_pipeline
@@ -25,7 +25,6 @@ from kept.pipeline.sleep import run_sleep
 from kept.recall.indexing import update_index
 from kept.workspace import Workspace
 
-NIGHT, SESSION = "night", "session"  # whose failures are noted: the night's job, the run at a session's end
 _LOG_BYTES = 500_000
 _LOGS = 2
 _INDEX_SECONDS = 1_800.0  # what making vectors may take of a night

@@ -9,6 +9,8 @@ from typing import Protocol, runtime_checkable
 
 from kept.core.event import Cursor, Slice
 
+ENTRY = "entry"  # the format of the entries that kept writes itself
+
 
 class Source(Protocol):
     """One transcript format.

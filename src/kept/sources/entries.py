@@ -14,13 +14,13 @@ from zoneinfo import ZoneInfo
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Slice
+from kept.sources.base import ENTRY
 from kept.sources.documents import DocumentEntry, RecordPlace, Row, SourceDocument, read_document
 from kept.sources.formats.journal import Journal, parse_journal
 from kept.sources.formats.vault import UTC
 from kept.sources.pieces import hash_texts
 from kept.sources.records import open_regular
 
-ENTRY = "entry"
 _HEAD = 4_096
 _MARK = "generated_by: kept"
 _OUTSIDE, _OUTSIDE_END = "<!-- outside:begin -->", "<!-- outside:end -->"

@@ -7,10 +7,9 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kept.core.codec import to_canonical_json
-from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError
 from kept.core.fold import find_undone_passes, fold
 from kept.core.memory import Actor, CandidateVerdict, Memory
@@ -35,6 +34,9 @@ from kept.store.values import (
     Run,
     RunRow,
 )
+
+if TYPE_CHECKING:
+    from kept.core.erasure import ErasureWords
 
 
 class SqliteLog(SqliteMemories):
@@ -262,7 +264,7 @@ class SqliteLog(SqliteMemories):
         for row in self._database.run("all_runs"):
             yield f"the report of run {row['id']}", row["report"] or ""
 
-    def erase_words(self, words: ErasureWords, *, spared: Collection[str] = ()) -> int:
+    def erase_words(self, words: "ErasureWords", *, spared: Collection[str] = ()) -> int:
         """Take words out of all rows and reports, and make the hashes and memories that follow from them anew."""
         run = self._database.run
         with self._database.transaction():

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from kept.store.protocol import Store
+if TYPE_CHECKING:
+    from kept.store.protocol import Store
 
 
-def move_outputs(store: Store, root: Path, memory_files: Sequence[str]) -> None:
+def move_outputs(store: "Store", root: Path, memory_files: Sequence[str]) -> None:
     """Have the outputs noted below another home be those below ``root``, with what was last written to them.
 
     The other home is recognised by one of the ``memory_files``, which have the same place in every home. Raises StoreError.
@@ -22,7 +24,7 @@ def move_outputs(store: Store, root: Path, memory_files: Sequence[str]) -> None:
                 _move_output(store, path, f"{root}{path.removeprefix(old)}")
 
 
-def _move_output(store: Store, path: str, here: str) -> None:
+def _move_output(store: "Store", path: str, here: str) -> None:
     outputs = () if store.output_states(here) else store.output_states(path)
     for output in outputs[:1]:
         store.save_output(here, output)

@@ -4,9 +4,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from kept.core.erasure import ErasureWords
 from kept.core.event import Cursor, Event, RecordAccount
 from kept.core.memory import CandidateVerdict, Memory, Status
 from kept.core.operation import Operation, Pass
@@ -27,6 +26,9 @@ from kept.store.values import (
     SessionActivity,
     Thread,
 )
+
+if TYPE_CHECKING:
+    from kept.core.erasure import ErasureWords
 
 
 class Archive(Protocol):
@@ -180,15 +182,15 @@ class Archive(Protocol):
         """
         ...
 
-    def events_with_words(self, words: ErasureWords) -> Iterator[Event]:
+    def events_with_words(self, words: "ErasureWords") -> Iterator[Event]:
         """Every archived event in which words stand. Raises DamagedError."""
         ...
 
-    def events_with_similar_words(self, words: ErasureWords) -> Iterator[Event]:
+    def events_with_similar_words(self, words: "ErasureWords") -> Iterator[Event]:
         """The prompts and replies (not what tools printed) that may say nearly the same in other words. Raises DamagedError."""
         ...
 
-    def erase_words(self, words: ErasureWords) -> frozenset[str]:
+    def erase_words(self, words: "ErasureWords") -> frozenset[str]:
         """Take words out of every archived event and out of what readers carry along; returns the keys of the events."""
         ...
 
@@ -323,7 +325,7 @@ class Log(Protocol):
         """Everything that the log and the runs hold as text, in pieces; each with what it is called."""
         ...
 
-    def erase_words(self, words: ErasureWords, *, spared: Collection[str] = ()) -> int:
+    def erase_words(self, words: "ErasureWords", *, spared: Collection[str] = ()) -> int:
         """Take words out of all rows and reports, and make the hashes and memories that follow from them anew.
 
         Returns the number of rows. For what repeats the words of a memory that is to be forgotten; it and its candidates are

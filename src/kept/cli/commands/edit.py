@@ -16,7 +16,7 @@ from kept.cli.show import line
 from kept.core.errors import UsageError
 from kept.core.memory import Memory, Status
 from kept.local.agents_shell import agent_variable
-from kept.memories import person
+from kept.memories import browse, person
 from kept.memories.browse import to_export
 from kept.outputs.write import WriteReport
 from kept.pipeline import tools
@@ -112,7 +112,7 @@ def edit(
         memory = person.find_memory(workspace, number)
         words, seen = text or (memory.content if kind else ""), if_match
         if not words and is_interactive():
-            words, seen = edit_line(memory.content), if_match or person.memory_revision(memory)
+            words, seen = edit_line(memory.content), if_match or browse.memory_revision(memory)
         if not words:
             raise UsageError("there are no new words", hint=f'kept edit {memory.id} "…"')
         if words == memory.content and kind in ("", memory.category):

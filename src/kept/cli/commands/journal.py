@@ -1,25 +1,39 @@
-"""``kept journal``: write entries about days from their sessions and from earlier memory."""
+"""``kept journal``: write entries about days from their sessions and from earlier memory. ``kept day``: what a day was."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from itertools import groupby
 from time import monotonic
 from typing import Annotated, Any
 
 import typer
 
 from kept.cli import show
+from kept.cli.commands.show import route_lines
 from kept.cli.front import call_options, command_workspace
-from kept.cli.show import Line, format_count, line
+from kept.cli.lists import grouped_lines, memory_line, scope_name
+from kept.cli.report import missed_lines
+from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.codec import json_fields, to_json
 from kept.core.errors import UsageError
-from kept.days.day_notes import week_bounds
+from kept.core.memory import Status
+from kept.core.summary import SummaryPart
+from kept.days.day_notes import format_authors, week_bounds
+from kept.journal.calendar import CalendarMonth, load_month
 from kept.journal.entry import EntryHead
 from kept.journal.feed_reading import collect_feeds
 from kept.journal.templates import list_templates
+from kept.memories.browse import to_export, to_json_value
+from kept.memories.day_view import DayView, list_active_days
+from kept.memories.day_view import load_day_view as look_at
+from kept.outputs.compose import OutputRoute
+from kept.outputs.routing import ExtractedMemories, extracted_between, routes_by_memory
 from kept.pipeline import write_journal as use
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.write_journal import BackfillPlan, EntryOptions, EntryOutcome, EntryState
+from kept.profiles.profile import category_title
 from kept.workspace import Workspace
 
 _ACTIONS = ("write", "backfill", "stats", "templates")
@@ -230,3 +244,152 @@ def _print_stats(workspace: Workspace, *, as_json: bool) -> int:
             (f"  {item.self_reference:>4.0%}  {shares}; {format_count(len(item.memories), 'memory', 'memories')}", "dim"),
         )
     return 0
+
+
+def day(
+    context: typer.Context,
+    which: Annotated[str, typer.Argument(metavar="DATE", help="YYYY-MM-DD, today or yesterday.")] = "today",
+    *,
+    whole_week: Annotated[bool, typer.Option("--week", help="The week the day is in.")] = False,
+    whole_month: Annotated[bool, typer.Option("--month", help="The month the day is in, a line a day.")] = False,
+    detailed: Annotated[
+        bool, typer.Option("--detailed", help="Everything that was worked on, not only what matters later.")
+    ] = False,
+    routing: Annotated[bool, typer.Option("--routing", help="In which outputs each thing learnt on it is shown, and why.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Show what was worked on, decided and learnt on a day, and what is still open."""
+    with command_workspace(context) as workspace:
+        chosen = workspace.day(which)
+        if whole_month:
+            calendar = load_month(workspace, chosen.replace(day=1))
+            if as_json:
+                show.write_json(json_fields(calendar, "cells", "before", "after") | {"month": f"{calendar.first:%Y-%m}"})
+            else:
+                show.write_lines(_month_lines(calendar))
+            return
+        day_view = look_at(workspace, *(week_bounds(chosen) if whole_week else (chosen,)))
+        if routing:
+            whole = extracted_between(workspace, day_view.day, day_view.last)
+            told = routes_by_memory(workspace, whole.memories)
+            if as_json:
+                show.write_json(
+                    [
+                        json_fields(memory, "id", "content", "reason")
+                        | {"status": memory.status_at(workspace.clock()).value, "routes": to_json(told.get(memory.id, ()))}
+                        for memory in whole.memories
+                    ]
+                )
+            else:
+                show.write_lines(_routing_lines(workspace, day_view, whole, told))
+        elif as_json:
+            show.write_json(_day_body(workspace, day_view))
+        else:
+            show.write_lines(_day_lines(workspace, day_view, detailed=detailed))
+
+
+def _month_lines(found: CalendarMonth) -> Iterator[Line]:
+    yield line((f"{found.first:%B %Y}", "bold"))
+    calendar_days = [calendar_day for calendar_day in found.cells if not calendar_day.empty]
+    for item in calendar_days:
+        parts = [format_count(item.sessions, "session")] if item.sessions else []
+        parts += [
+            f"{count:,} {what}"
+            for count, what in ((item.learnt, "learnt"), (item.decided, "decided"), (item.open, "asked"))
+            if count
+        ]
+        parts += ["a journal entry"] if item.entry else []
+        yield line(f"  {item.day:%a} {item.day.isoformat()}", (f"  {', '.join(parts)}", "dim"))
+    if not calendar_days:
+        yield line("  Nothing happened.")
+    others = [
+        f"{word}: kept day {day.isoformat()} --month" for word, day in (("Before", found.before), ("After", found.after)) if day
+    ]
+    if others:
+        yield line((f"  {';  '.join(others)}", "dim"))
+
+
+def _routing_lines(
+    workspace: Workspace, found: DayView, whole: ExtractedMemories, told: Mapping[str, Sequence[OutputRoute]]
+) -> Iterator[Line]:
+    """Where each thing extracted of a day went: every memory output by output, and what was refused by its reason."""
+    what = f"{format_count(len(whole.memories), 'memory', 'memories')}, {len(whole.refused):,} refused"
+    yield line((show.format_weekday(found.day), "bold"), (f"  {what}", "dim"))
+    for memory in whole.memories:
+        yield memory_line(memory, workspace.zone, category_title(workspace.profiles, memory.profile, memory.category))
+        if memory.status_at(workspace.clock()) is not Status.ACTIVE:
+            reason = memory.reason.removeprefix(f"{memory.status.value}: ")
+            yield line((f"      {memory.status.value:<7} ", "yellow"), (f" {reason}", "dim"))
+        yield from route_lines([route for route in told.get(memory.id, ()) if route.where or memory.status is Status.ACTIVE])
+    for judged in whole.refused:
+        reason = getattr(judged.verdict, "reason", "")
+        yield hanging_line([("    refused     ", "dim")], judged.candidate.content, (f"  {reason}", "dim"))
+
+
+def _day_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Iterator[Line]:
+    yield line(
+        (show.format_weekday(found.day) + (f" to {show.format_weekday(found.last)}" if found.last != found.day else ""), "bold")
+    )
+    if not (found.sittings or found.learnt or found.confirmed):
+        before = max((item for item in list_active_days(workspace) if item < found.day), default=None)
+        yield line("Nothing happened.", (f" The last day before it with activity: kept day {before}" if before else "", "dim"))
+    if found.sittings:
+        yield line((format_count(len(found.sittings), "session"), "cyan"))
+    if found.last != found.day:
+        counts = Counter(workspace.scope(sitting.project, sitting.path) for sitting in found.sittings)
+        for scope, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
+            yield line(f"  {count:>4,}  {scope_name(scope, workspace.scope_names())}")
+    for each in found.sittings if found.last == found.day else ():
+        spent = f"  {each.first_at.astimezone(workspace.zone):%H:%M}–{each.last_at.astimezone(workspace.zone):%H:%M}  "
+        what = f"  {format_count(each.prompts, 'prompt')}, {format_count(each.events, 'event')}"
+        yield hanging_line(
+            [(spent, "")],
+            scope_name(workspace.scope(each.project, each.path), workspace.scope_names()),
+            (f"{what}  {each.session}", "dim"),
+        )
+    yield from _work_lines(workspace, found, detailed=detailed)
+    for title, memories in (("Learnt", found.learnt), ("Confirmed", found.confirmed)):
+        if memories:
+            yield line((f"{title}: {format_count(len(memories), 'memory', 'memories')}", "cyan"))
+            yield from grouped_lines(memories, workspace.profiles, workspace.scope_names(), workspace.zone)
+    yield from missed_lines(found.covered, workspace.zone, whole=True)
+
+
+_PARTS = {SummaryPart.WORKED: "Worked on", SummaryPart.DECIDED: "Decided", SummaryPart.OPEN: "Left open"}
+
+
+def _work_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Iterator[Line]:
+    """What a day came to, by project: what was worked on, and what a model or the person says was decided and stayed open.
+
+    In short unless ``detailed``. Memories are told by themselves.
+    """
+    whole = [bullet for bullet in found.summary.detailed if bullet.part is SummaryPart.WORKED or bullet.by]
+    short = [bullet for bullet in found.summary.condensed if bullet.part is SummaryPart.WORKED or bullet.by]
+    for part, title in _PARTS.items():
+        summary_bullets = [bullet for bullet in whole if bullet.part is part]
+        shown = summary_bullets if detailed else [bullet for bullet in short if bullet.part is part]
+        if summary_bullets:
+            rest = f" ({len(shown)} of {len(summary_bullets)}, all with --detailed)" if len(shown) < len(summary_bullets) else ""
+            yield line((title, "cyan"), (f"  {format_authors(shown)}{rest}", "dim"))
+        for scope, bullets in groupby(shown, key=lambda each: each.scope):
+            yield line(f"  {scope_name(scope, workspace.scope_names())}")
+            for each in bullets:
+                when = f"{each.at.astimezone(workspace.zone):%a %H:%M}" if each.at and found.last != found.day else ""
+                yield hanging_line([("    - ", "dim")], each.text, (f"  {when}".rstrip(), "dim"))
+
+
+def _day_body(workspace: Workspace, found: DayView) -> dict[str, Any]:
+    return json_fields(found, "day", "last") | {
+        "summary": {
+            "condensed": [to_json_value(bullet) for bullet in found.summary.condensed],
+            "detailed": [to_json_value(bullet) for bullet in found.summary.detailed],
+            "written_by": sorted({bullet.by for bullet in found.summary.condensed if bullet.by}),
+        },
+        "sessions": [
+            json_fields(sitting, "source", "path", "session", "project", "events", "prompts", "first_at", "last_at")
+            for sitting in found.sittings
+        ],
+        "learnt": [to_export(workspace, memory) for memory in found.learnt],
+        "confirmed": [to_export(workspace, memory) for memory in found.confirmed],
+        "coverage": to_json(found.covered),
+    }

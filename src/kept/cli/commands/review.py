@@ -15,7 +15,7 @@ from kept.cli.show import Line, format_count, hanging_line, line
 from kept.core.errors import StaleError
 from kept.core.memory import Memory, Status
 from kept.core.times import format_day
-from kept.memories import decisions, person
+from kept.memories import browse, decisions, person
 from kept.memories.browse import WHOSE, to_export
 from kept.memories.waiting import PendingProposal, best_of_each_scope, find_later_contradiction, list_pending_proposals
 from kept.pipeline.sleep import list_lingering
@@ -159,7 +159,7 @@ def _collect_answers(workspace: Workspace, queue: tuple[Memory, ...], why: Mappi
 
 
 def _apply_answer(workspace: Workspace, memory: Memory, answer: str) -> None:
-    seen, active = person.memory_revision(memory), memory.status is Status.ACTIVE
+    seen, active = browse.memory_revision(memory), memory.status is Status.ACTIVE
     match answer:
         case "y" | "e" if active:
             words = edit_line(memory.content) if answer == "e" else memory.content

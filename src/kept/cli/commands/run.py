@@ -24,11 +24,12 @@ from kept.core.errors import BusyError, KeptError
 from kept.core.memory import Memory, Status
 from kept.install.setup import note_program
 from kept.local.agents_shell import agent_variable
+from kept.local.queue import SESSION
 from kept.paths import Paths
 from kept.pipeline.backfill import backfill as read_archive
 from kept.pipeline.follow_roots import add_root as follow_root
 from kept.pipeline.follow_roots import find_unfollowed
-from kept.pipeline.nightly import SESSION, note_failures
+from kept.pipeline.nightly import note_failures
 from kept.pipeline.run import RunOptions, RunReport
 from kept.pipeline.run import run_pipeline as run_all
 from kept.pipeline.sample_run import sample_files, sample_home

@@ -22,7 +22,7 @@ from kept.memories import configure
 from kept.memories.browse import to_json_value
 from kept.paths import find_paths
 from kept.pipeline import follow_roots
-from kept.sources.entries import ENTRY
+from kept.sources.base import ENTRY
 from kept.workspace import Workspace
 
 _ACTIONS = {

@@ -16,14 +16,13 @@ from kept.core.text import normal_form, one_line, tokenize
 from kept.extraction.rules.assertion import unasserted_reason
 from kept.extraction.rules.clipped import is_clipped, is_disowned
 from kept.extraction.rules.framing import find_frame, is_announced, sets_apart
-from kept.extraction.rules.passages import LONGEST_PASSAGE, Passage, count_content_words, find_passage, widen_to_sentences
+from kept.extraction.rules.passages import LEAST, LONGEST_PASSAGE, Passage, count_content_words, find_passage, widen_to_sentences
 from kept.extraction.rules.scopes import choose_scope
 from kept.extraction.rules.suggestions import Suggestion, suggestions
 from kept.extraction.rules.view import LOOKBACK, authorship_doubt, prompt_before
 from kept.profiles.lexicons import load_lexicon, word_list
 from kept.profiles.profile import Category, Profile
 
-LEAST = 4  # content words of a passage that is certain
 _BINDS = word_list("assertion", "binds") - {"no", "not", "only", "dont", "don't"}
 _SURE, _UNSURE = 0.95, 0.5
 _KINDS = (

@@ -14,6 +14,7 @@ from kept.core.spans import Span, SpanKind, event_spans
 from kept.core.text import NEGATIONS, is_cjk, tokenize
 from kept.profiles.lexicons import join_alternatives, word_list
 
+LEAST = 4  # content words of a passage that is certain
 LONGEST_PASSAGE = 1_000  # of a passage that the person typed; a file shows its beginning
 _FOREIGN = "\0"  # stands for a character that the person did not type
 _FOLDED = str.maketrans(

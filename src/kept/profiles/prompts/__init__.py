@@ -22,8 +22,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_type_hints
 
-import yaml
-
 from kept.core.errors import ConfigError
 from kept.profiles.profile import Category, Profile
 
@@ -142,6 +140,8 @@ def _split_front_matter(text: str) -> tuple[str, str]:
 def _parse_declared_categories(head: str, made: Profile, where: str) -> tuple[Category, ...]:
     if not head.strip():
         return ()
+    import yaml  # noqa: PLC0415 - few prompts declare categories
+
     try:
         # Every scalar stays text: nothing in the block is given a type, and no tag makes an object.
         body = yaml.load(head, Loader=yaml.BaseLoader)  # noqa: S506 - the base loader makes lists, mappings and texts only

@@ -5,18 +5,19 @@ it.
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kept.core.codec import to_canonical_json
-from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError
 from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind
-from kept.core.spans import event_passages
 from kept.core.text import index_words
 from kept.core.times import format_instant
 from kept.store.database import Database
 from kept.store.records import block_hash, likeness_of, pack, unpack, unpack_text
 from kept.store.threads import hash_native_id
+
+if TYPE_CHECKING:
+    from kept.core.erasure import ErasureWords
 
 # A block is unpacked whole for one of its events, and several are kept at hand: so many events a block bound both.
 BLOCK_EVENTS = 512
@@ -42,7 +43,7 @@ class Blocks:
             self._seen = seen
         return self._unpacked(number)
 
-    def may_hold(self, number: int, words: ErasureWords) -> bool:
+    def may_hold(self, number: int, words: "ErasureWords") -> bool:
         """True if words may stand in a block. Raises DamagedError."""
         row = self._database.fetch_one("block", id=number)
         try:
@@ -133,6 +134,8 @@ def index(database: Database, events: Sequence[tuple[int, Event]]) -> list[int]:
     """Let turns (row numbers) be found by their words: what a person said by one index, what an assistant said by another; and note
     the long passages of what a person said. Returns those that have some.
     """
+    from kept.core.spans import event_passages  # noqa: PLC0415 - who only reads needs none of it
+
     passages: list[dict[str, Any]] = [
         {"hash": passage.hash, "event": number, "session": event.session, "at": format_instant(event.at) if event.at else None}
         for number, event in events

@@ -7,10 +7,9 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kept.core.codec import load, to_canonical_json
-from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError
 from kept.core.event import Author, Cursor, Event, RecordAccount
 from kept.core.text import index_words
@@ -21,6 +20,9 @@ from kept.store.database import Database, match_all_words
 from kept.store.erasing import has_words
 from kept.store.records import block_hash
 from kept.store.values import EventRow, FileRow, Row, ThreadRow
+
+if TYPE_CHECKING:
+    from kept.core.erasure import ErasureWords
 
 _SAMPLED = 500  # turns of which `check` looks up the index entry: the rest derives from the same code
 
@@ -98,7 +100,7 @@ def find_archive_misquotes(database: Database, blocks: Blocks, cited: Mapping[st
         yield from check_quotes(key, None, cited[key])
 
 
-def find_events_with_words(database: Database, blocks: Blocks, words: ErasureWords) -> Iterator[tuple[Any, Event]]:
+def find_events_with_words(database: Database, blocks: Blocks, words: "ErasureWords") -> Iterator[tuple[Any, Event]]:
     """Every event in which words stand, with its row. Events are made only of a block whose text as a whole may hold the words."""
     for block, rows in groupby(database.run("places_all").fetchall(), key=itemgetter("block")):
         places = list(rows)
@@ -107,7 +109,7 @@ def find_events_with_words(database: Database, blocks: Blocks, words: ErasureWor
             yield from ((row, event) for row, event in zip(places, blocks.events(places), strict=True) if has_words(event, words))
 
 
-def find_similar_events(database: Database, blocks: Blocks, words: ErasureWords) -> Iterator[Event]:
+def find_similar_events(database: Database, blocks: Blocks, words: "ErasureWords") -> Iterator[Event]:
     """Every prompt and reply that has, by the full-text index, as many of a sentence's words as a near copy of it must have."""
     found = {
         row["id"]: row

@@ -7,7 +7,6 @@ from typing import Any
 from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError
 from kept.core.event import Event
-from kept.core.spans import event_passages, is_copy
 from kept.core.times import format_instant, parse_stored_instant
 from kept.store.archive.blocks import Blocks
 from kept.store.database import Database
@@ -15,6 +14,8 @@ from kept.store.database import Database
 
 def add_repeats(database: Database, rows: Sequence[Any], events: Sequence[Event]) -> tuple[Event, ...]:
     """The events of some rows, each with the hashes of its passages that came in other sessions too."""
+    from kept.core.spans import event_passages  # noqa: PLC0415 - a list of memories reads no event
+
     wanted = [row["id"] for row, event in zip(rows, events, strict=True) if event_passages(event)]
     if not wanted:
         return tuple(events)
@@ -43,6 +44,8 @@ def list_repeated_events(database: Database) -> list[int]:
 
 def check_passage_hashes(database: Database, blocks: Blocks) -> Iterator[str]:
     """Says that the hashes of passages are not those of the archive."""
+    from kept.core.spans import event_passages  # noqa: PLC0415 - as above
+
     noted = {(row["hash"], row["event"], row["session"], row["at"]) for row in database.run("all_passage_hashes")}
     for row in database.run("prompt_places"):
         try:
@@ -60,5 +63,7 @@ def check_passage_hashes(database: Database, blocks: Blocks) -> Iterator[str]:
 
 def _is_repeat_elsewhere(row: Any) -> bool:
     """Whether the same passage came at another moment, which a copy of a session does not."""
+    from kept.core.spans import is_copy  # noqa: PLC0415 - as above
+
     one, other = row["at"], row["other_at"]
     return not is_copy(parse_stored_instant(one) if one else None, parse_stored_instant(other) if other else None)

@@ -4,10 +4,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kept.core.codec import dump, load, to_canonical_json
-from kept.core.erasure import ErasureWords
 from kept.core.errors import DamagedError
 from kept.core.event import FORGOTTEN_MARK, Author, Cursor, Event, EventKind, RecordAccount
 from kept.core.project import Project
@@ -22,6 +21,9 @@ from kept.store.erasing import erase_from_event, erase_from_json
 from kept.store.records import merge_event_copy, strip_event
 from kept.store.threads import Tree
 from kept.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Row, SessionActivity, Thread, ThreadRow
+
+if TYPE_CHECKING:
+    from kept.core.erasure import ErasureWords
 
 
 class SqliteArchive:
@@ -333,15 +335,15 @@ class SqliteArchive:
         )
         return tuple(Mention(project=row["project"], path=row["path"], at=parse_stored_instant(row["at"])) for row in rows)
 
-    def events_with_words(self, words: ErasureWords) -> Iterator[Event]:
+    def events_with_words(self, words: "ErasureWords") -> Iterator[Event]:
         """Every archived event in which words stand. Raises DamagedError."""
         return (event for _, event in care.find_events_with_words(self._database, self._blocks, words))
 
-    def events_with_similar_words(self, words: ErasureWords) -> Iterator[Event]:
+    def events_with_similar_words(self, words: "ErasureWords") -> Iterator[Event]:
         """The prompts and replies that may say nearly the same in other words. Raises DamagedError."""
         return care.find_similar_events(self._database, self._blocks, words)
 
-    def erase_words(self, words: ErasureWords) -> frozenset[str]:
+    def erase_words(self, words: "ErasureWords") -> frozenset[str]:
         """Take words out of every archived event and out of what readers carry along; returns the keys of the events."""
         with self._database.transaction():
             changed = [

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.responses import Response
 
 from kept.core.memory import Memory
-from kept.memories.browse import to_export
-from kept.memories.person import MOST, memory_revision
+from kept.memories.browse import memory_revision, to_export
+from kept.memories.person import MOST
 from kept.web.room import make_change, request_workspace, web_context
 from kept.workspace import Workspace
 

@@ -14,8 +14,8 @@ from kept.core.event import Origin
 from kept.core.memory import Memory, Status
 from kept.core.times import format_instant
 from kept.intake.discovery import survey
-from kept.memories.browse import TRUST, MemoryFilter, filter_memories, matching_scopes
-from kept.memories.person import MOST, find_memory, memory_revision
+from kept.memories.browse import TRUST, MemoryFilter, filter_memories, matching_scopes, memory_revision
+from kept.memories.person import MOST, find_memory
 from kept.pipeline.erase.forget import find_erasure_places, make_erasure_request
 from kept.profiles.profile import category_title, format_kind
 from kept.recall.index import UnitKind
