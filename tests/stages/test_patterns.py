@@ -11,6 +11,8 @@ from inspect import signature
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import kept
 from kept.core.pattern import Pattern
@@ -178,3 +180,21 @@ def test_no_pattern_that_can_go_back_is_hidden_from_these_tests():
                         if name != "compile" or id(each) in inside:
                             hidden.append(f"{path.name}:{each.lineno}")
     assert hidden == []
+
+
+@given(
+    st.text("ab é我\n😀", max_size=12),
+    st.sampled_from(["a*", "(a)|(é)", "^b?", "我", "(?P<x>.)b", ""]),
+    st.integers(-1, 13),
+    st.integers(-1, 13),
+)
+def test_a_pattern_finds_what_its_engine_finds(text, source, start, end):
+    own = Pattern(source)
+    for each in (text, text.encode()):
+        for name in ("search", "match"):
+            found, expected = getattr(own, name)(each, start, end), getattr(own.engine, name)(each, start, end)
+            assert (found and (found.span(), found.groups())) == (expected and (expected.span(), expected.groups()))
+        assert [match.span() for match in own.finditer(each, start, end)] == [
+            match.span() for match in own.engine.finditer(each, start, end)
+        ]
+        assert own.sub("x" if isinstance(each, str) else b"x", each) == own.engine.sub("x" if isinstance(each, str) else b"x", each)

@@ -7,8 +7,10 @@ names. Bounded: only the first 4,000 characters of a text are read.
 import re
 
 _LONGEST = 4_000
-# Every alternative starts with a distinct class and has no nested repetition, so the time is linear in the bounded text.
+# Every alternative starts with a distinct class and has no nested repetition, so the time is linear in the bounded text. Inside of
+# a word none begins but an address: that is looked at first, for it halves the time.
 _SHAPES = re.compile(
+    r"(?:(?<!\w)(?=\S)|(?=[`\"“#]|https?://))(?:"
     r"`(?P<code>[^`\n]{2,120})`"
     r"|(?P<url>https?://[^\s)>\]\"']{4,200})"
     r"|(?P<quoted>\"[^\"\n]{2,60}\"|“[^”\n]{2,60}”)"
@@ -21,7 +23,7 @@ _SHAPES = re.compile(
     r"|\b(?P<snake>[A-Za-z][A-Za-z0-9]{0,40}(?:_[A-Za-z0-9]{1,40}){1,8})\b"
     r"|\b(?P<camel>[a-z]{1,40}[A-Z][A-Za-z0-9]{1,60}|[A-Z][a-z0-9]{1,40}[A-Z][A-Za-z0-9]{0,60}|[A-Z]{2,10}[a-z][A-Za-z0-9]{1,40})\b"
     r"|\b(?P<caps>[A-Z][A-Z0-9]{1,15}[0-9])\b"
-    r"|\b(?P<hyphen>[a-z0-9]{2,30}(?:-[a-z0-9]{1,30}){1,5})\b"
+    r"|\b(?P<hyphen>[a-z0-9]{2,30}(?:-[a-z0-9]{1,30}){1,5})\b)"
 )
 _PLAIN_HYPHEN = re.compile(
     r"^(?:\d+-[a-z]+|[a-z]+-(?:in|up|off|out|on|to|ups?|by|time|term|level|based|like|free|related|specific|side|case"
