@@ -8,7 +8,7 @@ from itertools import groupby
 
 from kept.core.artifact import find_artifacts
 from kept.core.pattern import Pattern
-from kept.core.statement import parse_statement, stem_word
+from kept.core.statement import find_content, stem_word
 from kept.core.text import tokenize
 
 # A full stop ends a sentence before white space; in scripts without spaces it always does. Ellipses end one too.
@@ -167,5 +167,5 @@ def is_status_report(sentence: str) -> bool:
     if not all(_REPORT_CHECK.search(name) for name in named):
         return False
     of_names = {stem_word(word) for name in named for word in tokenize(name)}
-    content = {word for word in parse_statement(sentence).content - of_names if not word.isdigit()}
+    content = {word for word in find_content(sentence) - of_names if not word.isdigit()}
     return not content.isdisjoint(_REPORT_STATES) and content <= _REPORT_EMPTY

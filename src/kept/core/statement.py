@@ -135,7 +135,7 @@ def parse_statement(text: str, artifacts: Iterable[str] = (), fingerprint: str =
     return Statement(
         form=form,
         words=words,
-        content=frozenset(stem_word(word) for word in words if word not in _EMPTY and not is_denial_word(word)),
+        content=_stem_words(words),
         artifacts=frozenset(artifact.casefold() for artifact in artifacts),
         numbers=frozenset(word for word in words if not word.isalpha() and number_tokens(frozenset((word,)))),
         denials=sum(is_denial_word(word) for word in words) + sum(form.count(item) for item in _UNSPACED if item in form),
@@ -145,6 +145,22 @@ def parse_statement(text: str, artifacts: Iterable[str] = (), fingerprint: str =
         remedy=_parse_remedy(text) if fingerprint else frozenset(),
         asks=text.rstrip().endswith(("?", "？")),
     )
+
+
+def find_content(text: str) -> frozenset[str]:
+    """The ``content`` of a text's statement, without what else it is compared by."""
+    form = normal_form(text)
+    return _stem_words(_strip_opening_words(split_tokens(form), form))
+
+
+def _stem_words(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(_stem_matter, words)) - {""}
+
+
+@lru_cache(maxsize=50_000)
+def _stem_matter(word: str) -> str:
+    """The stem of a word that carries matter; empty for another."""
+    return "" if word in _EMPTY or is_denial_word(word) else stem_word(word)
 
 
 def _strip_opening_words(words: frozenset[str], form: str) -> frozenset[str]:

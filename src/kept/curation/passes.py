@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kept.core.memory import Actor, Candidate
 from kept.core.spans import typed_text
-from kept.core.statement import parse_statement
+from kept.core.statement import find_content
 from kept.curation.categories import CurationRules, rules_of
 from kept.curation.curate import curate
 from kept.curation.curate.meaning import Meaning
@@ -157,7 +157,7 @@ def _words_around(workspace: Workspace, candidate: Candidate) -> frozenset[str]:
 
 
 def _content_words(text: str) -> frozenset[str]:
-    return parse_statement(text, (), "").content
+    return find_content(text)
 
 
 def _migrated_candidates(workspace: Workspace, profile: str, scope: str) -> frozenset[str]:

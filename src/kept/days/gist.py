@@ -14,7 +14,7 @@ from kept.core.event import FORGOTTEN_MARK
 from kept.core.lexicon import TellingPatterns
 from kept.core.pattern import Pattern
 from kept.core.sentences import is_status_report, sentence_texts
-from kept.core.statement import parse_statement
+from kept.core.statement import find_content
 from kept.core.text import is_cjk, one_line
 from kept.extraction.rules.assertion import is_question
 from kept.extraction.rules.patterns import compile_pattern, has_match, skip_filler
@@ -55,7 +55,7 @@ def _pattern(name: str) -> Pattern:
 
 def telling_words(texts: Iterable[str]) -> frozenset[str]:
     """The words that carry matter in some texts."""
-    return frozenset(word for text in texts for word in parse_statement(text[:_READ]).content)
+    return frozenset(word for text in texts for word in find_content(text[:_READ]))
 
 
 def find_request(prompts: Sequence[str], subject: AbstractSet[str], spoken: Sequence[TellingPatterns]) -> str:
@@ -147,7 +147,7 @@ def _prose_sentences(text: str) -> Iterator[_Sentence]:
         for sentence in sentence_texts(one_line(_MARKS.sub("", _LINK.sub("\\1", line)))):
             plain = _strip_opener(sentence)
             if plain:
-                yield _Sentence(text=plain, content=parse_statement(plain).content, item=item, place=place)
+                yield _Sentence(text=plain, content=find_content(plain), item=item, place=place)
                 place += 1
 
 

@@ -17,7 +17,7 @@ from kept.core.lexicon import Lexicon, TellingPatterns
 from kept.core.memory import Memory, Status
 from kept.core.sentences import sentence_texts
 from kept.core.spans import typed_text
-from kept.core.statement import parse_statement
+from kept.core.statement import find_content
 from kept.core.text import one_line
 from kept.extraction.rules.patterns import compile_pattern
 
@@ -123,7 +123,7 @@ def _exchange(events: Sequence[Event], start: int, stop: int) -> _Exchange:
 
 
 def _terms(text: str) -> Counter[str]:
-    return Counter(word for word in parse_statement(text[:READ_CHARS]).content if len(word) > 2 and not word.isdigit())
+    return Counter(word for word in find_content(text[:READ_CHARS]) if len(word) > 2 and not word.isdigit())
 
 
 def _count_names(text: str) -> Counter[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from kept.core.artifact import find_artifacts
 from kept.core.pattern import Pattern
 from kept.core.redact import redact
-from kept.core.statement import Statement, parse_statement
+from kept.core.statement import Statement, find_content, parse_statement
 from kept.core.times import EARLIEST
 from kept.curation.curate.clusters import find_clusters
 from kept.curation.curate.values import find_contradictions, find_supersessions, parse_value_statement
@@ -164,5 +164,5 @@ def _find_unsupported(workspace: Workspace, notes: Sequence[ForeignNote], says: 
         if len(statement.content) < _LEAST:
             continue
         hits = search(workspace, note.text, where=(UnitKind.TURN,), limit=_LOOKED_AT, filters=Filters())
-        if not any(len(statement.content & parse_statement(hit.text).content) >= _COVERED * len(statement.content) for hit in hits):
+        if not any(len(statement.content & find_content(hit.text)) >= _COVERED * len(statement.content) for hit in hits):
             yield AuditFinding(fault=AuditFault.UNSUPPORTED, text=note.text, path=note.path)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from kept.core.pattern import Pattern
-from kept.core.statement import ATTRIBUTES, COPULAS, COUNTED, Statement, parse_statement, stem_word
+from kept.core.statement import ATTRIBUTES, COPULAS, COUNTED, Statement, find_content, stem_word
 from kept.core.text import is_cjk
 from kept.profiles.lexicons import join_alternatives, list_fragments, word_list
 
@@ -231,7 +231,7 @@ def choice_matter(says: Statement) -> frozenset[str]:
 def _matter(words: Sequence[str], forms: ChangeLexicon) -> tuple[str, ...]:
     """The telling words among some, in one order whichever way they were put."""
     dull = forms.empty | forms.states | forms.called | forms.narrow | forms.toward
-    return tuple(sorted(parse_statement(" ".join(word for word in words if word not in dull)).content))
+    return tuple(sorted(find_content(" ".join(word for word in words if word not in dull))))
 
 
 def find_new_home(text: str, forms: ChangeLexicon) -> Iterator[ValueFrame]:

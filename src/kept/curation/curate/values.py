@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kept.core.pattern import Pattern
-from kept.core.statement import OPPOSING, VERSIONED, Statement, has_opposites, parse_statement, stem_word
+from kept.core.statement import OPPOSING, VERSIONED, Statement, find_content, has_opposites, parse_statement, stem_word
 from kept.curation.curate.frames import (
     EDGE,
     ChangeLexicon,
@@ -104,11 +104,11 @@ def _clause_before(text: str, found: re.Match[str]) -> str:
 
 
 def _parse_ended_fact(words: Sequence[str], before: str, forms: ChangeLexicon, *, is_value: bool) -> Iterator[EndedFact]:
-    old = parse_statement(" ".join(words)).content
+    old = find_content(" ".join(words))
     limits = [part.casefold().strip("`.,") for part in before.split()]
     narrow = next((place for place, word in enumerate(limits) if word in forms.narrow), len(limits))
     if any(len(word) > 1 or not word.isascii() for word in old if not word.isdecimal()):
-        yield EndedFact(words=old, limits=parse_statement(" ".join(limits[narrow:])).content, is_value=is_value)
+        yield EndedFact(words=old, limits=find_content(" ".join(limits[narrow:])), is_value=is_value)
 
 
 def find_supersessions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from kept.core.memory import SAID_ONCE, Candidate, CandidateVerdict, Refused
-from kept.core.statement import Statement, has_opposites, parse_statement
+from kept.core.statement import Statement, find_content, has_opposites
 from kept.core.text import jaccard_similarity
 from kept.curation.curate.evidence import OFTEN, count_sessions
 
@@ -44,7 +44,7 @@ def _count_distinct_requests(candidates: Sequence[Candidate], surroundings: Surr
     different: list[frozenset[str]] = []
     for candidate in candidates:
         around = surroundings(candidate)
-        names = parse_statement(candidate.content, candidate.artifacts, "").content
+        names = find_content(candidate.content)
         if len(names & around) < _TOPIC and not any(_has_similar_words(around, other) for other in different):
             different.append(around)
     return len(different)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kept.core.event import Author, Event, EventKind
-from kept.core.statement import parse_statement
+from kept.core.statement import find_content
 from kept.extraction.questions.turns import estimate_tokens_high, render_turn
 
 # A long pause ends a chunk that is at least this share of the limit, so that what was read last time need not be read again.
@@ -164,8 +164,8 @@ def topic_shift(events: Sequence[Event], place: int) -> float:
     """How much a prompt turns to something else, from 0 to 2: the share of its words that the events before it do not know, and a
     pause.
     """
-    known = {word for event in events[max(0, place - _RECENT) : place] for word in parse_statement(event.text[:_READ]).content}
-    words = parse_statement(events[place].text[:_READ]).content
+    known = {word for event in events[max(0, place - _RECENT) : place] for word in find_content(event.text[:_READ])}
+    words = find_content(events[place].text[:_READ])
     fresh = len(words - known) / len(words) if words else 0.0
     return fresh + min(1.0, _pause(events, place) / _SHORT_PAUSE)
 

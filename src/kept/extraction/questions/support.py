@@ -9,7 +9,7 @@ from functools import lru_cache
 from kept.core.error_fingerprint import find_error_lines, fingerprint_error
 from kept.core.event import Event, EventKind
 from kept.core.sentences import split_sentences
-from kept.core.statement import parse_statement
+from kept.core.statement import find_content
 from kept.core.text import is_cjk
 from kept.extraction.polarity import is_qualified
 from kept.extraction.rules.assertion import ASKED, unasserted_reason
@@ -198,8 +198,8 @@ def is_in_question(quote: str, event: Event) -> bool:
 
 def supported_share(content: str, *texts: str) -> float:
     """The share of the telling words of a sentence that stand in the texts, from 0 to 1."""
-    words = parse_statement(content).content
-    known = {word for text in texts for word in parse_statement(text[:_READ]).content}
+    words = find_content(content)
+    known = {word for text in texts for word in find_content(text[:_READ])}
     return len(words & known) / len(words) if words else 0.0
 
 

@@ -13,7 +13,7 @@ from kept.core.lexicon import Lexicon
 from kept.core.memory import Evidence
 from kept.core.pattern import Pattern
 from kept.core.spans import typed_text
-from kept.core.statement import parse_statement
+from kept.core.statement import find_content
 from kept.core.text import is_cjk, one_line
 from kept.extraction.polarity import drops_markers, find_distortion, has_other_order, is_qualified, opens_with_denial
 from kept.extraction.questions.remedy import is_unproven_fix
@@ -75,8 +75,8 @@ def _unsaid_fault(content: str, cited: Mapping[int, Event], events: Mapping[int,
     if any(map(is_cjk, content)) != any(is_cjk(char) for text in said for char in text):
         return "another language than that of the words it cites"
     words, known = (
-        parse_statement(content).content,
-        {word for text in (*said, *nearby_texts(events, cited)) for word in parse_statement(text[:_READ]).content},
+        find_content(content),
+        {word for text in (*said, *nearby_texts(events, cited)) for word in find_content(text[:_READ])},
     )
     unsaid = [word for word in words - known if not any(_is_inflected(word, other) for other in known)]
     return "other words than those that were said" if len(unsaid) > _UNSAID * len(words) else ""

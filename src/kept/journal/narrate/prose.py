@@ -16,7 +16,7 @@ from typing import Any
 
 from kept.core.artifact import find_artifacts
 from kept.core.sentences import is_status_report, sentence_texts
-from kept.core.statement import parse_statement
+from kept.core.statement import find_content
 from kept.core.text import one_line
 from kept.journal.entry import ContextItem, Slot, Template, TrustLevel
 from kept.journal.narrate.page import template_slots
@@ -112,11 +112,11 @@ def _related_memories(memories: Sequence[ContextItem], day: Sequence[ContextItem
     and where work stood, which is no memory.
     """
     names = {artifact.casefold() for context_item in day for artifact in find_artifacts(context_item.text)}
-    said = [(context_item.scope, parse_statement(context_item.text).content) for context_item in day]
+    said = [(context_item.scope, find_content(context_item.text)) for context_item in day]
     context_items = [context_item for context_item in memories if not context_item.reference]
     for item in (context_item for context_item in memories if context_item.reference):
         own = {artifact.casefold() for artifact in find_artifacts(item.text)}
-        words = parse_statement(item.text).content
+        words = find_content(item.text)
         shared = max((len(words & other) for scope, other in said if scope == item.scope or len(words & other) > 3), default=0)
         if own & names or shared >= max(_LEAST_SHARED, len(words) // 3):
             context_items.append(replace(item, weight=item.weight + 3 * len(own & names) + shared))
@@ -235,10 +235,10 @@ def _find_other_source(sentence: str, today: str, others: Sequence[ContextItem])
 
     It has a name that the day has not, or more of the sentence's telling words than the day, or the sentence has most of its own.
     """
-    said, names = parse_statement(sentence).content, [artifact.casefold() for artifact in find_artifacts(sentence)]
-    own = said & parse_statement(today).content
-    for item in sorted(others, key=lambda one: -len(said & parse_statement(one.text).content)):
-        known = parse_statement(item.text).content
+    said, names = find_content(sentence), [artifact.casefold() for artifact in find_artifacts(sentence)]
+    own = said & find_content(today)
+    for item in sorted(others, key=lambda one: -len(said & find_content(one.text))):
+        known = find_content(item.text)
         new = any(name in item.text.casefold() and name not in today.casefold() for name in names)
         repeats = bool(said & known - own) and len(said & known) >= _SAME * len(known)
         if new or repeats or len(said & known) > len(own):
@@ -250,5 +250,5 @@ def _is_supported(text: str, words: str) -> bool:
     """Whether what a paragraph rests on has the names it uses and at least half of its telling words."""
     if not all(name.casefold() in words.casefold() for name in find_artifacts(text)):
         return False
-    said = parse_statement(text).content
-    return bool(said) and len(said & parse_statement(words).content) >= _SUPPORT * len(said)
+    said = find_content(text)
+    return bool(said) and len(said & find_content(words)) >= _SUPPORT * len(said)
