@@ -27,6 +27,11 @@ REPLACED = [
     ("The hosting costs $20 a month.", "The hosting costs $35 a month."),
     ("I live in Bergen.", "I moved to Oslo, I no longer live in Bergen."),
     ("I live in Berlin.", "I live in Lisbon now."),
+    ("My dentist is Dr. Huber.", "My dentist is now Dr. Lang."),
+    ("My phone is a Pixel 7.", "My phone is an iPhone now."),
+    ("My editor is Vim.", "I switched from Vim to Helix."),
+    ("The QA lead is Olga.", "Pedro has replaced Olga as the QA lead."),
+    ("I live in Bergen.", "I moved to Oslo last week, I no longer live in Bergen."),
     ("I moved to Oslo, I no longer live in Bergen.", "Ich wohne jetzt in Lissabon."),
     ("I live in Berlin.", "Ich wohne jetzt in Lissabon."),
     ("Ich wohne in Berlin.", "J'habite maintenant à Lyon."),
@@ -123,6 +128,10 @@ BOTH_STAND = [
 
 
 MAY_CONTRADICT = [
+    ("I work as a teacher in Graz.", "I no longer work as a teacher, I am a librarian now."),
+    ("Dark mode is enabled by default.", "Dark mode is disabled by default."),
+    ("I live in Bergen and work as a translator.", "I moved to Oslo last week, I no longer live in Bergen."),
+    ("I live in Bergen and work as a translator.", "I live in Oslo now."),
     ("The dev server listens on port 3000.", "The dev server listens on port 5173."),
     ("Our contact at the bank is Mrs Keller.", "Our contact at the bank is Mr Vogt."),
 ]

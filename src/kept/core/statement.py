@@ -36,12 +36,13 @@ _DENIALS = NEGATIONS | word_set(
 _UNSPACED = ("不", "没", "沒", "别", "別", "勿", "ない", "ません", "しない", "없", "않")
 # Pairs of which one says the reverse of the other: two statements that differ in them are never the same.
 _OPPOSED = word_set(
-    "before/after enable/disable add/remove first/last on/off more/less public/private sync/async left/right top/bottom "
-    "top/lower upper/lower start/stop start/end open/close allow/forbid allow/deny show/hide include/exclude "
-    "minimum/maximum min/max most/least true/false local/remote input/output read/write always/sometimes old/new "
-    "with/without mobile/desktop client/server staging/production dev/prod light/dark light/heavy merge/rebase "
-    "tabs/spaces above/below increase/decrease lock/unlock upload/download import/export push/pull encode/decode "
-    "major/minor patch/major patch/minor required/optional internal/external"
+    "enabled/disabled allowed/forbidden active/inactive mandatory/optional before/after enable/disable add/remove "
+    "first/last on/off more/less public/private sync/async left/right top/bottom top/lower upper/lower start/stop "
+    "start/end open/close allow/forbid allow/deny show/hide include/exclude minimum/maximum min/max most/least "
+    "true/false local/remote input/output read/write always/sometimes old/new with/without mobile/desktop client/server "
+    "staging/production dev/prod light/dark light/heavy merge/rebase tabs/spaces above/below increase/decrease "
+    "lock/unlock upload/download import/export push/pull encode/decode major/minor patch/major patch/minor "
+    "required/optional internal/external"
 )
 _CHOOSING = word_set(
     "use uses using prefer choose adopt benutze benutzen nutze nutzen verwende verwenden usa usamos "
@@ -100,6 +101,7 @@ _OPENINGS = tuple(
     )
 )
 _OPENING = frozenset(item[0] for item in _OPENINGS)
+_AND = word_set("and und et y e и")
 _REASONS = word_set("because since otherwise weil denn sonst porque parce puisque pois senão")
 COPULAS = word_set("is are was ist sind war est es era è é são está это")
 _WORDS_READ = 60
@@ -229,7 +231,7 @@ def is_extension(longer: Statement, shorter: Statement) -> bool:
     """
     if not longer.form.startswith(f"{shorter.form} "):
         return False
-    return len(shorter.content) >= _WHOLE or longer.form[len(shorter.form) :].split(maxsplit=1)[0] in _REASONS
+    return len(shorter.content) >= _WHOLE or longer.form[len(shorter.form) :].split(maxsplit=1)[0] in _REASONS | _AND
 
 
 OPPOSING = frozenset(stem_word(word) for pair in _OPPOSED for word in pair.split("/"))

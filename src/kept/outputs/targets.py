@@ -16,7 +16,9 @@ from kept.days.day_notes import day_note_lines
 from kept.intake.reminders import OFF
 from kept.local import files
 from kept.local.clients import CLIENTS, GEMINI, READERS, Client, has_hooks, has_plugin
+from kept.local.files import FileContent
 from kept.memories.client_memory import notes_shown_by_clients
+from kept.outputs import section
 from kept.outputs.compose import Page, compose_day_notes, compose_pages, compose_sheet
 from kept.profiles.profile import OutputPlace, Profile
 from kept.workspace import Workspace
@@ -83,7 +85,7 @@ def compose_outputs(workspace: Workspace, summaries: Summaries = day_note_lines)
     return OutputContent(
         memories=memories,
         names=names,
-        projects=_project_folders(workspace) if any(_has_project_files(profile) for profile in workspace.writing) else {},
+        projects=list_project_folders(workspace) if any(_has_project_files(profile) for profile in workspace.writing) else {},
         days={
             profile.id: compose_day_notes(memories, (profile,), names=names, zone=workspace.zone, summaries=lines)
             for profile in noting
@@ -111,7 +113,7 @@ def list_targets(workspace: Workspace, book: OutputContent) -> tuple[Target, ...
 
 def list_editable_targets(workspace: Workspace) -> tuple[Target, ...]:
     """The files that may hold edits: those that every run writes, and the notes, pages and rules that were written before."""
-    projects = _project_folders(workspace) if any(_has_project_files(profile) for profile in workspace.writing) else {}
+    projects = list_project_folders(workspace) if any(_has_project_files(profile) for profile in workspace.writing) else {}
     found = {target.path: target for target in _fixed_targets(workspace, projects)}
     return tuple(found.values()) + tuple(target for target in _earlier_targets(workspace) if target.path not in found)
 
@@ -185,7 +187,7 @@ def _earlier_targets(workspace: Workspace) -> list[Target]:
     """The notes, pages and folder rules that were written before, whether or not there is anything left to say in them."""
     found, root = [], workspace.paths.root
     projects = (
-        {str(folder): scope for folder, scope in _project_folders(workspace).items()}
+        {str(folder): scope for folder, scope in list_project_folders(workspace).items()}
         if any(profile.outputs.project_rules for profile in workspace.writing)
         else {}
     )
@@ -211,6 +213,16 @@ def _is_day(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def section_bytes(target: Target, content: FileContent) -> bytes | None:
+    """The part of a file that is kept's; None where there is none."""
+    if content.stamp == files.MISSING:
+        return None
+    if not target.heading:
+        return content.data
+    block = section.find_section(content.data, where=str(target.path))
+    return block.inside if block else None
 
 
 def compose_document(workspace: Workspace, book: OutputContent, target: Target, reserved: int) -> Document:
@@ -263,7 +275,7 @@ def scopes_with_own_file(workspace: Workspace) -> dict[tuple[str, str], str]:
     """The (scope, profile) whose memories stand in a project's own file rather than in the memory file, and that file."""
     found = {}
     writing = [profile for profile in workspace.writing if _has_project_files(profile)]
-    for folder, scope in _project_folders(workspace).items() if writing else ():
+    for folder, scope in list_project_folders(workspace).items() if writing else ():
         for item in writing:
             file = "CLAUDE.md" if item.outputs.project_section else ".claude/rules/kept.md"
             found[scope, item.id] = str((folder / file).relative_to(workspace.paths.root))
@@ -392,7 +404,7 @@ def _resolve_folder(workspace: Workspace, directory: str) -> Path | None:
     return path if path.is_dir() else None
 
 
-def _project_folders(workspace: Workspace) -> dict[Path, str]:
+def list_project_folders(workspace: Workspace) -> dict[Path, str]:
     """The scope of each project folder below the home; a folder that goes by several names is there once."""
     folders: dict[Path, str] = {}
     for scope, directory in sorted(

@@ -6,16 +6,15 @@ write is read again. Which lines were last written is noted before and after eac
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
-from time import monotonic, sleep
 
 from kept.core.digest import hash_bytes
 from kept.core.document import Edits, Line, UnsafeEdits
-from kept.core.errors import BusyError, ChangedError, KeptError, RefusedPathError
+from kept.core.errors import ChangedError, KeptError, RefusedPathError
 from kept.core.markup import encode_lines, size_in_bytes
 from kept.core.memory import Actor
 from kept.core.operation import Operation
@@ -34,6 +33,7 @@ from kept.outputs.hand_edits import (
     quarantine_file,
     release_quarantined,
 )
+from kept.outputs.lock import hold_outputs_lock
 from kept.outputs.merge_edits import find_edits, is_fact, restore_user_lines, unchanged_edits
 from kept.outputs.render import render_file, render_section
 from kept.outputs.targets import (
@@ -44,13 +44,14 @@ from kept.outputs.targets import (
     compose_outputs,
     list_editable_targets,
     list_targets,
+    section_bytes,
 )
+from kept.outputs.unchanged import IsAsWritten, WrittenFiles, digest_inputs, load_written_files, note_written_files
 from kept.outputs.view_file import list_views, merge_view_edits, write_view
 from kept.store.values import Draft, Output
 from kept.workspace import Workspace
 
 TRIES = 5
-_PATIENCE = 30.0  # seconds to wait for another process that is writing the outputs
 
 RunNumber = Callable[[], int]
 
@@ -80,6 +81,11 @@ class WriteReport:
     aside: dict[Path, str] = field(default_factory=dict)
     merged: dict[Path, tuple[str, Edits]] = field(default_factory=dict)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the files themselves are read and written, not as they would be."""
+        return not self.dry and self.read is files.read_file
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _TargetState:
@@ -92,8 +98,11 @@ class _TargetState:
 
 def merge_hand_edits(workspace: Workspace, run: RunNumber, written: WriteReport, *, allow: bool = False) -> None:
     """Make a person's operations of what was changed by hand in any file of kept's. Raises StoreError."""
-    with _outputs_lock(workspace):
+    with hold_outputs_lock(workspace):
+        known = load_written_files(workspace) if written.is_plain and not allow else WrittenFiles()
         for target in list_editable_targets(workspace):
+            if known.is_unchanged(target.path):
+                continue
             with suppress(RefusedPathError, ChangedError):  # told where it is to be written
                 if allow:
                     _merge_quarantined(workspace, target, run, written)
@@ -103,10 +112,14 @@ def merge_hand_edits(workspace: Workspace, run: RunNumber, written: WriteReport,
 
 def write_outputs(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
     """Bring every file up to date with the memories, hand edits absorbed first. A file that cannot be written is a problem told."""
-    with _outputs_lock(workspace):
+    with hold_outputs_lock(workspace):
+        known = load_written_files(workspace) if written.is_plain else WrittenFiles()
+        if known.are_current(digest_inputs(workspace), workspace.store.outputs(), IsAsWritten(workspace)):
+            return
         _merge_view_edits(workspace, run, written)
         written.book = compose_outputs(workspace)
-        for target in list_targets(workspace, written.book):
+        targets = list_targets(workspace, written.book)
+        for target in targets:
             try:
                 _write_with_retries(workspace, target, run, written)
             except KeptError as error:
@@ -114,13 +127,16 @@ def write_outputs(workspace: Workspace, run: RunNumber, written: WriteReport) ->
                     raise
                 written.problems.append(str(error))
         _write_views(workspace, run, written)
+        if written.is_plain:
+            shown = [target.path for target in targets] if not written.problems else []
+            note_written_files(workspace, [*shown, *(path for path, _ in list_views(workspace))] if shown else [])
 
 
 def write_day_notes(workspace: Workspace, run: RunNumber, written: WriteReport) -> None:
     """Bring the notes of days up to date that are as they were last written; an edited one waits for a run, which reads first whose
     edits they are. Raises StoreError.
     """
-    with _outputs_lock(workspace):
+    with hold_outputs_lock(workspace):
         written.book = compose_outputs(workspace)
         for target in list_targets(workspace, written.book):
             if target.form is not TargetForm.DAILY:
@@ -186,21 +202,6 @@ def _is_refused(workspace: Workspace, path: Path, written: WriteReport) -> bool:
             written.problems.append(str(error))
         return True
     return False
-
-
-@contextmanager
-def _outputs_lock(workspace: Workspace) -> Iterator[None]:
-    """Hold the lock of the outputs; it is never held for long."""
-    until = monotonic() + _PATIENCE
-    while True:
-        try:
-            with files.hold_lock(workspace.paths.state / "outputs.lock"):
-                yield
-                return
-        except BusyError:
-            if monotonic() > until:
-                raise
-            sleep(0.02)
 
 
 def _merge_target_edits(workspace: Workspace, target: Target, run: RunNumber, written: WriteReport, *, allow: bool) -> _TargetState:
@@ -271,16 +272,6 @@ def _commit_edits(
             written.operations.update(type(operation).__name__.lower() for operation in operations)
             written.changed.append(_count_operations(target, operations))
     return result
-
-
-def section_bytes(target: Target, content: FileContent) -> bytes | None:
-    """The part of a file that is kept's; None where there is none."""
-    if content.stamp == files.MISSING:
-        return None
-    if not target.heading:
-        return content.data
-    block = section.find_section(content.data, where=str(target.path))
-    return block.inside if block else None
 
 
 def _handle_unsafe(
@@ -428,7 +419,7 @@ def file_states(workspace: Workspace) -> Iterator[tuple[str, FileState, str]]:
 def reset_damaged_files(workspace: Workspace) -> list[str]:
     """Put aside what stands in kept's files where nobody can tell whose it is. Returns what was done, in words."""
     told = []
-    with _outputs_lock(workspace):
+    with hold_outputs_lock(workspace):
         for target in list_editable_targets(workspace):
             workspace.refuse_links(target.path)
             path, content = str(target.path), files.read_file(target.path)

@@ -37,8 +37,6 @@ def find_outdated_memories(workspace: Workspace) -> tuple[Memory, ...]:
     """The memories that only rules of earlier versions made and nobody confirmed since. Raises StoreError."""
     return tuple(
         memory
-        for memory in workspace.store.log.memories()
-        if memory.trigger in RETIRED_TRIGGERS
-        and memory.status in (Status.ACTIVE, Status.HELD)
-        and not (memory.owned or memory.pinned or memory.advised)
+        for memory in workspace.store.log.memories_with_triggers(RETIRED_TRIGGERS)
+        if memory.status in (Status.ACTIVE, Status.HELD) and not (memory.owned or memory.pinned or memory.advised)
     )

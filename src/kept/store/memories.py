@@ -36,6 +36,10 @@ class SqliteMemories:
             return self._query_memories("memories")
         return self._query_memories("memories_of", profile=group[0], scope=group[1])
 
+    def memories_with_triggers(self, triggers: Iterable[str]) -> tuple[Memory, ...]:
+        """The memories that one of these triggers made, by id."""
+        return self._query_memories("memories_with_triggers", triggers=json_list(triggers))
+
     def outlines(self, moment: datetime) -> list[Outline]:
         """What a list of memories is chosen and sorted by, without reading one."""
         return list(map(Outline._make, self._database.run("memory_outlines", moment=format_instant(moment)).fetchall()))

@@ -253,6 +253,10 @@ class Log(Protocol):
         """All memories by id, or those of a (profile, scope)."""
         ...
 
+    def memories_with_triggers(self, triggers: Iterable[str]) -> tuple[Memory, ...]:
+        """The memories that one of these triggers made, by id."""
+        ...
+
     def outlines(self, moment: datetime) -> list[Outline]:
         """What a list of memories is chosen and sorted by, without reading one."""
         ...
@@ -413,6 +417,10 @@ class Store(Protocol):
 
     def outputs(self) -> tuple[str, ...]:
         """The paths of all files written, in order."""
+        ...
+
+    def digest_content(self) -> str:
+        """A digest of what the store holds that files are composed of: equal where nothing of it changed."""
         ...
 
     def find_damage(self) -> tuple[str, ...]:

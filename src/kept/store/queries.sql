@@ -504,6 +504,9 @@ INSERT INTO memory_index (memory_index, rowid, words) VALUES ('delete', :rowid, 
 -- name: memories
 SELECT id, body, checksum FROM memories ORDER BY id;
 
+-- name: memories_with_triggers
+SELECT id, body, checksum FROM memories WHERE json_extract(body, '$.trigger') IN (SELECT value FROM json_each(:triggers)) ORDER BY id;
+
 -- name: memories_held
 SELECT id, body, checksum FROM memories WHERE status = 'held' ORDER BY id;
 
@@ -744,6 +747,12 @@ UNION ALL SELECT 'notes', id FROM notes WHERE checksum <> checksum(id, thread, o
 UNION ALL SELECT 'summaries', id FROM summaries WHERE checksum <> checksum(row, id, form, day, scope, thread, ordinal, at, body)
 UNION ALL SELECT 'dirty', scope FROM dirty WHERE checksum <> checksum(profile, scope)
 UNION ALL SELECT 'outputs', path FROM outputs WHERE checksum <> checksum(path, intended, hash, lines);
+
+-- name: content_sums
+SELECT name, count, total FROM tallies WHERE name NOT IN ('files', 'likenesses', 'dirty', 'runs')
+UNION ALL SELECT 'passes', count(*), max(id) FROM passes
+UNION ALL SELECT 'threads', count(*), coalesce(sum(checksum), 0) FROM threads
+UNION ALL SELECT 'memories', count(*), coalesce(sum(checksum), 0) FROM memories;
 
 -- name: wrong_tallies
 WITH found AS (

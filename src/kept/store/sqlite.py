@@ -8,7 +8,7 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Self
 
-from kept.core.codec import dump, load, to_canonical_json
+from kept.core.codec import digest, dump, load, to_canonical_json
 from kept.core.document import Line
 from kept.core.errors import DamagedError, StoreError, UsageError
 from kept.core.memory import Memory
@@ -153,6 +153,10 @@ class SqliteStore:
     def outputs(self) -> tuple[str, ...]:
         """The paths of all files written, in order."""
         return tuple(row["path"] for row in self._database.run("outputs"))
+
+    def digest_content(self) -> str:
+        """A digest of what the store holds that files are composed of: equal where nothing of it changed."""
+        return digest(*(str(value) for row in self._database.run("content_sums") for value in row))
 
     def find_damage(self) -> tuple[str, ...]:
         """Everything that is wrong with the store, in words; empty where nothing is."""

@@ -13,7 +13,7 @@ from kept.core.statement import ATTRIBUTES, COPULAS, COUNTED, Statement, find_co
 from kept.core.text import is_cjk
 from kept.profiles.lexicons import join_alternatives, list_fragments, word_list
 
-EDGE = re.compile(r"[,;:()\[\]\n。，；、：（）]|[.!?](?:\s|$)|\s[—–-]\s")
+EDGE = re.compile(r"[,;:()\[\]\n。，；、：（）]|(?<!\b[DMS][rst])(?<!\bMrs)(?<!\bProf)[.!?](?:\s|$)|\s[—–-]\s")
 _FRAME = 2  # telling words around a value
 _SHORT = 4  # words before a value that one telling word among them is enough for
 _CHOSEN = 2  # words of the matter that one thing is chosen for
@@ -22,7 +22,9 @@ _TOKEN = re.compile(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
 _NUMBER = re.compile(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
 _DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
 _NAMED = re.compile(r"\w[\d_.@-]+\w|\d")  # a word that is the name of something whatever its case
-_PLACE = Pattern(r"[^\pL\pN_]*(\pL[\pL\pM\pN_'’-]*(?: [A-ZÀ-Þ][\pL\pM\pN_'’-]+)?)\s*(?:$|[.;,!。，])")
+_PLACE = Pattern(r"[^\pL\pN_]*(\pL[\pL\pM\pN_'’-]*(?: [A-ZÀ-Þ][\pL\pM\pN_'’-]+)?)(?:\s|$|[.;,!。，])")
+_AND_MORE = re.compile(r",?\s{0,3}(?:and|und|et|y|e|и|with|mit|avec|con|com)\b")  # what else is so of who lives there
+HOME_AND_MORE = "home and more"
 _BOTH_MONTH_AND_WORD = frozenset(("may", "march", "mars", "mai", "marzo"))
 _TIMES = frozenset(("month", "weekday", "date"))
 
@@ -110,9 +112,7 @@ def find_frames(text: str, says: Statement, forms: ChangeLexicon) -> Iterator[Va
     """Where values stand in a text that denies nothing."""
     home = forms.home.search(text)
     if home is not None:
-        place = _PLACE.match(forms.turned.sub("", text[home.end() :]))
-        if place is not None and (place[1][:1].isupper() or not place[1].isascii()):
-            yield ValueFrame(words=("home",), value=place[1].casefold())
+        yield from _frame_home(forms.turned.sub("", text[home.end() :]))
         return
     if any(map(is_cjk, text)):
         yield from _find_slots(text, forms)
@@ -160,10 +160,13 @@ def _find_last_values(text: str, forms: ChangeLexicon) -> Iterator[ValueFrame]:
     raw = _TOKEN.findall(clause)
     plain = [item.casefold() for item in raw]
     dull = forms.empty | forms.states | forms.called | forms.narrow | forms.toward
+    articles = forms.empty - forms.narrow - forms.toward - forms.states - forms.called
     subject = _matter(plain[: next((place for place, word in enumerate(plain) if word in forms.states), 0)], forms)
     for at in range(max(1, len(raw) - _MEASURE), len(raw)):
-        before, words = plain[at - 1], _matter(plain[:at], forms)
-        if not words or forms.several.search(" ".join(plain[: at - 1])) or before in COUNTED:
+        link = next((place for place in range(at - 1, 0, -1) if plain[place] not in articles), 0)
+        link -= plain[link] == "a" and plain[link - 1] in forms.states  # an article in some languages, "to" in others
+        before, words = plain[link], _matter(plain[:at], forms)
+        if not words or forms.several.search(" ".join(plain[:link])) or before in COUNTED:
             continue
         if plain[at] in dull or not forms.states.isdisjoint(plain[at:]) or (len(words) < _FRAME and not subject and at > _SHORT):
             continue
@@ -240,10 +243,21 @@ def find_new_home(text: str, forms: ChangeLexicon) -> Iterator[ValueFrame]:
         return
     for search_match in forms.turned.finditer(text):
         toward, _, rest = text[search_match.end() :].lstrip().partition(" ")
-        place = _PLACE.match(rest) if toward.casefold() in forms.toward else None
-        if place is not None and (place[1][:1].isupper() or not place[1].isascii()):
-            yield ValueFrame(words=("home",), value=place[1].casefold())
+        found = tuple(_frame_home(rest)) if toward.casefold() in forms.toward else ()
+        yield from found
+        if found:
             return
+
+
+def _frame_home(rest: str) -> Iterator[ValueFrame]:
+    """Where somebody lives; a sentence that tells more of them than that does not give way whole."""
+    place = _PLACE.match(rest)
+    if place is None or not (place[1][:1].isupper() or not place[1].isascii()):
+        return
+    value = place[1].casefold()
+    if not _AND_MORE.match(rest, place.end(1)):
+        yield ValueFrame(words=("home",), value=value)
+    yield ValueFrame(words=(HOME_AND_MORE,), value=value, is_state=False, is_choice=True)
 
 
 def _value_kind(raw: str, place: int, forms: ChangeLexicon) -> str:
@@ -257,4 +271,4 @@ def _value_kind(raw: str, place: int, forms: ChangeLexicon) -> str:
         return "weekday"
     if word in forms.months and (word not in _BOTH_MONTH_AND_WORD or (place and raw[:1].isupper())):
         return "month"
-    return "name" if place and raw[:1].isupper() and len(raw) > 1 else ""
+    return "name" if place and len(raw) > 1 and not raw.islower() else ""

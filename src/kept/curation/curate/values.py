@@ -14,6 +14,7 @@ from kept.core.pattern import Pattern
 from kept.core.statement import OPPOSING, VERSIONED, Statement, find_content, has_opposites, parse_statement, stem_word
 from kept.curation.curate.frames import (
     EDGE,
+    HOME_AND_MORE,
     ChangeLexicon,
     ValueFrame,
     choice_matter,
@@ -29,6 +30,8 @@ _NAMED = (0.33, 2)  # the same, and the words, where what is gone is an identifi
 _REST = 3  # words that are gone for one more that the earlier statement may have
 _WHOLE = 0.25  # share of its own words that a statement which takes something back has from the earlier one
 _OVERTAKEN = (0.5, 5)  # share and number of words of how it was at first that the later one speaks of too
+_NEW = 2  # words beside what is gone: that it changed, and to what
+_PART = 2  # words that an earlier statement says beside what is gone: it may be gone with it, or hold still
 _DENIED = 3  # content words of a clause that another one denies
 _REVERSED = 2  # words beside a pair of opposites that two statements share
 _SENTENCE = re.compile(r"[.!?](?:\s|$)|[\n。！？]")
@@ -78,7 +81,7 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     affirmed = text if not says.denials else clause if clause != text and not parse_statement(clause).denials else ""
     turned = turned or (affirmed == clause and _CONTRAST.match(text, len(clause)) is not None)
     open_ended = once or says.asks or forms.depends.search(text) or forms.adds.search(text)
-    frames = () if open_ended else tuple(find_frames(affirmed, says, forms)) or tuple(find_new_home(text, forms))
+    frames = () if open_ended else (*find_new_home(text, forms), *find_frames(affirmed, says, forms))
     gone = () if says.asks else tuple(_find_ended_facts(text, forms))
     whole = _ANY_MORE.sub("", clause)
     first = parse_statement(whole) if whole != text and not open_ended else None
@@ -138,7 +141,7 @@ def _find_denied(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]
         if len(says.content) < _DENIED or says.asks or "instead" in says.words:
             continue
         others = filed.setdefault(says.content, [])
-        for earlier in others:
+        for earlier in others[-_COMPARED:]:
             before = sayings[earlier].first or sayings[earlier].says
             if (says.denials > 0) != (before.denials > 0) and max(says.denials, before.denials) == 1:
                 yield earlier, later
@@ -154,6 +157,7 @@ def find_contradictions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int
     One value of a state in an otherwise like sentence, where several could hold, another thing chosen for the same, or the reverse
     of a word of it.
     """
+    yield from _find_half_gone(sayings)
     filed: dict[tuple[str, ...], list[tuple[int, ValueFrame]]] = {}
     reversible: dict[frozenset[str], list[int]] = {}
     choices: dict[frozenset[str], list[int]] = {}
@@ -189,7 +193,23 @@ def _is_reverse(later: Statement, earlier: Statement) -> bool:
 
 def _is_value_changed(later: ValueStatement, frame: ValueFrame) -> bool:
     """Whether a statement speaks of a change of its value: not of what is so of one version among several."""
-    return later.turned and (frame.words[0] in _SINGLE or not VERSIONED & set(frame.words))
+    return later.turned and frame.words[0] != HOME_AND_MORE and (frame.words[0] in _SINGLE or not VERSIONED & set(frame.words))
+
+
+def _find_half_gone(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
+    """Those of which the later one says that most of what the earlier says is gone, and little of it may hold still."""
+    wanted = {word for saying in sayings for gone in saying.gone for word in gone.words}
+    having: dict[str, list[int]] = {}
+    for later, value_statement in enumerate(sayings):
+        for gone in value_statement.gone:
+            rarest = min(gone.words, key=lambda word: (len(having.get(word, ())), word))
+            for earlier in having.get(rarest, ())[-_COMPARED:]:
+                says = sayings[earlier].says
+                whole = len(gone.words) >= _PART and gone.words | gone.limits <= says.content and not (says.denials or says.asks)
+                if whole and value_statement.says.denials and len(says.content - gone.words) <= _PART and not gone.is_value:
+                    yield earlier, later
+        for word in value_statement.says.content & wanted:
+            having.setdefault(word, []).append(later)
 
 
 def _find_retractions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
@@ -206,9 +226,17 @@ def _find_retractions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, 
             having.setdefault(word, []).append(later)
 
 
+def _is_only_value(later: ValueStatement, gone: EndedFact, earlier: ValueStatement) -> bool:
+    """Whether what is gone is all that an earlier statement says of its thing, and the later one is about nothing else."""
+    values = {stem_word(word) for frame in earlier.frames if frame.words[0] == "<thing>" for word in frame.value.split()}
+    return values == gone.words and len(later.says.content - gone.words) <= _NEW
+
+
 def _is_retracted(later: ValueStatement, gone: EndedFact, earlier: ValueStatement) -> bool:
     """Whether an earlier statement says of the same matter what the later one says to be gone."""
     statement, matter = earlier.says, later.says.content
+    if _is_only_value(later, gone, earlier) and not gone.limits and not earlier.once:
+        return True
     if (
         not gone.words | gone.limits <= statement.content
         or statement.denials

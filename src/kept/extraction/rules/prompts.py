@@ -4,8 +4,10 @@ Each candidate's content is one contiguous passage of the typed words. What the 
 stands beside it. Knows nothing of tools, errors and fixes, and nothing of what happens to a candidate.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import PurePosixPath
 
 from kept.core.artifact import find_artifacts
@@ -24,7 +26,7 @@ from kept.extraction.rules.scopes import choose_scope
 from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, is_command, parse_memory_command, tellings
 from kept.extraction.rules.view import LOOKBACK, authorship_doubt, is_prompt, prompt_before
 from kept.extraction.rules.wishes import wishes
-from kept.profiles.lexicons import word_list
+from kept.profiles.lexicons import join_alternatives, word_list
 from kept.profiles.profile import Category, Profile, Shape
 
 CERTAIN = 0.95  # an explicit telling: nothing about it is a guess
@@ -181,17 +183,18 @@ def _choose_category(
     What is told of people may be in another language than the words that tell ("Remember: ich wohne in …").
     """
     profile, every = prompt.profile, prompt.lexicon.tellings
+    told = _without_change(content)
     kinds = [
         (
             "decision",
             telling.trigger == DECIDED or any(has_match(telling_patterns.decided, content) for telling_patterns in spoken),
         ),
-        ("person", _is_about_person(content, every)),
+        ("person", _is_about_person(told, every)),
         ("goal", any(has_match(telling_patterns.goal, content) for telling_patterns in spoken)),
         ("preference", any(has_match(telling_patterns.preference, content) for telling_patterns in spoken)),
-        ("identity", any(has_match(telling_patterns.person, content) for telling_patterns in every)),
+        ("identity", any(has_match(telling_patterns.person, told) for telling_patterns in every)),
         ("convention", any(has_match(telling_patterns.ours, content) for telling_patterns in spoken)),
-        ("constraint", any(has_match(telling_patterns.rule, content) for telling_patterns in spoken)),
+        ("constraint", any(has_match(telling_patterns.rule, told) for telling_patterns in spoken)),
         ("convention", any(has_match(telling_patterns.convention, content) for telling_patterns in spoken)),
         ("project_fact", True),
     ]
@@ -202,6 +205,16 @@ def _choose_category(
         if category is not None:
             return intent, category
     return "", None
+
+
+@cache
+def _change_pattern() -> re.Pattern[str]:
+    return re.compile(rf"(?i)\b(?:{join_alternatives('change', 'gone', spaced=True)})\b")
+
+
+def _without_change(content: str) -> str:
+    """A passage without the words for what is no longer so: they forbid nothing."""
+    return " ".join(_change_pattern().sub(" ", content).split())
 
 
 def _resolve_reference(prompt: _Prompt, content: str, telling: Telling, spoken: Sequence[TellingPatterns]) -> str | None:

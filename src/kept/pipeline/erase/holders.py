@@ -77,6 +77,7 @@ def list_holders(workspace: Workspace) -> tuple[Holder, ...]:
             "failures.json",
             "setup.json",
             "unread.json",
+            "written.json",
             "first_commits.json",
             "branches.json",
         ),

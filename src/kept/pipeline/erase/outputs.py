@@ -8,9 +8,8 @@ from pathlib import Path
 
 from kept.core.erasure import ErasureMatch, ErasureWords
 from kept.local import files
-from kept.outputs.targets import list_editable_targets
+from kept.outputs.targets import list_editable_targets, section_bytes
 from kept.outputs.view_file import is_as_written, list_views
-from kept.outputs.write import section_bytes
 from kept.pipeline.erase.store import erase_from_outputs
 from kept.store.erasing import erase_from_json
 from kept.workspace import Workspace

@@ -1,0 +1,107 @@
+"""Which files are surely as kept left them, and what they were composed of: neither is read or composed again in vain.
+
+What is noted here can be lost at any time: then everything is read and composed once more.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from kept.core.codec import digest, to_json
+from kept.core.digest import hash_bytes
+from kept.core.errors import KeptError, RefusedPathError
+from kept.local import files
+from kept.local.clients import CLIENTS, GEMINI
+from kept.memories.client_memory import notes_shown_by_clients
+from kept.outputs.targets import Target, calls_hooks, list_editable_targets, list_project_folders, section_bytes
+from kept.outputs.view_file import is_as_written
+from kept.sources.stat_cache import is_unchanged, make_stat_entry, readers_version
+from kept.workspace import Workspace
+
+_GONE = "gone"
+
+
+@dataclass(kw_only=True, slots=True)
+class WrittenFiles:
+    """What each file looked like when it was last seen to be as kept wrote it, and ``inputs``, a digest of what all of them were
+    composed of (empty: not known).
+    """
+
+    inputs: str = ""
+    entries: dict[str, str] = field(default_factory=dict)
+
+    def is_unchanged(self, path: Path) -> bool:
+        """Whether a file surely is as it was."""
+        before, now = self.entries.get(str(path), ""), _describe_file(path)
+        return before == now == _GONE or is_unchanged(before, now)
+
+    def are_current(self, inputs: str, paths: Iterable[str], is_as_written: Callable[[Path], bool]) -> bool:
+        """Whether all files are as they would be written of these inputs, those at ``paths`` among them.
+
+        A file that may have changed and look the same is read: ``is_as_written`` compares it with what was written.
+        """
+        known = bool(inputs) and inputs == self.inputs and self.entries.keys() >= set(paths)
+        return known and all(
+            self.is_unchanged(path) or (self.looks_unchanged(path) and is_as_written(path)) for path in map(Path, self.entries)
+        )
+
+    def looks_unchanged(self, path: Path) -> bool:
+        """Whether a file looks as it did, though it may have changed at once after it was written."""
+        return self.entries.get(str(path), "").rpartition(" ")[0] == _describe_file(path).rpartition(" ")[0] != ""
+
+
+class IsAsWritten:
+    """Whether the file at a path is as it was last written, by its bytes."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._targets: dict[Path, Target] = {}
+
+    def __call__(self, path: Path) -> bool:
+        """Read the file and compare it."""
+        if not self._targets:
+            self._targets = {target.path: target for target in list_editable_targets(self._workspace)}
+        target, content = self._targets.get(path), files.read_file(path)
+        if target is None:
+            return is_as_written(self._workspace, path, content)
+        with suppress(RefusedPathError):
+            inside, outputs = section_bytes(target, content), self._workspace.store.output_states(str(path))
+            return inside is not None and len(outputs) == 1 and outputs[0].hash == hash_bytes(inside)
+        return False
+
+
+def _describe_file(path: Path) -> str:
+    return make_stat_entry(path, "") if path.is_symlink() or path.exists() else _GONE
+
+
+def load_written_files(workspace: Workspace) -> WrittenFiles:
+    """What was noted; nothing where nothing was, or not by this version."""
+    try:
+        body = json.loads(files.read_file(_note_path(workspace)).data)
+        return WrittenFiles(inputs=str(body["inputs"]), entries={str(path): str(entry) for path, entry in body["entries"].items()})
+    except (ValueError, KeyError, TypeError, AttributeError, KeptError):
+        return WrittenFiles()
+
+
+def note_written_files(workspace: Workspace, paths: Sequence[Path]) -> None:
+    """Note what the files look like, each of them as it was written; none where one could not be."""
+    written, path = WrittenFiles(inputs=digest_inputs(workspace) if paths else ""), _note_path(workspace)
+    for each in paths:
+        written.entries[str(each)] = _describe_file(each)
+    data, before = json.dumps(asdict(written)).encode(), files.read_file(path)
+    if data != before.data:
+        files.write_if_unchanged(path, data, expect=before.stamp, root=workspace.paths.state)
+
+
+def digest_inputs(workspace: Workspace) -> str:
+    """A digest of everything that files are composed of: what the store holds, how it is to be shown, what clients do, the hour."""
+    hour = workspace.clock().astimezone(workspace.zone).isoformat(timespec="hours")
+    hooks = [calls_hooks(workspace, client) for client in (*CLIENTS, GEMINI)]
+    shown = (workspace.settings, workspace.writing, list_project_folders(workspace), notes_shown_by_clients(workspace), hooks)
+    return digest(readers_version(), hour, workspace.store.digest_content(), json.dumps(to_json(shown), default=str))
+
+
+def _note_path(workspace: Workspace) -> Path:
+    return workspace.paths.state / "written.json"
