@@ -384,6 +384,13 @@ def test_words_are_taken_out_of_events_rows_and_reports_and_the_hashes_hold(stor
     assert (store.archive.erase_words(words), store.log.erase_words(words)) == (frozenset(), 0)
 
 
+def test_words_in_the_name_of_a_branch_are_taken_out_of_its_events(store):
+    archive(store, replace(event("a"), branch="feat/zanzibar-quokka-deal"))
+    assert store.archive.erase_words(ErasureWords(sentences=("zanzibar quokka",))) == {"a"}
+    assert store.archive.event("a").branch == ""
+    assert store.find_damage() == ()
+
+
 def test_words_that_an_event_does_not_say_are_damage_unless_they_were_imported(store):
     archive(store, event("a", text="what was said"))
     quotes = [

@@ -65,13 +65,13 @@ def erase_from_event(event: Event, words: ErasureWords) -> Event:
         return words.remove_from(text)
 
     tool = replace(event.tool, target=left(event.tool.target), detail=left(event.tool.detail)) if event.tool else None
-    erased = replace(event, text=left(event.text), tool=tool)
+    erased = replace(event, text=left(event.text), tool=tool, branch="" if words.is_in_text(event.branch) else event.branch)
     return event if erased == event else erased
 
 
 def texts_of_event(event: Event) -> tuple[str, ...]:
     """Every text of an event."""
-    return (event.text, *((event.tool.target, event.tool.detail) if event.tool else ()))
+    return (event.text, event.branch, *((event.tool.target, event.tool.detail) if event.tool else ()))
 
 
 def has_words(event: Event, words: ErasureWords) -> bool:
@@ -88,6 +88,15 @@ def erase_from_json(text: str, words: ErasureWords) -> str:
         return text
     value: object = json.loads(text)
     return to_canonical_json(map_strings(value, words.remove_from))
+
+
+def erase_from_carry(carry: str, words: ErasureWords) -> str:
+    """What a reader carries along without the words, and without the branch of a session that is forgotten whole."""
+    text = erase_from_json(carry, words)
+    value = json.loads(text)
+    if not (isinstance(value, dict) and value.get("session") in words.sessions and value.get("branch")):
+        return text
+    return to_canonical_json(value | {"branch": ""})
 
 
 def cites_erased(evidence: Evidence, words: ErasureWords) -> bool:

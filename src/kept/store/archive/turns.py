@@ -17,7 +17,7 @@ from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, add_events, columns,
 from kept.store.archive.repeats import add_repeats, find_events_repeated_by, list_repeated_events
 from kept.store.database import ERASING, Database, checksum, match_all_words
 from kept.store.door import redact_cursor, redact_value
-from kept.store.erasing import erase_from_event, erase_from_json
+from kept.store.erasing import erase_from_carry, erase_from_event
 from kept.store.records import merge_event_copy, strip_event
 from kept.store.threads import Tree
 from kept.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Row, SessionActivity, Thread, ThreadRow
@@ -350,12 +350,13 @@ class SqliteArchive:
                 (row, erase_from_event(event, words))
                 for row, event in care.find_events_with_words(self._database, self._blocks, words)
             ]
-            carried = [row for row in self._database.run("all_files").fetchall() if words.is_in_text(row["carry"])]
+            files = self._database.run("all_files").fetchall()
+            carried = [(row, left) for row in files if (left := erase_from_carry(row["carry"], words)) != row["carry"]]
             if changed or carried:
                 self._database.run("put_setting", name=ERASING, value="")
             self._replace_events(changed)
-            for row in carried:
-                self._database.run("put_carry", source=row["source"], path=row["path"], carry=erase_from_json(row["carry"], words))
+            for row, left in carried:
+                self._database.run("put_carry", source=row["source"], path=row["path"], carry=left)
             return frozenset(event.key for _, event in changed)
 
     def find_damage(self) -> Iterator[str]:
