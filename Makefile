@@ -56,7 +56,7 @@ clients: .venv/ready  ## the adapters with the real frameworks, in an environmen
 	.venv-clients/bin/python -m pytest -rs tests/clients
 
 dist: .venv/ready-dev $(MODEL)  ## wheel, sdist, bill of materials and their hashes, in dist/; the tests build twice and compare
-	$(BIN)/pytest -m "" tests/ui/test_wheel.py
+	$(BIN)/pytest -m "" tests/repository/test_wheel.py
 	rm -rf dist
 	$(BIN)/python -m hatchling build -d dist
 	$(BIN)/python scripts/sbom.py > dist/kept.cdx.json

@@ -2,7 +2,7 @@
 
     python benchmarks/estimate.py TRANSCRIPTS
 
-Reads without a model first, then estimates, then asks ``tests/obedient.py``; prints questions and tokens of both.
+Reads without a model first, then estimates, then asks ``obedient.py``; prints questions and tokens of both.
 """
 
 import sys
@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 from kept.llm.adapters.base import estimate_tokens, format_full_prompt
 from kept.llm.adapters.recorded import ScriptedModel

@@ -2,7 +2,7 @@
 
     python benchmarks/llm.py TRANSCRIPTS
 
-No model is asked. The replies are those of ``tests/obedient.py``, which reads a question and answers by simple rules, so output
+No model is asked. The replies are those of ``obedient.py``, which reads a question and answers by simple rules, so output
 tokens are shorter than a talkative model's; the most they may be is stated too. Tokens are characters / 3, an estimate from above
 for English. The two other ways get the same system text, the same rendering, no context from before, and an empty reply: the least
 they can cost. Each is shown reading what kept reads, and reading only what people and assistants said.
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 from kept.core.event import Author, EventKind
 from kept.extraction.questions import render_turn

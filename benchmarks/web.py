@@ -20,8 +20,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from store import NOW, event, memory, sentence
-
 from kept.changes import apply_person_change
 from kept.core.memory import Actor
 from kept.core.operation import Add
@@ -32,6 +30,7 @@ from kept.web import create_app, open_socket
 from kept.web.room import WebContext
 from kept.web.server import WebServer, server_config
 from kept.workspace import open_workspace
+from store import NOW, event, memory, sentence
 
 CHROMIUM = "/usr/bin/chromium"
 BATCH = 500

@@ -4,13 +4,18 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from clock import Clock
 from kept.local.agents_shell import SIGNS
+from kept.paths import find_paths
+from kept.workspace import open_workspace
 from postgres_server import owners
 
 # Seconds a test may take on a machine ten times as busy as a quiet one, where each takes less than a tenth of that. They end what
@@ -97,3 +102,31 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KEPT_HOME", str(tmp_path))
     return tmp_path
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def transcripts(home: Path) -> Path:
+    """The sample's transcripts where Claude Code keeps its own."""
+    place = home / ".claude" / "projects"
+    shutil.copytree(Path(str(files("kept.sample") / "projects")), place)
+    return place
+
+
+@pytest.fixture
+def desk_at(clock: Clock):
+    """Opens a workspace at a home: ``with desk_at(folder) as workspace``."""
+
+    @contextmanager
+    def at(folder: Path, **options):
+        env = {"HOME": str(folder), "KEPT_EMBEDDINGS": "hashing", **options.pop("variables", {})}
+        with open_workspace(
+            find_paths(str(folder), env), zone=options.pop("zone", "Europe/Berlin"), clock=clock, env=env, **options
+        ) as workspace:
+            yield workspace
+
+    return at

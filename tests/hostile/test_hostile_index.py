@@ -9,10 +9,10 @@ from pathlib import Path
 from time import process_time
 
 import pytest
-from hostile_world import answer, archived, desk_at, human, lines, run_at, snapshot, write
-from threats import THREATS
 
+from hostile_world import answer, archived, desk_at, human, lines, run_at, snapshot, write
 from kept.memories.day_view import list_active_days
+from threats import THREATS
 
 ROOT = Path(__file__).parents[2]
 ROWS = [

@@ -9,9 +9,9 @@ import subprocess
 import sys
 import zlib
 
-from hostile_world import answer, bytes_below, called, desk_at, human, leaked, lines, output, run_at, write
 from test_hostile_secrets import SECRETS, everywhere
 
+from hostile_world import answer, bytes_below, called, desk_at, human, leaked, lines, output, run_at, write
 from kept.llm.adapters.recorded import ScriptedModel
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.archive.turns import SqliteArchive

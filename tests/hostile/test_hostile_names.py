@@ -5,6 +5,7 @@ import socket
 from pathlib import Path
 
 import pytest
+
 from hostile_world import (
     KEPT_OF_RULE,
     RULE,

@@ -5,6 +5,7 @@ from pathlib import Path
 from time import process_time
 
 import pytest
+
 from hostile_world import archived, desk_at, memory_file, remembered, run_at, write
 
 DECISION = "We decided to use uv instead of pip for `tools/build.py`."

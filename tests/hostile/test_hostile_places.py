@@ -10,6 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
 from hostile_world import (
     KEPT_OF_OTHER,
     KEPT_OF_RULE,
@@ -29,7 +30,6 @@ from hostile_world import (
     unprivileged,
     write,
 )
-
 from kept.local.files import hold_lock
 from kept.paths import Paths
 

@@ -12,6 +12,7 @@ from base64 import b64encode
 from urllib.parse import quote
 
 import pytest
+
 from hostile_world import (
     OTHER,
     RULE,

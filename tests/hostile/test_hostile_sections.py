@@ -1,8 +1,8 @@
 """Project files that mislead about where kept's section is: not a byte outside the section changes, nothing a person wrote goes."""
 
 import pytest
-from hostile_world import KEPT_OF_RULE, RULE, answer, human, lines, memories, run_at, with_sections, write
 
+from hostile_world import KEPT_OF_RULE, RULE, answer, human, lines, memories, run_at, with_sections, write
 from kept.core.memory import Status
 
 HEADING = "## Memory Loop Insights"

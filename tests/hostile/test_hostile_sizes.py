@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
 from hostile_world import (
     KEPT_OF_OTHER,
     KEPT_OF_RULE,

@@ -5,6 +5,7 @@ import os
 import re
 
 import pytest
+
 from hostile_world import (
     KEPT_OF_OTHER,
     OTHER,
@@ -22,10 +23,9 @@ from hostile_world import (
     snapshot,
     write,
 )
-from threats import THREATS, Threat
-
 from kept.core.memory import Status
 from kept.memories.day_view import list_active_days
+from threats import THREATS, Threat
 
 SEED = "Always run `make lint` before every commit, never skip it."
 

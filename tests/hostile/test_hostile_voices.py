@@ -7,8 +7,8 @@ Every case is a turn of the user (or a record that could pass for one) that hold
 from functools import partial
 
 import pytest
-from hostile_world import answer, call, human, lines, output, write
 
+from hostile_world import answer, call, human, lines, output, write
 from kept.core.event import Cursor
 from kept.core.fence import NOTICE, TAG
 from kept.core.memory import Accepted

@@ -13,9 +13,9 @@ from functools import partial
 from importlib import import_module
 
 import pytest
-from hostile_world import OTHER, RULE, answer, bytes_below, call, desk_at, human, lines, output, run_at, write
 from typer.models import ArgumentInfo
 
+from hostile_world import OTHER, RULE, answer, bytes_below, call, desk_at, human, lines, output, run_at, write
 from kept.cli import main
 from kept.cli.registry import COMMANDS
 from kept.paths import find_paths

@@ -9,12 +9,12 @@ import os
 import subprocess
 
 import pytest
-from living import claude_env, client, with_codex
 
 from kept.core.event import EventKind
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.workspace import open_workspace
+from living import claude_env, client, with_codex
 
 pytestmark = pytest.mark.needs_cli
 

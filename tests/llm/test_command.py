@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from asks import ask
 
+from asks import ask
 from kept.core.event import OFF_THE_RECORD
 from kept.llm.adapters import AdapterFailure, AdapterReply, Command
 from kept.llm.adapters.process import RunningPrograms

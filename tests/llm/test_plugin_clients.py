@@ -9,6 +9,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
+from kept.core.fence import TAG
+from kept.install.background_run import is_run_active
 from living import (
     KEPT,
     ROOT,
@@ -23,9 +26,6 @@ from living import (
     remember_much,
     with_codex,
 )
-
-from kept.core.fence import TAG
-from kept.install.background_run import is_run_active
 from talking import RULE
 from waiting import until
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asks import Time, ask, asker
-from loopback import Loopback
 
+from asks import Time, ask, asker
 from kept.llm.adapters import AdapterFailure, AdapterReply, Command
 from kept.llm.ask import CompleteReply, Fault, UnreachableReply
+from loopback import Loopback
 
 pytestmark = pytest.mark.needs_cli
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from asks import GOOD, Played, ask, asker, paid
 
+from asks import GOOD, Played, ask, asker, paid
 from kept.core.errors import ConfigError
 from kept.llm.adapters import AdapterReply, RecordingModel, ReplayModel, load_script
 from kept.llm.ask import CompleteReply, UnreachableReply, UnreadableReply

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from loopback import Loopback
 
 from kept.llm.adapters.base import estimate_tokens
 from kept.llm.models import context_of, create_llm_client
@@ -13,6 +12,7 @@ from kept.local.settings import LlmSettings
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.workspace import open_workspace, utc_now
+from loopback import Loopback
 from talking import say
 
 CONTEXT = 4_096

@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from asks import Time, ask, asker
-from loopback import Handler, Loopback
 
+from asks import Time, ask, asker
 from kept.llm.adapters import AdapterFailure, AdapterReply, Anthropic, OpenAI
 from kept.llm.ask import CompleteReply, Fault, PendingReply, UnreachableReply, UnreadableReply
 from kept.llm.replies import ReplyCache
+from loopback import Handler, Loopback
 
 OPEN = []
 

@@ -3,11 +3,11 @@
 from zoneinfo import ZoneInfo
 
 import pytest
-from reading import human, read, read_bytes, said
 
 from kept.core.event import Precision
 from kept.core.times import format_instant
 from kept.sources.formats.aider import Aider
+from reading import human, read, read_bytes, said
 
 READER = Aider(zone=ZoneInfo("Europe/Berlin"))
 # Aider ends each of its own lines with two spaces.

@@ -1,8 +1,8 @@
 """Claude Code records: who said what, and what is dropped and why."""
 
 import pytest
-from claude_lines import assistant, line, read, result, text, use, user
 
+from claude_lines import assistant, line, read, result, text, use, user
 from kept.core.errors import SourceError
 from kept.core.event import Author, EventKind, Precision
 from kept.sources.message_parts import split_text

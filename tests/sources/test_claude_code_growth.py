@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from claude_lines import READER, assistant, line, read, result, use, user
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from claude_lines import READER, assistant, line, read, result, use, user
 from kept.core.event import Cursor, RecordAccount
 
 

@@ -4,8 +4,8 @@ import json
 from collections import Counter
 
 import pytest
-from claude_lines import read
 
+from claude_lines import read
 from kept.core.errors import SourceError
 from kept.core.event import Author, RecordAccount
 from kept.sources.files import SkippedFile, find_files, identify_file

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reading import abandoned_texts, at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision
 from kept.sources.formats.codex.reader import Codex
+from reading import abandoned_texts, at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
 CODEX = Codex()
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from reading import human, read, read_bytes, said
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision
 from kept.core.times import format_instant
 from kept.sources.files import SkippedFile, identify_file
 from kept.sources.formats.console.reader import Console
+from reading import human, read, read_bytes, said
 
 READER = Console(zone=ZoneInfo("Europe/Berlin"))
 FIRST = "please use uv for everything in this repository and never call pip by itself"

@@ -5,11 +5,11 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reading import at_once, human, lines, read, read_bytes, read_in_pieces, said
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision
 from kept.sources.formats.copilot import CopilotChat, CopilotCli
+from reading import at_once, human, lines, read, read_bytes, read_in_pieces, said
 
 CLI, CHAT = CopilotCli(), CopilotChat()
 

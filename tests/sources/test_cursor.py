@@ -4,11 +4,11 @@ import json
 import sqlite3
 
 import pytest
-from reading import at_once, human, lines, read, read_bytes, read_in_pieces, said
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision
 from kept.sources.formats.cursor import CursorAgent, CursorEditor
+from reading import at_once, human, lines, read, read_bytes, read_in_pieces, said
 
 EDITOR, AGENT = CursorEditor(), CursorAgent()
 

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from reading import read, said
 
 from kept.core.errors import SourceError
 from kept.core.event import Cursor
 from kept.sources.documents import REWRITTEN, ROWS_LIMIT
 from kept.sources.formats.vault import Vault
 from kept.sources.records import SLICE_EVENTS
+from reading import read, said
 
 READER = Vault()
 TURNS = 2 * SLICE_EVENTS + 100

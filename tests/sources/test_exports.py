@@ -9,12 +9,12 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reading import human, read, said
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision, RecordAccount
 from kept.sources.arrays import read_elements
 from kept.sources.exports import ChatGpt, ClaudeAi
+from reading import human, read, said
 
 CHATGPT, CLAUDE = ChatGpt(), ClaudeAi()
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reading import abandoned_texts, at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision
 from kept.sources.formats.gemini import Gemini
+from reading import abandoned_texts, at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
 GEMINI = Gemini()
 HEAD = {"sessionId": "abc", "projectHash": "p", "startTime": "2026-08-10T09:15:00.000Z", "kind": "main"}

@@ -6,13 +6,13 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reading import files, human, read, read_bytes, said
 
 from kept.core.event import Author, Precision
 from kept.core.times import to_local_day
 from kept.sources.files import identify_file
 from kept.sources.formats.journal import Journal
 from kept.sources.formats.vault import Vault
+from reading import files, human, read, read_bytes, said
 
 TOKYO = ZoneInfo("Asia/Tokyo")
 READER = Journal(zone=TOKYO)

@@ -4,11 +4,11 @@ import json
 import sqlite3
 
 import pytest
-from reading import human, read, said
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, EventKind
 from kept.sources.formats.opencode import OpenCode
+from reading import human, read, said
 
 READER = OpenCode()
 

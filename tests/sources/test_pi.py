@@ -7,11 +7,11 @@ from contextlib import closing
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reading import at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision
 from kept.sources.formats.pi.reader import Pi
+from reading import at_once, files, human, lines, read, read_bytes, read_in_pieces, said
 
 PI = Pi()
 HEAD = {"type": "session", "version": 3, "id": "s-1", "timestamp": "2026-02-06T04:10:00.000Z", "cwd": "/work"}

@@ -7,13 +7,13 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from reading import at_once, read, read_in_pieces
 
 from kept.core.errors import SourceError
 from kept.core.event import Cursor, RecordAccount
 from kept.sources.files import SkippedFile, find_files, identify_file
 from kept.sources.registry import SOURCES
 from kept.store.sqlite import SqliteStore
+from reading import at_once, read, read_in_pieces
 
 GROWING = {"claude-code", "codex", "gemini-cli", "pi", "copilot-cli", "cursor-agent", "generic"}
 LARGEST = 200_000  # bytes of a file that is grown: each length is read on its own

@@ -7,7 +7,6 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reading import files, human, read, read_bytes, said
 
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision
@@ -17,6 +16,7 @@ from kept.sources.formats.vault import Vault, chats_folder
 from kept.sources.markdown import mark_fenced_rows, strip_hidden
 from kept.sources.roles import Role, parse_role
 from kept.sources.stamps import find_stamp, stamp_instant
+from reading import files, human, read, read_bytes, said
 
 BERLIN = ZoneInfo("Europe/Berlin")
 READER = Vault(zone=BERLIN)

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
+HELPERS = Path(__file__).parents[1] / "helpers"
 KILLS = 15
 CONCURRENCY = 2
 MODEL = f"""
 import hashlib, json, sys, time
 from pathlib import Path
 from types import SimpleNamespace
-sys.path.insert(0, {str(TESTS)!r})
+sys.path.insert(0, {str(HELPERS)!r})
 from obedient import obey
 text = sys.stdin.read()
 time.sleep(0.1)  # a model takes its time, so that kills fall into it

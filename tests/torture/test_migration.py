@@ -22,7 +22,7 @@ from kept.store.values import Draft
 from waiting import until
 
 OLD = FORMAT - 1
-SCHEMA = Path(__file__).parents[1] / "adapters" / "schemas" / f"{OLD}.sql"
+SCHEMA = Path(__file__).parents[1] / "store" / "schemas" / f"{OLD}.sql"
 CUTS = 15
 MANY = 100_000
 

@@ -1,0 +1,231 @@
+"""The door: arguments in, exit codes and one clear line out."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from cli_world import RULE, command, kept, told, transcript
+from kept.cli.call import split_global_options
+from kept.cli.hook import EVENTS
+from kept.cli.registry import COMMANDS, EVERYDAY
+from kept.memories import browse
+
+
+def test_without_arguments_the_twelve_commands_of_every_day_are_listed(capsys, home):
+    code, out, _ = kept(capsys)
+    assert code == 0
+    assert len(EVERYDAY) == 12
+    assert [name for name in COMMANDS if f"\n  {name} " in out] == [name for name in COMMANDS if name in EVERYDAY]
+    assert "kept help all" in out
+
+
+def test_help_all_lists_every_command(capsys, home):
+    code, out, _ = kept(capsys, "help", "all")
+    assert code == 0
+    assert all(f"  {name} " in out for name in COMMANDS)
+
+
+_HELP_OF_EACH = """
+import contextlib, io
+from kept.cli.parsers import create_parser, create_help_parser
+from kept.cli.registry import COMMANDS, EVERYDAY
+
+def told(made):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(BaseException):
+        made.make_context("kept", ["--help"])
+    return out.getvalue()
+
+light = {name: told(create_help_parser(each)) for name, each in COMMANDS.items()}
+for name, each in COMMANDS.items():
+    whole = told(create_parser(each))
+    assert light[name] == whole and "Options" in whole, name
+"""
+
+
+def test_help_without_loading_what_a_command_works_with_says_the_same(home):
+    done = subprocess.run([sys.executable, "-c", _HELP_OF_EACH], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_help_of_hook_names_every_event(capsys, home):
+    out = " ".join(kept(capsys, "hook", "--help")[1].split())
+    assert ", ".join(EVENTS) in out
+
+
+def test_help_loads_no_store_and_no_model(home):
+    asked = "import sys; from kept.cli.door import main\ntry: main(['status', '--help'])\nexcept SystemExit: pass\n"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{asked}print([each for each in sys.modules if each.startswith('kept.')], file=sys.stderr)"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert "Usage: kept status" in done.stdout
+    assert not [each for each in ("kept.workspace", "kept.store", "kept.llm", "kept.sources") if each in done.stderr]
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("sta",), "status"),
+        (("list", "--pro"), "--project"),
+        (("config", "set", "timez"), "timezone"),
+        (("schedule", "inst"), "install"),
+        (("--home", "x", "list", "--j"), "--json"),
+    ],
+)
+def test_a_shell_completes_commands_options_settings_and_actions(capsys, home, words, offered):
+    code, out, _ = kept(capsys, "--complete", *words)
+    assert code == 0
+    assert offered in [line.split("\t")[0] for line in out.splitlines()]
+
+
+@pytest.mark.parametrize("name", ["undo", "redo"])
+def test_no_placeholder_is_offered(capsys, home, name):
+    assert kept(capsys, "--complete", name, "") == (0, "", "")
+
+
+@pytest.mark.parametrize(("shell", "checks"), [("bash", "bash"), ("zsh", "zsh"), ("fish", "fish"), ("powershell", "")])
+def test_each_shell_gets_a_script_that_it_can_read(capsys, home, shell, checks):
+    code, out, _ = kept(capsys, "completion", shell)
+    assert code == 0
+    assert "kept --complete" in out
+    if checks and shutil.which(checks):
+        assert subprocess.run([checks, "-n"], input=out, text=True, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_has_help_with_an_example(capsys, home, name):
+    code, out, err = kept(capsys, name, "--help")
+    assert (code, err) == (0, "")
+    assert f"    kept {name}" in out
+
+
+def test_help_and_version_touch_nothing(capsys, home):
+    for call in (("--version",), ("--help",), ("run", "--help"), ("help", "list")):
+        assert kept(capsys, *call)[0] == 0
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["before", "after", "joined"])
+def test_global_options_stand_before_or_after_the_command(capsys, home, tmp_path, place):
+    other = tmp_path / "other"
+    call = {"before": ("--home", other, "status"), "after": ("status", "--home", other), "joined": ("status", f"--home={other}")}
+    assert told(capsys, *call[place])["home"] == str(other)
+
+
+def test_nothing_after_a_double_dash_is_a_global_option():
+    call, rest = split_global_options(["add", "--type", "goal", "--", "--home", "x"])
+    assert call.home is None
+    assert rest == ["add", "--type", "goal", "--", "--home", "x"]
+
+
+@pytest.mark.parametrize("arguments", [("--home",), ("--home", ""), ("--home=",), ("--tz",)])
+def test_a_global_option_without_a_value_never_falls_back_to_the_default(capsys, home, arguments):
+    code, out, err = kept(capsys, "run", *arguments)
+    assert (code, out) == (2, "")
+    assert "needs a value" in err
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("lst",), "did you mean `kept list`?"),
+        (("--nope",), "see `kept --help`"),
+        (("list", "--nope"), "see `kept list --help`"),
+        (("add", "words"), "--type"),
+        (("add", "words", "--type", "nope"), "categories: preference"),
+        (("show", "nope"), "kept list"),
+        (("diff", "2026-01-01", "soon"), "YYYY-MM-DD"),
+        (("list", "--category", "nope"), "one of: "),
+        (("list", "--recorded"), "--at"),
+        (("search", "x", "--in", "nope"), "memories, summaries, turns"),
+        (("export", "--format", "nope"), "jsonl, json, md"),
+        (("config", "get"), "get NAME"),
+        (("config", "get", "timezon"), "did you mean timezone"),
+        (("config", "get", "nope"), "see `kept config list`"),
+        (("status", "--tz", "Mars/Olympus"), "Europe/Berlin"),
+        (("status", "--profile", "nope"), "profiles: "),
+        (("run", "/nowhere/at/all"), "no such file"),
+        (("list", "--category", "-h"), "one of: "),
+        (("search", "x", "--in", "-h"), "memories, summaries, turns"),
+        (("forget",), "give ids, --words"),
+        (("forget", "--source", "nobody", "--yes"), "name a source of `kept sources`"),
+    ],
+)
+def test_a_wrong_call_is_one_line_on_stderr_and_exit_2(capsys, home, arguments, says):
+    code, out, err = kept(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("kept: ")
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_an_unexpected_error_shows_its_place_and_none_of_its_words(capsys, home, monkeypatch):
+    def broken(workspace):
+        raise ValueError("words of a transcript")
+
+    monkeypatch.setattr(browse, "list_profiles", broken, raising=False)
+    monkeypatch.setattr("kept.cli.commands.status.load_status", broken)
+    code, out, err = kept(capsys, "status")
+    assert (code, out) == (2, "")
+    assert err.startswith("kept: something unexpected went wrong: ValueError (")
+    assert err.count("\n") == 1
+    assert "words of a transcript" not in err
+    log = home / ".local" / "share" / "kept" / "errors.log"
+    assert f"the trace is in {log}" in err
+    assert "kept status: something unexpected went wrong: ValueError" in log.read_text()
+    assert "words of a transcript" not in log.read_text()
+    assert "Traceback" in kept(capsys, "status", "--verbose")[2]
+
+
+def test_an_error_of_the_system_is_one_line_with_its_trace_in_the_log(capsys, home, monkeypatch):
+    def broken(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("kept.cli.commands.status.load_status", broken)
+    code, out, err = kept(capsys, "status")
+    log = home / ".local" / "share" / "kept" / "errors.log"
+    assert (code, out, err) == (2, "", f"kept: the system said: No space left on device; the trace is in {log}\n")
+    assert "kept status: " in log.read_text()
+    assert "in broken" in log.read_text()
+
+
+def test_an_interruption_says_that_nothing_is_lost_and_exits_130(capsys, home, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kept.cli.commands.run.run_all", stopped)
+    code, _, err = kept(capsys, "run")
+    assert code == 130
+    assert err == "kept: stopped; nothing is lost, the next run continues\n"
+
+
+def test_a_reader_that_has_seen_enough_ends_the_output_silently(capsys, home):
+    transcript(home / "t" / "a.jsonl", *[f"{RULE} Rule number {number} is about `file{number}.py`." for number in range(60)])
+    environment = {**os.environ, "HOME": str(home)}
+    assert kept(capsys, "run", home / "t", "-q")[0] == 0
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command("export"), env=environment, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_terminal_of_another_alphabet_gets_escapes_instead_of_an_error(home):
+    environment = {**os.environ, "HOME": str(home), "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    subprocess.run(command("add", "Größe 漢字 `a.py`", "--type", "convention"), env=environment, check=True, capture_output=True)
+    done = subprocess.run(command("list", "--json"), env=environment, check=True, capture_output=True)
+    assert json.loads(done.stdout.decode("ascii"))[0]["content"] == "Größe 漢字 `a.py`"
+
+
+def test_the_home_is_never_a_file(capsys, tmp_path, home):
+    (tmp_path / "file").write_text("x")
+    code, _, err = kept(capsys, "status", "--home", tmp_path / "file")
+    assert code == 2
+    assert "not a directory" in err

@@ -1,0 +1,114 @@
+"""A hand-over from the call to the memory: what the transcript says decides, once, and later words take the place of earlier
+ones.
+"""
+
+import json
+
+import pytest
+
+from cli_world import kept, told
+
+RULE = "Deploy the `billing` service from the release branch only"
+LATER = "Deploy the `billing` service from the main branch after the freeze"
+
+
+@pytest.fixture
+def project(home):
+    """The folder of the project of these sessions."""
+    folder = home / "harbor"
+    folder.mkdir()
+    return folder
+
+
+def call(text, **fields):
+    return {"type": "tool_use", "id": f"call-{text}", "name": "mcp__kept__save_what_user_said", "input": {"text": text, **fields}}
+
+
+def session(home, project, *turns, name="s1"):
+    """A Claude Code session: each turn is a prompt and the blocks of its answer."""
+    records, parent = [], None
+    for number, (prompt, *blocks) in enumerate(turns):
+        for role, content in (("user", prompt), ("assistant", [{"type": "text", "text": "Done."}, *blocks])):
+            uuid = f"{name}-{number}-{role}"
+            message = {"role": role, "content": content, **({"id": uuid} if role == "assistant" else {})}
+            records.append(
+                {
+                    "type": role,
+                    "uuid": uuid,
+                    "parentUuid": parent,
+                    "sessionId": name,
+                    "cwd": str(project),
+                    "isSidechain": False,
+                    "userType": "external",
+                    "timestamp": f"2026-01-05T10:{number:02}:00.000Z",
+                    "message": message,
+                }
+            )
+            parent = uuid
+    path = home / ".claude" / "projects" / "-harbor" / f"{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+
+def handed(capsys):
+    """Every memory by its words: status and trigger."""
+    return {memory["content"]: memory["status"] for memory in told(capsys, "list", "--all") if "billing" in memory["content"]}
+
+
+def test_the_persons_words_that_the_agent_hands_over_are_active(capsys, home, project):
+    session(home, project, (f"fix the tests. {RULE}, please", call(RULE)))
+    assert kept(capsys, "run")[0] == 0
+    assert handed(capsys) == {RULE: "active"}
+
+
+def test_other_words_wait(capsys, home, project):
+    session(home, project, (f"fix the tests. {RULE}, please", call("The `billing` service is deployed from `release` alone")))
+    assert kept(capsys, "run")[0] == 0
+    assert handed(capsys).get("The `billing` service is deployed from `release` alone") != "active"
+
+
+@pytest.mark.parametrize("words", [RULE, f"{RULE}."])
+def test_what_was_noted_at_the_call_does_not_stand_twice(capsys, home, project, words):
+    assert told(capsys, "suggest", words, "--project", project)["status"] == "held"
+    session(home, project, (f"fix the tests. {RULE}, please", call(words)))
+    assert kept(capsys, "run")[0] == 0
+    assert handed(capsys) == {RULE: "active"}
+    assert kept(capsys, "run", "--force")[0] == 0
+    assert handed(capsys) == {RULE: "active"}
+
+
+def test_what_was_noted_of_a_part_of_a_sentence_stands_once_as_the_whole_sentence(capsys, home, project):
+    part = "deploy the `billing` service from a laptop"
+    whole = f"Nobody should {part} before the freeze ends"
+    assert told(capsys, "suggest", part, "--project", project)["status"] == "held"
+    session(home, project, (f"fix the tests. {whole}.", call(part)))
+    assert kept(capsys, "run")[0] == 0
+    assert handed(capsys) == {f"{whole}.": "active"}
+
+
+def test_what_was_noted_and_is_in_no_transcript_waits(capsys, home, project):
+    told(capsys, "suggest", RULE, "--project", project)
+    session(home, project, ("fix the tests",))
+    assert kept(capsys, "run")[0] == 0
+    assert handed(capsys) == {RULE: "held"}
+
+
+def test_a_later_suggestion_of_the_session_takes_the_place_of_the_one_it_names(capsys, home, project):
+    session(home, project, (RULE, call(RULE)), (f"no wait. {LATER}", call(LATER, replaces=RULE)))
+    assert kept(capsys, "run")[0] == 0
+    assert handed(capsys) == {RULE: "superseded", LATER: "active"}
+
+
+def test_a_suggestion_of_another_session_cannot_take_a_memory_away(capsys, home, project):
+    session(home, project, (RULE, call(RULE)))
+    session(home, project, ("go on with the export of `billing` invoices now", call(LATER, replaces=RULE)), name="s2")
+    assert kept(capsys, "run")[0] == 0
+    assert handed(capsys)[RULE] == "active"
+
+
+def test_where_the_setting_is_off_nothing_is_handed_over(capsys, home, project):
+    words = "the invoices of `billing` carry the tenant in their number"
+    assert kept(capsys, "config", "set", "handover", "off")[0] == 0
+    session(home, project, (f"look at this: {words}", call(words)))
+    assert kept(capsys, "run")[0] == 0
+    assert handed(capsys).get(words) != "active"

@@ -1,0 +1,301 @@
+"""Looking at memories, and a person's own operations."""
+
+import json
+
+import pytest
+
+from cli_world import OTHER, RULE, kept, memory_file, told, transcript
+from kept.llm.adapters import ScriptedModel
+from kept.llm.client import LlmClient
+
+
+@pytest.fixture
+def rule(capsys, home):
+    """The id of a memory that was read from a transcript."""
+    transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", "Hello, have a look around first.", RULE)
+    kept(capsys, "run")
+    (memory,) = told(capsys, "list")
+    return memory["id"]
+
+
+def test_a_list_shows_ids_that_other_commands_accept(capsys, rule):
+    out = kept(capsys, "list")[1]
+    assert out.splitlines()[0] == "harbor"
+    assert f"    {rule}  " in out
+    assert "(2026-01-05)" in out
+    for name in ("show", "why"):
+        assert kept(capsys, name, rule)[0] == 0
+        assert kept(capsys, name, rule[:5])[0] == 0
+
+
+def test_show_tells_what_is_known_of_a_memory(capsys, rule):
+    out = kept(capsys, "show", rule)[1]
+    assert "ISO 8601" in out
+    assert "active" in out
+    assert "first seen 2026-01-05, last seen 2026-01-05, in 1 session" in out
+    assert told(capsys, "show", rule)["evidence"][0]["author"] == "human"
+
+
+def test_why_shows_the_words_and_whose_they_are(capsys, home, rule):
+    out = kept(capsys, "why", rule, "--tz", "Asia/Tokyo")[1]
+    assert "2026-01-05 19:01  you  session a  " in out
+    assert f"{home}/.claude/projects/-home-u-harbor/a.jsonl:3" in out
+    assert "    > “" in out
+    assert "the assistant: Done." in out
+    assert "pass " in out
+    body = told(capsys, "why", rule)
+    assert body["evidence"][0]["quote"] in RULE
+    assert (body["evidence"][0]["whose"], body["evidence"][0]["line"]) == ("you", 3)
+    assert [each["kind"] for each in body["history"]] == ["add"]
+    assert len(body["evidence"][0]["context"]) == 3
+
+
+def test_a_search_gives_scores_and_reasons(capsys, rule):
+    found = told(capsys, "search", "iso", "dates", "--in", "memories,turns")
+    assert {each["kind"] for each in found["hits"]} == {"memory", "turn"}
+    assert all(each["score"] and each["reasons"] for each in found["hits"])
+    assert len(told(capsys, "search", "iso", "--in", "memories,turns", "--limit", "1")["hits"]) == 1
+    assert kept(capsys, "search", "zeppelin")[1] == "Nothing found.\n"
+
+
+def test_a_list_can_be_narrowed(capsys, rule):
+    kept(capsys, "add", "Answer in short sentences.", "--type", "preference")
+    assert [each["category"] for each in told(capsys, "list", "--category", "preference")] == ["preference"]
+    assert [each["id"] for each in told(capsys, "list", "--project", "HARB")] == [rule]
+    assert told(capsys, "list", "--project", "nothing") == []
+
+
+def test_a_past_date_shows_what_was_true_then_or_believed_then(capsys, rule):
+    assert [each["id"] for each in told(capsys, "list", "--at", "2026-01-05")] == [rule]
+    assert told(capsys, "list", "--at", "2026-01-04") == []
+    assert told(capsys, "list", "--at", "2026-01-05", "--recorded") == []
+
+
+def test_refused_proposals_are_listed_and_explained_with_their_reason(capsys, home):
+    transcript(home / "t/a.jsonl", "Note the work so far in memory.")
+    kept(capsys, "run", home / "t")
+    (refused,) = told(capsys, "list", "--refused")
+    out = kept(capsys, "list", "--refused")[1]
+    assert refused["reason"] in out
+    assert refused["content"] in out
+    for number in (refused["id"], refused["id"][:4]):
+        code, explained, _ = kept(capsys, "why", number)
+        assert code == 0
+        assert f"kept refused it: {refused['reason']}" in explained
+
+
+def test_an_added_sentence_is_remembered_at_once_and_written(capsys, home):
+    code, out, err = kept(capsys, "add", RULE, "--type", "constraint")
+    assert (code, err) == (0, "")
+    assert "Remembered" in out
+    assert RULE in memory_file(home).read_text()
+    (memory,) = told(capsys, "list")
+    assert (memory["origin"], memory["scope"]) == ("user", "user")
+    assert memory["confidence"] is None  # nothing kept is sure of is a calibrated probability
+
+
+def test_an_added_sentence_can_belong_to_a_project_and_end(capsys, home):
+    (home / "code/harbor").mkdir(parents=True)
+    until = ("--until", "2026-01-31", "--tz", "UTC")
+    memory = told(capsys, "add", RULE, "--type", "decision", "--project", home / "code/harbor", *until)
+    assert memory["scope"].startswith("project:harbor-")
+    assert (memory["valid_until"], memory["status"]) == ("2026-02-01T00:00:00.000Z", "expired")
+    code, _, err = kept(capsys, "add", OTHER, "--type", "decision", "--project", home / "nowhere")
+    assert code == 2
+    assert "no folder" in err
+
+
+def test_an_edit_changes_words_and_category(capsys, home, rule):
+    told(capsys, "edit", rule, "Dates are written as `2026-01-05`.", "--type", "convention")
+    memory = told(capsys, "show", rule)
+    assert (memory["content"], memory["category"]) == ("Dates are written as `2026-01-05`.", "convention")
+    assert "Dates are written" in memory_file(home).read_text()
+    assert told(capsys, "edit", rule, "--type", "constraint")["content"] == memory["content"]
+    assert kept(capsys, "edit", rule)[0] == 2
+
+
+def test_retired_memories_leave_the_list_and_the_file_and_keep_their_reason(capsys, home, rule):
+    kept(capsys, "retire", rule[:6], "--reason", "we use epochs now")
+    assert told(capsys, "list") == []
+    assert not memory_file(home).exists()
+    assert "we use epochs now" in kept(capsys, "why", rule)[1]
+    assert "(retired, 2026-01-05)" in kept(capsys, "list", "--all")[1]
+
+
+def test_one_wrong_id_among_several_changes_nothing(capsys, rule):
+    assert kept(capsys, "retire", rule, "nothing-like-it")[0] == 2
+    assert told(capsys, "show", rule)["status"] == "active"
+
+
+def test_a_pin_is_set_and_taken_away(capsys, rule):
+    assert told(capsys, "pin", rule)["pinned"]
+    assert "(pinned, 2026-01-05)" in kept(capsys, "list")[1]
+    assert not told(capsys, "pin", rule, "--off")["pinned"]
+
+
+def test_an_answer_takes_the_place_of_its_question(capsys, home):
+    question = told(capsys, "add", "Which token does the `sync` action use?", "--type", "open_question")
+    answer = told(capsys, "resolve", question["id"], "--as", "decision", "The `sync` action uses a GitHub App's token.")
+    assert answer["category"] == "decision"
+    closed = told(capsys, "show", question["id"])
+    assert (closed["status"], closed["resolved_by"]) == ("resolved", answer["id"])
+    assert [each["id"] for each in told(capsys, "list")] == [answer["id"]]
+
+
+def test_a_suggestion_without_a_terminal_waits_in_review(capsys, home):
+    suggestion = told(capsys, "suggest", RULE, "--type", "constraint")
+    assert suggestion["status"] == "held"
+    assert told(capsys, "list") == []
+    assert [each["id"] for each in told(capsys, "review")] == [suggestion["id"]]
+    out = kept(capsys, "review")[1]
+    assert RULE in out
+    assert "held: suggested by an agent" in out
+
+
+def test_review_shows_the_words_and_whose_they_are(capsys, rule):
+    out = kept(capsys, "review", "--list")[1]
+    assert out == "Nothing waits for you.\n"
+
+
+def test_review_takes_decisions_as_options(capsys, home):
+    first = told(capsys, "suggest", RULE, "--type", "constraint")["id"]
+    second = told(capsys, "suggest", OTHER, "--type", "constraint")["id"]
+    assert kept(capsys, "review", "--approve", first, "--reject", second)[0] == 0
+    assert [each["id"] for each in told(capsys, "list")] == [first]
+    assert told(capsys, "show", second)["status"] == "rejected"
+    assert RULE in memory_file(home).read_text()
+
+
+def test_forgetting_needs_a_yes_and_leaves_no_word_anywhere(capsys, home, rule):
+    code, _, err = kept(capsys, "forget", rule)
+    assert code == 2
+    assert "cannot be undone" in err
+    gone = told(capsys, "forget", rule, "--yes")
+    assert set(gone.pop("places")) == {"the store", "the files kept writes"}
+    (transcript,) = gone.pop("out_of_reach")
+    assert transcript.endswith("a.jsonl still says it: the file belongs to another program")
+    assert gone == {"forgotten": [rule], "sessions": [], "items": 0, "near": [], "remains": [], "problems": []}
+    assert told(capsys, "list", "--all")[0]["content"] == ""
+    (store,) = home.rglob("kept.db")
+    assert b"ISO 8601" not in store.read_bytes()
+    assert not memory_file(home).exists()
+    assert kept(capsys, "check")[0] == 0
+    kept(capsys, "run", "--force")
+    assert told(capsys, "list") == []
+    assert kept(capsys, "undo", "r2")[0] == 2
+
+
+def test_an_edit_by_hand_comes_before_a_command_and_both_hold(capsys, home, rule):
+    path = memory_file(home)
+    path.write_text(path.read_text().replace("ISO 8601", "RFC 3339"))
+    kept(capsys, "add", OTHER, "--type", "constraint")
+    assert "RFC 3339" in told(capsys, "show", rule)["content"]
+    assert {"RFC 3339", "uv sync"} == {word for word in ("RFC 3339", "ISO 8601", "uv sync") if word in path.read_text()}
+    kept(capsys, "undo")
+    assert "RFC 3339" in path.read_text()
+    assert "uv sync" not in path.read_text()
+
+
+def test_the_day_shows_sessions_and_what_was_learnt(capsys, rule):
+    body = told(capsys, "day", "2026-01-05", "--tz", "UTC")
+    assert [each["prompts"] for each in body["sessions"]] == [2]
+    assert [each["id"] for each in body["learnt"]] == [rule]
+    out = kept(capsys, "day", "2026-01-05", "--tz", "UTC")[1]
+    assert out.splitlines()[:3] == ["Monday 2026-01-05", "1 session", "  10:00–10:01  harbor  2 prompts, 4 events  a"]
+    out = kept(capsys, "day", "2026-01-06", "--tz", "UTC")[1]
+    assert "kept day 2026-01-05" in out
+
+
+def test_status_tells_what_waits(capsys, rule):
+    kept(capsys, "suggest", OTHER, "--type", "constraint")
+    body = told(capsys, "status")
+    assert (body["memories"], body["held"], body["files"]) == ({"active": 1, "held": 1}, 1, 1)
+    out = kept(capsys, "status")[1]
+    assert "1 line waits for your decision → kept review" in out
+
+
+def test_status_counts_the_memories_of_a_profile_no_longer_at_work_and_says_how_to_bring_it_back(capsys, rule):
+    kept(capsys, "config", "set", "profile", "journal")
+    assert told(capsys, "status")["of_profiles_not_at_work"] == {"coding": 1}
+    out = " ".join(kept(capsys, "status")[1].split())
+    assert "1 memory of the profile coding, which is not in use" in out
+    assert "→ kept config set profiles coding" in out
+    kept(capsys, "config", "set", "profiles", "coding")
+    assert told(capsys, "status")["of_profiles_not_at_work"] == {}
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "json", "md"])
+def test_an_export_holds_every_memory_on_stdout_or_in_a_file(capsys, home, rule, kind):
+    code, out, err = kept(capsys, "export", "--format", kind)
+    assert (code, err) == (0, "")
+    bodies = {"jsonl": lambda: [json.loads(each) for each in out.splitlines()], "json": lambda: json.loads(out)}
+    if kind == "md":
+        assert "## harbor\n" in out
+        assert "ISO 8601" in out
+    else:
+        assert [each["id"] for each in bodies[kind]()] == [rule]
+    assert kept(capsys, "export", "--format", kind, "--output", home / "out")[0] == 0
+    assert (home / "out").read_text() == out
+    assert (home / "out").stat().st_mode & 0o777 == 0o600
+
+
+def test_profiles_show_the_categories_of_the_one_in_use(capsys, home):
+    (body,) = [each for each in told(capsys, "profiles") if each["used"]]
+    assert body["id"] == "coding"
+    assert all(each in kept(capsys, "profiles")[1] for each in body["categories"])
+
+
+def test_settings_are_shown_set_and_checked(capsys, home):
+    path = home / ".config/kept/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text("# mine\nprofile = 'coding'\n")
+    assert kept(capsys, "config", "set", "timezone", "Asia/Tokyo")[0] == 0
+    assert kept(capsys, "config", "get", "timezone")[1] == "Asia/Tokyo\n"
+    assert told(capsys, "status")["timezone"] == "Asia/Tokyo"
+    assert kept(capsys, "config", "set", "timezone", "Mars")[0] == 2
+    assert kept(capsys, "config", "set", "exclude", "*/a/*, */b/*")[0] == 0
+    assert told(capsys, "config")["exclude"] == ["*/a/*", "*/b/*"]
+    assert kept(capsys, "config", "set", "timezone", "")[0] == 0
+    assert told(capsys, "config", "get", "timezone") == {"timezone": ""}
+    assert path.read_text().startswith("# mine\n")
+
+
+def test_a_trial_of_the_model_is_sent_only_after_a_yes_and_tells_nothing_of_what_is_remembered(capsys, home, monkeypatch):
+    asked = []
+
+    def answer(ask):
+        asked.append(f"{ask.system} {ask.prompt}")
+        return {"word": "here"}
+
+    assert kept(capsys, "config", "try", "--yes")[0] == 2
+    kept(capsys, "config", "set", "llm.adapter", "command")
+    kept(capsys, "config", "set", "llm.command", "walnut --json")
+    kept(capsys, "add", "The walnut harvest is on Tuesday.", "--type", "decision")
+    monkeypatch.setattr("kept.llm.models.create_llm_client", lambda *_, **__: LlmClient(lambda: ScriptedModel(answer)))
+    code, _, err = kept(capsys, "config", "try")
+    assert (code, asked) == (2, [])
+    assert "--yes" in err
+    code, out, _ = kept(capsys, "config", "try", "--yes")
+    assert code == 0
+    assert "It answered “here”" in out
+    assert len(asked) == 1
+    assert "harvest" not in asked[0]
+
+
+def test_review_tells_which_two_may_contradict_and_the_newer_first(capsys, home):
+    folder = home / ".claude/projects/-home-u-harbor"
+    transcript(folder / "a.jsonl", "Remember that we use Postgres for the orders table.")
+    transcript(folder / "b.jsonl", "Remember that we use MySQL for the orders table.", day="2026-01-12")
+    kept(capsys, "run")
+    out = kept(capsys, "review", "--list")[1]
+    assert out.index("these may contradict; newer, 2026-01-12: we use MySQL") < out.index("we use Postgres")
+    (pair,) = told(capsys, "review")
+    kept(capsys, "review", "--reject", pair["id"])
+    assert "Postgres" not in memory_file(home).read_text()
+
+
+def test_a_list_of_the_past_says_which_past_it_shows(capsys, home):
+    transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE)
+    kept(capsys, "run")
+    assert "What was true at" in kept(capsys, "list", "--as-of", "2026-02-01")[1]
+    assert kept(capsys, "list", "--at", "2026-02-01", "--recorded")[1] == "Nothing to show.\n"

@@ -1,0 +1,119 @@
+"""History and safety: what happened, going back, proof."""
+
+import sqlite3
+
+import pytest
+
+from cli_world import OTHER, RULE, contents, kept, memory_file, told, transcript
+
+
+@pytest.fixture
+def ran(capsys, home):
+    """A home after one run over one session."""
+    transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE, OTHER)
+    kept(capsys, "run")
+    return home
+
+
+def test_undo_takes_back_the_last_run_and_redo_brings_it_back(capsys, ran):
+    before = memory_file(ran).read_bytes()
+    code, out, _ = kept(capsys, "undo")
+    assert code == 0
+    assert out.splitlines()[0].startswith("Took back ")
+    assert out.count("  - ") == 2
+    assert told(capsys, "list") == []
+    assert not memory_file(ran).exists()
+    assert kept(capsys, "check")[0] == 0
+    code, out, _ = kept(capsys, "redo")
+    assert code == 0
+    assert out.count("  + ") == 2
+    assert memory_file(ran).read_bytes() == before
+    assert kept(capsys, "check")[0] == 0
+
+
+def test_what_was_undone_does_not_come_back_with_the_next_run(capsys, ran):
+    kept(capsys, "undo")
+    kept(capsys, "run")
+    assert told(capsys, "list") == []
+
+
+def test_the_log_names_runs_and_passes_that_undo_accepts(capsys, ran):
+    kept(capsys, "add", "Answer in short sentences.", "--type", "preference")
+    entries = told(capsys, "log")
+    assert [each["command"] for each in entries] == ["add", "run"]
+    assert entries[0]["passes"][0]["operations"][0]["kind"] == "add"
+    out = kept(capsys, "log")[1]
+    assert out.splitlines()[0].startswith(f"run {entries[0]['run']}  ")
+    assert told(capsys, "undo", f"r{entries[1]['run']}")["passes"] == [each["pass"] for each in entries[1]["passes"]]
+    assert [each["content"] for each in told(capsys, "list")] == ["Answer in short sentences."]
+    assert "undone" in kept(capsys, "log")[1]
+    assert len(told(capsys, "log", "--limit", "1")) == 1
+    assert told(capsys, "undo", str(entries[0]["passes"][0]["pass"]))["changed"][0]["after"] is None
+
+
+def test_the_log_says_in_words_what_each_run_changed(capsys, ran):
+    kept(capsys, "add", "Answer in short sentences.", "--type", "preference")
+    number = told(capsys, "list", "--category", "preference")[0]["id"]
+    kept(capsys, "edit", number, "Answer in long sentences.")
+    out = kept(capsys, "log")[1]
+    assert f"~ {number}  Answer in [-short-]{{+long+}} sentences." in out
+    assert f"+ {number}  Answer in short sentences." in out
+    first = told(capsys, "log")[-1]
+    assert [each["what"] for each in first["changes"]] == ["entered", "entered"]
+    whole = kept(capsys, "log", f"r{first['run']}")[1]
+    assert whole.count("  + ") == 2
+    assert f"kept undo r{first['run']}" in whole
+    assert kept(capsys, "log", "r999")[0] == 2
+
+
+@pytest.mark.parametrize("command", ["undo", "redo"])
+def test_with_nothing_to_take_back_nothing_happens(capsys, home, command):
+    code, _, err = kept(capsys, command)
+    assert code == 2
+    assert f"there is nothing to {command}" in err
+
+
+def test_a_bare_undo_leaves_edits_by_hand_alone(capsys, ran):
+    kept(capsys, "add", "Answer in short sentences.", "--type", "preference")
+    path = memory_file(ran)
+    path.write_text(path.read_text().replace("ISO 8601", "RFC 3339"))
+    kept(capsys, "undo")
+    assert "short sentences" not in path.read_text()
+    assert "RFC 3339" in path.read_text()
+
+
+def test_two_dates_are_compared_in_either_order(capsys, ran):
+    found = told(capsys, "diff", "2026-01-04", "2026-01-05")["changed"]
+    assert [each["before"] for each in found] == [None, None]
+    assert told(capsys, "diff", "2026-01-05", "2026-01-04")["changed"] == found
+    assert kept(capsys, "diff", "2026-01-04", "2026-01-05")[1].count("  + ") == 2
+    assert kept(capsys, "diff", "2026-02-01", "2026-02-02")[1] == "No memory changed.\n"
+
+
+def test_looking_changes_nothing(capsys, ran):
+    before = contents(ran)
+    for call in ("status", "list", "review", "log", "day", "check", "sources", "profiles", "config", "export"):
+        assert kept(capsys, call)[0] == 0
+    assert contents(ran) == before
+
+
+def test_check_finds_planted_damage_and_rebuild_mends_what_derives(capsys, ran):
+    assert kept(capsys, "check")[1].startswith("All is well")
+    (store,) = ran.rglob("kept.db")
+    with sqlite3.connect(store) as database:
+        database.execute("UPDATE memories SET body = replace(body, 'ISO 8601', 'ISO 9000')")
+    database.close()
+    code, out, _ = kept(capsys, "check")
+    assert code == 2
+    assert "cannot be read" in out
+    assert kept(capsys, "rebuild")[0] == 0
+    assert told(capsys, "check")["ok"] is True
+
+
+def test_a_store_that_is_no_store_is_one_clear_line(capsys, home):
+    (home / ".local/share/kept").mkdir(parents=True)
+    (home / ".local/share/kept/kept.db").write_bytes(b"this is no database " * 100)
+    code, out, err = kept(capsys, "list")
+    assert (code, out) == (2, "")
+    assert err.startswith("kept: the store file is damaged")
+    assert err.count("\n") == 1

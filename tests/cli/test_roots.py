@@ -1,0 +1,170 @@
+"""Folders that a person says every run is to read."""
+
+import json
+
+import pytest
+
+from cli_world import OTHER, RULE, kept, told, transcript
+from kept.sources import documents
+
+
+def note(path, words, answer="Understood."):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"---\ndate: 2026-01-05\n---\n# A talk\n\n**User:** {words}\n\n**Assistant:** {answer}\n")
+
+
+@pytest.fixture
+def vault(tmp_path, home):
+    place = tmp_path / "elsewhere" / "my vault"
+    (place / ".obsidian").mkdir(parents=True)
+    (place / ".obsidian" / "app.json").write_text("{}")
+    (place / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    note(place / "chats" / "2026-01-05-1000-a.md", RULE)
+    return place
+
+
+def test_a_vault_anywhere_is_read_again_by_every_run_as_it_grows(capsys, vault):
+    assert kept(capsys, "sources", "add", vault)[0] == 0
+    first = told(capsys, "run", "--no-llm")
+    assert (first["sources"], first["skipped"]) == ({"vault": 1}, [])
+    note(vault / "chats" / "2026-01-06-1000-b.md", OTHER)
+    second = told(capsys, "run", "--no-llm")
+    assert (second["sources"]["vault"], second["events"]) == (2, 2)
+    assert {each["profile"] for each in told(capsys, "list", "--all")} <= {"vault"}
+
+
+def test_what_is_followed_is_listed_and_can_be_ended(capsys, vault):
+    kept(capsys, "sources", "add", vault, "--as", "vault", "--project", "garden", "--author", "person")
+    (root,) = told(capsys, "sources", "list")["roots"]
+    assert root == {"path": str(vault), "as": "vault", "project": "garden", "author": "person", "exists": True}
+    assert "project garden" in kept(capsys, "sources", "list")[1]
+    assert kept(capsys, "sources", "add", vault)[0] == 2
+    assert kept(capsys, "sources", "remove", vault)[0] == 0
+    assert told(capsys, "sources", "list")["roots"] == []
+    assert kept(capsys, "sources", "remove", vault)[0] == 2
+
+
+@pytest.mark.parametrize("options", [("--as", "nonsense"), ("--author", "cat")])
+def test_what_a_root_cannot_be_is_refused(capsys, vault, options):
+    assert kept(capsys, "sources", "add", vault, *options)[0] == 2
+    assert told(capsys, "sources", "list")["roots"] == []
+
+
+def test_a_root_that_is_gone_is_named_by_every_run(capsys, vault, tmp_path):
+    kept(capsys, "sources", "add", vault)
+    vault.rename(tmp_path / "moved")
+    code, out, _ = kept(capsys, "run", "--json", "--no-llm")
+    assert (code, [each["path"] for each in json.loads(out)["skipped"]]) == (1, [str(vault)])
+
+
+def test_the_project_and_the_author_of_a_root_hold_for_what_lies_in_it(capsys, home, tmp_path):
+    diary = tmp_path / "diary"
+    diary.mkdir()
+    (diary / "2026-01-05.md").write_text("# Today\n\nI always write dates as ISO 8601 in UTC in this project.\n")
+    (diary / "thoughts.txt").write_text("I never use pip here, always `uv sync` instead.\n")
+    kept(capsys, "sources", "add", diary, "--as", "journal", "--project", "garden", "--author", "person")
+    body = told(capsys, "run", "--no-llm")
+    assert body["sources"] == {"journal": 2}
+    assert list(told(capsys, "sources")["projects"]) == ["garden"]
+
+
+ALWAYS = "Remember that we always use pnpm in this repository, never npm."
+
+
+def statuses(capsys):
+    return sorted(each["status"] for each in told(capsys, "list", "--all"))
+
+
+def test_memories_of_notes_that_turn_out_an_agents_are_retired_told_of_and_can_be_brought_back(capsys, home, tmp_path):
+    diary = tmp_path / "diary"
+    diary.mkdir()
+    (diary / "2026-01-05.md").write_text(f"# Today\n\n{ALWAYS}\n")
+    other = "Remember that we always indent with tabs in this repository."
+    (diary / "2026-01-06.md").write_text(f"---\nauthor: me\n---\n# Today\n\n{other}\n")
+    kept(capsys, "sources", "add", diary, "--as", "journal", "--author", "person")
+    kept(capsys, "run", "--no-llm")
+    assert statuses(capsys) == ["held", "held"]
+    assert kept(capsys, "sources", "add", diary, "--author", "agent")[0] == 0
+    assert [(each["as"], each["author"]) for each in told(capsys, "sources", "list")["roots"]] == [("journal", "agent")]
+    assert "Retired: 1 memory" in kept(capsys, "run", "--no-llm")[1]
+    assert statuses(capsys) == ["held", "retired"]
+    assert kept(capsys, "undo")[0] == 0
+    assert "Retired" not in kept(capsys, "run", "--no-llm")[1]
+    assert statuses(capsys) == ["held", "held"]
+
+
+def test_notes_that_are_a_persons_again_count_again(capsys, home, tmp_path):
+    (diary := tmp_path / "diary").mkdir()
+    (diary / "2026-01-05.md").write_text(f"# Today\n\n{ALWAYS}\n")
+    kept(capsys, "sources", "add", diary, "--as", "journal", "--author", "person")
+    for author, status in (("person", "held"), ("agent", "retired"), ("person", "held")):
+        kept(capsys, "sources", "add", diary, "--author", author)
+        kept(capsys, "run", "--no-llm")
+        assert statuses(capsys) == [status]
+
+
+ISO = "From now on always write dates as ISO 8601 in UTC, never as local times."
+PNPM = "Remember that the production database is called osprey."
+
+
+@pytest.fixture
+def notebook(tmp_path, home):
+    folder = tmp_path / "notebook"
+    (folder / ".obsidian").mkdir(parents=True)
+    (folder / "2026-01-05.md").write_text(
+        f"# Today\n\n{ISO}\n\n> **Human:** {PNPM}\n\n> **Claude:** From now on deploy on Fridays.\n"
+    )
+    (folder / "ideas.md").write_text("# Ideas\n\nRemember that the billing service listens on port 9944.\n")
+    return folder
+
+
+def persons_words(capsys):
+    """Whether each of four sentences was proposed or remembered as the person's words."""
+    told(capsys, "run", "--no-llm")
+    contents = " ".join(memory["content"] for memory in told(capsys, "list", "--all") if memory["origin"] == "user")
+    return [words in contents for words in ("osprey", "ISO 8601", "port 9944", "Fridays")]
+
+
+@pytest.mark.parametrize("reader", ["journal", "vault"])
+def test_notes_are_the_agents_but_for_the_persons_quoted_words_until_their_root_names_a_person(capsys, notebook, reader):
+    kept(capsys, "sources", "add", notebook, "--as", reader)
+    assert persons_words(capsys) == [True, False, False, False]
+    kept(capsys, "sources", "remove", notebook)
+    kept(capsys, "sources", "add", notebook, "--as", reader, "--author", "person")
+    assert persons_words(capsys) == [True, True, True, False]
+    assert told(capsys, "run", "--no-llm")["events"] == 0
+
+
+def test_a_note_whose_front_matter_names_an_agent_is_no_persons_below_a_persons_root(capsys, notebook):
+    (notebook / "2026-01-05.md").write_text(f"---\nauthor: agent\n---\n# Today\n\n{ISO}\n")
+    kept(capsys, "sources", "add", notebook, "--as", "journal", "--author", "person")
+    assert persons_words(capsys) == [False, False, True, False]
+
+
+def test_a_named_folder_is_followed_where_the_person_says_so(capsys, home, tmp_path):
+    transcript(tmp_path / "talks" / "a.jsonl", RULE)
+    out = kept(capsys, "run", tmp_path / "talks", "--no-llm")[1]
+    assert "was read this once" in out
+    assert told(capsys, "sources", "list")["roots"] == []
+    kept(capsys, "run", tmp_path / "talks", "--follow", "--no-llm")
+    transcript(tmp_path / "talks" / "b.jsonl", OTHER)
+    assert told(capsys, "run", "--no-llm")["events"] == 2
+    assert "was read this once" not in kept(capsys, "run", tmp_path / "talks", "--no-llm")[1]
+
+
+def test_a_change_of_what_is_followed_that_is_refused_leaves_it_followed(capsys, vault):
+    kept(capsys, "sources", "add", vault, "--author", "agent")
+    before = told(capsys, "sources", "list")["roots"]
+    assert kept(capsys, "sources", "add", vault, "--project", "ghp_" + "Ab3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5")[0] != 0
+    assert told(capsys, "sources", "list")["roots"] == before
+    assert kept(capsys, "sources", "add", vault, "--project", "garden")[0] == 0
+    assert told(capsys, "sources", "list")["roots"] == [before[0] | {"project": "garden"}]
+
+
+def test_what_stands_far_down_in_a_long_note_turns_out_an_agents_as_well(capsys, home, tmp_path, monkeypatch):
+    monkeypatch.setattr(documents, "SLICE_EVENTS", 2)
+    (note := tmp_path / "notes.md").write_text("# Today\n\n" + "".join(f"## Topic {n}\n\nA line.\n\n" for n in range(5)) + ALWAYS)
+    for author, status in (("person", "active"), ("agent", "retired")):
+        kept(capsys, "sources", "add", note, "--as", "journal", "--author", author)
+        kept(capsys, "run", "--no-llm")
+        assert statuses(capsys) == [status]

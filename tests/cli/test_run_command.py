@@ -1,0 +1,243 @@
+"""``kept run`` and its report."""
+
+import json
+import re
+
+import pytest
+
+from cli_world import OTHER, RULE, contents, kept, memory_file, told, transcript
+from kept.local.files import hold_lock
+
+KEYS = [
+    "sources",
+    "sessions",
+    "events",
+    "days",
+    "episodes",
+    "candidates",
+    "accepted",
+    "held",
+    "refused",
+    "operations",
+    "outputs",
+    "skipped",
+    "llm",
+    "seconds",
+]  # what scripts rely on
+
+
+@pytest.fixture
+def projects(home):
+    return home / ".claude" / "projects" / "-home-u-harbor"
+
+
+def test_a_run_reads_what_it_finds_and_shows_what_is_new(capsys, home, projects):
+    transcript(projects / "a.jsonl", RULE)
+    code, out, err = kept(capsys, "run", "--no-llm")
+    assert (code, err) == (0, "")
+    assert "Read 1 session of 1 day from claude-code" in out
+    assert "New: 1 memory" in out
+    assert "ISO 8601" in out
+    assert str(memory_file(home)) in out
+    assert "ISO 8601" in memory_file(home).read_text()
+
+
+def test_a_run_with_nothing_new_says_so_in_one_line_and_writes_nothing(capsys, home, projects):
+    transcript(projects / "a.jsonl", RULE)
+    kept(capsys, "run")
+    before = contents(home)
+    code, out, err = kept(capsys, "run")
+    assert (code, err) == (0, "")
+    assert out.startswith("Nothing new.")
+    assert out.count("\n") == 1
+    assert contents(home) == before
+
+
+def test_the_json_report_is_one_object_with_the_fixed_names(capsys, home, projects):
+    transcript(projects / "a.jsonl", RULE, day="2026-01-05")
+    transcript(projects / "b.jsonl", OTHER, day="2026-01-07")
+    report = told(capsys, "run")
+    assert report.keys() >= set(KEYS)
+    assert (report["sources"], report["sessions"], report["days"]) == ({"claude-code": 2}, 2, 2)
+    assert report["outputs"][0]["path"] == str(memory_file(home))
+    transcript(projects / "c.jsonl", "Thanks, that looks right.", day="2026-01-09")
+    assert told(capsys, "run")["days"] == 1
+
+
+def test_a_trial_run_leaves_no_trace_of_what_it_read(capsys, home, projects):
+    transcript(projects / "a.jsonl", RULE)
+    code, out, _ = kept(capsys, "run", "--dry-run")
+    assert code == 0
+    assert out.startswith("Dry run")
+    assert "Would write" in out
+    assert not memory_file(home).exists()
+    assert told(capsys, "list") == []
+    assert told(capsys, "sources")["files"] == []
+
+
+def test_days_limit_which_sessions_are_analysed_and_the_others_wait(capsys, home, projects):
+    transcript(projects / "a.jsonl", RULE, day="2026-01-05")
+    transcript(projects / "b.jsonl", OTHER, day="2026-01-07")
+    told(capsys, "run", "--since", "2026-01-06", "--until", "2026-01-08", "--tz", "UTC")
+    assert ["uv sync" in each["content"] for each in told(capsys, "list")] == [True]
+    told(capsys, "run")
+    assert len(told(capsys, "list")) == 2
+
+
+def test_what_cannot_be_read_is_named_with_its_reason_and_exits_1(capsys, home, projects):
+    transcript(projects / "a.jsonl", RULE)
+    (projects / "link.jsonl").symlink_to(projects / "a.jsonl")
+    code, out, _ = kept(capsys, "run")
+    assert code == 1
+    assert "Not read: 1 file" in out
+    assert f"{projects / 'link.jsonl'}: symbolic link" in out
+    assert "ISO 8601" in out
+    code, out, err = kept(capsys, "run", "--quiet")
+    assert (code, out) == (1, "")
+    assert "symbolic link" in err
+
+
+def test_a_second_run_at_the_same_time_says_so_and_exits_0(capsys, home):
+    (home / ".local/share/kept").mkdir(parents=True)
+    with hold_lock(home / ".local/share/kept/run.lock"):
+        code, out, err = kept(capsys, "run")
+        assert (code, out) == (0, "")
+        assert err.startswith("kept: already running as process ")
+        assert err.count("\n") == 1
+        assert "already running" in told(capsys, "run")["busy"]
+
+
+def test_quiet_says_nothing(capsys, home, projects):
+    transcript(projects / "a.jsonl", RULE)
+    assert kept(capsys, "run", "--quiet") == (0, "", "")
+
+
+def test_verbose_tells_what_became_of_every_record(capsys, home, projects):
+    path = transcript(projects / "a.jsonl", RULE)
+    path.write_text(path.read_text() + '{"type": "summary", "summary": "s", "leafUuid": "x"}\n{broken\n')
+    out = kept(capsys, "run", "--verbose")[1]
+    assert "claude-code: 4 records = 2 kept + 2 set aside" in out
+    out = kept(capsys, "sources", "--verbose")[1]
+    assert "4 records = 2 kept + 2 set aside" in out
+    assert f"{path}:4" in out
+    body = told(capsys, "sources")["files"][0]
+    assert body["records"] == body["kept"] + sum(body["dropped"].values()) == 4
+    assert (body["malformed"], body["problems"][0]["line"]) == (1, 4)
+
+
+def test_without_any_transcript_the_sample_is_run_in_a_home_of_its_own(capsys, home):
+    code, out, err = kept(capsys, "run")
+    sample = home / ".local/share/kept/sample-home"
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].startswith("No transcripts were found on this machine: this is kept's bundled sample.")
+    assert "New: " in out
+    assert str(memory_file(sample)) in out
+    assert not (home / ".claude").exists()
+    assert told(capsys, "list") == []
+    assert told(capsys, "list", "--home", sample)
+    assert told(capsys, "run")["sample"] is True
+
+
+def test_a_person_who_has_memories_is_not_shown_the_sample(capsys, home):
+    kept(capsys, "add", RULE, "--type", "constraint")
+    assert kept(capsys, "run")[1].startswith("Nothing new.")
+
+
+def test_a_given_path_without_transcripts_is_not_answered_with_the_sample(capsys, home, tmp_path):
+    (tmp_path / "empty").mkdir()
+    code, out, _ = kept(capsys, "run", tmp_path / "empty")
+    assert code == 0
+    assert out.startswith("Nothing to read was found.")
+
+
+def test_edits_by_hand_are_taken_over_and_told(capsys, home, projects):
+    transcript(projects / "a.jsonl", RULE, OTHER)
+    kept(capsys, "run")
+    path = memory_file(home)
+    path.write_text(path.read_text().replace("ISO 8601", "RFC 3339"))
+    edited = path.read_text()
+    code, out, _ = kept(capsys, "run")
+    assert code == 0
+    assert "Your own edits were applied: 1 changed" in out
+    day = re.compile(r"\d{4}-\d\d-\d\d")
+    assert day.sub("", path.read_text()) == day.sub("", edited)  # what a person says today is dated today
+    assert any("RFC 3339" in each["content"] for each in told(capsys, "list"))
+
+
+def test_words_of_a_transcript_are_neither_markup_nor_escapes(capsys, home, projects):
+    transcript(
+        projects / "a.jsonl",
+        "Never write [bold red]loud[/bold red] :boom: markers \x1b[31mhere\x1b[0m in `log.py`, always use `warn()`.",
+    )
+    out = kept(capsys, "run")[1] + kept(capsys, "search", "loud", "--in", "memories,turns")[1]
+    assert "[bold red]loud[/bold red] :boom:" in out
+    assert "\x1b" not in out
+
+
+def test_search_ranks_sessions_by_what_was_said_in_them_best(capsys, home, projects):
+    transcript(projects / "a.jsonl", "Where do the lanterns hang?", "The lanterns of the pier hang too low.", "Thanks.")
+    transcript(projects / "b.jsonl", "Paint the lanterns.", "Rename the ferry.")
+    kept(capsys, "run")
+    asked = ("search", "where do lanterns hang", "--json", "--in", "turns")
+    turns = json.loads(kept(capsys, *asked)[1])["hits"]
+    sessions = json.loads(kept(capsys, *asked, "--sessions")[1])["hits"]
+    assert len(turns) > len(sessions) == 2
+    assert (sessions[0]["id"], sessions[0]["text"]) == (turns[0]["id"], turns[0]["text"])
+    assert sessions[0]["score"] > turns[0]["score"]
+    assert len(json.loads(kept(capsys, *asked, "--sessions", "--limit", "1")[1])["hits"]) == 1
+
+
+def test_piped_output_has_no_boxes_colours_or_wrapping(capsys, home, projects):
+    long = (
+        "Never write to `deploy.log` from a background job in this repo, always send it to the `notify` queue and let the "
+        "worker write it."
+    )
+    transcript(projects / "a.jsonl", long)
+    out = kept(capsys, "run")[1]
+    (shown,) = [each for each in out.splitlines() if "deploy.log" in each]
+    assert "the worker write it" in shown
+    assert not set("─│┌┐└┘━┃\x1b") & set(out)
+
+
+def test_the_report_is_kept_with_the_run(capsys, home, projects):
+    transcript(projects / "a.jsonl", RULE)
+    report = told(capsys, "run")
+    (run,) = told(capsys, "status")["runs"]
+    assert run["report"]["operations"] == report["operations"] == {"add": 1}
+    assert run["report"]["outputs"] == report["outputs"]
+
+
+def test_a_folder_in_which_nothing_can_be_read_is_told_file_by_file_and_exits_1(capsys, home, tmp_path):
+    for number in range(3):
+        (tmp_path / "talks").mkdir(exist_ok=True)
+        (tmp_path / "talks" / f"{number}.txt").write_text("we talked about the harbour\n")
+    code, out, _ = kept(capsys, "run", tmp_path / "talks")
+    assert code == 1
+    assert "Not read: 3 files" in out
+    assert "plain text without speakers' names" in out
+    body = json.loads(kept(capsys, "run", tmp_path / "talks", "--json")[1])
+    assert [each["path"].rpartition("/")[2] for each in body["skipped"]] == ["0.txt", "1.txt", "2.txt"]
+    assert "3 files could not be read" in kept(capsys, "status")[1]
+    assert len(told(capsys, "status")["not_read"]) == 3
+    assert "3 files could not be read by the runs so far" in kept(capsys, "sources")[1]
+    assert "3 files could not be read" in kept(capsys, "doctor")[1]
+    kept(capsys, "sources", "exclude", tmp_path / "talks")
+    kept(capsys, "run", "--no-llm")
+    assert "could not be read" not in kept(capsys, "status")[1]
+
+
+def test_what_else_lies_in_a_tools_folder_is_told_and_is_no_failure(capsys, projects):
+    transcript(projects / "a.jsonl", RULE)
+    (projects / "sessions-index.json").write_text("{}")
+    code, out, _ = kept(capsys, "run", "--json")
+    body = json.loads(out)
+    assert (code, body["skipped"]) == (0, [])
+    assert [each["path"].rpartition("/")[2] for each in body["left"]] == ["sessions-index.json"]
+
+
+def test_prompts_that_were_taken_for_a_programs_are_told(capsys, home, projects):
+    path = transcript(projects / "printed.jsonl", RULE, cwd="/tmp/job-7")
+    path.write_text(path.read_text().replace('"isSidechain"', '"entrypoint": "sdk-cli", "isSidechain"'))
+    out = kept(capsys, "run", "--no-llm")[1]
+    assert "1 prompt of claude -p, codex exec or an SDK treated as written by a program" in out
+    assert told(capsys, "list") == []

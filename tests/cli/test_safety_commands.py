@@ -1,0 +1,194 @@
+"""Backup and restore, export and import, the past of one memory, from the command line."""
+
+import json
+
+import pytest
+
+from cli_world import OTHER, RULE, kept, memory_file, told, transcript
+from kept.local.files import hold_lock
+
+
+@pytest.fixture
+def ran(capsys, home):
+    """A home after one run over one session."""
+    transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE, OTHER)
+    kept(capsys, "run")
+    return home
+
+
+def test_a_backup_can_be_restored_and_the_present_store_is_put_aside(capsys, ran, tmp_path):
+    file = tmp_path / "copies" / "one.db"
+    code, out, err = kept(capsys, "backup", file)
+    assert (code, err) == (0, "")
+    assert out.startswith("Backed up and verified: ")
+    before = memory_file(ran).read_bytes()
+    kept(capsys, "add", "Answer in short sentences.", "--type", "preference")
+    code, out, err = kept(capsys, "restore", file)
+    assert (code, err) == (0, "")
+    assert "What was there before is kept at" in out
+    assert memory_file(ran).read_bytes() == before
+    assert kept(capsys, "check")[0] == 0
+
+
+def test_a_backup_overwrites_nothing_and_a_restore_takes_no_other_file(capsys, ran, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    code, _, err = kept(capsys, "backup", tmp_path / "notes.txt")
+    assert (code, err.count("\n")) == (2, 1)
+    before = told(capsys, "list")
+    code, _, err = kept(capsys, "restore", tmp_path / "notes.txt")
+    assert (code, err.count("\n")) == (2, 1)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert told(capsys, "list") == before
+
+
+def test_an_archive_fills_an_empty_home_and_memories_can_be_imported_into_any(capsys, ran, tmp_path):
+    before = told(capsys, "list")
+    assert kept(capsys, "export", "--format", "archive", "--output", tmp_path / "all.gz")[0] == 0
+    assert kept(capsys, "export", "--output", tmp_path / "m.jsonl")[0] == 0
+    other = ("--home", tmp_path / "other")
+    done = told(capsys, "import", tmp_path / "all.gz", *other)
+    assert done["whole"]
+    assert told(capsys, "list", *other) == before
+    code, _, err = kept(capsys, "import", tmp_path / "all.gz", *other)
+    assert (code, err.count("\n")) == (2, 1)
+    third = ("--home", tmp_path / "third")
+    done = told(capsys, "import", tmp_path / "m.jsonl", *third)
+    assert done["added"] == {"held": len(before)}, "that home has none of the sessions"
+    assert told(capsys, "list", *third) == []
+    assert kept(capsys, "undo", *third)[0] == 0
+    assert told(capsys, "list", *third) == []
+
+
+def test_an_archive_needs_a_file_to_go_to(capsys, ran):
+    code, _, err = kept(capsys, "export", "--format", "archive")
+    assert code == 2
+    assert "--output" in err
+
+
+def test_forgetting_reaches_the_backups(capsys, ran, tmp_path):
+    kept(capsys, "backup", tmp_path / "one.db")
+    (memory, *_) = told(capsys, "list")
+    code, out, _ = kept(capsys, "forget", memory["id"], "--yes")
+    assert code == 0
+    assert "backups (" in out
+    assert memory["content"].encode() not in (tmp_path / "one.db").read_bytes()
+
+
+def test_a_memory_is_shown_with_its_history(capsys, ran):
+    (memory, *_) = told(capsys, "list")
+    kept(capsys, "pin", memory["id"])
+    _, out, _ = kept(capsys, "show", memory["id"], "--history")
+    assert "What happened to it" in out
+    body = told(capsys, "show", memory["id"], "--history")
+    assert [each["kind"] for each in body["history"]] == ["add", "pin"]
+    assert body["history"][0]["evidence"]
+    assert "history" not in told(capsys, "show", memory["id"])
+
+
+def test_undoing_a_past_pass_tells_what_was_done_later(capsys, ran):
+    (memory, *_) = told(capsys, "list")
+    kept(capsys, "pin", memory["id"])
+    made = next(each["pass"] for each in told(capsys, "show", memory["id"], "--history")["history"])
+    code, out, _ = kept(capsys, "undo", str(made))
+    assert code == 0
+    assert "no longer has any effect" in out
+    kept(capsys, "redo", str(made))
+    later = told(capsys, "undo", str(made))["later"]
+    assert [(each["kind"], each["idle"]) for each in later] == [("pin", True)]
+
+
+def test_a_check_tells_which_files_were_edited_by_hand(capsys, ran):
+    path = memory_file(ran)
+    path.write_text(path.read_text().replace("UTC", "UTC or Zulu"))
+    found = told(capsys, "check")
+    assert found["damage"] == []
+    assert [each["state"] for each in found["outputs"]] == ["edited by hand"]
+    assert "edited by hand" in kept(capsys, "check")[1]
+
+
+def test_a_list_as_of_a_date_knows_what_was_true_and_what_was_believed(capsys, ran):
+    assert told(capsys, "list", "--at", "2026-01-04") == []
+    assert len(told(capsys, "list", "--at", "2026-01-05")) == 2
+    assert told(capsys, "list", "--at", "2026-01-05", "--recorded") == []
+    assert len(json.loads(kept(capsys, "diff", "2026-01-04", "2026-01-05", "--json")[1])["changed"]) == 2
+
+
+def test_a_store_that_is_gone_beside_its_backups_is_told_and_not_begun_anew(capsys, home):
+    kept(capsys, "add", "Releases go out on Tuesdays only.", "--type", "constraint")
+    place = home / ".local/share/kept"
+    made = place / "backups" / "kept-2026-01-01.0.db"
+    kept(capsys, "backup", made)
+    (place / "kept.db").unlink()
+    for command in (["list"], ["run"], ["check"]):
+        code, _, err = kept(capsys, *command)
+        assert code == 2
+        assert f"kept restore {made}" in err
+        assert not (place / "kept.db").exists()
+    assert kept(capsys, "list", "--new-store")[0] == 0
+    (place / "kept.db").unlink()
+    assert kept(capsys, "restore", made)[0] == 0
+    assert len(told(capsys, "list")) == 1
+
+
+def test_what_was_forgotten_is_not_exported_and_is_shown_as_forgotten(capsys, home):
+    for text in ("Releases go out on Tuesdays only.", "Wombats sleep in crate 5."):
+        kept(capsys, "add", text, "--type", "constraint")
+    number = next(each["id"] for each in told(capsys, "list") if "Wombats" in each["content"])
+    kept(capsys, "forget", number, "--yes")
+    assert [json.loads(each)["content"] for each in kept(capsys, "export")[1].splitlines()] == ["Releases go out on Tuesdays only."]
+    assert "(forgotten)" in kept(capsys, "list", "--all")[1]
+    assert [each["forgotten"] for each in told(capsys, "list", "--all") if each["id"] == number] == [True]
+
+
+def test_an_edit_of_another_revision_is_refused_in_one_line(capsys, home):
+    kept(capsys, "add", "Releases go out on Tuesdays only.", "--type", "constraint")
+    (memory,) = told(capsys, "list")
+    kept(capsys, "edit", memory["id"], "Releases go out on Fridays only.")
+    code, _, err = kept(capsys, "edit", memory["id"], "Never.", "--if-match", memory["revision"])
+    assert code == 2
+    assert len(err.splitlines()) == 1
+    assert "was changed meanwhile" in err
+    (now,) = told(capsys, "list")
+    assert now["content"] == "Releases go out on Fridays only."
+    assert kept(capsys, "edit", memory["id"], "Never.", "--if-match", now["revision"])[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("verb", "left"), [(("retire",), []), (("edit", "Releases go out on Mondays."), ["Releases go out on Mondays."])]
+)
+def test_what_a_command_says_of_a_memory_holds_against_an_edit_of_its_line_that_no_run_has_read(capsys, home, verb, left):
+    number = told(capsys, "add", "Releases go out on Tuesdays.", "--type", "constraint")["id"]
+    memory_file(home).write_text(memory_file(home).read_text().replace("Tuesdays", "Fridays"))
+    assert kept(capsys, verb[0], number, *verb[1:])[0] == 0
+    for _ in range(2):
+        assert [each["content"] for each in told(capsys, "list")] == left
+        kept(capsys, "run")
+
+
+def test_an_export_overwrites_no_file_but_an_earlier_export_and_never_keptss_own(capsys, home, tmp_path):
+    told(capsys, "add", RULE, "--type", "constraint")
+    (tmp_path / "mine.txt").write_text("mine")
+    for target in (home / ".local/share/kept/kept.db", home / ".config/kept/config.toml", tmp_path / "mine.txt"):
+        code, out, err = kept(capsys, "export", "--output", target)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+    assert [kept(capsys, "export", "--output", tmp_path / "out.jsonl")[0] for _ in range(2)] == [0, 0]
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+    assert [each["content"] for each in told(capsys, "list")] == [RULE]
+
+
+def test_forgetting_a_memory_leaves_others_that_share_a_turn_of_phrase(capsys, home):
+    rest = "on the first Monday of each month."
+    others = [f"Invoices are sent to the tax office by Ben {rest}", f"My sister Clara visits us {rest}"]
+    number = told(capsys, "add", f"The staging server is restarted by Anna {rest}", "--type", "constraint")["id"]
+    for other in others:
+        told(capsys, "add", other, "--type", "constraint")
+    assert kept(capsys, "forget", number, "--yes")[0] == 0
+    assert sorted(each["content"] for each in told(capsys, "list")) == others
+
+
+def test_forgetting_while_a_run_is_under_way_fails(capsys, home):
+    number = told(capsys, "add", RULE, "--type", "constraint")["id"]
+    with hold_lock(home / ".local/share/kept/run.lock"):
+        code, out, err = kept(capsys, "forget", number, "--yes")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert [each["content"] for each in told(capsys, "list")] == [RULE]

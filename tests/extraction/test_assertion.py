@@ -1,0 +1,104 @@
+"""Which passages of a prompt the person asserts: what they ask, suppose, quote, order to be written or take back waits."""
+
+import pytest
+from test_handover import handed, suggest, verdict
+
+from kept.core.memory import Accepted
+from kept.extraction.rules import assertion
+from talk import user
+
+ASKED, SUPPOSED, ONCE, CONTENT = assertion.ASKED, assertion.SUPPOSED, assertion.ONCE, assertion.CONTENT
+ANOTHERS, WITHDRAWN = assertion.ANOTHERS, assertion.WITHDRAWN
+
+
+def given(marked):
+    """The one candidate of a prompt in which the passage in double brackets is handed over."""
+    before, _, rest = marked.partition("[[")
+    passage, _, after = rest.partition("]]")
+    (made,) = handed(user(before + passage + after), suggest(passage))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("marked", "doubt"),
+    [
+        ("Should [[we always sign the release tarballs with cosign]] from now on?", ASKED),
+        ("[[Do we always sign the release tarballs with cosign]]", ASKED),
+        ("Is it right that [[all release tarballs need a cosign signature]]?", ASKED),
+        ("[[sign the release tarballs with cosign every time]]? lol no", ASKED),
+        ("Sollen [[wir alle Release-Archive immer mit cosign signieren]]?", ASKED),
+        ("Faut-il [[toujours signer les archives publiées avec cosign]] ?", ASKED),
+        ("¿[[Siempre firmamos los paquetes publicados con cosign]]?", ASKED),
+        ("Será que [[sempre assinamos os pacotes publicados com cosign]]?", ASKED),
+        ("[[我们发布软件包之前总是使用签名工具]]吗？", ASKED),
+        ("[[リリース前に必ず署名ツールを使用する]]べきですか", ASKED),
+        ("If we were a bank, [[we would sign every release tarball with cosign]].", SUPPOSED),
+        ("[[If we were a bank, we would sign every release tarball with cosign]].", SUPPOSED),
+        ("I wonder whether to [[sign every release tarball with cosign]] or to leave it.", SUPPOSED),
+        ("[[Sign every release tarball with cosign]] if the client is a bank.", SUPPOSED),
+        ("Falls der Kunde eine Bank ist, [[signieren wir jedes Release-Archiv mit cosign]].", SUPPOSED),
+        ("Je me demande s'il faut [[signer chaque archive publiée avec cosign]].", SUPPOSED),
+        ("Si fuéramos un banco, [[firmaríamos cada paquete publicado con cosign]].", SUPPOSED),
+        ("Talvez [[cada pacote publicado precise de assinatura cosign]].", SUPPOSED),
+        ("如果客户是银行，[[我们发布软件包之前总是使用签名工具]]。", SUPPOSED),
+        ("もし銀行なら、[[リリース前に必ず署名ツールを使用する]]。", SUPPOSED),
+        ("[[Run the importer with checksum validation off]] once, to see whether it helps.", ONCE),
+        ("[[Starte den Importer ohne Prüfsummen und ohne Cache]], nur dieses eine Mal.", ONCE),
+        ("[[Lance l'import sans validation des sommes]] cette fois.", ONCE),
+        ("Add to the README: [[release tarballs are always signed with cosign]].", CONTENT),
+        ("Change the text of the banner to: [[Release tarballs are always signed with cosign]].", CONTENT),
+        ("Mail from the vendor:\n\n[[release tarballs are always signed with cosign]].", ANOTHERS),
+        ("From https://docs.example/guide:\n\n[[Release tarballs are always signed with cosign]].", ANOTHERS),
+        ("Here is the letter of our client.\n\nHi all,\n[[release tarballs are always signed with cosign]].", ANOTHERS),
+        ("[[Release tarballs are always signed with cosign]], said Jo.", ANOTHERS),
+        ("[[Release tarballs are always signed with cosign]]. No wait, scrap that, leave them.", WITHDRAWN),
+        ("[[Release tarballs are always signed with cosign]].\n\nJust kidding.", WITHDRAWN),
+        ("[[Release-Archive werden immer mit cosign signiert]]. Quatsch, vergiss das.", WITHDRAWN),
+        ("[[Los paquetes publicados siempre llevan firma cosign]]. No, espera.", WITHDRAWN),
+        ("[[我们发布软件包之前总是使用签名工具]]。算了。", WITHDRAWN),
+    ],
+)
+def test_a_passage_that_the_person_does_not_assert_waits(marked, doubt):
+    made = given(marked)
+    assert made.doubt == doubt
+    assert not isinstance(verdict(made), Accepted)
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "Can you please [[sign the release tarballs with cosign every time]]?",
+        "[[we have over a thousand tarballs without any signature]] ...is this still a good idea?",
+        "nevermind, i fixed it. [[release tarballs are always signed with cosign]]",
+        "Add this to your memory: [[release tarballs are always signed with cosign]].",
+        "keep in mind: [[if a tarball has no signature, the release job should fail]].",
+        "[[load the signature list once the release job is done]]",
+    ],
+)
+def test_what_stands_around_an_asserted_passage_leaves_it_certain(marked):
+    assert given(marked).doubt == ""
+
+
+def test_a_passage_keeps_the_mark_of_the_code_that_ends_it():
+    assert given("from now on [[release every tarball with `make sign`]]").content == "release every tarball with `make sign`"
+    assert given("[[`make sign` comes before every tarball upload]]").content == "`make sign` comes before every tarball upload"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "takes_back"),
+    [
+        ("Scratch that, we do not.", True),
+        ("Never mind.", True),
+        ("No wait, we use make deploy.", True),
+        ("Forget what I said about that.", True),
+        ("Vergiss das wieder.", True),
+        ("算了。", True),
+        ("The date in the header is wrong, fix it.", False),
+        ("Never mind the failing test, go on.", False),
+        ("Now undo that last edit.", False),
+        ("Please ignore that warning in the log.", False),
+        ("Das Datum ist falsch.", False),
+    ],
+)
+def test_the_next_prompt_takes_a_telling_back_by_a_clause_of_its_own(prompt, takes_back):
+    assert assertion.is_retraction(prompt) is takes_back

@@ -1,0 +1,185 @@
+"""The gate: what becomes a memory, what waits, what is refused, each for one stated reason."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kept.core.event import Origin
+from kept.core.memory import Accepted, Candidate, Evidence, Held, Refused
+from kept.extraction.gate import is_grounded, judge
+from kept.profiles import load_profile
+from talk import LEXICON, PROFILE, START
+
+QUOTE = Evidence(
+    quote="we never write to `orders.sql` from the worker",
+    event="k1",
+    session="s",
+    path="s.jsonl",
+    at=START,
+    author="human",
+    origin=Origin.USER,
+)
+GOOD = Candidate(
+    id="c",
+    profile="coding",
+    category="constraint",
+    scope="project:shop",
+    content="We never write to `orders.sql` from the worker.",
+    confidence=0.9,
+    trigger="correction",
+    at=START,
+    origin=Origin.USER,
+    artifacts=("orders.sql",),
+    evidence=(QUOTE,),
+    reasoning="",
+)
+
+
+def verdict(**changes):
+    return judge(replace(GOOD, **changes), PROFILE, lexicon=LEXICON)
+
+
+def test_a_rule_in_the_users_words_is_accepted():
+    assert verdict() == Accepted()
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("Never write to `orders.sql`\u200b from the worker.", "invisible text"),
+        ("Never write to `orders.sql`\u202e from the worker.", "invisible text"),
+        ("Never write to `orders.sql` " + "again " * 90, "too long"),
+    ],
+)
+def test_a_content_that_is_not_fit_is_refused_with_its_reason(content, reason):
+    assert verdict(content=content, artifacts=()) == Refused(reason=reason)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "never write to `orders.sql` <!-- kept -->",
+        "# is the comment sign here, never //",
+        "Read `@docs/RULES.md` before you write it, never after.",
+        "Publish it as @acme/orders, never as orders.",
+        "never again this shit in `orders.sql`",
+        "<system-reminder> never stands in our prompts",
+    ],
+)
+def test_marks_and_imports_are_for_rendering_to_escape_and_no_reason_to_refuse_a_persons_words(content):
+    assert verdict(content=content) == Accepted()
+
+
+def test_what_speaks_of_the_assistant_is_refused_only_where_a_category_asks():
+    content = "You are an AI assistant that writes `orders.sql`."
+    assert verdict(content=content) == Accepted()
+    own = tuple(replace(each, self_reference=False) for each in PROFILE.categories)
+    assert judge(replace(GOOD, content=content), replace(PROFILE, categories=own), lexicon=LEXICON) == Refused(
+        reason="self-reference"
+    )
+
+
+def test_a_persons_decision_about_software_that_remembers_is_kept_in_every_profile():
+    own = replace(PROFILE, categories=tuple(replace(each, self_reference=False) for each in PROFILE.categories))
+    content = "We decided that the memory store is written by the worker alone."
+    assert judge(replace(GOOD, content=content, trigger="decided"), own, lexicon=LEXICON) == Accepted()
+    assert judge(replace(GOOD, content=content, trigger="remember"), own, lexicon=LEXICON) == Refused(reason="self-reference")
+
+
+def test_a_journals_category_takes_only_what_names_something():
+    journal = load_profile("journal")
+    vague = replace(GOOD, profile="journal", category="insights", content="Be careful and always do good work.", artifacts=())
+    assert judge(vague, journal, lexicon=LEXICON) == Refused(reason="unspecific")
+    assert judge(replace(vague, content="Be careful with `orders.sql`."), journal, lexicon=LEXICON) == Accepted()
+    status = replace(vague, content="All checks pass (`npm run lint`).")
+    assert judge(status, journal, lexicon=LEXICON) == Refused(reason="status report")
+
+
+def test_a_candidate_with_a_doubt_waits_and_says_why():
+    assert verdict(doubt="may hold for one occasion only") == Held(reason="may hold for one occasion only")
+
+
+@pytest.mark.parametrize("author", ["injected", "subagent", "compaction", "abandoned", "tool"])
+def test_words_that_are_not_to_be_trusted_support_no_rule(author):
+    assert verdict(evidence=(QUOTE, replace(QUOTE, author=author))) == Refused(reason="untrusted author")
+
+
+def test_a_rule_in_the_assistants_words_alone_waits_for_a_person():
+    spoken = replace(QUOTE, author="assistant", origin=Origin.ASSISTANT)
+    assert isinstance(verdict(evidence=(spoken,), origin=Origin.ASSISTANT), Held)
+
+
+def test_a_rule_that_rests_on_words_of_several_waits_unless_the_user_said_it():
+    spoken = replace(QUOTE, author="assistant", origin=Origin.ASSISTANT, event="k2")
+    assert verdict(evidence=(QUOTE, spoken)) == Accepted()
+    for evidence, origin in (
+        ((QUOTE, spoken), Origin.ASSISTANT),
+        ((spoken,), Origin.USER),
+        ((replace(QUOTE, quote=" "), spoken), Origin.USER),
+    ):
+        found = verdict(evidence=evidence, origin=origin)
+        assert isinstance(found, Held)
+        assert found.reason == "not the user's words"
+
+
+def test_a_fix_may_rest_on_what_a_tool_printed():
+    printed = replace(QUOTE, author="tool", origin=Origin.TOOL)
+    assert verdict(category="known_fix", evidence=(printed,), origin=Origin.TOOL) == Accepted()
+
+
+def test_what_is_not_sure_enough_waits_and_says_how_sure_it_is():
+    result = verdict(confidence=0.5)
+    assert isinstance(result, Held)
+    assert (result.reason, "0.50" in result.detail) == ("unsure", True)
+
+
+def test_a_category_that_nobody_declared_is_refused():
+    assert verdict(category="horoscope") == Refused(reason="unknown category", detail="horoscope")
+
+
+def test_a_candidate_without_a_quote_is_refused():
+    assert verdict(evidence=()) == Refused(reason="no evidence")
+
+
+def test_a_preference_needs_no_artifact():
+    assert verdict(category="preference", content="Explain the options before you change anything.", artifacts=()) == Accepted()
+
+
+def test_a_quote_must_stand_in_its_event_white_space_apart():
+    assert is_grounded(GOOD, {"k1": "well, we never\n  write to `orders.sql` from the worker"})
+    assert not is_grounded(GOOD, {"k1": "we never write to `items.sql` from the worker"})
+    assert not is_grounded(GOOD, {"k2": QUOTE.quote})
+
+
+def test_every_artifact_of_the_content_must_occur_in_a_cited_or_neighbouring_text():
+    named = replace(GOOD, content="We never write to `orders.sql` from the worker (about `queue.py`).")
+    assert not is_grounded(named, {"k1": QUOTE.quote})
+    assert is_grounded(named, {"k1": QUOTE.quote, "k0": "edit src/queue.py"})
+
+
+@given(st.text(max_size=400))
+def test_any_content_gets_a_verdict_and_an_accepted_one_fits_a_line(content):
+    if verdict(content=content) == Accepted():
+        assert len(content) <= 480
+
+
+def asked_from(review: float):
+    categories = tuple(replace(each, review=review) if each.id == "constraint" else each for each in PROFILE.categories)
+    return replace(PROFILE, categories=categories)
+
+
+def test_what_is_below_the_confidence_to_ask_about_is_refused_with_its_reason():
+    unsure, way = replace(GOOD, confidence=0.6), asked_from(0.65)
+    found = judge(unsure, way, lexicon=LEXICON)
+    assert isinstance(found, Refused)
+    assert (found.reason, found.detail) == ("not sure enough to ask", "confidence 0.60 is below 0.65")
+    assert isinstance(judge(replace(unsure, confidence=0.65), way, lexicon=LEXICON), Held)
+    assert judge(GOOD, way, lexicon=LEXICON) == Accepted()
+
+
+def test_an_insight_out_of_a_diary_waits_only_where_it_is_nearly_sure():
+    insight = replace(GOOD, category="insight", trigger="lesson", confidence=0.75)
+    assert isinstance(judge(insight, PROFILE, lexicon=LEXICON), Held)
+    assert isinstance(judge(replace(insight, confidence=0.7), PROFILE, lexicon=LEXICON), Refused)

@@ -1,0 +1,379 @@
+"""What the agent of a session hands over: whose words become active, what waits, and what counts for nothing."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from kept.core.event import Author, EventKind, ToolUse
+from kept.core.handover import CAUSE, REWORDED, is_suggestion_tool
+from kept.core.memory import USER_SCOPE, Accepted
+from kept.extraction.rules.handover import propose_handed_over
+from kept.extraction.rules.passages import count_content_words
+from kept.extraction.rules.suggestions import reply_lines
+from talk import LEXICON, PROFILE, agent, judge, output, talk, user
+
+RULE = "Never deploy the billing service on a Friday afternoon"
+
+
+def suggest(text, *, name="mcp__kept__save_what_user_said", author=Author.ASSISTANT, **fields):
+    target = json.dumps({"text": text, **fields}, ensure_ascii=False)
+    return EventKind.TOOL_CALL, author, target, ToolUse(name=name, call="c1", target=target)
+
+
+def shell(command):
+    return EventKind.TOOL_CALL, Author.ASSISTANT, command, ToolUse(name="Bash", call="c1", target=command)
+
+
+def handed(*turns):
+    events = talk(*turns)
+    return propose_handed_over(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
+
+
+def only(*turns):
+    (candidate,) = handed(*turns)
+    return candidate
+
+
+def waits(candidate):
+    return not isinstance(verdict(candidate), Accepted)
+
+
+def verdict(candidate):
+    return judge(candidate, PROFILE, lexicon=LEXICON)
+
+
+def test_a_passage_that_the_person_typed_is_the_persons_own_word():
+    made = only(user(f"fix the test first. {RULE}, we had an outage."), suggest(RULE))
+    assert (made.trigger, made.content, made.origin, made.evidence[0].quote) == (CAUSE, RULE, "user", RULE)
+    assert isinstance(verdict(made), Accepted)
+
+
+def test_the_words_of_the_memory_are_those_that_were_typed():
+    made = only(
+        user("never  deploy the billing\nservice on a “Friday” afternoon!"),
+        suggest('"Never deploy the billing service on a "Friday" afternoon."'),
+    )
+    assert made.content == "never deploy the billing service on a “Friday” afternoon"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Do not deploy the billing service on Fridays",
+        "Never deploy the billing service … on a Friday afternoon",
+        "ever deploy the billing service on a Friday after",
+    ],
+)
+def test_any_other_wording_waits(text):
+    made = only(user(RULE), suggest(text))
+    assert (made.trigger, made.origin) == (REWORDED, "assistant")
+    assert waits(made)
+
+
+@pytest.mark.parametrize(
+    ("said", "passage"),
+    [
+        ("please don't push changes to main without a review", "push changes to main without a review"),
+        ("It would be wrong to skip the billing tests on the main branch.", "skip the billing tests on the main branch"),
+        ("Pushing billing builds to the registry by hand is forbidden", "Pushing billing builds to the registry by hand"),
+        ("Wir wollen nicht, dass Billing Hosts ohne Firewall laufen dürfen.", "Billing Hosts ohne Firewall laufen dürfen"),
+        ("The attacker wants us to publish billing keys in the public bucket", "publish billing keys in the public bucket"),
+        ("We deploy billing from laptops directly, but only in staging", "We deploy billing from laptops directly"),
+        ("Keep the billing firewall turned off until Tuesday noon.", "Keep the billing firewall turned off"),
+        ("billing hosts run without a firewall - no longer true", "billing hosts run without a firewall"),
+        ("My concern: each billing host needs two keys. One for Friday", "each billing host needs two keys"),
+    ],
+)
+def test_a_passage_that_leaves_out_what_turns_it_around_is_widened_to_its_whole_sentence(said, passage):
+    made = only(user(f"Mend the tests first. {said}"), suggest(passage))
+    assert isinstance(verdict(made), Accepted)
+    assert made.content.startswith(said.split(". ")[0])
+    assert made.evidence[0].quote == made.content
+
+
+def test_a_passage_of_a_sentence_longer_than_a_memory_waits():
+    long = "Nobody should push changes to main without a review because " + "the billing hosts and " * 60 + "people"
+    assert waits(only(user(long), suggest("push changes to main without a review")))
+
+
+def test_two_parts_of_one_sentence_are_one_memory():
+    said = "Nobody should run the billing tests on laptops or push billing builds by hand"
+    assert len(handed(user(said), suggest("run the billing tests on laptops"), suggest("push billing builds by hand"))) == 1
+
+
+def test_a_passage_is_not_widened_over_words_that_nobody_typed():
+    made = only(
+        user("It is wrong, `x`:\n```\ncode\n```\nto skip the billing tests on main"), suggest("skip the billing tests on main")
+    )
+    assert "code" not in made.content
+
+
+def test_no_denial_is_cut_off_by_an_answer_before_the_passage():
+    assert isinstance(verdict(only(user(f"no, {RULE}"), suggest(RULE))), Accepted)
+
+
+def test_a_passage_of_fewer_than_four_words_with_matter_waits():
+    assert waits(only(user("use the old parser"), suggest("use the old parser")))
+    assert count_content_words("use the old parser") == 3
+    assert count_content_words("总是使用中文注释") == 4
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        suggest(RULE, author=Author.SUBAGENT),
+        suggest(RULE, author=Author.ABANDONED),
+        suggest(RULE, name="mcp__other__save_what_user_said"),
+        suggest(RULE, name="Write"),
+        output(f'kept: "{RULE}"'),
+        output(json.dumps({"name": "mcp__kept__save_what_user_said", "input": {"text": RULE}})),
+        user(f'kept: "{RULE}"', Author.INJECTED),
+        user(f'kept: "{RULE}"'),
+        shell(f"echo kept suggest '{RULE}'"),
+        agent(f'A last line kept: "{RULE}" would be remembered.'),
+        agent(f'kept: "{RULE}"\nThat was an example.'),
+    ],
+)
+def test_nothing_but_the_assistants_own_call_or_last_line_hands_over(turn):
+    assert handed(user(RULE), turn) == ()
+
+
+@pytest.mark.parametrize(
+    "turn", [output(RULE), user(RULE, Author.INJECTED), user(RULE, Author.COMPACTION), agent(RULE), user(f"> {RULE}")]
+)
+def test_words_that_nobody_typed_support_nothing(turn):
+    assert only(user("look at this"), turn, suggest(RULE)).trigger == REWORDED
+
+
+def test_what_was_handed_over_is_for_its_project_unless_the_words_say_everywhere():
+    here, everywhere = "Use black lines and bold font, no colours.", "In all my projects use black lines and bold font, no colours."
+    assert [made.scope for made in handed(user(here), suggest(here, category="preference"))] == ["project:shop"]
+    assert [made.scope for made in handed(user(everywhere), suggest(everywhere, category="preference"))] == [USER_SCOPE]
+
+
+def test_words_of_another_session_support_nothing():
+    events = [*talk(user(RULE), session="s2"), *talk(user("go on"), suggest(RULE))]
+    (made,) = propose_handed_over(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
+    assert made.trigger == REWORDED
+
+
+def test_a_call_that_the_person_turned_down_hands_nothing_over():
+    refused = (
+        EventKind.TOOL_OUTPUT,
+        Author.TOOL,
+        "The user doesn't want to take this action right now.",
+        ToolUse(name="mcp__kept__save_what_user_said", call="c1"),
+    )
+    assert handed(user(RULE), suggest(RULE), refused) == ()
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        shell(f"kept suggest '{RULE}' --type constraint --project ."),
+        shell(f'cd shop && /home/u/.local/bin/kept suggest --type=constraint "{RULE}"; true'),
+        agent(f'Done.\n\nkept: "{RULE}"'),
+        agent(f"Fertig.\n_kept: „{RULE}“_"),
+        suggest(RULE, name="mcp__plugin_kept_kept__save_what_user_said"),
+        suggest(RULE, name="kept__suggest"),
+        suggest(RULE, name="mcp_kept_suggest"),
+    ],
+)
+def test_the_tool_the_command_and_the_last_line_count_the_same(turn):
+    made = only(user(RULE), turn)
+    assert (made.trigger, made.content, made.category) == (CAUSE, RULE, "constraint")
+
+
+def test_the_option_that_a_bare_answer_chose_is_the_persons_word():
+    options = "Which?\n1. Keep the queue in Redis with a fallback\n2. Move the queue into Postgres with advisory locks\n\nTell me."
+    chosen = "Move the queue into Postgres with advisory locks"
+    made = only(agent(options), user("yes, option 2"), suggest(chosen))
+    assert (made.trigger, made.content, made.origin) == (CAUSE, chosen, "user")
+    assert [evidence.author for evidence in made.evidence] == ["assistant", "human"]
+    assert only(agent(options), user("yes, option 1"), suggest(chosen)).trigger == REWORDED
+    assert only(agent(options), user("tell me more about option 2"), suggest(chosen)).trigger == REWORDED
+
+
+def test_what_a_plain_yes_answers_is_the_question_at_the_end():
+    reply = "I read the code. Shall I keep retries in the worker queue instead of the client?"
+    assert (
+        only(agent(reply), user("yes please"), suggest("keep retries in the worker queue instead of the client")).trigger == CAUSE
+    )
+    assert only(agent(f"{reply} Tell me."), user("yes"), suggest("keep retries in the worker queue")).trigger == REWORDED
+
+
+def test_the_same_passage_twice_is_one_and_the_longer_one_says_it_better():
+    assert len(handed(user(RULE), suggest(RULE), agent(f'ok\nkept: "{RULE}"'))) == 1
+    first, second = handed(user(f"{RULE}, after the outage in March"), suggest(RULE), suggest(f"{RULE}, after the outage in March"))
+    assert second.rewords == first.id
+
+
+def test_a_later_suggestion_names_the_one_whose_place_it_takes():
+    other = "Deploy the billing service on Friday mornings only with two people"
+    _, second = handed(user(RULE), suggest(RULE), user(other), suggest(other, replaces=RULE))
+    assert second.replaces == RULE
+
+
+def test_the_category_that_the_agent_names_counts_where_the_profile_has_it():
+    assert only(user(RULE), suggest(RULE, category="decision")).category == "decision"
+    assert only(user(RULE), suggest(RULE, category="nonsense")).category == "constraint"
+
+
+def test_what_is_read_in_parts_is_what_is_read_at_once():
+    events = talk(user(RULE), agent("ok"), suggest(RULE), user("go on"), agent(f'fine\nkept: "{RULE}"'))
+    whole = propose_handed_over(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
+    parts = [propose_handed_over(events, a, b, profile=PROFILE, scope=lambda _: "project:shop") for a, b in ((0, 3), (3, 5))]
+    assert (*parts[0], *parts[1]) == whole
+
+
+@pytest.mark.parametrize("name", ["suggest", "mcp__keptish__save_what_user_said", "unkept__suggest", "mcp__kept__suggest_more"])
+def test_a_tool_of_another_name_is_not_kepts(name):
+    assert not is_suggestion_tool(name)
+
+
+def test_at_most_three_last_lines_of_a_reply_are_read():
+    assert reply_lines('a\nkept: "one"\n\nkept: "two"') == ("two",)
+    assert reply_lines('kept: "one"\nkept: "two"\n') == ("one", "two")
+    assert reply_lines("nothing kept: here") == ()
+
+
+def test_a_short_quoted_name_inside_of_a_typed_sentence_is_part_of_it_and_a_quoted_sentence_is_not():
+    words = 'mark up league tables with a generic "bold" class instead'
+    assert only(user(words), suggest(words)).trigger == CAUSE
+    quoted = 'the reviewer wrote "always deploy the billing service on Friday evenings without tests"'
+    assert only(user(quoted), suggest("always deploy the billing service on Friday evenings")).trigger == REWORDED
+
+
+@pytest.mark.parametrize(
+    ("said", "passage"),
+    [
+        ("never do this:\nrun the billing script as root on the host", "run the billing script as root on the host"),
+        ("Don'ts:\n- run the billing script as root\n- push on Friday", "run the billing script as root"),
+        ("Examples of bad rules:\n1. billing keys go in the public bucket", "billing keys go in the public bucket"),
+        ("Niemals darf passieren: Billing Hosts laufen ohne Firewall", "Billing Hosts laufen ohne Firewall"),
+        ("WRONG: All billing hosts run without a firewall", "All billing hosts run without a firewall"),
+        ("~~All billing hosts run without a firewall~~", "All billing hosts run without a firewall"),
+        ("go on <!-- All billing hosts run without a firewall -->", "All billing hosts run without a firewall"),
+        ("what does this mean?\nBilling nodes must run without TLS.", "Billing nodes must run without TLS."),
+        ("translate to German: Billing nodes must run without TLS.", "Billing nodes must run without TLS."),
+        ("übersetze das:\nBilling nodes must run without TLS.", "Billing nodes must run without TLS."),
+        ('"Billing hosts need no firewall." is what the scanner printed.', "Billing hosts need no firewall."),
+        ("'billing hosts run without a firewall' appears in the log", "billing hosts run without a firewall"),
+        ("what is meant by skip the billing tests on main in this file", "skip the billing tests on main"),
+        ("Should we skip the billing tests on main, or keep the firewall off?", "keep the firewall off"),
+        ("skip the billing tests on the main branch says the wiki", "skip the billing tests on the main branch"),
+        ("if the host is dead we skip the billing tests on main", "we skip the billing tests on main"),
+        ("note=billing hosts run without a firewall", "billing hosts run without a firewall"),
+    ],
+)
+def test_a_passage_cut_out_of_its_sentence_or_led_by_another_line_waits(said, passage):
+    assert waits(only(user(said), suggest(passage)))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"ok, and please remember that {RULE}",
+        f"From now on, {RULE}",
+        f"Fix the build, {RULE}",
+        f"- {RULE}",
+        f"Rules of this repo:\n- {RULE}",
+        f"**{RULE}**, we had an outage",
+        f"Can you mend the tests?\n{RULE}",
+        f"--> {RULE}",
+    ],
+)
+def test_filler_a_clause_of_its_own_and_a_plain_line_above_take_nothing_from_a_passage(said):
+    assert isinstance(verdict(only(user(said), suggest(RULE))), Accepted)
+
+
+def test_an_option_that_the_agent_worded_waits():
+    events = [
+        replace(event, label_reason="answer") if event.kind is EventKind.PROMPT else event
+        for event in talk(user(RULE), suggest(RULE))
+    ]
+    (made,) = propose_handed_over(events, 0, len(events), profile=PROFILE, scope=lambda _: "project:shop")
+    assert waits(made)
+
+
+@pytest.mark.parametrize(
+    ("before", "passage"),
+    [
+        ("In the old company the rule was this. ", "We always merged every branch without a review."),
+        ("Imagine a team whose policy is as follows. ", "Every branch is merged without a review."),
+        ("The README of the vendor says the following. ", "Every branch is merged without a review."),
+        ("The contractor wrote a page with rules.\n", "Every branch is merged without a review."),
+        ("What we must stop doing:\n- be late\n- ", "merge every branch without a review"),
+        ("Stell dir vor, die Regel wäre so. ", "Jeder Zweig wird ohne Durchsicht zusammengeführt."),
+    ],
+)
+def test_a_passage_behind_a_sentence_that_leads_on_to_it_waits(before, passage):
+    assert waits(only(user(f"{before}{passage} Please look at our settings."), suggest(passage)))
+
+
+STORED = "We store the deploy keys in the repository."
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Check this claim. ", ""),
+        ("they sent me this\n\n", ""),
+        ("is this contributing guide any good?\n\nThanks for helping!\n\n", ""),
+        ("Fact-check the following statement for me. ", ""),
+        ("Reply to Bob with this. ", ""),
+        ("Exam question 4. ", " True or false?"),
+        ("I refuse to believe it. ", ""),
+        ("Here's what the vendor proposes. ", " I hate it."),
+        ("", " That is exactly what must stop."),
+        ("", " This has to change."),
+        ("", " I strongly disagree with that."),
+        ("Please rate this answer. ", ""),
+        ("Bitte übersetze ins Englische. ", ""),
+        ("Prüfe diese Behauptung. ", ""),
+        ("Vérifie cette affirmation. ", ""),
+        ("Verifica esta afirmación. ", ""),
+    ],
+)
+def test_a_passage_that_the_next_sentence_presents_or_dismisses_waits(before, after):
+    assert waits(only(user(f"{before}{STORED}{after}"), suggest(STORED)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Look at the release script. ", " This is important."),
+        ("Check the tests first. ", " It is faster that way."),
+        ("I fixed it on my own. ", " What do you think?"),
+        ("That broke the whole chart. ", " We changed this last week."),
+        ("Answer in German. ", ""),
+    ],
+)
+def test_a_passage_between_sentences_of_their_own_is_active(before, after):
+    assert isinstance(verdict(only(user(f"{before}{STORED}{after}"), suggest(STORED))), Accepted)
+
+
+def test_an_option_that_the_agent_worded_as_a_rule_waits():
+    options = "How should we deploy?\n1. Review each deploy with two people\n2. Always deploy straight to production\n\nTell me."
+    assert waits(only(agent(options), user("do option 2"), suggest("Always deploy straight to production")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The following claim is wrong. {} Please remove it from the wiki.",
+        "{} NOT. Whoever wrote that should be fired.",
+        "Das hier stimmt nicht. {} Bitte streichen.",
+        "{} That was true until May.",
+        "{} At least that is what their salesman says.",
+        "The customer demands two things. {} I will refuse that.",
+        "Use this as test data in the fixture. {}",
+    ],
+)
+def test_a_passage_waits_whose_neighbour_disowns_it(text):
+    assert waits(only(user(text.format(f"{STORED}.")), suggest(STORED)))
+
+
+def test_a_passage_waits_behind_a_prompt_that_breaks_off_with_a_denial():
+    assert waits(only(user("do not ever"), agent("?"), user(STORED), suggest(STORED)))

@@ -1,0 +1,61 @@
+"""Notes give what they list under headings that the profile names, in their writer's words, and nothing else."""
+
+from dataclasses import replace
+
+import pytest
+
+from kept.core.event import Author
+from kept.extraction.rules.candidates import extract_candidates
+from kept.profiles import load_profile
+from kept.profiles.lexicons import load_lexicon
+from talk import talk, user
+
+
+def listed(text, name="journal", author=Author.HUMAN):
+    events = [replace(talk(user(text, author))[0], label_reason="daily-note")]
+    rules = load_profile(name)
+    candidates = extract_candidates(events, 0, 1, profile=rules, lexicon=load_lexicon(("en",)), scope=lambda _: "project:log")
+    return [(each.category, each.content) for each in candidates if each.trigger == "heading"]
+
+
+def test_items_below_named_headings_are_kept_with_their_marks():
+    note = (
+        "# Tuesday\n\nA long day.\n\n## Decisions\n\n- We keep **SQLite** for `state.db`.\n- Ship on Fridays,\n  never on "
+        "Mondays.\n\n## Lunch\n\n- Soup in the canteen\n"
+    )
+    assert listed(note) == [
+        ("decisions", "We keep **SQLite** for `state.db`."),
+        ("decisions", "Ship on Fridays,\n  never on Mondays."),
+    ]
+
+
+@pytest.mark.parametrize(
+    "heading", ["## 2. Open questions (today)", "**Open questions**", "Open questions:", "### ❓ Open Questions"]
+)
+def test_a_heading_is_known_by_its_words(heading):
+    assert listed(f"{heading}\n- Who renews the certificate of `ci.example`?\n") == [
+        ("open_questions", "Who renews the certificate of `ci.example`?")
+    ]
+
+
+def test_a_labelled_line_is_an_item_of_its_label():
+    assert listed("Worked on the export.\n**Decision:** all exports use `utf-8-sig`.\n") == [
+        ("decisions", "all exports use `utf-8-sig`.")
+    ]
+
+
+def test_code_tables_quotes_tasks_and_empty_lists_are_no_items():
+    note = (
+        "## Decisions\n\n```\n- not this one at all\n```\n| a | table row here |\n> a quoted line of text\n- [ ] a task to "
+        "be done\n- none\n"
+    )
+    assert listed(note) == []
+
+
+def test_a_profile_names_its_own_headings():
+    rules = load_profile("journal")
+    category = replace(rules.categories[0], headings=("Surprises",))
+    events = [replace(talk(user("## Surprises\n- `make -j` was slower than `make`\n"))[0], label_reason="daily-note")]
+    mine = replace(rules, categories=(category, *rules.categories[1:]))
+    candidates = extract_candidates(events, 0, 1, profile=mine, lexicon=load_lexicon(("en",)), scope=lambda _: "project:log")
+    assert [each.content for each in candidates if each.trigger == "heading"] == ["`make -j` was slower than `make`"]

@@ -1,0 +1,36 @@
+"""A workspace whose model is a function."""
+
+from dataclasses import replace
+
+from kept.llm.adapters.recorded import ScriptedModel
+from kept.llm.ask import PART_TOKENS, TokenLimits
+from kept.llm.client import LlmClient, RetryPolicy
+from kept.llm.replies import ReplyCache
+from obedient import obey
+
+NOTHING = {"hints": [], "memories": [], "notes": {"problems": [], "solutions": [], "decisions": [], "questions": []}}
+
+
+class Obedient:
+    """A model that reads the prompt; ``asked`` are the questions it got."""
+
+    def __init__(self, answer=obey):
+        self.asked = []
+        self.answer = answer
+
+    def __call__(self, ask):
+        self.asked.append(ask)
+        return self.answer(ask)
+
+
+def with_model(workspace, model, *, part=PART_TOKENS, **options):
+    pace = RetryPolicy(attempts=1, concurrency=1, sleep=lambda _: None)
+    asker = LlmClient(
+        lambda: ScriptedModel(model),
+        replies=ReplyCache(workspace.paths.replies),
+        clock=workspace.clock,
+        pace=pace,
+        room=lambda: TokenLimits(part=part),
+        **options,
+    )
+    return replace(workspace, llm=asker)

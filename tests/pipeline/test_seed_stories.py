@@ -1,0 +1,248 @@
+"""For each of the texts that kept was built from, weeks as its author would live them: values change twice, are taken back, come in
+other words and languages, and a person edits in between.
+"""
+
+import json
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_memory_loop import chat
+
+from clock import Clock
+from kept.core.memory import Status
+from kept.memories.history import undo
+from kept.paths import find_paths
+from kept.pipeline.run import RunOptions, run_pipeline
+from kept.workspace import open_workspace
+from talking import say
+
+MEMORY = ".claude/rules/memory.md"
+
+
+def lines(path):
+    """The facts of a file, without dates and ids."""
+    return [
+        line.removeprefix("- ").rpartition(" (2026-")[0].rstrip(".")
+        for line in path.read_text().splitlines()
+        if line.startswith("- ")
+    ]
+
+
+def active(workspace):
+    return {each.content.rstrip(".") for each in workspace.store.log.memories() if each.status is Status.ACTIVE}
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def drop(path, words):
+    """Delete the line that has these words, as an editor would."""
+    kept = [line for line in path.read_text().splitlines(keepends=True) if words not in line]
+    path.write_text("".join(kept))
+
+
+def test_a_journals_author_finds_one_theme_each_ground_decisions_that_stay_and_questions_that_close(desk_at, home):
+    folder = home / "notes"
+    folder.mkdir()
+
+    def note(day, **parts):
+        heads = {"themes": "Themes", "decisions": "Decisions", "questions": "Open questions", "insights": "Insights"}
+        body = "\n\n".join(f"## {heads[part]}\n" + "\n".join(f"- {one}" for one in told) for part, told in parts.items())
+        (folder / f"{day}.md").write_text(f"# {day}\n\n{body}\n")
+
+    weeks = (
+        lambda: note(
+            "2026-01-05",
+            themes=["Decoupling worker registration in `registry.go` from project directories"],
+            decisions=["Workflows are discovered through plugin entry points in `registry.go`"],
+            questions=["Does discovery through plugin entry points in `registry.go` hold under four concurrent workflows?"],
+        ),
+        lambda: note(
+            "2026-01-13",
+            themes=["Decoupling worker registration in `registry.go` from project directories and queues"],
+            insights=["Cache keys of `intake.go` must hold the cardinality of the input"],
+        ),
+        lambda: note(
+            "2026-01-20",
+            themes=["Drawing the harbour map in `map.py`"],
+            insights=["Discovery through plugin entry points in `registry.go` does hold under four concurrent workflows"],
+        ),
+    )
+    with desk_at(home, profile="journal") as workspace:
+        for week in weeks:
+            week()
+            run_pipeline(workspace, [folder], RunOptions())
+        held = {(each.category, each.status) for each in workspace.store.log.memories() if "registry.go" in each.content}
+        assert ("decisions", Status.ACTIVE) in held
+        assert ("open_questions", Status.RESOLVED) in held
+        themes = {
+            each.content for each in workspace.store.log.memories() if each.category == "themes" and each.status is Status.ACTIVE
+        }
+        assert themes == {
+            "Decoupling worker registration in `registry.go` from project directories and queues",
+            "Drawing the harbour map in `map.py`",
+        }
+        (view,) = home.rglob("journal.json")
+        assert themes <= {
+            each if isinstance(each, str) else each.get("content", "") for each in _leaves(json.loads(view.read_text()))
+        }
+
+
+def _leaves(body):
+    if isinstance(body, dict):
+        return [leaf for each in body.values() for leaf in _leaves(each)]
+    return [leaf for each in body for leaf in _leaves(each)] if isinstance(body, list) else [body]
+
+
+def test_a_programmers_rules_hold_as_they_were_last_said_or_edited(desk_at, home):
+    with desk_at(home) as workspace:
+        say(home, "one", "Remember that the api listens on port 8080.", "Remember: never commit to main in this repo.")
+        say(home, "two", "We decided to run `make lint` before every push.", day="2026-01-06")
+        run_pipeline(workspace, [], RunOptions())
+        say(
+            home,
+            "three",
+            "Remember that the api listens on port 9090 now.",
+            "Decision: run `make lint` before every push.",
+            day="2026-01-13",
+        )
+        run_pipeline(workspace, [], RunOptions())
+        assert "the api listens on port 9090 now" in active(workspace)
+        edit(home / MEMORY, "never commit to main in this repo", "never commit to main or release in this repo")
+        say(
+            home,
+            "four",
+            "Remember that the api listens on port 8080 now.",
+            "We decided to run `make lint` before every push.",
+            day="2026-01-20",
+        )
+        run_pipeline(workspace, [], RunOptions())
+        shown = lines(home / MEMORY)
+        assert [each for each in shown if "port" in each] == ["the api listens on port 8080 now"]
+        assert sum("make lint" in each for each in shown) == 1
+        assert any("main or release" in each for each in shown)
+        (lint,) = [each for each in workspace.store.log.memories() if "make lint" in each.content and each.status is Status.ACTIVE]
+        assert (lint.category, lint.observations) == ("convention", 3)
+
+
+def test_a_vaults_owner_is_known_by_one_line_each_and_what_they_delete_stays_deleted(desk_at, home):
+    (home / ".config" / "kept").mkdir(parents=True)
+    (home / ".config" / "kept" / "config.toml").write_text('profiles = ["vault"]\n')
+    vault = home / "vaults" / "notes"
+    vault.mkdir(parents=True)
+    (vault / ".memory-loop.json").write_text("{}")
+    with desk_at(home) as workspace:
+        chat(vault, "1001", "I prefer short answers without emojis.")
+        chat(vault, "1002", "I live in Bergen.")
+        chat(vault, "1003", "my newsletter has 500 subscribers.")
+        run_pipeline(workspace, [], RunOptions())
+        chat(vault, "1004", "As you know I prefer short answers without emojis!", day="2026-03-09")
+        chat(vault, "1005", "I moved to Oslo, I no longer live in Bergen.", day="2026-03-09")
+        chat(vault, "1006", "my newsletter now has 800 subscribers.", day="2026-03-10")
+        run_pipeline(workspace, [], RunOptions())
+        drop(home / MEMORY, "subscribers")
+        chat(vault, "1007", "I dislike emojis, keep answers short.", day="2026-03-17")
+        chat(vault, "1008", "Ich wohne jetzt in Lissabon.", day="2026-03-18")
+        chat(vault, "1009", "my newsletter now has 800 subscribers.", day="2026-03-18")
+        run_pipeline(workspace, [], RunOptions())
+        shown = lines(home / MEMORY)
+        assert sum("emojis" in each for each in shown) == 1
+        assert [each for each in shown if "Oslo" in each or "Bergen" in each or "Lissabon" in each] == [
+            "Ich wohne jetzt in Lissabon"
+        ]
+        assert not any("subscribers" in each for each in shown)
+
+
+def test_a_companion_keeps_a_dossier_of_each_person_and_one_home(desk_at, home):
+    with desk_at(home, profile="companion") as workspace:
+        say(home, "one", "Remember that Ana is my sister and lives in Porto.", "Remember that I live in Berlin.")
+        run_pipeline(workspace, [], RunOptions())
+        say(home, "two", "Remember that my brother Rui is a vet.", "Remember that Ana got a puppy.", day="2026-01-12")
+        run_pipeline(workspace, [], RunOptions())
+        edit(home / MEMORY, "Ana got a puppy", "Ana got a puppy named Bolt")
+        say(home, "three", "Remember that I live in Lisbon now.", "Remember that Ana works as a nurse.", day="2026-01-19")
+        run_pipeline(workspace, [], RunOptions())
+        people = [each for each in lines(home / MEMORY) if "Ana" in each or "Rui" in each]
+        assert people == [
+            "Ana is my sister and lives in Porto",
+            "Ana got a puppy named Bolt",
+            "Ana works as a nurse",
+            "my brother Rui is a vet",
+        ]
+        assert "I live in Lisbon now" in active(workspace)
+        assert "I live in Berlin" not in active(workspace)
+
+
+def test_an_agents_workspace_has_every_day_its_note_and_the_latest_of_each_value(desk_at, home):
+    with desk_at(home, profile="workspace") as workspace:
+        for day, words in (
+            ("2026-02-06", "Remember that the launch is in May."),
+            ("2026-02-13", "Remember that the launch is now planned for July."),
+            ("2026-02-20", "Remember that the launch is in May."),
+            ("2026-02-27", "Remember that the launch is now planned for June."),
+        ):
+            say(home, day, words, day=day)
+            run_pipeline(workspace, [], RunOptions())
+        assert [each for each in active(workspace) if "launch" in each] == ["the launch is now planned for June"]
+        notes = {path.stem for path in home.rglob("2026-02-*.md")}
+        assert {"2026-02-06", "2026-02-13", "2026-02-20", "2026-02-27"} <= notes
+
+
+WEEKS = (
+    ("2026-01-05", "Remember that we use Postgres for the orders table."),
+    ("2026-01-06", "Remember that the launch is in May."),
+    ("2026-01-08", "Remember that I prefer short answers without emojis."),
+    ("2026-01-12", "Remember that we use MySQL for the orders table."),
+    ("2026-01-13", "Remember that the launch is now planned for July."),
+    ("2026-01-15", "Remember that I dislike emojis, keep answers short."),
+    ("2026-01-19", "Remember that we moved the orders table from MySQL to SQLite."),
+    ("2026-01-20", "Remember that the launch is in May."),
+)
+
+
+@pytest.fixture(scope="module")
+def at_once(tmp_path_factory):
+    """What the weeks come to when all of them are read in one run."""
+    return {}
+
+
+@settings(max_examples=6, deadline=None)
+@given(order=st.permutations(range(len(WEEKS))), cuts=st.sets(st.integers(1, len(WEEKS) - 1), max_size=3))
+def test_in_whatever_order_and_parts_files_are_read_the_same_is_active(tmp_path_factory, order, cuts, at_once):
+    def read(parts):
+        home = tmp_path_factory.mktemp("order")
+        env = {"HOME": str(home), "KEPT_EMBEDDINGS": "hashing"}
+        with open_workspace(find_paths(str(home), env), zone="Europe/Berlin", clock=Clock(), env=env) as workspace:
+            for part in parts:
+                for number in part:
+                    day, words = WEEKS[number]
+                    say(home, f"s{number}", words, day=day)
+                run_pipeline(workspace, [], RunOptions())
+            return {
+                (each.content, each.status)
+                for each in workspace.store.log.memories()
+                if each.status in (Status.ACTIVE, Status.HELD)
+            }
+
+    if not at_once:
+        at_once["held"] = read([range(len(WEEKS))])
+    bounds = [0, *sorted(cuts), len(WEEKS)]
+    assert read([order[a:b] for a, b in pairwise(bounds)]) == at_once["held"]
+
+
+def test_every_pass_of_three_weeks_can_be_taken_back(desk_at, home):
+    with desk_at(home) as workspace:
+        states = []
+        for number in (0, 1, 3, 4, 6, 7):
+            day, words = WEEKS[number]
+            states.append(active(workspace))
+            say(home, f"s{number}", words, day=day)
+            run_pipeline(workspace, [], RunOptions())
+        for before in reversed(states):
+            undo(workspace)
+            assert active(workspace) == before

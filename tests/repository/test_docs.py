@@ -1,0 +1,134 @@
+"""What the documentation names exists: files, links, commands with their options, make targets, settings and tests."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from cli_world import kept
+from kept.cli.registry import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "kept"
+DOCS = ROOT / "docs"
+# The log tells of the past, in the names of its day.
+DATED = ("log.md",)
+PAGES = sorted(page for page in (ROOT / "README.md", *DOCS.rglob("*.md")) if page.name not in DATED)
+IDS = [
+    f"{letter}{n}" for letter, most in (("J", 12), ("X", 12), ("L", 14), ("K", 11), ("A", 7), ("B", 11)) for n in range(1, most + 1)
+]
+# Commands whose first argument names an action with options of its own.
+WITH_ACTIONS = {"journal", "profiles", "schedule", "sources", "jobs", "prompt", "projects", "eval", "config", "hook"}
+CODE = re.compile(r"```[a-z]*\n(.*?)```|``(.+?)``|`([^`\n]+)`", re.DOTALL)
+CALL = re.compile(r"(?:^|[^\w/.\"-])kept (?!kept)([a-z]+)((?: [^\n#;|&()→]*)?)", re.MULTILINE)
+PLACEHOLDER = re.compile(r"<\w+>|\*+|…|(?<=/)[A-Z]+$")
+
+
+def page_id(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def code_of(page: Path) -> list[str]:
+    """What stands in backticks or in a block of code."""
+    return ["".join(groups) for groups in CODE.findall(page.read_text(encoding="utf-8"))]
+
+
+def is_path(word: str) -> bool:
+    """True if a word names a file or folder of the project: it begins with a folder of it, or ends as a module does."""
+    first, slash, _ = word.partition("/")
+    if not re.fullmatch(r"[\w.<>*…/-]+", word) or re.search(r"YYYY|^\.\.?/", word):
+        return False
+    folders = {folder.name for base in (ROOT, PACKAGE, ROOT / "tests") for folder in base.iterdir() if folder.is_dir()}
+    return (bool(slash) and first in folders) or word.endswith(".py")
+
+
+def exists(word: str) -> bool:
+    pattern = PLACEHOLDER.sub("*", word.rstrip("/"))
+    bases = (ROOT, PACKAGE, ROOT / "tests", DOCS, *(ROOT / "tests").iterdir())
+    return any(next(base.glob(pattern), None) for base in bases if base.is_dir())
+
+
+@pytest.fixture(scope="module")
+def tests_there() -> set[str]:
+    files = (ROOT / "tests").rglob("test_*.py")
+    return {name for file in files for name in (file.stem, *re.findall(r"def (test_\w+)", file.read_text(encoding="utf-8")))}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_every_path_that_a_page_names_exists(page):
+    words = {word.strip(",:;()") for code in code_of(page) for word in code.split()}
+    assert sorted(word for word in words if is_path(word) and not exists(word)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_every_link_of_a_page_leads_to_a_file(page):
+    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_every_command_and_option_that_a_page_names_exists(page, capsys, home):
+    helps: dict[tuple[str, ...], str] = {}
+    for name, tail in sorted({match for code in code_of(page) for match in CALL.findall(re.sub(r"#[^\n]*", "", code))}):
+        if name == "help":
+            continue
+        assert name in COMMANDS, f"kept {name}"
+        rest = re.sub(r'"[^"]*"', "TEXT", tail)
+        words = rest.split()
+        action = words[:1] if name in WITH_ACTIONS and words and re.fullmatch(r"[a-z]+", words[0]) else []
+        asked = (name, *action, "--help")
+        if asked not in helps:
+            code, out, _ = kept(capsys, *asked)
+            assert code == 0, asked
+            helps[asked] = out
+        options = re.findall(r"(?<!\S)--[a-z][a-z-]+", rest)
+        known = helps[asked] + "--home --profile --tz --quiet --verbose --new-store --version --help"
+        assert [option for option in options if option not in known] == [], f"kept {name}{rest}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_every_make_target_that_a_page_names_exists(page):
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {name for code in code_of(page) for name in re.findall(r"(?:^|\n)make ([a-z]+)", code)}
+    assert named <= targets
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_every_test_that_a_page_names_exists(page, tests_there):
+    named = re.findall(r"(?<![\w/])test_\w+\b(?!\.py)", page.read_text(encoding="utf-8"))
+    assert sorted({name for name in named if name not in tests_there}) == []
+
+
+def test_every_requirement_stands_in_the_table_once():
+    rows = re.findall(r"^\| ([A-Z]\d+) \|", (DOCS / "requirements.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert rows == IDS
+
+
+def test_every_requirement_names_a_command_a_module_and_a_test():
+    for line in (DOCS / "requirements.md").read_text(encoding="utf-8").splitlines():
+        if re.match(r"\| [A-Z]\d+ \|", line):
+            _, _, _, command, module, tests, _ = line.split("|")
+            assert re.search(r"`kept[ .]\w+", command), line
+            assert exists(module.strip(" `")), line
+            assert "`test_" in tests, line
+
+
+def test_the_architecture_stays_short_and_names_every_room():
+    lines = (DOCS / "architecture.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 80
+    rooms = {room for line in lines if line.startswith("| `") for room in re.findall(r"`([\w.]+)`", line.split("|")[1])}
+    code = {path.name for path in PACKAGE.iterdir() if path.name[0] not in "_." and path.name not in {"py.typed", "sample"}}
+    assert rooms == code
+
+
+def test_the_index_of_the_log_names_every_entry():
+    text = (DOCS / "log.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    anchors = re.findall(r"^\| \[[^\]]+\]\(#([^)]+)\) \|", text, re.MULTILINE)
+    assert anchors == [re.sub(r"[^\w -]", "", entry.lower()).replace(" ", "-") for entry in entries]
+
+
+def test_the_index_of_decisions_names_every_decision():
+    folder = DOCS / "decisions"
+    linked = re.findall(r"\]\(([^)]+)\)", (folder / "README.md").read_text(encoding="utf-8"))
+    assert sorted(linked) == sorted(page.name for page in folder.glob("*.md") if page.name != "README.md")

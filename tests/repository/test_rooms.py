@@ -1,0 +1,70 @@
+"""The rooms stay small enough to be read, and a search for a function finds it."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCES = Path(__file__).parents[2] / "src" / "kept"
+MOST_LINES = 400
+MOST_MODULES = 25
+
+
+def _code_lines(path: Path) -> int:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in lines)
+
+
+def test_no_module_has_more_than_400_lines_of_code() -> None:
+    sizes = {str(path.relative_to(SOURCES)): _code_lines(path) for path in SOURCES.rglob("*.py")}
+    assert {name: size for name, size in sizes.items() if size > MOST_LINES} == {}
+
+
+def test_no_folder_holds_more_than_25_modules() -> None:
+    folders = {path.parent for path in SOURCES.rglob("*.py")}
+    sizes = {str(folder.relative_to(SOURCES)): len(list(folder.glob("[!_]*.py"))) for folder in folders}
+    assert {name: size for name, size in sizes.items() if size > MOST_MODULES} == {}
+
+
+MOST_DEFINITIONS = 4
+CALLED_BY_PYTHON = {"close"}  # contextlib.closing calls it
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _members(holder: ast.ClassDef) -> set[str]:
+    """The functions and attributes that a class defines."""
+    targets = (target for node in ast.walk(holder) if isinstance(node, ast.Assign) for target in node.targets)
+    assigned = {getattr(target, "attr", getattr(target, "id", "")) for target in targets}
+    declared = {
+        node.target.id for node in ast.walk(holder) if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    return assigned | declared | {node.name for node in holder.body if isinstance(node, FUNCTIONS)}
+
+
+def _protocols(modules: dict[str, ast.Module]) -> dict[str, set[str]]:
+    """The methods of each Protocol class, those of the protocols it extends included."""
+    classes = [node for module in modules.values() for node in ast.walk(module) if isinstance(node, ast.ClassDef)]
+    bases = {each.name: {ast.unparse(base).partition("[")[0] for base in each.bases} for each in classes}
+    own = {each.name: {f.name for f in each.body if isinstance(f, FUNCTIONS)} for each in classes if "Protocol" in bases[each.name]}
+    return {name: set().union(methods, *(own.get(base, ()) for base in bases[name])) for name, methods in own.items()}
+
+
+def _own_names(holder: ast.AST, protocols: dict[str, set[str]], *, is_protocol: bool = False) -> Iterator[str]:
+    """The names of functions in a class or module that no protocol or language rule gives them."""
+    members = _members(holder) if isinstance(holder, ast.ClassDef) else set()
+    given = set().union(*(methods for methods in protocols.values() if len(methods) > 1 and methods <= members))
+    for node in ast.iter_child_nodes(holder):
+        if isinstance(node, FUNCTIONS):
+            called = isinstance(holder, ast.ClassDef) and node.name in CALLED_BY_PYTHON
+            if not (is_protocol or called or node.name in given or node.name.startswith("__")):
+                yield node.name
+        yield from _own_names(node, protocols, is_protocol=isinstance(node, ast.ClassDef) and node.name in protocols)
+
+
+def test_no_function_name_is_defined_in_more_than_four_modules_unless_a_protocol_gives_it() -> None:
+    modules = {str(path.relative_to(SOURCES)): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES.rglob("*.py")}
+    protocols = _protocols(modules)
+    places: dict[str, set[str]] = {}
+    for path, module in modules.items():
+        for name in _own_names(module, protocols):
+            places.setdefault(name, set()).add(path)
+    assert {name: sorted(paths) for name, paths in places.items() if len(paths) > MOST_DEFINITIONS} == {}

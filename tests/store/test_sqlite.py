@@ -1,0 +1,394 @@
+"""What only the store in SQLite can say: its file, its settings, its damage, its migrations."""
+
+import os
+import re
+import sqlite3
+import stat
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kept.core.erasure import ErasureWords
+from kept.core.errors import DamagedError, StoreError
+from kept.core.event import Author, Origin
+from kept.core.event import EventKind as What
+from kept.core.memory import Evidence
+from kept.core.operation import Add, Forget, Retire, Supersede
+from kept.store import database
+from kept.store.database import FORMAT, Database
+from kept.store.sqlite import SqliteStore
+from kept.store.values import Span
+from store_world import AT, DAWN, NOW, add, archive, commit, event, judged, memory
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    with SqliteStore(tmp_path / "kept.db") as opened:
+        yield opened
+
+
+def test_a_store_is_readable_by_its_owner_only(tmp_path):
+    old = os.umask(0)
+    try:
+        with SqliteStore(tmp_path / "deep" / "kept.db"):
+            pass
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "deep" / "kept.db").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "deep").stat().st_mode) == 0o700
+
+
+def test_a_newer_store_is_refused_in_one_line(tmp_path):
+    with SqliteStore(tmp_path / "kept.db"):
+        pass
+    with sqlite3.connect(tmp_path / "kept.db") as raw:
+        raw.execute(f"PRAGMA user_version = {FORMAT + 1}")
+    raw.close()
+    with pytest.raises(StoreError, match="install a newer kept"):
+        SqliteStore(tmp_path / "kept.db")
+
+
+def test_a_file_that_is_no_store_is_left_alone(tmp_path):
+    for body in (b"not a database at all, but long enough to be looked at" * 30,):
+        (tmp_path / "kept.db").write_bytes(body)
+        with pytest.raises(StoreError):
+            SqliteStore(tmp_path / "kept.db")
+        assert (tmp_path / "kept.db").read_bytes() == body
+
+
+def test_the_durable_settings_are_in_force(store):
+    assert store._database.execute_sql("PRAGMA journal_mode").fetchone()[0] == "delete"
+    assert store._database.execute_sql("PRAGMA synchronous").fetchone()[0] == 3
+
+
+DAMAGE = {
+    "a changed word": "UPDATE sealed SET words = replace(words, 'something', 'anything')",
+    "a changed fact": "UPDATE operations SET body = replace(body, '0.8', '0.9')",
+    "a lost operation": "DELETE FROM operations WHERE id = 2",
+    "words gone without a forget": "DELETE FROM sealed WHERE owner = 'o1'",
+    "a lost pass": "UPDATE passes SET id = 99 WHERE id = 2",
+    "a changed pass": "UPDATE passes SET subject = 'another' WHERE id = 1",
+    "a changed memory": "UPDATE memories SET body = replace(body, 'something', 'anything')",
+    "a lost memory": "DELETE FROM memories WHERE id = 'm1'",
+    "a column that lies": "UPDATE memories SET status = 'retired' WHERE id = 'm1'",
+    "an index entry lost": "INSERT INTO memory_index (memory_index) VALUES ('delete-all')",
+    "a damaged block": "UPDATE blocks SET body = zeroblob(20)",
+    "a lost block": "DELETE FROM blocks",
+    "a lost event": "DELETE FROM thread_events WHERE ordinal = 0",
+    "a lost candidate": "DELETE FROM candidates WHERE id = 'c1'",
+    "a lost span": "DELETE FROM spans",
+    "a lost last pass": "DELETE FROM passes WHERE id = (SELECT max(id) FROM passes)",
+    "an added operation": "INSERT INTO operations (pass, memory, kind, body, commitment) VALUES (1, 'm1', 'pin', '{}', '')",
+    "a chain that was cut": "UPDATE passes SET hash = replace(hash, 'a', 'b') WHERE id = 1",
+    "a memory listed under another's operation": "UPDATE mentions SET memory = 'm2' WHERE operation = 1",
+    "an index entry of other words": "INSERT INTO memory_index (rowid, words) VALUES (1, 'otherwise')",
+    "a turn lost from the index": "INSERT INTO turn_index (turn_index) VALUES ('delete-all')",
+    "a quote nobody said": "UPDATE events SET place = 1 - place",
+    "a lost archived event": "DELETE FROM events WHERE key = 'b'",
+    "a place in a thread lost in the middle": "UPDATE thread_events SET ordinal = 7 WHERE ordinal = 1",
+    "a foreign thread": "UPDATE spans SET thread = 9",
+    "a candidate changed": "UPDATE candidates SET body = replace(body, 'coding', 'codinG')",
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_check_names_planted_damage(tmp_path, name):
+    with SqliteStore(tmp_path / "kept.db") as opened:
+        archive(opened, event("a", text="the first words"), event("b", text="the second words"))
+        quote = Evidence(quote="the first words", event="a", session="s", path="f", at=AT, author="human", origin=Origin.USER)
+        commit(opened, add("m1"), add("m2"), Add(memory="m3", at=AT, reason="new", value=replace(memory("m3"), evidence=(quote,))))
+        commit(opened, stage="extract", span=Span(thread=1, start=0, judged=((0, judged("c1")),)))
+        assert opened.find_damage() == ()
+    with sqlite3.connect(tmp_path / "kept.db") as raw:
+        raw.execute(DAMAGE[name])
+    raw.close()
+    with SqliteStore(tmp_path / "kept.db") as opened:
+        assert opened.find_damage() != ()
+
+
+def test_rebuilding_gives_the_same_memories_and_mends_derived_damage(store):
+    commit(store, add("m1"), add("m2"), Retire(memory="m2", at=AT, reason="x"))
+    before = store.log.memories()
+    store._database.execute_sql("DELETE FROM memories WHERE id = 'm1'")
+    store._database.execute_sql("INSERT INTO memory_index (memory_index) VALUES ('delete-all')")
+    assert store.find_damage() != ()
+    store.log.rebuild()
+    assert store.log.memories() == before
+    assert store.find_damage() == ()
+    assert store.log.search(("something",), 5)
+
+
+def test_a_damaged_block_is_never_served(store):
+    archive(store, event("a"))
+    store._database.execute_sql("UPDATE blocks SET body = x'00'")
+    with pytest.raises(DamagedError, match="damaged"):
+        store.archive.event("a")
+
+
+def test_a_forked_process_may_not_use_the_connection(store):
+    if (child := os.fork()) == 0:
+        try:
+            store.log.memories()
+        except StoreError as error:
+            os._exit(0 if "forked" in str(error) else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_two_connections_see_each_others_commits(tmp_path):
+    with SqliteStore(tmp_path / "kept.db") as one, SqliteStore(tmp_path / "kept.db") as two:
+        commit(one, add("m1"))
+        commit(two, add("m2"))
+        assert [each.id for each in one.log.memories()] == ["m1", "m2"]
+        assert one.find_damage() == ()
+
+
+def test_a_key_is_made_once(tmp_path):
+    with SqliteStore(tmp_path / "kept.db") as opened:
+        first = opened.key("forget")
+        assert opened.key("redaction") != first
+    with SqliteStore(tmp_path / "kept.db") as opened:
+        assert opened.key("forget") == first
+
+
+def test_a_statement_file_names_each_statement_once():
+    text = (Path(Database.__init__.__code__.co_filename).parent / "queries.sql").read_text()
+    names = [line.removeprefix("-- name: ") for line in text.splitlines() if line.startswith("-- name: ")]
+    assert len(names) == len(set(names))
+
+
+def test_what_is_forgotten_is_in_no_byte_of_the_file(store):
+    secret = "xylophone quartz"
+    archive(store, event("a", text=f"we always use {secret} here"))
+    commit(store, add("m1", f"use {secret}"))
+    store.key("forget")
+    made = commit(store, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",)))
+    store.log.erase_memory("m1", (), ("f1",), made)
+    store.archive.erase_words(ErasureWords(sentences=(), cited=(("a", f"use {secret}"),)))
+    store.compact()
+    raw = store.path.read_bytes()
+    assert b"xylophone" not in raw
+    assert b"quartz" not in raw
+    assert store.archive.find_mentions("xylophone", DAWN) == ()
+    assert store.find_damage() == ()
+    assert store.log.forgotten_fingerprints() == {"f1"}
+
+
+SCHEMAS = Path(__file__).parent / "schemas"
+
+
+def schema_of(path: Path) -> list[tuple[str, str, str]]:
+    with sqlite3.connect(path) as raw:
+        rows = raw.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name").fetchall()
+    raw.close()
+    return [
+        (kind, name, " ".join(re.findall(r"\w+|[^\w\s]", sql))) for kind, name, sql in rows
+    ]  # an added column stands on the line of another
+
+
+def old_store(path: Path, version: int) -> None:
+    """A store as a program of that format made it, with a memory in it."""
+    reply = replace(event("b", text="the answer"), kind=What.RESPONSE, author=Author.ASSISTANT)
+    with SqliteStore(path.with_name("new.db")) as new:
+        archive(new, event("a"), reply)
+        commit(new, add("m1"), add("m2"))
+        commit(new, Supersede(memory="m1", at=AT, reason="x", by="m2"))
+    with sqlite3.connect(path) as raw:
+        raw.executescript((SCHEMAS / f"{version}.sql").read_text())
+        raw.execute(f"ATTACH '{path.with_name('new.db')}' AS new")
+        names = [name for _, name, _ in schema_of(path) if "_index" not in name and not name.startswith(("sqlite", "index"))]
+        tables = {row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'")}
+        for name in [each for each in names if each in tables and each != "migrations"]:
+            columns = ", ".join(row[1] for row in raw.execute(f"PRAGMA table_info({name})"))
+            raw.execute(f"INSERT OR REPLACE INTO {name} ({columns}) SELECT {columns} FROM new.{name}")
+        raw.execute(f"PRAGMA user_version = {version}")
+    raw.close()
+
+
+def test_what_was_said_is_found_after_migrating_whoever_said_it(tmp_path):
+    old_store(tmp_path / "kept.db", FORMAT - 1)
+    with SqliteStore(tmp_path / "kept.db") as migrated:
+        assert all(migrated.archive.find_mentions(word, DAWN) for word in ("words", "answer"))
+        assert list(migrated.archive.find_damage()) == []
+
+
+@pytest.mark.parametrize("version", range(1, FORMAT))
+def test_migrating_an_older_store_gives_the_newest_schema_and_loses_nothing(tmp_path, version):
+    old_store(tmp_path / "kept.db", version)
+    with SqliteStore(tmp_path / "kept.db") as migrated, SqliteStore(tmp_path / "new.db") as new:
+        assert [each.id for each in migrated.log.memories()] == ["m1", "m2"]
+        assert list(migrated.log.passes()) == list(new.log.passes())
+        assert [each.id for each in migrated.log.related_passes([1])] == [1, 2]
+        migrated.archive.reindex()
+        migrated.log.rebuild()
+        assert migrated.find_damage() == ()
+    assert schema_of(tmp_path / "kept.db") == schema_of(tmp_path / "new.db")
+    with sqlite3.connect(tmp_path / "kept.db") as raw:
+        assert [row[0] for row in raw.execute("SELECT version FROM migrations")] == list(range(version + 1, FORMAT + 1))
+        assert raw.execute("PRAGMA user_version").fetchone() == (FORMAT,)
+    raw.close()
+
+
+def test_a_migration_is_preceded_by_a_backup_in_the_old_format(tmp_path):
+    old_store(tmp_path / "kept.db", 1)
+    with SqliteStore(tmp_path / "kept.db"):
+        pass
+    (made,) = (tmp_path / "backups").iterdir()
+    assert stat.S_IMODE(made.stat().st_mode) == 0o600
+    with sqlite3.connect(made) as raw:
+        assert raw.execute("PRAGMA user_version").fetchone() == (1,)
+        assert raw.execute("SELECT count(*) FROM passes").fetchone() == (2,)
+    raw.close()
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(tmp_path, monkeypatch):
+    old_store(tmp_path / "kept.db", 1)
+    before = schema_of(tmp_path / "kept.db")
+    broken = (*database.migration_statements(2), "CREATE TABLE passes (id)")
+    monkeypatch.setattr(database, "migration_statements", lambda _: broken)
+    with pytest.raises(StoreError):
+        SqliteStore(tmp_path / "kept.db")
+    assert schema_of(tmp_path / "kept.db") == before
+    monkeypatch.undo()
+    with SqliteStore(tmp_path / "kept.db") as migrated:
+        assert len(migrated.log.memories()) == 2
+
+
+def test_a_store_is_not_migrated_where_no_backup_can_be_made(tmp_path):
+    old_store(tmp_path / "kept.db", 1)
+    before = schema_of(tmp_path / "kept.db")
+    (tmp_path / "backups").write_text("in the way")
+    with pytest.raises(StoreError, match="cannot be written"):
+        SqliteStore(tmp_path / "kept.db")
+    assert schema_of(tmp_path / "kept.db") == before
+
+
+def test_a_long_running_reader_does_not_serve_what_another_process_forgot(tmp_path):
+    with SqliteStore(tmp_path / "kept.db") as one, SqliteStore(tmp_path / "kept.db") as two:
+        archive(one, event("a", text="xylophone"))
+        assert two.archive.event("a").text == "xylophone"
+        one.archive.erase_words(ErasureWords(sentences=(), cited=(("a", "xylophone"),)))
+        assert two.archive.event("a").text == "[forgotten]"
+
+
+def test_a_row_that_cannot_be_read_is_named_and_never_served(store):
+    commit(store, add("m1"), add("m2"))
+    store._database.execute_sql("UPDATE memories SET body = '{' WHERE id = 'm1'")
+    assert any(each == "memory m1: cannot be read" for each in store.find_damage())
+    with pytest.raises(DamagedError):
+        store.log.memories()
+    store.log.rebuild()
+    assert store.find_damage() == ()
+
+
+def test_a_slice_of_many_events_lies_in_blocks_of_bounded_size(tmp_path, monkeypatch):
+    path = tmp_path / "kept.db"
+    monkeypatch.setattr("kept.store.archive.turns.BLOCK_EVENTS", 2)
+    with SqliteStore(path) as store:
+        archive(store, *(event(name, text=f"text of {name}") for name in "abcde"))
+        assert [each.key for each in store.archive.events(1, 0, 9)] == list("abcde")
+        assert store.archive.event("d").text == "text of d"
+        assert list(store.find_damage()) == []
+    with closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("SELECT block, count(*) FROM events GROUP BY block").fetchall() == [(1, 2), (2, 2), (3, 1)]
+
+
+def test_words_of_a_forgetting_that_was_cut_short_are_erased_at_the_next_opening(tmp_path):
+    with SqliteStore(tmp_path / "kept.db") as opened:
+        archive(opened, event("a", text="we always use xylophone quartz here"))
+        commit(opened, add("m1", "use xylophone quartz"))
+        opened.key("forget")
+        with opened.transaction():
+            made = commit(opened, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",)))
+            opened.log.erase_memory("m1", (), ("f1",), made)
+            opened.archive.erase_words(ErasureWords(sentences=(), cited=(("a", "use xylophone quartz"),)))
+    assert b"xylophon" in (tmp_path / "kept.db").read_bytes(), "the index still holds them: there is something to do"
+    with SqliteStore(tmp_path / "kept.db") as again:
+        assert again.find_damage() == ()
+    assert b"xylophon" not in (tmp_path / "kept.db").read_bytes()
+
+
+def test_words_that_cannot_be_erased_at_the_next_opening_are_told_by_check(tmp_path, monkeypatch):
+    with SqliteStore(tmp_path / "kept.db") as opened:
+        archive(opened, event("a", text="use xylophone quartz"))
+        opened.archive.erase_words(ErasureWords(sentences=(), cited=(("a", "xylophone"),)))
+
+    def refused(_: SqliteStore) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(SqliteStore, "compact", refused)
+    with SqliteStore(tmp_path / "kept.db") as again:
+        assert again.find_damage() == ("words that were forgotten may still lie in free pages: the disk is full",)
+
+
+def test_every_folder_made_for_a_store_is_its_owners_alone(tmp_path):
+    old = os.umask(0)
+    try:
+        with SqliteStore(tmp_path / "a" / "b" / "kept.db"):
+            pass
+    finally:
+        os.umask(old)
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "a", tmp_path / "a" / "b")] == [0o700, 0o700]
+
+
+def test_a_commit_that_the_disk_did_not_keep_is_not_told_as_done(tmp_path, monkeypatch):
+    with SqliteStore(tmp_path / "kept.db") as opened:
+        run = opened._database.run
+        monkeypatch.setattr(
+            opened._database,
+            "run",
+            lambda name, **values: run("blocks" if name == "passes_of" else name, **({} if name == "passes_of" else values)),
+        )
+        with pytest.raises(DamagedError, match="cannot be read back"):
+            commit(opened, add("m1"))
+
+
+def test_a_key_of_what_was_forgotten_that_is_gone_is_not_made_anew(store):
+    commit(store, add("m1"))
+    store.key("forget")
+    made = commit(store, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",)))
+    store.log.erase_memory("m1", (), ("f1",), made)
+    store._database.execute_sql("DELETE FROM settings WHERE name = 'key:forget'")
+    assert "the key of what was forgotten is gone: it may come back" in store.find_damage()
+    with pytest.raises(DamagedError, match="key of what was forgotten"):
+        store.key("forget")
+
+
+def test_rebuilding_brings_back_what_must_not_come_back(store):
+    commit(store, add("m1"))
+    store.key("forget")
+    made = commit(store, Forget(memory="m1", at=AT, reason="x", fingerprints=("f1",)))
+    store.log.erase_memory("m1", (), ("f1",), made)
+    store._database.execute_sql("DELETE FROM forgotten")
+    assert store.find_damage() != ()
+    store.log.rebuild()
+    assert store.log.forgotten_fingerprints() == {"f1"}
+    assert store.find_damage() == ()
+
+
+@pytest.mark.parametrize("how", ["replaced", "gone"])
+def test_nothing_is_written_to_a_store_whose_file_was_replaced_or_is_gone(tmp_path, how):
+    path = tmp_path / "kept.db"
+    with SqliteStore(path) as store, SqliteStore(tmp_path / "other.db"):
+        store.log.start_run("run", NOW)
+        (tmp_path / "other.db").rename(path) if how == "replaced" else path.unlink()
+        with pytest.raises(StoreError, match="replaced meanwhile"):
+            store.log.start_run("run", NOW)
+        with pytest.raises(StoreError, match="replaced meanwhile"):
+            store.log.start_run("again", NOW)
+        assert len(store.log.runs()) == 1
+
+
+def test_an_empty_file_beside_what_comes_before_a_store_becomes_one_and_beside_anything_else_is_damage(tmp_path):
+    """The plugin's first session leaves notes, and its run a lock, before the run has created the store."""
+    (tmp_path / "kept.db").touch()
+    for name in ("plugin.since", "run.lock", "outputs.lock"):
+        (tmp_path / name).touch()
+    (tmp_path / "hooks").mkdir()
+    with pytest.raises(DamagedError, match="empty"):
+        SqliteStore(tmp_path / "kept.db")
+    (tmp_path / "outputs.lock").unlink()
+    with SqliteStore(tmp_path / "kept.db") as store:
+        assert store.find_damage() == ()

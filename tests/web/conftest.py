@@ -1,0 +1,247 @@
+"""A page served over loopback on a home of the test's own, a client that is signed in, and a real browser (Debian's Chromium)."""
+
+import asyncio
+import json
+import os
+import socket
+import threading
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import crowd
+
+pytest.importorskip("fastapi")
+
+from kept.core.memory import Status
+from kept.install import schedule
+from kept.memories import person
+from kept.paths import find_paths
+from kept.pipeline.sample_run import sample_home
+from kept.web.room import WebContext
+from kept.web.server import WebServer, create_app, open_socket, server_config
+from kept.web.work import BackgroundRun, FileWriter
+from kept.workspace import open_workspace
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+KEY = "k" * 43
+PATIENCE = 300  # seconds a browser waits for anything; only what never comes takes them
+# What goes by itself after some seconds (a note, the first of two keys) stays for as long as a busy machine may need to see it.
+LINGER = "{ const after = setTimeout; window.setTimeout = (act, wait) => after(act, wait < 1000 ? wait : wait * 100); }"
+
+
+@dataclass(frozen=True)
+class Served:
+    """A page that is served: its port, key and home, the run it may have under way, and what writes its files."""
+
+    port: int
+    key: str
+    home: Path
+    work: BackgroundRun
+    files: FileWriter
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def workspace(self):
+        """A workspace of the home that is served."""
+        return open_workspace(find_paths(str(self.home), os.environ))
+
+    def ask(self, method, path, body=None, *, headers=None, key=True):
+        """Status, headers and body (JSON where it is some) of a request over the wire."""
+        data = None if body is None else json.dumps(body).encode()
+        sent = {"Content-Type": "application/json"} if body is not None else {}
+        sent |= {"Authorization": f"Bearer {self.key}"} if key else {}
+        request = urllib.request.Request(self.url + path, data=data, method=method, headers=sent | (headers or {}))
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return answer.status, dict(answer.headers), _read(answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, dict(error.headers), _read(error)
+
+    def memory(self, words):
+        """The memory that says these words."""
+        with self.workspace() as workspace:
+            return next(each for each in workspace.store.log.memories() if words in each.content)
+
+    def add(self, text, category="decision", **more):
+        """A memory that a person adds."""
+        with self.workspace() as workspace:
+            return person.create_memory(workspace, text, category, **more)
+
+    def hold(self, text, category="constraint"):
+        """A memory that waits for a decision."""
+        with self.workspace() as workspace:
+            made = person.create_memory(workspace, text, category, agent=True)
+        assert made.status is Status.HELD
+        return made
+
+
+def _read(answer):
+    text = answer.read().decode()
+    return json.loads(text) if answer.headers.get("content-type", "").startswith("application/json") else text
+
+
+@contextmanager
+def serving(home):
+    """Serve a home in a thread of this process."""
+    own = open_socket(0)
+    found = find_paths(str(home), os.environ)
+    ready = threading.Event()
+    there = sample_home(found)
+    open_sample = partial(open_workspace, there, env={"HOME": str(there.root), "KEPT_EMBEDDINGS": "hashing"})
+    room = WebContext(
+        open_desk=partial(open_workspace, found), home=found, key=KEY, port=own.getsockname()[1], open_sample=open_sample
+    )
+    server = WebServer(server_config(create_app(room)), ready.set)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [own]}, daemon=True)
+    thread.start()
+    ready.wait()
+    try:
+        yield Served(room.port, KEY, home, room.work, room.files)
+    finally:
+        server.should_exit = True
+        thread.join()
+        own.close()
+        assert room.files.wait(PATIENCE)
+
+
+@pytest.fixture(autouse=True)
+def soon_stopped(monkeypatch):
+    """A server looks every five milliseconds whether it is to stop, not every hundred: there are two hundred of them."""
+    hasty = SimpleNamespace(**vars(asyncio) | {"sleep": lambda seconds: asyncio.sleep(seconds / 20)})
+    monkeypatch.setattr("uvicorn.server.asyncio", hasty)
+
+
+@pytest.fixture(autouse=True)
+def no_scheduler(monkeypatch):
+    """The system's schedulers are not there: what a page enters is told to nobody."""
+    told = []
+    monkeypatch.setattr(
+        schedule,
+        "enable_job",
+        lambda *given: told.append(("enable", given[0])) or schedule.CommandResult(code=0, out="entered"),
+    )
+    monkeypatch.setattr(schedule, "disable_job", lambda *given: told.append(("disable", given[0])))
+    monkeypatch.setattr(schedule, "query_job_state", lambda *_: schedule.CommandResult(code=0, out="active"))
+    monkeypatch.setattr(schedule, "find_crontab_line", lambda *_: "")
+    monkeypatch.setattr(schedule, "available_schedulers", lambda *_: (schedule.SchedulerKind.SYSTEMD,))
+    return told
+
+
+@pytest.fixture
+def served(home):
+    """A page over an empty store."""
+    with serving(home) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def crowded(tmp_path_factory):
+    """A page over a thousand memories."""
+    home = tmp_path_factory.mktemp("crowded")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        patch.setenv("KEPT_HOME", str(home))
+        with serving(home) as served:
+            with served.workspace() as workspace:
+                crowd.fill(workspace, 1_000)
+            yield served
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """One browser for all tests of a worker."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    if not Path(CHROMIUM).exists():
+        pytest.skip("there is no Chromium here")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=PATIENCE * 1000)
+        yield browser
+        browser.close()
+
+
+class Watched:
+    """What must not happen on a page: an error in the console, a request to anywhere but this machine. ``expected`` are parts of
+    messages that a test provokes.
+    """
+
+    def __init__(self, context):
+        self.errors, self.strangers, self.expected = [], [], []
+        context.on("console", lambda message: self._heard(message.text) if message.type in ("error", "warning") else None)
+        context.on("weberror", lambda error: self._heard(str(error.error)))
+        context.on("request", lambda request: self._left(request.url))
+
+    def _heard(self, text):
+        if not any(each in text for each in self.expected):
+            self.errors.append(text)
+
+    def _left(self, url):
+        if not url.startswith(("http://127.0.0.1:", "data:", "blob:")):
+            self.strangers.append(url)
+
+
+@pytest.fixture
+def browse(chromium, served):
+    """How a test opens pages, signed in, in a context of its own: ``browse("/path", dark=True, phone=True)``."""
+    contexts, watched = [], []
+
+    def opened_at(path="/", *, dark=False, phone=False, context=None):
+        if context is None:
+            size = {"width": 390, "height": 844} if phone else {"width": 1280, "height": 900}
+            context = chromium.new_context(viewport=size, color_scheme="dark" if dark else "light", has_touch=phone)
+            context.set_default_timeout(PATIENCE * 1000)
+            context.add_init_script(LINGER)
+            contexts.append(context)
+            watched.append(Watched(context))
+            page = context.new_page()
+            assert context.request.post(f"{served.url}/api/session", data={"key": served.key}).status == 204
+            page.goto(served.url + path)
+        else:
+            page = context.new_page()
+            page.goto(served.url + path)
+        page.watched = watched[-1]
+        return page
+
+    yield opened_at
+    errors, strangers = ([one for each in watched for one in getattr(each, name)] for name in ("errors", "strangers"))
+    for each in contexts:
+        each.close()
+    assert errors == []
+    assert strangers == []
+
+
+@pytest.fixture
+def raw(served):
+    """The answer to bytes over a socket: its status (0 where the connection ends without one), and all of it."""
+
+    def ask(data):
+        with socket.create_connection(("127.0.0.1", served.port)) as own:
+            own.sendall(data)
+            own.shutdown(socket.SHUT_WR)
+            parts = []
+            try:
+                while part := own.recv(65_536):
+                    parts.append(part)
+            except ConnectionResetError:
+                pass
+        answer = b"".join(parts)
+        return int(answer.split(b" ", 2)[1]) if answer.startswith(b"HTTP/") else 0, answer
+
+    return ask
