@@ -358,7 +358,6 @@ def test_what_may_happen_to_anybody_else_is_no_plan(said):
         "An example of a terrible rule. {}",
         "{} That is her whole mail.",
         "{} That rule is wrong.",
-        "Search the repository for this. {}",
         "Mach das freundlicher. {}",
         "{} Das ist ihre ganze Mail.",
         "Voici un brouillon. {}",

@@ -62,6 +62,7 @@ _COLONS = (":", "：")
 _OPENED = Pattern(r"(?:^|[\s(:>])([\p{Pi}\"'‚„「『〈《(]|[\x{202A}-\x{202E}\x{2066}-\x{2069}])")
 _MARK = 40  # characters among which a marker, a greeting or an arrow stands
 _CUT, _LAST = 6, 400  # words of a prompt that may have been cut off; characters of the prompt before that are read
+_SHORT = 8  # words of a sentence that says what its neighbours are; a longer one says something of its own
 _FOLLOWING = 3  # sentences behind a telling of which one may dismiss it
 _QUESTION = ("?", "？")
 
@@ -153,20 +154,16 @@ def _is_free(text: str, told: ToldIn) -> bool:
 
 
 def _is_among_texts(text: str, told: ToldIn) -> bool:
-    """Whether a sentence before a telling, or one behind it in its paragraph, speaks of a text or points at the telling."""
+    """Whether a short sentence before a telling, or one behind it in its paragraph, speaks of a text."""
     before, at = list(told.sentences[: told.first]), told.sentences[told.last].end
     behind: list[SentenceSpan] = []
     for span in told.sentences[told.last + 1 :]:
         if text[at : span.start].count("\n") > 1:
             break
         behind, at = [*behind, span], span.end
-    lead = _words(text, before[-1]).split()[-1:] if before else []
-    following = _words(text, behind[0]) if behind else ""
-    return any(pattern.search(_words(text, span)) for span in (*before, *behind) for pattern in _TEXTS) or any(
-        has_match(pattern.outside, " ".join(lead))
-        or (has_match(pattern.outside, following) and not has_match(pattern.request, following[skip_filler(following, pattern) :]))
-        for pattern in told.around
-    )
+    sentences = (_words(text, span) for span in (*before, *behind))
+    short = [words for words in sentences if len(words.split()) <= _SHORT]
+    return any(pattern.search(words) for words in short for pattern in _TEXTS)
 
 
 def _is_spoken_of(words: str, patterns: TellingPatterns) -> bool:
