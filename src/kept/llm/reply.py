@@ -227,7 +227,7 @@ _OVER = {"rate_limit_error": Fault.RATE_LIMIT, "overloaded_error": Fault.OVERLOA
 # Where an object or a list of objects may begin; one without the quotation marks of JSON may also be a brace of the prose.
 _OBJECT = re.compile(r"""(?:\[\s*)?\{\s*(?:["}]|(?P<loose>['“]|//|/\*|[A-Za-z_]+\s*:))""")
 # What stands behind the end of a string: everything else stands behind a quotation mark inside of it.
-_AFTER_STRING = re.compile(r"""\s*(?:[:\]}]|,\s*(?:["'“{\[\d}\]/-]|[A-Za-z_]+\s*[,:\]}])|\Z)""")
+_AFTER_STRING = re.compile(r"""\s{0,200}(?:[:\]}]|,\s*(?:["'“{\[\d}\]/-]|[A-Za-z_]+\s*[,:\]}])|\Z)""")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _TRAILING = re.compile(r",(?=\s*[}\]])")
 _BARE = re.compile(r"(?<![\w.+-])[A-Za-z_]\w*")

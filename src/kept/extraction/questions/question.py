@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kept.core.memory import Candidate
+from kept.core.pattern import Pattern
 from kept.extraction.questions.chunks import Chunk
 from kept.extraction.questions.form import SCHEMA, SCHEMA_WITH_HINTS
 from kept.extraction.questions.turns import estimate_tokens_high
@@ -26,7 +27,7 @@ _HINTS = (
     "sentence) or refuse (it does not last, or nobody said so; reason says why). Memories are what the hints do not have."
 )
 _NAME = re.compile(r"^\[e(\d+)\]")
-_NUMBER = re.compile(r"(?i)\W*(?:e|event\W*e?)?([0-9]{1,9})\b")
+_NUMBER = Pattern(r"(?i)\W*(?:e|event\W*e?)?([0-9]{1,9})\b")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
