@@ -84,8 +84,8 @@ def write_export(workspace: Workspace, path: Path, text: str) -> None:
     exported = {str(run.report.get("path", "")) for run in workspace.store.log.runs() if run.command == "export"}
     if target.exists() and str(target) not in exported:
         raise UsageError("there is a file of that name already", where=str(target), hint="choose another name")
+    note_export(workspace, target)  # first, so that one whose writing failed half way can be done again
     write_whole_file(target, text)
-    note_export(workspace, target)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
