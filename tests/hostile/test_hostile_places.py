@@ -208,8 +208,8 @@ def test_a_run_that_is_interrupted_says_so_and_the_next_one_goes_on(tmp_path, tr
     home = tmp_path / "home"
     code = (
         "import os, signal, sys\n"
-        "from kept.extraction import extract_threads\n"
-        "extract_threads.segment = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
+        "from kept.extraction import stretches\n"
+        "stretches.segment = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
         "from kept.cli import main\n"
         "main(sys.argv[1:])\n"
     )

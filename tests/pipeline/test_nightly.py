@@ -8,7 +8,7 @@ import pytest
 from kept.cli.door import main
 from kept.core.errors import StoreError, UsageError
 from kept.core.memory import Status
-from kept.extraction import extract_threads
+from kept.extraction import stretches
 from kept.install.schedule import CommandResult, SchedulerKind, install_job, list_installed_jobs, uninstall_job
 from kept.intake import reading
 from kept.local.files import hold_lock
@@ -103,14 +103,14 @@ def test_one_reader_that_fails_never_stops_the_others(desk_at, home, monkeypatch
 def test_one_session_that_cannot_be_analysed_waits_and_the_others_are(desk_at, home, monkeypatch):
     say(home, "a", "Never use pip in this repo, always use `uv sync` instead.")
     say(home, "b", RULE)
-    usual = extract_threads.segment
+    usual = stretches.segment
 
     def broken(events, buffer):
         if any("uv sync" in each.text for each in events):
             raise IndexError
         return usual(events, buffer)
 
-    monkeypatch.setattr(extract_threads, "segment", broken)
+    monkeypatch.setattr(stretches, "segment", broken)
     with desk_at(home) as workspace:
         night = run_nightly(workspace)
         assert [each.name for each in night.failed] == ["extract"]

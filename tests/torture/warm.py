@@ -203,8 +203,8 @@ def _do(main: Callable[[Sequence[str]], NoReturn], asked: Mapping[str, Any]) -> 
 def _leave_trail(place: Path) -> None:
     library = ctypes.CDLL(None)
     library.disarm()
-    library.match_anchors.restype = ctypes.c_char_p
-    place.write_bytes(b"\n".join(library.match_anchors(number) for number in range(library.made())))
+    library.called.restype = ctypes.c_char_p
+    place.write_bytes(b"\n".join(library.called(number) for number in range(library.made())))
 
 
 if __name__ == "__main__":
