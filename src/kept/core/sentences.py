@@ -4,6 +4,7 @@ language.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 
 from kept.core.artifact import find_artifacts
@@ -56,6 +57,7 @@ class SentenceSpan:
     aside: bool = False
 
 
+@lru_cache(maxsize=8)  # each telling of a prompt asks for the sentences of the whole prompt again
 def split_sentences(text: str, start: int, end: int, *, lists: bool = False) -> tuple[SentenceSpan, ...]:
     """The sentences of ``text[start:end]``, markers of list items and outer white space left out, asides after their sentence.
 

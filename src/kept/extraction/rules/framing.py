@@ -63,6 +63,7 @@ _OPENED = Pattern(r"(?:^|[\s(:>])([\p{Pi}\"'‚„「『〈《(]|[\x{202A}-\x{20
 _MARK = 40  # characters among which a marker, a greeting or an arrow stands
 _CUT, _LAST = 6, 400  # words of a prompt that may have been cut off; characters of the prompt before that are read
 _SHORT = 8  # words of a sentence that says what its neighbours are; a longer one says something of its own
+_NEAR = 6  # sentences before and behind a telling that are looked at
 _FOLLOWING = 3  # sentences behind a telling of which one may dismiss it
 _QUESTION = ("?", "？")
 
@@ -155,9 +156,9 @@ def _is_free(text: str, told: ToldIn) -> bool:
 
 def _is_among_texts(text: str, told: ToldIn) -> bool:
     """Whether a short sentence before a telling, or one behind it in its paragraph, speaks of a text."""
-    before, at = list(told.sentences[: told.first]), told.sentences[told.last].end
+    before, at = list(told.sentences[max(0, told.first - _NEAR) : told.first]), told.sentences[told.last].end
     behind: list[SentenceSpan] = []
-    for span in told.sentences[told.last + 1 :]:
+    for span in told.sentences[told.last + 1 : told.last + 1 + _NEAR]:
         if text[at : span.start].count("\n") > 1:
             break
         behind, at = [*behind, span], span.end
