@@ -41,6 +41,7 @@ _CHANGING = (
     (r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b", "TIME"),
     (r"/[^ ]*/src/kept", "src/kept"),
     (r"127\.0\.0\.1:\d+", "HOST"),
+    (r"\b(?!2026-09)20\d\d-\d\d-\d\d\b", "DAY"),  # what the sample says is of September 2026, what is done to it of today
 )
 _THEME = TerminalTheme(
     (255, 255, 255),
