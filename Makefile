@@ -51,7 +51,7 @@ figures: .venv/ready-dev $(MODEL)  ## the published figures, from measurements o
 
 clients: .venv/ready  ## the adapters with the real frameworks, in an environment of their own
 	$(PYTHON) -m venv .venv-clients
-	.venv-clients/bin/python -m pip --disable-pip-version-check -q install --require-hashes -r requirements-clients.txt
+	.venv-clients/bin/python -m pip --disable-pip-version-check -q install --require-hashes --no-deps -r requirements-clients.txt
 	.venv-clients/bin/python -m pip --disable-pip-version-check -q install --no-deps --no-build-isolation -e .
 	.venv-clients/bin/python -m pytest -rs tests/clients
 
@@ -87,14 +87,14 @@ $(MODEL): | .venv/ready
 	$(PYTHON) -m venv .venv
 
 .venv/ready: .venv/bin/python requirements.txt pyproject.toml
-	$(PIP) install --require-hashes -r requirements.txt
+	$(PIP) install --require-hashes --no-deps -r requirements.txt
 	$(PIP) install --no-deps --no-build-isolation -e .
 	touch $@
 
 .venv/ready-dev: .venv/ready requirements-dev.txt
-	$(PIP) install --require-hashes -r requirements-dev.txt
+	$(PIP) install --require-hashes --no-deps -r requirements-dev.txt
 	touch $@
 
 .venv/ready-docs: .venv/ready-dev requirements-docs.txt
-	$(PIP) install --require-hashes -r requirements-docs.txt
+	$(PIP) install --require-hashes --no-deps -r requirements-docs.txt
 	touch $@
