@@ -92,6 +92,14 @@ def test_a_passage_that_leaves_out_what_turns_it_around_is_widened_to_its_whole_
     assert made.evidence[0].quote == made.content
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["whatever must survive goes into a cookie that starts with qp_", "_private modules of the shop are imported by nobody"],
+)
+def test_a_passage_keeps_the_underscore_of_the_name_at_its_edge(words):
+    assert only(user(f"Then {words}. Go on."), suggest(words)).content.endswith(words)
+
+
 def test_a_passage_of_a_sentence_longer_than_a_memory_waits():
     long = "Nobody should push changes to main without a review because " + "the billing hosts and " * 60 + "people"
     assert waits(only(user(long), suggest("push changes to main without a review")))

@@ -195,18 +195,19 @@ def _search(needle: str, text: str) -> tuple[int, int] | None:
     while at >= 0:
         end = at + len(needle)
         if _is_word_edge(folded, at) and _is_word_edge(folded, end):
-            return _include_code_mark(text, places[at], places[end - 1] + 1)
+            return _include_outer_mark(text, places[at], places[end - 1] + 1)
         at = folded.find(needle, at + 1)
     return None
 
 
-def _include_code_mark(text: str, start: int, end: int) -> tuple[int, int]:
-    """The passage with the outer mark of a code span that begins or ends it."""
-    if text.count("`", start, end) % 2:
-        if text.startswith("`", end):
-            return start, end + 1
-        if text[start - 1 : start] == "`":
-            return start - 1, end
+def _include_outer_mark(text: str, start: int, end: int) -> tuple[int, int]:
+    """The passage with the outer mark of a code span, or the underscore of a name (``_private``, ``prefix_``), that begins or ends
+    it.
+    """
+    before, behind = text[max(0, start - 1) : start], text[end : end + 1]
+    for mark, is_torn in (("`", text.count("`", start, end) % 2), ("_", (before == "_") != (behind == "_"))):
+        if is_torn and mark in (before, behind):
+            return (start, end + 1) if behind == mark else (start - 1, end)
     return start, end
 
 
