@@ -366,12 +366,40 @@ def test_what_may_happen_to_anybody_else_is_no_plan(said):
         "{} That is what they recommend. I disagree.",
         "My manager, verbatim. {}",
         "{}\n\nWhy does the report say that?",
+        "{} That would be lovely.",
+        "{} Das wäre schön.",
+        "{} Since when is that so?",
+        "{} That's the text for the footer.",
     ],
 )
 def test_a_telling_waits_beside_a_sentence_that_speaks_of_a_text_or_doubts_it(text):
     rule = "From now on we always deploy with `make ship`."
     assert told(text.format(rule)) == [("waiting", rule)]
     assert told(f"Please fix the failing test. {rule}") == [("active", rule)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{} The old script is gone.",
+        "{} The old scripts must go.",
+        "{} That is important.",
+        "{} Can you undo that?",
+        "{} Now look at the failing email test.",
+        "{} The description in the docs is outdated.",
+        "Fix the title of the page. {}",
+        "Schick die Nachricht noch einmal ab. {}",
+        "The options are parsed twice. {}",
+    ],
+)
+def test_a_telling_is_active_beside_a_sentence_that_is_about_the_work(text):
+    rule = "From now on we always deploy with `make ship`."
+    assert ("active", rule) in told(text.format(rule))
+
+
+def test_a_decision_is_active_whose_reason_points_at_what_it_names_itself():
+    words = "We decided to use Postgres because they support it better."
+    assert told(f"{words} Go ahead.") == [("active", words)]
 
 
 @pytest.mark.parametrize("before", ["My next message is the text for the footer.", "Pretend you are my bank.", "do not ever"])

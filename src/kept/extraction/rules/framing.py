@@ -4,7 +4,7 @@ Shape decides first about an explicit telling: it stands free at the start of a 
 colon, a heading, a header, a fence or an unfinished line it may be pasted. Words decide about the lines and sentences beside it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kept.core.lexicon import TellingPatterns
@@ -14,7 +14,7 @@ from kept.core.sentences import SentenceSpan, split_sentences
 from kept.core.text import NEGATIONS, tokenize
 from kept.extraction.rules.clipped import MARKS, QUOTES, is_contrasting, is_disowned
 from kept.extraction.rules.patterns import EDGE, SPACE, compile_pattern, has_match, match_words, skip_filler
-from kept.profiles.lexicons import join_alternatives, list_fragments
+from kept.profiles.lexicons import join_alternatives, list_fragments, load_telling_patterns, word_list
 
 _PARTS = 8
 _ENDED = Pattern(r"[.!?…。！？][\"'”’)\]」』»*_]?$")
@@ -53,6 +53,7 @@ _TEXTS = (
 _LEADS_ON = Pattern(rf"(?i)(?:^|{EDGE})(?:{join_alternatives('assertion', 'leads_on', spaced=True)})")
 _PRESENTS = tuple(Pattern(rf"(?im)(?:^|{EDGE})(?:{fragment})") for fragment in list_fragments("assertion", "presents", spaced=True))
 _DISMISSES = compile_pattern(rf"(?im)^\W*(?:{join_alternatives('assertion', 'dismisses', spaced=True)})")
+_DEFINITE = word_list("choice", "definite")
 _DENIES = Pattern(rf"(?i)(?:^|{EDGE})(?:{'|'.join(sorted(NEGATIONS))}|ever|mai)$")
 _SENTENCE = Pattern(r"[.!?。！？]+\s+")
 _ITEM = Pattern(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)])[ \t]")
@@ -63,8 +64,7 @@ _OPENED = Pattern(r"(?:^|[\s(:>])([\p{Pi}\"'‚„「『〈《(]|[\x{202A}-\x{20
 _MARK = 40  # characters among which a marker, a greeting or an arrow stands
 _CUT, _LAST = 6, 400  # words of a prompt that may have been cut off; characters of the prompt before that are read
 _SHORT = 8  # words of a sentence that says what its neighbours are; a longer one says something of its own
-_NEAR = 6  # sentences before and behind a telling that are looked at
-_FOLLOWING = 3  # sentences behind a telling of which one may dismiss it
+_NEAR, _ALL = 6, 400  # sentences
 _QUESTION = ("?", "？")
 
 
@@ -72,7 +72,7 @@ _QUESTION = ("?", "？")
 class ToldIn:
     """Where an explicit telling stands: the sentence ``place`` tells, and ``first`` to ``last`` are what it is about and itself.
 
-    ``spoken`` is the language whose words tell; what stands around may be said in any of ``around``.
+    ``spoken`` is the language whose words tell; what stands around may be said in any other.
     """
 
     sentences: Sequence[SentenceSpan]
@@ -80,7 +80,20 @@ class ToldIn:
     first: int
     last: int
     spoken: TellingPatterns
-    around: Sequence[TellingPatterns]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Sign:
+    """What a sentence says of the passage beside it, where it stands from ``first`` to ``last``: -1 is the sentence before the
+    passage, 0 its own, 1 the one behind it. ``unjudged``: it counts for what rules alone found; ``below``: also behind an empty
+    line.
+    """
+
+    says: Callable[[str], bool]
+    first: int
+    last: int
+    unjudged: bool = False
+    below: bool = False
 
 
 def find_frame(text: str, start: int, end: int, told: ToldIn | None = None) -> Frame | None:
@@ -92,13 +105,29 @@ def find_frame(text: str, start: int, end: int, told: ToldIn | None = None) -> F
         return Frame.QUOTED
     if is_disowned(text, start, end):
         return Frame.PART
-    if _BRINGS.search(text[:start]) or _is_led(text, start):
-        return Frame.LED
-    sentences = [span for span in split_sentences(text, 0, len(text)) if not span.aside]
-    before = next((_words(text, span) for span in reversed(sentences) if span.end <= start), "")
-    behind = [_words(text, span) for span in sentences if span.start >= end][: _FOLLOWING if told else 1]
-    presented = not _OWN.search(before) and (any(shape.search(before) for shape in _PRESENTS) or _EXPLAINS.search(before))
-    return Frame.LED if presented or any(map(_DISMISSES.search, behind)) else None
+    led = _is_led(text, start)
+    if told:
+        spans, start, end = told.sentences, told.sentences[told.first].start, told.sentences[told.last].end
+    else:
+        spans = [span for span in split_sentences(text, 0, len(text)) if not span.aside]
+    signs = [sign for sign in _SIGNS if told or not sign.unjudged]
+    around = _number_sentences(text, spans, start, end)
+    against = (
+        sign.first <= place <= sign.last and (sign.below or not apart) and sign.says(words)
+        for place, words, apart in around
+        for sign in signs
+    )
+    return Frame.LED if led or any(against) else None
+
+
+def _number_sentences(text: str, spans: Sequence[SentenceSpan], start: int, end: int) -> Iterator[tuple[int, str, bool]]:
+    """The sentences of a prompt, numbered from a passage on, and whether an empty line stands between it and one behind it."""
+    before = [span for span in spans if span.end <= start]
+    behind = [span for span in spans if span.start >= end][:_NEAR]
+    yield from ((place, _words(text, span), False) for place, span in enumerate(before, -len(before)))
+    yield from ((0, _words(text, span), False) for span in spans if span.end > start and span.start < end)
+    for place, span in enumerate(behind, 1):
+        yield place, _words(text, span), any(not line.strip() for line in text[end : span.start].split("\n")[1:-1])
 
 
 def is_announced(earlier: str) -> bool:
@@ -135,36 +164,70 @@ def _leaves_open(lead: str, *, announces: bool) -> bool:
 
 def _is_free(text: str, told: ToldIn) -> bool:
     """Whether nothing leads in to a telling, reports it or takes it back."""
-    spans, opening, patterns = told.sentences, told.first, told.around
+    spans, opening = told.sentences, told.first
     while opening and spans[opening].bullet and spans[opening - 1].bullet:
         opening -= 1
     before = text[: spans[opening].start].rstrip(" \t")
     marker = _MARKER.search(before[-_MARK:])
     before = before[: len(before) - len(marker[0])] if marker else before
     before, after = before.rstrip(), before[len(before.rstrip()) :]
-    own = [_words(text, span) for span in spans[told.first : told.last + 1]]
     return not (
-        not _can_begin_after(before, patterns, next_line=after.count("\n") == 1)
+        not _can_begin_after(before, next_line=after.count("\n") == 1)
         or _POINTS_UP.match(text[spans[told.last].end :][:_MARK])
-        or any(has_match(pattern.taken_back, words) for words in own for pattern in patterns)
-        or (told.first and any(has_match(pattern.reported, _words(text, spans[told.first - 1])) for pattern in patterns))
-        or (told.last + 1 < len(spans) and _is_taken_back(_words(text, spans[told.last + 1]), patterns))
-        or _is_among_texts(text, told)
         or _is_spoken_of(_words(text, spans[told.place]), told.spoken)
     )
 
 
-def _is_among_texts(text: str, told: ToldIn) -> bool:
-    """Whether a short sentence before a telling, or one behind it in its paragraph, speaks of a text."""
-    before, at = list(told.sentences[max(0, told.first - _NEAR) : told.first]), told.sentences[told.last].end
-    behind: list[SentenceSpan] = []
-    for span in told.sentences[told.last + 1 : told.last + 1 + _NEAR]:
-        if text[at : span.start].count("\n") > 1:
-            break
-        behind, at = [*behind, span], span.end
-    sentences = (_words(text, span) for span in (*before, *behind))
-    short = [words for words in sentences if len(words.split()) <= _SHORT]
-    return any(pattern.search(words) for words in short for pattern in _TEXTS)
+def _brings(words: str) -> bool:
+    return _BRINGS.search(words) is not None
+
+
+def _presents(words: str) -> bool:
+    return not _OWN.search(words) and (any(shape.search(words) for shape in _PRESENTS) or _EXPLAINS.search(words) is not None)
+
+
+def _is_about_text(words: str) -> bool:
+    """Whether a short sentence speaks of a text: of "the message" only at its end, for one that says more tells which it means."""
+    if len(words.split()) > _SHORT:
+        return False
+    return any(
+        _DEFINITE.isdisjoint(words[: found.start() + 1].casefold().split()[-2:]) or not any(map(str.isalnum, words[found.end() :]))
+        for pattern in _TEXTS
+        for found in pattern.finditer(words)
+    )
+
+
+def _reports(words: str) -> bool:
+    return any(has_match(patterns.reported, words) for patterns in load_telling_patterns())
+
+
+def _takes_back(words: str) -> bool:
+    return any(has_match(patterns.taken_back, words) for patterns in load_telling_patterns())
+
+
+def _asks_about(words: str) -> bool:
+    return words.rstrip().endswith(_QUESTION) and any(
+        has_match(patterns.outside, words) and not has_match(patterns.request, words[skip_filler(words, patterns) :])
+        for patterns in load_telling_patterns()
+    )
+
+
+def _dismisses(words: str) -> bool:
+    return _DISMISSES.search(words) is not None
+
+
+_SIGNS = (
+    _Sign(says=_brings, first=-_ALL, last=-1),
+    _Sign(says=_presents, first=-1, last=-1),
+    _Sign(says=_dismisses, first=1, last=1, below=True),
+    _Sign(says=_dismisses, first=2, last=3, unjudged=True, below=True),
+    _Sign(says=_reports, first=-1, last=-1, unjudged=True),
+    _Sign(says=_reports, first=1, last=1, unjudged=True, below=True),
+    _Sign(says=_takes_back, first=0, last=1, unjudged=True, below=True),
+    _Sign(says=_asks_about, first=1, last=1, unjudged=True, below=True),
+    _Sign(says=_is_about_text, first=-_NEAR, last=-1, unjudged=True),
+    _Sign(says=_is_about_text, first=1, last=_NEAR, unjudged=True),
+)
 
 
 def _is_spoken_of(words: str, patterns: TellingPatterns) -> bool:
@@ -190,29 +253,18 @@ def _sources(patterns: TellingPatterns) -> list[str]:
     return [getattr(patterns, name) for name in _TELLS]
 
 
-def _can_begin_after(before: str, patterns: Sequence[TellingPatterns], *, next_line: bool) -> bool:
+def _can_begin_after(before: str, *, next_line: bool) -> bool:
     """Whether a telling may begin behind this text: it is empty, ends a sentence, is a line typed in passing, or only greets."""
     if not before or _ENDED.search(before[-2:]):
         return True
     if next_line and _PASSING.match(before.rsplit("\n", 1)[-1]):
         return True
     line = before.rstrip(" ,;–—-")
-    return len(line) <= _MARK and "\n" not in line and any(_is_only_filler(line, pattern) for pattern in patterns)
+    return len(line) <= _MARK and "\n" not in line and any(_is_only_filler(line, patterns) for patterns in load_telling_patterns())
 
 
 def _is_only_filler(line: str, patterns: TellingPatterns) -> bool:
     return skip_filler(f"{line} x", patterns) == len(line) + 1
-
-
-def _is_taken_back(words: str, patterns: Sequence[TellingPatterns]) -> bool:
-    """Whether the sentence behind a telling takes it back, says whose it is, or asks about it."""
-    asks = words.rstrip().endswith(_QUESTION)
-    return any(
-        has_match(pattern.taken_back, words)
-        or has_match(pattern.reported, words)
-        or (asks and has_match(pattern.outside, words) and not has_match(pattern.request, words[skip_filler(words, pattern) :]))
-        for pattern in patterns
-    )
 
 
 def _words(text: str, span: SentenceSpan) -> str:

@@ -249,6 +249,8 @@ def _has_unresolved_reference(content: str, patterns: TellingPatterns) -> bool:
     """Whether one of the first words points at something outside, the words of the telling itself aside."""
     for source in (patterns.here, patterns.from_now_on, patterns.remember, patterns.decided):
         content = compile_pattern(source).sub(" ", content) if source else content
+    if patterns.reason and (reason := compile_pattern(patterns.reason).search(content)):
+        content = content[: reason.start()]  # a reason speaks of what stands before it
     near = " ".join(content.split()[:_NEAR]) if patterns.spaced else content[: 2 * _NEAR]
     return has_match(patterns.outside, near)
 

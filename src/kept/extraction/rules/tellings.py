@@ -101,7 +101,7 @@ def _tellings_of_sentence(
             return
         if found:
             numbers = [place, *(number for number, _ in found)]
-            told = ToldIn(sentences=spans, place=place, first=min(numbers), last=max(numbers), spoken=pattern, around=around)
+            told = ToldIn(sentences=spans, place=place, first=min(numbers), last=max(numbers), spoken=pattern)
             for number, telling in found:
                 yield number, replace(telling, doubt=telling.doubt or find_frame(text, telling.start, telling.end, told) or "")
             return
