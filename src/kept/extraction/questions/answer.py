@@ -13,7 +13,19 @@ from typing import Any
 
 from kept.core.artifact import find_artifacts
 from kept.core.event import Event, EventKind, Origin
-from kept.core.memory import DISMISSED, DOUBTED, HELPFUL, PASSING, UNDERSTOOD, Candidate, CandidateVerdict, Evidence, Held, Refused
+from kept.core.memory import (
+    DANGEROUS,
+    DISMISSED,
+    DOUBTED,
+    HELPFUL,
+    PASSING,
+    UNDERSTOOD,
+    Candidate,
+    CandidateVerdict,
+    Evidence,
+    Held,
+    Refused,
+)
 from kept.core.pattern import Pattern
 from kept.core.spans import quote_origin
 from kept.core.statement import is_same_statement, parse_statement
@@ -22,6 +34,7 @@ from kept.core.text import jaccard_similarity, one_line, tokenize
 from kept.extraction.questions.form import Citation, HintVerdict, NotePoint, Notes, ProposedMemory, ReplyForm
 from kept.extraction.questions.question import Hint
 from kept.extraction.questions.reading import CEILING, WEIGHTS, ChunkReading, Claim, confidence
+from kept.extraction.questions.remedy import holds_harmful_command
 from kept.extraction.questions.rewording import stands_alone
 from kept.extraction.questions.support import (
     QUOTE_CHARS,
@@ -125,7 +138,7 @@ def _confirm_candidate(candidate: Candidate) -> Candidate:
 def _reword_candidate(candidate: Candidate, content: str, reading: ChunkReading) -> Claim:
     """A find of the rules in the model's words; in its own where those are not to be trusted."""
     words = content.strip()[:_CONTENT_CHARS]
-    told = find_trust_fault(words, candidate.category, candidate.evidence, reading.events)
+    told = find_trust_fault(words, candidate.category, candidate.evidence, reading.events, reading.lexicon)
     if not told and stands_alone(candidate.content, candidate.about, reading.lexicon):
         told = "it stands by itself"
     if told:
@@ -173,7 +186,9 @@ def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[C
         fingerprint=_find_fingerprint(places, reading) if category == FIX else "",
         rewords=hint.candidate.id if hint else "",
         about=about,
-        doubt=_grade_doubt(said.worth, reading.profile) or _evidence_doubt(evidence, reading),
+        doubt=_grade_doubt(said.worth, reading.profile)
+        or _evidence_doubt(content, evidence, reading)
+        or (DANGEROUS if origin is not Origin.USER and holds_harmful_command(content) else ""),
     )
     faults: tuple[Callable[[], str], ...] = (
         lambda: "" if evidence else told,
@@ -194,10 +209,11 @@ def _grade_doubt(worth: int, profile: Profile) -> str:
     return PASSING if worth == _PASSING else HELPFUL
 
 
-def _evidence_doubt(evidence: Sequence[Evidence], reading: ChunkReading) -> str:
-    """Why the person's words may not be meant where they stand."""
+def _evidence_doubt(content: str, evidence: Sequence[Evidence], reading: ChunkReading) -> str:
+    """Why the person's words may not be meant where they stand; those that only agree say nothing of the content."""
     by_key = {event.key: event for event in reading.events.values()}
-    reasons = (quote_doubt(item.quote, by_key[item.event]) for item in evidence if item.event in by_key)
+    cited = (item for item in evidence if item.event in by_key and supported_share(content, item.quote))
+    reasons = (quote_doubt(item.quote, by_key[item.event]) for item in cited)
     return next(filter(None, reasons), "")
 
 
@@ -215,7 +231,7 @@ def _choose_wording(
     ``needed`` and to be trusted, else a passage that says enough. They are ``doubted`` where they rest on words that stand nowhere
     as well.
     """
-    if wording and not needed and not find_trust_fault(passages[0], category, evidence, reading.events):
+    if wording and not needed and not find_trust_fault(passages[0], category, evidence, reading.events, reading.lexicon):
         return passages[0], "", (() if wording in passages else ("the passage stands by itself",))
     # A part of an event is a passage, whatever it is called: it is not to be cut out of its sentence.
     cited = {event.key: event for event in reading.events.values() if event.key in {item.event for item in evidence}}
@@ -223,7 +239,7 @@ def _choose_wording(
     whole = [whole_sentences(quote, cited[each.event]) for quote, each in zip(passages, evidence, strict=True)] if wording else []
     enough = 0 if len(evidence) == 1 and category != FIX else _ENOUGH
     choices = list(filter(None, (wording, *(item for item in whole if count_mass(item) >= enough)))) if wording else passages
-    faults = [find_trust_fault(choice, category, evidence, reading.events) for choice in choices]
+    faults = [find_trust_fault(choice, category, evidence, reading.events, reading.lexicon) for choice in choices]
     if doubted and wording and wording not in passages:
         faults[0] = faults[0] or doubted
     if wording and faults[0] == UNSUPPORTED:  # then the passage was not chosen for what it says

@@ -97,9 +97,7 @@ class ChunkReading:
         """What else speaks for and against a claim, by the names in ``WEIGHTS``."""
         own = " ".join(item.quote for item in evidence if item.origin is Origin.USER)
         known = self.profile.category(category)
-        allowed = (
-            known is not None and not known.users_words and not own and any(item.origin is Origin.ASSISTANT for item in evidence)
-        )
+        allowed = known is not None and not known.users_words and any(item.origin is Origin.ASSISTANT for item in evidence)
         cues = [cue for words in self.lexicon.spoken for cue in (words.rule, words.convention, words.preference, words.decided)]
         fails = any(
             self.events[place].kind is EventKind.TOOL_OUTPUT and failure_fingerprint(self.events[place]) for place in places

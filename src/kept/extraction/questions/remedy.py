@@ -24,12 +24,15 @@ _ASKS = ("?", "？")
 _SHELL = Pattern(r"[|;&]|\$\(|^(?:sudo|curl|wget|bash|sh|rm|iex|powershell|eval)\b")
 
 
-def is_unproven_fix(content: str, cited: Iterable[Event], events: Sequence[Event], *, told: bool = False) -> bool:
+def is_unproven_fix(
+    content: str, cited: Iterable[Event], events: Sequence[Event], *, told: bool = False, agreed: Iterable[Event] = ()
+) -> bool:
     """Whether a claimed fix names no command or change that was made in the session and helped, nor one that the person names; what
-    the person told in their own words (``told``) needs none. A question is no fix.
+    the person told in their own words, or said of the assistant's that it helped (``told``), needs none. A question is no fix.
 
     ``events`` are those of the session around the claim, in order. What helped is a call that passed after something had failed,
-    and is named by what the failed call does not hold. A command that stands in a tool's text alone spoils the claim.
+    and is named by what the failed call does not hold. A command that stands in a tool's text alone spoils the claim; one in a
+    reply that the person ``agreed`` to does not, unless it harms.
     """
     if content.rstrip().endswith(_ASKS):
         return True
@@ -37,7 +40,8 @@ def is_unproven_fix(content: str, cited: Iterable[Event], events: Sequence[Event
     helped, failed = _find_helpful_calls(events)
     ran = "\n".join((*helped, *failed)).casefold()
     names = [one_line(name).casefold() for name in _PASSAGE.findall(content)]
-    foreign = (name for name in names if name not in ran and name not in said and not _is_error(name, events))
+    known = "\n".join((ran, said, *(one_line(event.text).casefold() for event in agreed)))
+    foreign = (name for name in names if name not in known and not _is_error(name, events))
     shown = [name for name in _PASSAGE.findall(content) or [content] if one_line(name).casefold() not in said]
     if any(
         is_harmful_command(name) or (name != content and is_spoken(name) and named_error(name) != name.rstrip(" .:,;=([{"))
@@ -57,6 +61,11 @@ def is_unproven_fix(content: str, cited: Iterable[Event], events: Sequence[Event
     made = any(part in call.casefold() and part not in before for call in helped for part in parts)
     again = any(name in call.casefold() for call in helped for name in names if " " in name and name not in _last_call(failed))
     return not (told or made or again or any(part in said for part in parts))
+
+
+def holds_harmful_command(content: str) -> bool:
+    """Whether a sentence holds a command that only a person may pass on."""
+    return any(map(is_harmful_command, _PASSAGE.findall(content) or [content]))
 
 
 def _last_call(calls: Sequence[str]) -> str:

@@ -118,7 +118,7 @@ def _reworded(text: str, claim: Claim, reading: ChunkReading) -> Claim | None:
         artifacts=find_artifacts(text),
         reasoning=f"{candidate.reasoning}; reworded, for it was not clear alone: {one_line(candidate.content)[:160]}",
     )
-    told = find_trust_fault(text, candidate.category, candidate.evidence, reading.events)
+    told = find_trust_fault(text, candidate.category, candidate.evidence, reading.events, reading.lexicon)
     origin, _ = claim_authority(text, candidate.evidence, reading.events, reading.lexicon)
     if told or origin is not candidate.origin or is_unclear(text, made.about, reading.lexicon):
         return None

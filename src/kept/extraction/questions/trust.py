@@ -4,7 +4,7 @@ A claim is judged by the events it cites and those around them; neither the mode
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from kept.core.artifact import find_artifacts
@@ -12,7 +12,7 @@ from kept.core.event import Author, Event, EventKind, Origin, least_trusted
 from kept.core.lexicon import Lexicon
 from kept.core.memory import Evidence
 from kept.core.pattern import Pattern
-from kept.core.spans import typed_text
+from kept.core.spans import quote_origin, typed_text
 from kept.core.statement import find_content
 from kept.core.text import is_cjk, one_line
 from kept.extraction.polarity import drops_markers, find_distortion, has_other_order, is_qualified, opens_with_denial
@@ -29,6 +29,7 @@ _UNSAID = 0.1  # share of the telling words of a wording that may not have been 
 _STEM, _STEM_SHARE = 4, 0.5  # letters, and their share of the longer word, from which two words are forms of one
 _READ = 8_000
 _CARRIED = 0.5  # share of its telling words from which quotes of the person carry a claim that cites others too
+_WHOLE = 0.9  # the same of quotes beside which what others are cited for adds nothing
 _NEIGHBOURS = 8
 _OPENING = 160  # characters of a reply that say whether it agrees
 _SENTENCE = re.compile(r"[.!;\n。！；]")
@@ -37,7 +38,9 @@ _OPTION = re.compile(r"(?:^|[\s(*#])([1-9])(?:[.):]|\*\*)")
 _NAME = Pattern(r"[^\s|;&$<>]+")
 
 
-def find_trust_fault(content: str, category: str, evidence: Sequence[Evidence], events: Mapping[int, Event]) -> str:
+def find_trust_fault(
+    content: str, category: str, evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon
+) -> str:
     """The first trust check that a content with this evidence fails, in words; empty where it passes all.
 
     ``events`` are those around the evidence, by place.
@@ -51,7 +54,7 @@ def find_trust_fault(content: str, category: str, evidence: Sequence[Evidence], 
     checks: tuple[Callable[[], str], ...] = (
         lambda: "" if verbatim else _support_fault(content, evidence, cited, events),
         lambda: "" if verbatim else _name_fault(content, cited, events),
-        lambda: _remedy_fault(content, evidence, cited, events) if category == FIX else "",
+        lambda: _remedy_fault(content, evidence, cited, events, lexicon) if category == FIX else "",
         lambda: _unsaid_fault(content, cited, events) if worded else "",
         lambda: _polarity_fault(content, evidence, cited, events) if worded else "",
         lambda: _order_fault(content, evidence) if worded else "",
@@ -101,11 +104,18 @@ def _name_fault(content: str, cited: Mapping[int, Event], events: Mapping[int, E
     return ""
 
 
-def _remedy_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
+def _remedy_fault(
+    content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event], lexicon: Lexicon
+) -> str:
     ordered = [events[place] for place in sorted(events)]
-    own = all(item.origin is Origin.USER for item in evidence)
-    told = own and supported_share(content, *(item.quote for item in evidence)) >= _CARRIED  # the person says what helped
-    return "a remedy that never helped" if is_unproven_fix(content, cited.values(), ordered, told=told) else ""
+    own = [item for item in evidence if item.origin is Origin.USER]
+    granted = _granted_quotes(evidence, events, lexicon)  # the person says that what the assistant told helped
+    told = (len(own) == len(evidence) and _carries(content, own, _CARRIED)) or (
+        bool(granted) and _rests_on(content, (*own, *granted), evidence)
+    )
+    keys = {item.event for item in granted}
+    agreed = [event for event in cited.values() if event.key in keys]
+    return "a remedy that never helped" if is_unproven_fix(content, cited.values(), ordered, told=told, agreed=agreed) else ""
 
 
 def _polarity_fault(content: str, evidence: Sequence[Evidence], cited: Mapping[int, Event], events: Mapping[int, Event]) -> str:
@@ -143,33 +153,70 @@ def nearby_texts(events: Mapping[int, Event], places: Mapping[int, Event], reach
 def claim_authority(
     content: str, evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon
 ) -> tuple[Origin, tuple[str, ...]]:
-    """Whose word a claim is: the person's where all of its quotes are, where theirs carry it, or where they grant what the
-    assistant said just before; else that of the least trusted author.
+    """Whose word a claim is: the person's where their quotes carry it, or with what they grant of the assistant's hold all of it;
+    the assistant's where theirs do with the person's; else that of the least trusted author.
+
+    What the assistant only repeats of a tool's text is the tool's.
     """
-    own = [item.quote for item in evidence if item.origin is Origin.USER]
-    if own and (len(own) == len(evidence) or supported_share(content, *own) >= _CARRIED):
+    own = [item for item in evidence if item.origin is Origin.USER]
+    if own and (len(own) == len(evidence) or _carries(content, own, _CARRIED)):
         return Origin.USER, ("the user's words",)
+    granted = _granted_quotes(evidence, events, lexicon)
+    if granted and _rests_on(content, (*own, *granted), evidence):
+        return Origin.USER, ("agreed to by the user",)
+    origins = [Origin.TOOL if _is_repeated(item, events) else item.origin for item in evidence]
+    said = [item for item, origin in zip(evidence, origins, strict=True) if origin is not Origin.TOOL]
+    if len(said) > len(own) and _rests_on(content, said, evidence):
+        return Origin.ASSISTANT, ()
+    return least_trusted(tuple(origins)) if origins else Origin.TOOL, ()
+
+
+def _carries(content: str, quotes: Iterable[Evidence], share: float) -> bool:
+    return supported_share(content, *(item.quote for item in quotes)) >= share
+
+
+def _rests_on(content: str, quotes: Sequence[Evidence], evidence: Sequence[Evidence]) -> bool:
+    """Whether a claim needs no more of its evidence than some quotes."""
+    return len(quotes) == len(evidence) or _carries(content, quotes, _WHOLE)
+
+
+def _granted_quotes(evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon) -> list[Evidence]:
+    """The quotes of the assistant's that the person agrees to, or says of that it works, in their next prompt, which is cited."""
     places = {event.key: place for place, event in events.items()}
-    cited = [(places[item.event], item) for item in evidence if item.event in places]
-    said = [place for place, evidence in cited if events[place].author is Author.ASSISTANT]
-    if own and said and all(item.origin is not Origin.TOOL for item in evidence):
-        granted = next_prompt_place(max(said), events)
-        theirs = [item.quote for place, item in cited if place == max(said)]
-        if granted in (place for place, evidence in cited if evidence.origin is Origin.USER) and all(
-            is_agreement(events[granted], lexicon, events[max(said)].text, quote) for quote in theirs
-        ):
-            return Origin.USER, ("agreed to by the user",)
-    return (least_trusted(tuple(item.origin for item in evidence)) if evidence else Origin.TOOL), ()
+    own = {places[item.event] for item in evidence if item.origin is Origin.USER and item.event in places}
+    return [
+        item
+        for item in evidence
+        if item.origin is Origin.ASSISTANT
+        and (place := places.get(item.event)) is not None
+        and (answer := next_prompt_place(place, events)) in own
+        and is_agreement(events[answer], lexicon, events[place].text, item.quote)
+        and not _is_repeated(item, events)
+    ]
+
+
+def _is_repeated(item: Evidence, events: Mapping[int, Event]) -> bool:
+    """Whether a quote of the assistant's stood before in what a tool printed or somebody pasted."""
+    place = next((place for place, event in events.items() if event.key == item.event), -1)
+    words = one_line(item.quote).casefold()
+    return item.origin is Origin.ASSISTANT and any(
+        words in one_line(event.text).casefold() and quote_origin(event, item.quote) is Origin.TOOL
+        for earlier, event in events.items()
+        if earlier < place
+    )
 
 
 def is_disputed(evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon) -> bool:
-    """Whether the person's next prompt corrects what the assistant or a tool said, or takes their own words back."""
+    """Whether the person's next prompt denies or corrects what the assistant or a tool said, or takes their own words back."""
     keys = {item.event for item in evidence}
-    following = next_prompt_place(max((place for place, event in events.items() if event.key in keys), default=-1), events)
+    last = max((place for place, event in events.items() if event.key in keys), default=-1)
+    following = next_prompt_place(last, events)
     if following < 0:
         return False
     own = all(item.origin is Origin.USER for item in evidence)
     opening = typed_text(events[following]).strip()[:200]
+    if last >= 0 and events[last].author is Author.ASSISTANT and opens_with_denial(opening):
+        return True
     for words in lexicon.spoken:
         pattern = words.taken_back if own else words.correction
         if pattern and compile_pattern(pattern).match(opening[skip_filler(opening, words) :]):
