@@ -13,20 +13,21 @@ class TellingPatterns:
 
     At the start of a sentence: ``lead`` (filler before a telling), ``request`` ("can you"), ``remember`` (a memory verb) and
     behind it ``link`` ("that"), ``goes_on`` ("to") or ``reminisce`` ("when": no telling); ``always`` and ``never`` (orders),
-    ``no_ban`` ("never mind"), ``refuse`` (an order not to remember), ``describes`` (the subject of a description), ``decided``,
-    ``correction``, ``note``, ``reported`` (another's words), ``person`` (the speaker). At its end: ``remember_this``. Anywhere:
-    ``from_now_on``, ``later`` ("next time"), ``must`` (who must, always or never), ``ours`` ("we always"), ``here`` (a rule of
-    this project), ``everywhere``, ``practice`` (the work of any agent), ``contrast`` ("…, never …"), ``reason``, ``occasion``
-    (holds once), ``planned`` (thought of for the task at hand), ``errand`` (an order to note work, or to put something on a
-    list), ``taken_back`` (it was not meant, or is another's), ``preference``, ``goal``, ``kin`` (people in the speaker's
-    life), ``rule``, ``convention``, ``wish`` (words of a standing wish) and ``outside`` (words for what another sentence names).
-    ``measured`` are the triggers whose precision is measured in this language, ``words`` is any word of a telling; ``spaced``
-    says that words are written apart.
+    ``no_ban`` ("never mind"), ``refuse`` (an order not to remember), ``describes`` (the subject of a description),
+    ``decided``, ``correction``, ``note``, ``reported`` (another's words), ``person`` (the speaker). At its end:
+    ``remember_this``, and behind a memory verb ``tail`` ("that, please"). Before a colon: ``label`` ("a rule to keep in
+    mind"). Anywhere: ``from_now_on``, ``later`` ("next time"), ``lasting`` (it is for later), ``must`` (who must, always or
+    never), ``ours`` ("we always"), ``here`` (a rule of this project), ``everywhere``, ``practice`` (the work of any agent),
+    ``contrast`` ("…, never …"), ``reason``, ``occasion`` (holds once), ``planned`` (thought of for the task at hand),
+    ``errand`` (an order to note work, or to put something on a list), ``taken_back`` (it was not meant, or is another's),
+    ``preference``, ``goal``, ``kin`` (people in the speaker's life), ``rule``, ``convention``, ``wish`` (words of a standing
+    wish) and ``outside`` (words for what another sentence names). ``measured`` says that somebody measured how well the
+    patterns of this language tell, ``words`` is any word of a telling; ``spaced`` says that words are written apart.
     """
 
     language: str
     spaced: bool
-    measured: tuple[str, ...]
+    measured: bool
     words: str
     lead: str = ""
     request: str = ""
@@ -35,8 +36,10 @@ class TellingPatterns:
     goes_on: str = ""
     reminisce: str = ""
     remember_this: str = ""
+    tail: str = ""
     from_now_on: str = ""
     later: str = ""
+    lasting: str = ""
     always: str = ""
     never: str = ""
     no_ban: str = ""
@@ -51,6 +54,7 @@ class TellingPatterns:
     reason: str = ""
     correction: str = ""
     note: str = ""
+    label: str = ""
     errand: str = ""
     occasion: str = ""
     planned: str = ""

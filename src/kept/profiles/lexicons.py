@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
+from unicodedata import normalize
 
 from kept.core.errors import ConfigError
 from kept.core.lexicon import Lexicon, TellingPatterns
@@ -26,6 +27,7 @@ _APOSTROPHE = r"[\x27’]"
 # instead of classes keep the automata small.
 _EDGE = r"[^\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{24F}\x{370}-\x{1FFF}]"
 _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|')*")
+_ACCENTED = re.compile(r"[^\W\d_]{5,}")
 _KANA = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
 _HAN = re.compile(r"[\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]")
 
@@ -42,6 +44,7 @@ def load_lexicon(languages: tuple[str, ...]) -> Lexicon:
 _AT_START = frozenset(
     {
         "lead",
+        "tail",
         "request",
         "remember",
         "link",
@@ -76,6 +79,7 @@ _TELL = (
     "decided",
     "correction",
     "note",
+    "label",
     "errand",
 )
 
@@ -92,7 +96,7 @@ def _build_telling_patterns(language: str) -> TellingPatterns:
     spaced = bool(body["spaced"])
     cues = {name: _build_pattern(name, cues, spaced=spaced) for name, cues in table.items() if name != "measured"}
     words = _build_pattern("words", [cue for name in _TELL for cue in table[name]], spaced=spaced)
-    return TellingPatterns(language=language, spaced=spaced, measured=tuple(table["measured"]), words=words, **cues)
+    return TellingPatterns(language=language, spaced=spaced, measured=bool(table["measured"]), words=words, **cues)
 
 
 def _build_pattern(name: str, cues: list[str], *, spaced: bool) -> str:
@@ -100,13 +104,23 @@ def _build_pattern(name: str, cues: list[str], *, spaced: bool) -> str:
     if not cues:
         return ""
     before, after = (rf"(?:^|{_EDGE})", rf"(?:$|{_EDGE})") if spaced else ("", "")
-    source = "|".join(cues)
+    source = _allow_bare_letters("|".join(cues))
     before = "" if name in _UNBOUND else before
     if name in _AT_START:
         return rf"(?i)^[\s\"'“«「(*_>-]*({source}){after}"
     if name in _AT_END:
         return rf"(?i){before}({source})[\s\"'”»」)!.。！]*$"
     return rf"(?i){before}({source}){after}"
+
+
+def _allow_bare_letters(source: str) -> str:
+    """A pattern whose longer words may lack their accents, as in "acuerdate"; a short word would become another one."""
+    return _ACCENTED.sub(lambda word: "".join(_with_bare_letter(char) for char in word[0]), source)
+
+
+def _with_bare_letter(char: str) -> str:
+    bare = normalize("NFD", char)[0]
+    return f"[{char}{bare}]" if bare != char and bare.isascii() else char
 
 
 def detect_languages(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:

@@ -36,8 +36,10 @@ _FINDING = Pattern(r"(?mi)^[*#> ]{0,4}(problem|issue|root cause|cause|solution|i
 _NOTICE = Pattern(r"(?mi)^\W{0,6}(?:copyright (?:\(c\)|©)|©) ?\d{4}")
 _ROLES = Pattern(r"(?mi)^\W{0,4}(?:assistant|ai|bot|system|chatgpt|claude|gemini|copilot|model|human|user)\W{0,3}:\W{0,3}\s*\S")
 _SPEAKER = Pattern(r"(?m)^(?:\[[^\]\n]+\][ \t]*)?(\p{Lu}[^\n:<>|`(\[\]]{0,24}):[ \t]+\S")
+# Who wrote a chat's message and when: names above their words, or a time in brackets before them. A sentence may end with a time.
 _STAMPED = Pattern(
-    r"(?m)^[^\W\d][^\n\d:]*[ \t][(\[]?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]*[AaPp]\.?[Mm]\.?)?[)\]]?:?[ \t]*$"
+    r"(?m)^(?:[^\s\d:]+|[\p{Lu}\p{Lo}][^\s\d:]*(?:[ \t]+[\p{Lu}\p{Lo}(][^\s\d:]*){1,3})[ \t]+"
+    r"[(\[]?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]*[AaPp]\.?[Mm]\.?)?[)\]]?:?[ \t]*\n[ \t]*\S"
     r"|^[^\W\d][^\n\d:(\[]{0,40}[ \t][(\[]\d{1,2}:\d\d(?::\d\d)?[)\]]:[ \t]+\S"
 )
 # A line with a day alone: a diary's heading.

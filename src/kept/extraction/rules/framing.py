@@ -36,6 +36,7 @@ _TELLS = (
     "decided",
     "correction",
     "note",
+    "label",
     "here",
     "everywhere",
 )

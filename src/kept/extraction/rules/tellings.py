@@ -11,6 +11,7 @@ from kept.core.lexicon import TellingPatterns
 from kept.core.memory import Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
+from kept.core.spans.words import opens_with
 from kept.extraction.rules.framing import ToldIn, find_frame
 from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, skip_filler
 from kept.profiles.lexicons import word_list
@@ -28,6 +29,10 @@ GOES_ON = "may go on in the next line"
 ERRAND = "orders a note without words to keep"
 LEAST, MOST = 3, 400  # words of the shortest, characters of the longest passage that stands by itself
 _CLAUSE = Pattern(r"\n\s*|[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：]")
+_DENSE_CLAUSE = Pattern(r"\n\s*|[,;:.，；、。：]\s*")  # of a language that writes words together
+# What kind of thing to remember follows: a few words before a colon.
+_LABEL = Pattern(r"^([^:：\n]{2,60}?)\s?[:：][\s\p{Lo}]")
+_LABEL_WORDS = 8
 _LINK = Pattern(r"^\s*(?:[:：,，、–—]|-\s)\s*")
 # The memory command of this program and of others; every other command is a command. Behind a number sign it is one line: with more
 # below it, the line is a heading.
@@ -113,10 +118,11 @@ def _read_sentence(
     span = spans[place]
     words = text[span.start : span.end]
     reported = has_match(patterns.reported, words)
-    if (back := _find_back_reference(words, patterns)) is not None:
+    head = skip_filler(words, patterns)
+    back = _find_back_reference(words, head, patterns)
+    if back is not None and (place or back >= _min_passage_chars(patterns)):
         yield from _passage_before(text, spans, place, back, patterns)
         return
-    head = skip_filler(words, patterns)
     remembered = _find_memory_verb(words, head, patterns)
     if remembered is not None:
         at, doubt = remembered
@@ -134,13 +140,13 @@ def _read_sentence(
 
 def _find_memory_verb(words: str, head: int, patterns: TellingPatterns) -> tuple[int, str] | None:
     """Where the passage begins that a memory verb tells to remember, and why that is unsure; None without such a verb."""
-    for number, start in enumerate(_clauses(words, head)):
+    for number, start in enumerate(_clauses(words, head, patterns)):
         begin = start + skip_filler(words[start:], patterns) if number else start
         asked = compile_pattern(patterns.request).match(words[begin:]) if patterns.request else None
         verb_at = begin + (asked.end(1) if asked else 0)
         verb_at += len(words[verb_at:]) - len(words[verb_at:].lstrip(SPACE))
         verb = compile_pattern(patterns.remember).match(words[verb_at:]) if patterns.remember else None
-        if verb is None or (words.rstrip().endswith(_QUESTION) and asked is None):
+        if verb is None or (_asks(words, patterns) and asked is None):
             continue
         behind = verb_at + verb.end(1)
         found = _find_passage_behind(words, verb_at, behind, patterns)
@@ -149,26 +155,31 @@ def _find_memory_verb(words: str, head: int, patterns: TellingPatterns) -> tuple
         at, doubt = found
         if has_match(patterns.occasion, words[:verb_at]) or has_match(patterns.planned, words):
             doubt = ONE_OCCASION  # "for this change, keep in mind …", "… that the user might …"
-        elif number and at == verb_at:
-            doubt = UNSURE  # "…, remember to …" may only be about the order before it
-        return at, doubt
+        elif at == verb_at and (number or _points_outside(words[behind:], patterns)):
+            doubt = UNSURE  # "…, remember to …" may only be about the order before it, "… before you commit this" about the task
+        return at, "" if doubt == UNSURE and _is_lasting(words, patterns) else doubt
     return None
+
+
+def _points_outside(words: str, patterns: TellingPatterns) -> bool:
+    """Whether any word stands for what another sentence names; "here", where the project is meant, does not."""
+    return has_match(patterns.outside, compile_pattern(patterns.here).sub(" ", words) if patterns.here else words)
 
 
 def _is_memory_refusal(words: str, patterns: TellingPatterns) -> bool:
     """Whether a sentence, or a clause of it, asks not to remember."""
-    return any(has_match(patterns.refuse, words[start:]) for start in (0, *_clauses(words, skip_filler(words, patterns))))
+    return any(has_match(patterns.refuse, words[start:]) for start in (0, *_clauses(words, skip_filler(words, patterns), patterns)))
 
 
-def _clauses(words: str, head: int) -> tuple[int, ...]:
+def _clauses(words: str, head: int, patterns: TellingPatterns) -> tuple[int, ...]:
     """Where the clauses of a sentence begin, that behind its filler first."""
-    return (head, *(cut.end() for cut in _CLAUSE.finditer(words)))
+    return (head, *(cut.end() for cut in (_CLAUSE if patterns.spaced else _DENSE_CLAUSE).finditer(words)))
 
 
 def _find_passage_behind(words: str, verb_at: int, behind: int, patterns: TellingPatterns) -> tuple[int, str] | None:
     """What stands behind a memory verb: the passage alone where a colon or "that" leads to it, else the whole with its verb."""
     rest = words[behind:]
-    if has_match(patterns.reminisce, rest.lstrip(" ")):
+    if has_match(patterns.reminisce, rest.lstrip(" ,")):
         return None
     if rest.lstrip().startswith(",") and has_match(patterns.goes_on, rest.lstrip()):
         return verb_at, ""
@@ -206,10 +217,38 @@ def _passage_after(
         yield number, _check_telling(text, point, patterns)
 
 
-def _find_back_reference(words: str, patterns: TellingPatterns) -> int | None:
-    """Where "remember this" begins at the end of a sentence; None where nothing of the kind stands there."""
+def _find_back_reference(words: str, head: int, patterns: TellingPatterns) -> int | None:
+    """Where a sentence ends with an order to remember what stands before it; None where it does not."""
     match = compile_pattern(patterns.remember_this).search(words) if patterns.remember_this else None
-    return match.start(1) if match else None
+    if match:
+        return int(match.start(1))
+    if words.rstrip().endswith((":", "：")):
+        return None
+    start = _clauses(words, head, patterns)[-1]
+    begin = start + skip_filler(words[start:], patterns)
+    asked = compile_pattern(patterns.request).match(words[begin:]) if patterns.request else None
+    ordered = words[begin + asked.end(1) if asked else begin :].lstrip(SPACE)
+    verb = compile_pattern(patterns.remember).match(ordered) if patterns.remember else None
+    if verb is None or (_asks(words, patterns) and asked is None):
+        return None
+    return start if _is_tail(ordered[verb.end(1) :], patterns) else None
+
+
+def _asks(words: str, patterns: TellingPatterns) -> bool:
+    """Whether a sentence is a question; "…, ok?" is none."""
+    asked = words.rstrip()
+    return asked.endswith(_QUESTION) and not (patterns.spaced and _is_tail(asked[:-1].rsplit(None, 1)[-1], patterns))
+
+
+def _is_tail(rest: str, patterns: TellingPatterns) -> bool:
+    """Whether a memory verb ends its sentence: nothing but "that, please" stands behind it."""
+    while rest := rest.strip(SPACE):
+        ends = [compile_pattern(source).match(rest) for source in (patterns.tail, patterns.lead, patterns.lasting) if source]
+        longest = max((match.end(1) for match in ends if match), default=0)
+        if not longest:
+            return False
+        rest = rest[longest:]
+    return True
 
 
 def _passage_before(
@@ -233,7 +272,7 @@ def _min_passage_chars(patterns: TellingPatterns) -> int:
 def _rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
     """What makes a sentence a rule that is to hold, and why that is unsure; an empty trigger where nothing does."""
     rest = words[head:]
-    asks = rest.rstrip().endswith(_QUESTION)
+    asks = _asks(rest, patterns)
     request = compile_pattern(patterns.request).match(rest) if patterns.request else None
     ordered = rest[request.end(1) :].lstrip(SPACE) if request else rest
     here = has_match(patterns.here, rest)
@@ -250,10 +289,12 @@ def _rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
         (always, STANDING, "" if has_match(patterns.practice, rest) else UNSURE),
         (_has_contrast(rest, patterns) and not describes, BAN, ""),
         (has_match(patterns.ours, rest), STANDING, UNSURE),
-        (decided, DECIDED, "" if has_match(patterns.reason, rest) else UNSURE),
+        (decided, DECIDED, "" if has_match(patterns.reason, rest) or _is_lasting(rest, patterns) else UNSURE),
         (has_match(patterns.correction, words), CORRECTION, UNSURE),
         (has_match(patterns.later, rest) and not describes, FROM_NOW_ON, UNSURE),
-        (_is_reminder(words, head, patterns), NOTE, UNSURE),
+        (_has_label(rest, patterns), NOTE, ""),
+        (_is_reminder(words, head, patterns), NOTE, "" if _is_lasting(rest, patterns) else UNSURE),
+        (has_match(patterns.lasting, rest) and not describes, NOTE, UNSURE),
         (has_match(patterns.errand, rest), NOTE, ERRAND),
     )
     for holds, trigger, doubt in checks:
@@ -264,8 +305,27 @@ def _rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
 
 def _is_reminder(words: str, head: int, patterns: TellingPatterns) -> bool:
     """Whether a clause says that it is a reminder, a rule, or an order that was given before."""
-    clauses = (words[start:] for start in dict.fromkeys((0, *_clauses(words, head))))
+    clauses = (words[start:] for start in dict.fromkeys((0, *_clauses(words, head, patterns))))
     return any(has_match(patterns.note, clause) and not has_match(patterns.no_ban, clause) for clause in clauses)
+
+
+def _has_label(rest: str, patterns: TellingPatterns) -> bool:
+    """Whether a sentence names before a colon what follows: a rule or a decision ("decision from the retro: …")."""
+    label = _LABEL.match(rest)
+    if (
+        label is None
+        or count_mass(label[1]) > _LABEL_WORDS
+        or opens_with("orders", label[1])
+        or has_match(patterns.describes, label[1])
+    ):
+        return False
+    first = " ".join(label[1].split()[:2]) if patterns.spaced else label[1]
+    return has_match(patterns.label, first) or has_match(patterns.label, label[1].rsplit(" to ", 1)[-1].join(("to ", "")))
+
+
+def _is_lasting(words: str, patterns: TellingPatterns) -> bool:
+    """Whether a sentence says that it is for later sessions: beside a memory verb that leaves no doubt."""
+    return any(has_match(source, words) for source in (patterns.from_now_on, patterns.later, patterns.lasting))
 
 
 def _has_contrast(rest: str, patterns: TellingPatterns) -> bool:
@@ -285,7 +345,7 @@ def _check_telling(text: str, telling: Telling, patterns: TellingPatterns) -> Te
         end -= len(text[start:end]) - len(text[start:end].rstrip(" ,;:–—-"))
     words = text[start:end]
     doubts = (
-        ("" if telling.trigger in patterns.measured else UNMEASURED),
+        ("" if patterns.measured else UNMEASURED),
         (ONE_OCCASION if _is_one_time(telling.trigger, words, patterns) else ""),
         (SHORT if count_mass(words) < LEAST else ""),
         (LONG if len(words) > MOST else ""),
@@ -299,6 +359,8 @@ def _is_one_time(trigger: str, words: str, patterns: TellingPatterns) -> bool:
     """Whether a telling may hold for one occasion only; a bare "now" in what is to be remembered tells of a change."""
     if trigger == FROM_NOW_ON or not patterns.occasion:
         return False
+    reason = compile_pattern(patterns.reason).search(words) if trigger == DECIDED and patterns.reason else None
+    words = words[: reason.start()] if reason else words  # what was decided holds, whatever its reason is at the moment
     found = (match[match.lastindex].casefold().strip() for match in compile_pattern(patterns.occasion).finditer(words))
     return any(trigger != REMEMBER or item not in word_list("change", "present") for item in found)
 
