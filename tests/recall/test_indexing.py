@@ -10,6 +10,7 @@ from kept.pipeline.safety import rebuild_store
 from kept.recall import indexing
 from kept.recall.index import UnitKind, open_index
 from kept.recall.index.head import vector_model
+from kept.recall.index.queue import open_queue
 from kept.recall.index.vectors import Vectors
 from kept.recall.indexing import update_index, vector_status
 from kept.recall.search import find_near_memories, search
@@ -53,6 +54,18 @@ def test_what_was_not_reached_in_time_is_made_by_the_next_run(workspace, monkeyp
     before = vector_status(workspace)
     assert update_index(workspace, 60) == before.waiting
     assert (vector_status(workspace).embedded, vector_status(workspace).waiting) == (whole, 0)
+
+
+def test_memories_get_their_vectors_before_anything_else_and_some_times_the_seconds(workspace, monkeypatch):
+    workspace.paths.vectors.unlink()
+    clock = iter(range(1_000))  # every look at it is a second later
+    monkeypatch.setattr(indexing, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(indexing, "_AT_ONCE", 1)
+    memories = len(workspace.store.log.memories())
+    assert memories > 2
+    assert update_index(workspace, 2.0) == memories
+    with open_queue(workspace.paths.store) as queue:
+        assert UnitKind.MEMORY not in queue.count_pending()
 
 
 def rebuild_with_no_time(workspace):

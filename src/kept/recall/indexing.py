@@ -25,6 +25,7 @@ from kept.workspace import Workspace
 UNMADE = (KeptError, OSError, ImportError, MemoryError)
 CHANGE_SECONDS = 2.0  # what a person's own change waits for
 _AT_ONCE = 32
+_FOR_MEMORIES = 8  # times the seconds that memories may take; what was said can wait for the night
 _LONGEST_LOG = 2**20  # bytes of noted uses that are read
 
 
@@ -39,8 +40,8 @@ class VectorStatus:
 
 
 def update_index(workspace: Workspace, seconds: float, progress: Progress = ignore_progress) -> int:
-    """Count noted uses, drop the vectors of what changed or is gone, and make those that are missing. Returns how many units got
-    one.
+    """Count noted uses, drop the vectors of what changed or is gone, and make those that are missing, as far as the seconds reach;
+    for memories, which every prompt is compared with, some times as far. Returns how many units got one.
 
     Raises KeptError where the model cannot be asked or the files cannot be written; what was done stays.
     """
@@ -51,7 +52,7 @@ def update_index(workspace: Workspace, seconds: float, progress: Progress = igno
     if model is None or (not waiting and vector_model(workspace.paths.vectors) == model.name):
         drop_stale_vectors(workspace)
         return 0
-    return _embed_pending(workspace, model, monotonic() + seconds, progress)
+    return _embed_pending(workspace, model, seconds, progress)
 
 
 def create_meaning_scorer(workspace: Workspace) -> Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None] | None:
@@ -119,7 +120,7 @@ def _load_embedder(workspace: Workspace) -> Embedder | None:
     return create_embedder(recall.embeddings, recall.embeddings_model, workspace.env, local=recall.model)
 
 
-def _embed_pending(workspace: Workspace, model: Embedder, deadline: float, progress: Progress) -> int:
+def _embed_pending(workspace: Workspace, model: Embedder, seconds: float, progress: Progress) -> int:
     from kept.recall.index.vectors import update_vectors  # noqa: PLC0415 - numpy is heavy, and mostly nothing waits
 
     path = workspace.paths.vectors
@@ -130,10 +131,10 @@ def _embed_pending(workspace: Workspace, model: Embedder, deadline: float, progr
     if not units:
         return 0
     update_vectors(path, model.name, _group_by_kind(units), ())
-    made = 0
+    began, made = monotonic(), 0
     with open_index(workspace.paths.store) as index:
         for start in range(0, len(units), _AT_ONCE):
-            if monotonic() > deadline:
+            if monotonic() - began > seconds * (_FOR_MEMORIES if units[start][0] is UnitKind.MEMORY else 1):
                 break
             progress("embedding", start, len(units))
             some = units[start : start + _AT_ONCE]

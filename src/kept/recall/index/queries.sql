@@ -163,7 +163,7 @@ SELECT directory, scope, name FROM projects ORDER BY directory;
 SELECT kind, count(*) AS units FROM unembedded GROUP BY kind;
 
 -- name: pending_units
-SELECT kind, item FROM unembedded ORDER BY kind = 'turn', item DESC;
+SELECT kind, item FROM unembedded ORDER BY kind, item DESC; -- memory, summary, turn
 
 -- name: done_waiting
 DELETE FROM unembedded WHERE (kind, item) IN (

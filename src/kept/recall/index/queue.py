@@ -28,7 +28,7 @@ class VectorQueue:
         return {UnitKind(row["kind"]): row["units"] for row in self._execute("waiting").fetchall()}
 
     def pending_units(self) -> tuple[tuple[UnitKind, int], ...]:
-        """The units: memories and summaries first, then what was said last."""
+        """The units: memories first, then summaries, then what was said, of each kind the latest first."""
         return tuple((UnitKind(row["kind"]), row["item"]) for row in self._execute("pending_units").fetchall())
 
     def done(self, units: Iterable[tuple[UnitKind, int]]) -> None:
