@@ -143,8 +143,8 @@ def said_before(workspace, passage, reply=""):
     return event.key, thread
 
 
-def lines_said(workspace, key, thread, message="where do the lanterns hang?", session="another", *, said=None):
-    asked = ContextRequest(message=message, directory=thread.project, session=session, core=False, days=False)
+def lines_said(workspace, key, thread, message="where do the lanterns hang?", session="another", *, said=None, told=()):
+    asked = ContextRequest(message=message, directory=thread.project, session=session, core=False, days=False, told=frozenset(told))
     place = RecallEnvironment(str(workspace.paths.store), "/", seconds=30.0, zone=UTC)
     pieces = assemble_context(place, asked, now=thread.last_at + timedelta(days=9), said=said or (lambda _: {key: 0.6})).pieces
     return [each.text for each in pieces if each.layer == SAID]
@@ -161,6 +161,15 @@ def test_what_was_said_stays_away_where_a_memory_answers_or_in_its_own_session(w
     assert lines_said(workspace, key, thread, session=thread.session) == []
     person.create_memory(workspace, "Lanterns hang on the quay side.", "project_fact", scope=workspace.scope(thread.project))
     assert lines_said(workspace, key, thread, message="where do lanterns hang on the quay?") == []
+
+
+def test_a_passage_does_not_come_back_where_the_session_has_read_the_memory_that_was_made_of_it(workspace):
+    rule = "Never hang a lantern on the quay side in a storm."
+    key, thread = said_before(workspace, rule, f'Noted.\nkept: "{rule}"')
+    (memory,) = (each for each in workspace.store.log.memories() if any(one.event == key for one in each.evidence))
+    asked = {"message": "what was that about bad weather?"}
+    assert lines_said(workspace, key, thread, **asked) == [f'2026-02-17, you: "{rule}" Answer: "Noted."']
+    assert lines_said(workspace, key, thread, told=[memory.id], **asked) == []
 
 
 def test_of_what_was_said_only_the_typed_words_come_back(workspace):

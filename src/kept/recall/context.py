@@ -11,7 +11,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 from kept.core.errors import StoreError
-from kept.core.fence import CORE, DAYS, FACTS, FIXES, HERE, SAID, Context, ContextPiece
+from kept.core.fence import CORE, DAYS, FACTS, FIXES, HERE, PAST, SAID, Context, ContextPiece
 from kept.core.text import project_label
 from kept.recall.context_budget import fit_to_budget
 from kept.recall.nearby import (
@@ -97,6 +97,9 @@ def assemble_context(
         project = look.scopes[1:]
         if said is not None and project and asked.message and not (offered[FIXES] or offered[FACTS] or offered[DAYS]):
             offered[SAID] = _find_said_pieces(look, said, project[0])
+        if asked.told and (offered[PAST] or offered.get(SAID)):
+            known = glance.memory_rows_by_id(list(asked.told), look.scopes, list(place.profiles))
+            texts += [memory.content for memory in glance.memories(known)]
     return fit_to_budget(offered, budget=asked.budget, present=texts, told=asked.told | keys)
 
 

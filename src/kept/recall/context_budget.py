@@ -2,10 +2,11 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from kept.core.fence import LAYERS, NOTICE, TAG, Context, ContextPiece, Layer, estimate_token_count, render_piece
+from kept.core.fence import LAYERS, NOTICE, PAST, SAID, TAG, Context, ContextPiece, Layer, estimate_token_count, render_piece
 from kept.core.text import jaccard_similarity, number_tokens, tokenize
 
 _SAME = 0.75  # likeness from which two lines say the same
+_WHOLE = 0.9  # share of a line's words from which on a passage has it whole
 SHOWN = "shown earlier in this session"  # why a piece is left out that the session has read already
 
 
@@ -71,6 +72,8 @@ def _omission_reason(
         return SHOWN
     if any((jaccard_similarity(words, item) >= _SAME and number_tokens(words) == number_tokens(item)) for item in seen):
         return "in the session already"
+    if layer.name in (PAST, SAID) and any(len(words & item) >= max(_WHOLE * len(item), len(words) / 2) for item in seen):
+        return "in the session already"  # the memory that was made of it is there
     if taken >= layer.most:
         return "enough of its layer"
     return "over the budget" if full else ""

@@ -40,8 +40,8 @@ class VectorStatus:
 
 
 def update_index(workspace: Workspace, seconds: float, progress: Progress = ignore_progress) -> int:
-    """Count noted uses, drop the vectors of what changed or is gone, and make those that are missing, as far as the seconds reach;
-    for memories, which every prompt is compared with, some times as far. Returns how many units got one.
+    """Count noted uses, drop the vectors of what changed or is gone, and make those that are missing, as far as the seconds reach
+    for each kind; memories, with which every prompt is compared, get some times as many. Returns how many units got one.
 
     Raises KeptError where the model cannot be asked or the files cannot be written; what was done stays.
     """
@@ -131,10 +131,13 @@ def _embed_pending(workspace: Workspace, model: Embedder, seconds: float, progre
     if not units:
         return 0
     update_vectors(path, model.name, _group_by_kind(units), ())
-    began, made = monotonic(), 0
+    made = 0
+    ends = dict.fromkeys(UnitKind, 0.0)
     with open_index(workspace.paths.store) as index:
         for start in range(0, len(units), _AT_ONCE):
-            if monotonic() - began > seconds * (_FOR_MEMORIES if units[start][0] is UnitKind.MEMORY else 1):
+            kind = units[start][0]
+            ends[kind] = ends[kind] or monotonic() + seconds * (_FOR_MEMORIES if kind is UnitKind.MEMORY else 1)
+            if monotonic() > ends[kind]:
                 break
             progress("embedding", start, len(units))
             some = units[start : start + _AT_ONCE]

@@ -3,6 +3,7 @@
 Imported only where there is such a turn: telling typed words from foreign ones takes longer than a hook's search.
 """
 
+import re
 from collections.abc import Mapping
 
 from kept.core.event import FORGOTTEN_MARK
@@ -15,6 +16,7 @@ from kept.store.reader import RecallTurn
 
 PREFIX = "turn:"  # before the key of a turn, where keys of memories stand too
 _PASSAGE, _REPLY = 280, 160  # characters
+_HANDED_OVER = re.compile(r'(?m)^[*_`> \t]*kept: ".*$')  # lines of a reply that repeat what the person said
 
 
 def turn_pieces(look: ContextLookup, near: Mapping[str, float]) -> list[ContextPiece]:
@@ -29,8 +31,8 @@ def turn_pieces(look: ContextLookup, near: Mapping[str, float]) -> list[ContextP
         told = f'{day}, you: "{passage}"'
         if turn.instead:
             told += f" (replaced since: {one_line(turn.instead)})"
-        elif turn.reply and FORGOTTEN_MARK not in turn.reply:
-            told += f' Answer: "{_cut_passage(one_line(turn.reply), _REPLY)}"'
+        elif (reply := _HANDED_OVER.sub("", turn.reply).strip()) and FORGOTTEN_MARK not in reply:
+            told += f' Answer: "{_cut_passage(one_line(reply), _REPLY)}"'
         pieces.append(
             ContextPiece(SAID, PREFIX + key, told, "", close, -place, "you said it in an earlier session of this project")
         )
