@@ -185,6 +185,15 @@ def test_what_was_taken_back_since_does_not_come_back_and_what_replaced_it_does(
     assert lines_said(workspace, key, thread) == []
 
 
+def test_a_memory_whose_words_hold_the_key_of_a_turn_does_not_rest_on_it(workspace):
+    key, thread = said_before(workspace, "Please hang the lanterns on the quay side.")
+    other = person.create_memory(
+        workspace, f"Order board {key} from the yard.", "project_fact", scope=workspace.scope(thread.project)
+    )
+    person.retire(workspace, other.id)
+    assert lines_said(workspace, key, thread)
+
+
 def test_what_was_forgotten_does_not_come_back(workspace):
     key, thread = said_before(workspace, "Please hang the lanterns on the quay side.")
     forget(workspace, make_erasure_request(workspace, said=["Please hang the lanterns on the quay side."]))

@@ -107,4 +107,4 @@ SELECT body FROM blocks WHERE id = :block;
 -- Memories that rest on a turn, and what took the place of those that do not hold any more.
 SELECT old.status, coalesce(json_extract(old.body, '$.content'), '') AS content, coalesce(json_extract(new.body, '$.content'), '') AS instead
 FROM memories AS old LEFT JOIN memories AS new ON new.id = json_extract(old.body, '$.superseded_by') AND +new.status = 'active'
-WHERE old.status IN ('active', 'superseded', 'resolved', 'retired', 'rejected') AND instr(old.body, :key) > 0;
+WHERE old.status IN ('active', 'superseded', 'resolved', 'retired', 'rejected') AND instr(old.body, json_quote(:key)) > 0;
