@@ -80,3 +80,17 @@ def test_few_shared_words_tell_less_where_meanings_were_compared():
     assert few._replace(meaning=0.6, topic=0.66).relevance() > 0.3 > few._replace(meaning=0.6).relevance()
     assert few._replace(meaning=0.0, words=0.6).relevance() < 0.02
     assert few._replace(meaning=0.0, words=0.6).relevance(words_alone=True) == 0.6
+
+
+@pytest.mark.parametrize(
+    ("message", "topics"),
+    [
+        ("Raise the read timeout in nginx to 60s and commit it.", ["commit"]),
+        ("The parser drops the last line. Fix that, write a test for it, then open a pull request.", ["tests", "pull request"]),
+        ("Ändere die Farbe der Leiste auf Blau und committe das", ["commit"]),
+        ("word " * LONGEST + "and run the tests", ["tests"]),
+        ("the tests of the importer fail since the upload takes longer, what do they have in common?", []),
+    ],
+)
+def test_a_clause_that_asks_for_a_topic_alone_counts_in_a_prompt_that_asks_for_more(message, topics):
+    assert [each.name for each in detect_intent(message).topics if detect_intent(message).bare] == topics

@@ -6,6 +6,7 @@ from its text and stored nowhere. A hook waits for this, so it imports next to n
 
 import json
 import os
+import re
 from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from kept.recall.question import telling_words
 LONGEST = 240  # characters of a prompt of few words
 _FILE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "profiles", "topics.json")  # noqa: PTH118, PTH120
 _REST = 2  # words beside a topic's with which a prompt still asks for the topic itself
+_BESIDE = 1  # and with which a clause of a longer prompt does
 _REST_SPACELESS = 3  # characters of a script without spaces
 
 
@@ -58,9 +60,27 @@ class _TextWords(NamedTuple):
 
 
 def detect_intent(message: str) -> Intent:
-    """The topics a message asks for; none where it is long."""
-    if len(message) > LONGEST:
-        return NO_INTENT
+    """The topics a message asks for; of one that asks for more, those of its clauses that ask for nothing else ("…, and commit
+    it").
+    """
+    intent = NO_INTENT if len(message) > LONGEST else _detect_in_clause(message)
+    if intent.bare or intent.recent:
+        return intent
+    parts = (_detect_in_clause(part) for part in _clause_pattern().split(message[-LONGEST:])[len(message) > LONGEST :])
+    asked = dict.fromkeys(topic for part in parts if part.rest <= _BESIDE for topic in part.topics)
+    return Intent(tuple(asked)) if asked else intent
+
+
+@cache
+def _clause_pattern() -> re.Pattern[str]:
+    """What stands between clauses. Compiled where it is first needed."""
+    return re.compile(
+        r"[.,;:!?]+(?=\s|$)|[\n、。，！？；：]+|\b(?:and|then|und|dann|danach|et|puis|y|luego|e|depois)\b|然后|并且|再"
+    )
+
+
+def _detect_in_clause(message: str) -> Intent:
+    """The topics that a message or a clause of it asks for."""
     words, (topics, recent, filler, spaceless) = _split_text(message), _load_topics()
     named = tuple(topic for topic in topics if any(map(words.has_phrase, topic.ask)))
     lately = any(map(words.has_phrase, recent))
