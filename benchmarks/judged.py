@@ -1,11 +1,12 @@
 """What is put before judged prompts of invented projects: precision and recall by kind, and how many unrelated prompts stay empty.
 
-    python benchmarks/judged.py [--data FOLDER] [--held] [--words] [--show]
+    python benchmarks/judged.py [--data FOLDER] [--held] [--words] [--session] [--show]
 
 memories.tsv has project, id, category, text, and of a fix the error it answers; prompts.tsv has project, kind, language, the wanted
 memories, those that do no harm, and the prompt. Prompts of even lines are for work on the ranking, those of odd lines (``--held``)
 were set apart; of another folder ``--data`` all are taken. ``--words`` leaves meaning out, as a hook does where no warm process
-answers. ``days`` prompts want the notes of the last days, of which each project has one. In brackets: 95 % intervals.
+answers. With ``--session`` a session began before each prompt: what its start showed counts as found, and precision is that of what
+the prompt adds. ``days`` prompts want the notes of the last days, of which each project has one. In brackets: 95 % intervals.
 """
 
 import argparse
@@ -41,6 +42,7 @@ from kept.store.values import Draft
 HERE = Path(__file__).with_name("judged")
 SAID = "said"  # prompts that only a turn answers: benchmarks/said.py
 NOW = datetime(2026, 3, 12, 10, tzinfo=UTC)
+START = 2_400  # tokens of a session's start
 NOTE = RecallNote(
     row=1,
     key="note",
@@ -125,7 +127,13 @@ def fill(home: Path, data: Path) -> None:
             queue.done(queue.pending_units())
 
 
-def shown(store: Path, prompt: Prompt, *, words: bool) -> list[ContextPiece]:
+def started(store: Path, project: str) -> frozenset[str]:
+    """The keys of what the start of a session shows."""
+    asked = ContextRequest(directory=f"/work/{project}", days=False, whole=True, budget=START, client="none")
+    return frozenset(each.key for each in assemble_context(RecallEnvironment(str(store), "/", seconds=60.0), asked, now=NOW).pieces)
+
+
+def shown(store: Path, prompt: Prompt, told: frozenset[str], *, words: bool) -> list[ContextPiece]:
     context.StoreReader = WithNotes  # type: ignore[misc, attr-defined] # so that something was worked on
     nearest = None if words else memories_in_process(make_query_context(store.parent, RecallSettings(), os.environ), prompt.text)
     asked = ContextRequest(
@@ -134,6 +142,7 @@ def shown(store: Path, prompt: Prompt, *, words: bool) -> list[ContextPiece]:
         core=False,
         days=False,
         marks=failure_marks(prompt.text),
+        told=told,
         client="none",
     )
     found = assemble_context(RecallEnvironment(str(store), "/", seconds=60.0, zone=UTC), asked, now=NOW, nearest=nearest)
@@ -145,6 +154,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=HERE, help="a folder with memories.tsv and prompts.tsv of the same form")
     parser.add_argument("--held", action="store_true", help="the prompts that were set apart")
     parser.add_argument("--words", action="store_true", help="without meaning")
+    parser.add_argument("--session", action="store_true", help="after the start of a session")
     parser.add_argument("--home", type=Path, help="a folder that keeps the store for the next time; else a temporary one")
     parser.add_argument("--show", action="store_true", help="print what is missed and what is wrong")
     given = parser.parse_args()
@@ -163,27 +173,29 @@ def main() -> None:
             home.mkdir(exist_ok=True)
             fill(home, given.data)
         for prompt in prompts:
-            pieces = shown(store, prompt, words=given.words)
+            start = started(store, prompt.project) if given.session else frozenset()
+            pieces = shown(store, prompt, start, words=given.words)
             keys = {"@" if each.layer == DAYS else each.key for each in pieces}
             right, wrong = keys & prompt.wanted, keys - prompt.wanted - prompt.harmless
-            numbers = (1, not keys, len(keys), len(right), len(wrong), len(prompt.wanted))
+            reached = len((keys | start) & prompt.wanted)
+            numbers = (1, not keys, len(keys), len(right), len(wrong), reached, len(prompt.wanted))
             for name in (prompt.kind, f"{prompt.kind} {prompt.language}"):
                 tally[name].append(numbers)
-            if given.show and (wrong or prompt.wanted - keys):
+            if given.show and (wrong or prompt.wanted - keys - start):
                 print(
                     prompt.kind,
                     prompt.language,
                     repr(prompt.text[:80]),
                     "missed",
-                    *sorted(prompt.wanted - keys),
+                    *sorted(prompt.wanted - keys - start),
                     "wrong",
                     *sorted(wrong),
                 )
     for name, each in sorted(tally.items()):
-        count, empty, lines, hits, misses, wanted = map(sum, zip(*each, strict=True))
-        precision, recall = hits / max(1, hits + misses), hits / max(1, wanted)
+        count, empty, lines, hits, misses, reached, wanted = map(sum, zip(*each, strict=True))
+        precision, recall = hits / max(1, hits + misses), reached / max(1, wanted)
         right = "{:.2f} to {:.2f}".format(*bootstrap_interval([(row[3], row[3] + row[4]) for row in each]))
-        found = "{:.2f} to {:.2f}".format(*bootstrap_interval([(row[3], row[5]) for row in each]))
+        found = "{:.2f} to {:.2f}".format(*bootstrap_interval([(row[5], row[6]) for row in each]))
         told = f"{empty:3} empty, {lines / count:4.1f} lines: precision {precision:.2f} ({right}) recall {recall:.2f} ({found})"
         print(f"{name:9} {count:4} prompts, {told}")
 

@@ -8,7 +8,7 @@ import pytest
 
 from kept.core.event import EventKind
 from kept.core.fence import DAYS, SAID
-from kept.core.memory import Actor
+from kept.core.memory import USER_SCOPE, Actor
 from kept.core.operation import Revise, to_facts
 from kept.memories import person
 from kept.pipeline.erase.forget import forget, make_erasure_request
@@ -123,6 +123,19 @@ def test_a_question_for_yesterday_brings_the_notes_of_the_last_days(workspace):
     ]
     assert asked
     assert {each.layer for each in asked} == {DAYS}
+
+
+def test_a_message_of_everyday_words_alone_is_compared_with_no_memory_by_meaning(workspace):
+    memory = person.create_memory(workspace, "Explains trade-offs in a table.", "project_fact", scope=USER_SCOPE)
+    place = RecallEnvironment(str(workspace.paths.store), "/", seconds=30.0, zone=UTC)
+
+    def near(message):
+        asked = ContextRequest(message=message, core=False, days=False)
+        found = assemble_context(place, asked, now=workspace.clock(), nearest=lambda _: lambda: {memory.id: 9.0})
+        return [piece.key for piece in found.pieces]
+
+    assert near("go with the second option") == []
+    assert near("compare the two queues") == [memory.id]
 
 
 def said_before(workspace, passage, reply=""):

@@ -8,7 +8,7 @@ from kept.local.recall_settings import RecallSettings
 from kept.recall.indexing import LONGEST, MOST, split_pieces
 from kept.recall.question import MOST_WORDS, telling_words
 from kept.recall.rank import add_conversation_score, add_surroundings, conversation_scores, fuse_scores
-from kept.recall.relevance import cosine_spread, deviations_above, fact_score
+from kept.recall.relevance import Spread, cosine_spread, fact_score
 
 
 def test_words_of_grammar_are_not_looked_for_unless_there_are_no_others():
@@ -90,12 +90,18 @@ def test_a_long_text_is_cut_into_pieces_a_model_can_read():
 
 
 def test_what_a_message_has_in_common_with_a_project_is_average_and_deviation_and_supposed_where_there_are_few_memories():
-    assert cosine_spread([]) == pytest.approx((0.08, 0.1))
-    usual, deviation = cosine_spread([0.3, 0.35, 0.4, 0.45, 0.25] * 20)
+    assert cosine_spread([], 0) == pytest.approx((0.08, 0.1, 0))
+    usual, deviation, _ = cosine_spread([0.3, 0.35, 0.4, 0.45, 0.25] * 20, 100)
     assert (usual, deviation) == (pytest.approx(0.305, abs=0.01), pytest.approx(0.13, abs=0.01))
 
 
 def test_a_memory_stands_out_among_others_or_by_a_high_cosine_where_all_of_them_are_near():
-    assert deviations_above(0.4, 0.1, 0.1) == pytest.approx(3)
-    assert deviations_above(0.4, 0.4, 0.1) < 2
-    assert deviations_above(0.8, 0.8, 0.1) == pytest.approx(4)
+    assert Spread(0.1, 0.1, 84).deviations_above(0.4) == pytest.approx(3)
+    assert Spread(0.4, 0.1, 84).deviations_above(0.4) < 2
+    assert Spread(0.8, 0.1, 84).deviations_above(0.8) == pytest.approx(4)
+
+
+def test_a_memory_of_a_small_project_stands_out_sooner_than_one_of_a_large_one():
+    small, usual, large = (Spread(0.1, 0.1, count).deviations_above(0.4) for count in (10, 84, 1_000))
+    assert small > usual + 0.5
+    assert usual > large + 0.5

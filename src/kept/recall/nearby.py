@@ -15,6 +15,7 @@ from kept.recall.question import telling_words
 from kept.recall.relevance import (
     CLEAR,
     FEW,
+    PLAIN,
     PROJECT,
     SEED,
     TELLING,
@@ -215,7 +216,8 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
     topical = look.glance.memory_rows_with_phrases(topic_phrases(topics), look.scopes, profiles, _TOPICAL) if topics else []
     asked = message.asked()
     began = monotonic()
-    meaning = meant()
+    # Everyday words alone ("go with the second option") are about what stands in the conversation.
+    meaning = meant() if message.intent.topics or look.asked.fill or max(asked, default=0.0) > PLAIN else {}
     look.glance.extend_deadline(monotonic() - began)
     rows = dict.fromkeys((*shared, *topical, *look.glance.memory_rows_by_id(list(meaning), look.scopes, profiles)))
     memories = look.glance.memories(list(rows))

@@ -54,6 +54,7 @@ TELLING = 0.4  # from this weight on a word tells something
 FLOOR = 0.3
 _NEAR = 0.47  # what is less near than that was of no use to two readers out of three (docs/labels)
 _USUAL, _SPREAD, _SUPPOSED = 0.08, 0.1, 20  # average and deviation that are supposed where there are few, as of so many memories
+_FITTED = 84  # memories of a project of those on whose prompts the weights were fitted
 _FAR, _STEP = 0.2, 0.15  # cosine of texts about different matters, and what counts as a deviation above it anywhere
 _SOLID = 0.53  # a nearness by words that needs no meaning
 # Of a logistic fit over prompts that strangers judged (docs/log.md); the floor of 0.3 lies where two of three lines help.
@@ -66,7 +67,7 @@ _THREE = 1.5  # the weight that three shared words must have together
 _ENOUGH = 1.5  # the weight that shared words must have together,
 _NAME = 0.4  # to which it counts that one is a name the text is about
 _SINGULAR = 0.85  # and the weight of one that is enough by itself
-_PLAIN = 0.5  # what an everyday word weighs at most: in a small store it is rare by chance
+PLAIN = 0.5  # what an everyday word weighs at most: in a small store it is rare by chance
 _RARE = 0.5  # from this weight on a word tells one thing of a project from the others
 _TOLD = 0.9  # share of a text's words from which on a message says it itself
 _AGAIN = 0.8  # share of a request's words from which on a message makes the same request
@@ -165,20 +166,32 @@ def nearness_score(shared: Sequence[float], named: int, own: int, asked: Sequenc
     return found if found >= _NEAR else 0.0
 
 
-def cosine_spread(cosines: Collection[float]) -> tuple[float, float]:
-    """Average and deviation of what a message has in common with the memories of its scopes; where there are few, as of some more.
+class Spread(NamedTuple):
+    """What a message has in common with the memories of its scopes: average and deviation of cosines, and how many there are."""
+
+    usual: float
+    deviation: float
+    memories: int
+
+    def deviations_above(self, cosine: float) -> float:
+        """By how many deviations a cosine is above the usual one; a high cosine counts also where all memories are near.
+
+        Less by what memories are above it by chance where there are many, and more where there are few: a message needs about as
+        many memories of a large project as of a small one, so each of them is needed the less.
+        """
+        crowd = log((self.memories + _SUPPOSED) / (_FITTED + _SUPPOSED)) / _APART
+        return max((cosine - self.usual) / self.deviation, (cosine - _FAR) / _STEP) - crowd
+
+
+def cosine_spread(cosines: Collection[float], memories: int) -> Spread:
+    """The spread of the cosines with some of so many memories; where there are few, as of some more.
 
     Memories of one project are about one matter: any message in it is near to all of them, and absolute cosines tell little.
     """
     count = len(cosines) + _SUPPOSED
     usual = (sum(cosines) + _SUPPOSED * _USUAL) / count
     squares = sum((cosine - usual) ** 2 for cosine in cosines) + _SUPPOSED * (_SPREAD**2 + (_USUAL - usual) ** 2)
-    return usual, float((squares / count) ** 0.5)
-
-
-def deviations_above(cosine: float, usual: float, deviation: float) -> float:
-    """By how many deviations a cosine is above the usual one; a high cosine counts also where all memories are near."""
-    return max((cosine - usual) / deviation, (cosine - _FAR) / _STEP)
+    return Spread(usual, float((squares / count) ** 0.5), memories)
 
 
 class Likeness(NamedTuple):
@@ -246,4 +259,4 @@ def _numeric_labels(words: frozenset[str]) -> frozenset[str]:
 
 def word_weights(counts: Mapping[str, int], texts: int) -> dict[str, float]:
     """The weight of every word."""
-    return {word: min(word_weight(count, texts), _PLAIN if word in _EVERYDAY else 1.0) for word, count in counts.items()}
+    return {word: min(word_weight(count, texts), PLAIN if word in _EVERYDAY else 1.0) for word, count in counts.items()}

@@ -24,7 +24,7 @@ from kept.recall.event_time import parse_event_bound
 from kept.recall.index import Index, SearchLimits, SearchUnit, UnitKind, open_index
 from kept.recall.question import build_phrases, find_compounds, is_telling, select_search_terms, telling_words
 from kept.recall.rank import TIME, add_conversation_score, add_surroundings, conversation_scores, fuse_scores
-from kept.recall.relevance import cosine_spread, deviations_above, stem
+from kept.recall.relevance import Spread, cosine_spread, stem
 
 if TYPE_CHECKING:
     from kept.recall.index.vectors import Floats, NearUnit, Vectors
@@ -175,8 +175,8 @@ def find_near_memories(workspace: SearchContext, message: str, scopes: Sequence[
     with open_index(workspace.paths.store) as index:
         look = _IndexSearch(workspace, index, message, limits, meaning=True)
         hits = look.find_hits(UnitKind.MEMORY, workspace.settings.recall.most)
-        usual, deviation = look.cosine_spread()
-    apart = {hit.id: deviations_above(hit.similarity, usual, deviation) for hit in hits if hit.similarity is not None}
+        spread = look.cosine_spread()
+    apart = {hit.id: spread.deviations_above(hit.similarity) for hit in hits if hit.similarity is not None}
     return {memory: above for memory, above in apart.items() if above > 0}
 
 
@@ -242,11 +242,11 @@ class _IndexSearch:
         found = {item: unit for item, unit in near.items() if unit.similarity >= self._floor}
         return found | self._asked.of(kind, [item for item in also if item not in found])
 
-    def cosine_spread(self) -> tuple[float, float]:
-        """What the question has in common with the memories within the limits: average and deviation of the cosines."""
+    def cosine_spread(self) -> Spread:
+        """What the question has in common with the memories within the limits."""
         items = sorted(self._index.items_within(UnitKind.MEMORY, self._limits))
         beside = self._asked.of(UnitKind.MEMORY, items[:: 1 + len(items) // _BESIDE]) if self._asked else {}
-        return cosine_spread([unit.similarity for unit in beside.values()])
+        return cosine_spread([unit.similarity for unit in beside.values()], len(items))
 
     def hit(self, unit: SearchUnit, score: float, near: "NearUnit | None", reasons: tuple[str, ...]) -> Hit:
         """A unit as a hit."""

@@ -74,9 +74,7 @@ def detect_intent(message: str) -> Intent:
 @cache
 def _clause_pattern() -> re.Pattern[str]:
     """What stands between clauses. Compiled where it is first needed."""
-    return re.compile(
-        r"[.,;:!?]+(?=\s|$)|[\n、。，！？；：]+|\b(?:and|then|und|dann|danach|et|puis|y|luego|e|depois)\b|然后|并且|再"
-    )
+    return re.compile(r"[.,;:!?](?=\s|$)|[\n、。，！？；：]|\b(?:and|then|und|dann|danach|et|puis|y|luego|e|depois)\b|然后|并且|再")
 
 
 def _detect_in_clause(message: str) -> Intent:
