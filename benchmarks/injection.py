@@ -14,28 +14,30 @@ import os
 import random
 import sqlite3
 import sys
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
+from kept.core.event import Event
 from kept.core.fence import CORE, ContextPiece
 from kept.core.project import fallback_project_folder
+from kept.core.times import format_instant, from_milliseconds
 from kept.local import queue
 from kept.local.recall_settings import RecallSettings
 from kept.recall import context
 from kept.recall.context import ContextRequest, RecallEnvironment, assemble_context, failure_marks
 from kept.recall.embed import LOCAL, create_embedder
 from kept.recall.embed_server.query import make_query_context, memories_in_process
+from kept.store.packing import unpack
 from kept.store.reader import RecallMemory, RecallNote, StoreReader
 
 PROMPTS = """
-SELECT e.at, t.session, t.project, f.path, e.block, e.place FROM events AS e JOIN thread_events AS te ON te.event = e.id
+SELECT e.at, t.session, t.project, f.path, (SELECT max(id) FROM blocks WHERE id <= e.id), e.id
+FROM events AS e JOIN thread_events AS te ON te.event = e.id
 JOIN threads AS t ON t.id = te.thread JOIN files AS f ON f.id = t.file
-WHERE e.kind = 'prompt' AND e.author = 'human' AND NOT te.abandoned AND e.at IS NOT NULL GROUP BY e.id ORDER BY e.at
+WHERE e.voice = 'ph' AND NOT te.abandoned AND e.at IS NOT NULL GROUP BY e.id ORDER BY e.at
 """
-TEXT = 9  # where an event of a block has its text
 
 
 class Prompt(NamedTuple):
@@ -64,12 +66,11 @@ class Earlier(StoreReader):
 
 
 def prompts(connection: sqlite3.Connection) -> Iterator[Prompt]:
-    blocks: dict[int, list[list[str]]] = {}
-    for at, session, project, path, block, place in connection.execute(PROMPTS):
+    blocks: dict[int, tuple[Event, ...]] = {}
+    for at, session, project, path, block, event in connection.execute(PROMPTS):
         if block not in blocks:
-            (body,) = connection.execute("SELECT body FROM blocks WHERE id = ?", (block,)).fetchone()
-            blocks[block] = json.loads(zlib.decompress(body))
-        yield Prompt(at, session, project, path, blocks[block][place][TEXT])
+            blocks[block] = unpack(connection.execute("SELECT body FROM blocks WHERE id = ?", (block,)).fetchone()[0])
+        yield Prompt(format_instant(from_milliseconds(at)), session, project, path, blocks[block][event - block].text)
 
 
 def injected(home: str, *, meaning: bool, days: bool = False) -> Iterator[tuple[Prompt, ContextPiece]]:

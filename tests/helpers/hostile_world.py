@@ -24,6 +24,7 @@ from kept.core.memory import Memory, Status
 from kept.memories.browse import to_export
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, RunReport, run_pipeline
+from kept.store.packing import unpack_text
 from kept.workspace import Workspace, open_workspace
 
 RULE = "In this project we always write dates as ISO 8601 in UTC, never in local time."
@@ -142,7 +143,7 @@ def remembered(home: Path) -> str:
 def archived(home: Path) -> str:
     """Every archived turn."""
     with closing(sqlite3.connect(f"file:{home}/.local/share/kept/kept.db?mode=ro", uri=True)) as store:
-        return "\n".join(zlib.decompress(body).decode() for (body,) in store.execute("SELECT body FROM blocks"))
+        return "\n".join(unpack_text(body) for (body,) in store.execute("SELECT body FROM blocks"))
 
 
 def snapshot(folder: Path) -> dict[str, str]:
@@ -168,9 +169,12 @@ def bytes_below(home: Path) -> bytes:
 
 
 def _unpacked(data: bytes) -> Iterator[bytes]:
-    """What compressed bytes hold, by zlib or gzip."""
+    """What compressed bytes hold, by zlib or gzip, one stream after the other."""
     with suppress(zlib.error):
-        yield zlib.decompress(data, wbits=zlib.MAX_WBITS | 32)
+        while data:
+            stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+            yield stream.decompress(data)
+            data = stream.unused_data
 
 
 def _values(path: Path) -> Iterator[bytes]:

@@ -37,7 +37,7 @@ from kept.pipeline.nightly import run_nightly
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.safety import export_archive, import_file
 from kept.pipeline.write_journal import make_entry_options, write_journal_entry
-from kept.store.records import unpack_text
+from kept.store.packing import unpack_text
 from kept.store.sqlite import SqliteStore
 from talking import converse, forget_ids, say
 

@@ -11,7 +11,7 @@ from kept.memories.history import undo
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.sleep import list_lingering, run_sleep, why_lingering
 from kept.store.archive import blocks
-from kept.store.records import unpack
+from kept.store.packing import unpack
 from talking import OTHER, say
 
 FIRST = date(2026, 1, 5)

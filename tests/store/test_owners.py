@@ -49,7 +49,7 @@ def test_an_owner_reads_no_row_of_another_in_any_table(two):
     mine, other = map(owner_of, two)
     with psycopg.connect(two[0], autocommit=True) as connection:
         seen = {name: connection.execute(f"SELECT DISTINCT role FROM kept.{name}").fetchall() for name in tables(connection)}
-        assert len(seen) == 25
+        assert len(seen) == 23
         assert seen["operations"] == seen["blocks"] == seen["owners"] == [(mine,)]
         assert {role for rows in seen.values() for (role,) in rows} == {mine}
         for name in seen:

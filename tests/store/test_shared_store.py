@@ -235,6 +235,27 @@ def test_a_client_of_another_format_writes_nothing_and_is_told(desk_at, machine,
         assert workspace.store.log.memories() == before
 
 
+def test_rows_of_an_older_format_are_sent_again_by_a_machine_that_has_all_of_them(desk_at, machine, postgres):
+    import psycopg  # noqa: PLC0415
+
+    url = postgres()
+    home, behind = machine("home", url, sample=True), machine("behind", url)
+    run(desk_at, behind)
+    run(desk_at, home)
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE kept.owners SET format = format - 1")
+        connection.execute("UPDATE kept.blocks SET body = 'of an older format'")
+    with desk_at(behind) as workspace, pytest.raises(StoreError, match="older kept"):
+        person.create_memory(workspace, "Deploy on Mondays only.", "constraint")
+    with desk_at(home) as workspace:
+        person.create_memory(workspace, "Deploy on Mondays only.", "constraint")
+        assert workspace.store.find_damage() == ()
+    with desk_at(behind) as workspace:
+        person.create_memory(workspace, "Deploy on Fridays never.", "constraint")
+        assert any(memory.content == "Deploy on Mondays only." for memory in workspace.store.log.memories())
+        assert workspace.store.find_damage() == ()
+
+
 def test_doctor_says_whether_the_server_can_be_reached_and_as_whom(desk_at, machine, postgres):
     url = postgres()
     home = machine("home", url)

@@ -84,10 +84,9 @@ PLANTED = {
     "a byte of an archive block": "UPDATE blocks SET body = CAST(substr(body, 1, 40) || x'00' || substr(body, 42) AS BLOB) "
     "WHERE id = 1",
     "an archive block that is gone": "DELETE FROM blocks WHERE id = 1",
-    "an event told to be somewhere else": "UPDATE events SET place = place + 1 WHERE id = 2",
-    "an event with another time": "UPDATE events SET at = '2001-01-01T00:00:00.000Z' WHERE id = 2",
-    "an event with another author": "UPDATE events SET author = 'human' WHERE id = (SELECT min(id) FROM events WHERE author <> "
-    "'human')",
+    "events told to be somewhere else": "UPDATE blocks SET id = id + 1 WHERE id = (SELECT max(id) FROM blocks)",
+    "an event with another time": "UPDATE events SET at = 1000 WHERE id = 2",
+    "an event with another author": "UPDATE events SET voice = 'ph' WHERE id = (SELECT min(id) FROM events WHERE voice <> 'ph')",
     "an event that is gone": "DELETE FROM events WHERE id = 3",
     "an event missing from its thread": "DELETE FROM thread_events WHERE ordinal = 1 AND thread = 1",
     "a thread of another length": "UPDATE threads SET events = events - 1 WHERE id = 1",
@@ -117,7 +116,7 @@ PLANTED = {
     "another key of forgetting": "UPDATE settings SET value = '00' || substr(value, 3) WHERE name = 'key:forget'",
     "how a project is called, gone": "DELETE FROM projects",
     "what was written, gone": "DELETE FROM outputs",
-    "a mark that recognises copies, gone": "DELETE FROM likenesses WHERE mark = (SELECT min(mark) FROM likenesses)",
+    "a mark that recognises copies, gone": "DELETE FROM marks WHERE mark = (SELECT min(mark) FROM marks)",
     "a note of what was worked on, gone": "DELETE FROM notes WHERE id = (SELECT max(id) FROM notes)",
     "a setting that is gone": "DELETE FROM settings WHERE name = (SELECT min(name) FROM settings)",
     "a project put in the place of another": "UPDATE projects SET directory = directory || 'x', checksum = checksum + 1",
@@ -173,7 +172,7 @@ def test_every_count_of_rows_is_compared(hurt, tmp_path):
         changed(hurt, "UPDATE tallies SET count = count + 1 WHERE name = ?", name)
         if not amiss(hurt):
             silent.append(name)
-    assert len(names) >= 10
+    assert len(names) >= 9
     assert not silent, silent
 
 

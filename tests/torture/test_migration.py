@@ -19,38 +19,21 @@ from kept.core.memory import Actor, Memory, Status
 from kept.core.operation import Add
 from kept.store.database import FORMAT
 from kept.store.values import Draft
+from older_store import write_older_store
 from waiting import until
 
 OLD = FORMAT - 1
-SCHEMA = Path(__file__).parents[1] / "store" / "schemas" / f"{OLD}.sql"
 CUTS = 15
 MANY = 100_000
 
 
-def columns(database: sqlite3.Connection) -> dict[str, set[str]]:
-    names = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    return {each: {row[1] for row in database.execute(f'PRAGMA table_info("{each}")')} for each in names}
-
-
-def indexes(database: sqlite3.Connection) -> set[str]:
-    return {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")}
-
-
 def aged(home: Path) -> None:
     """Make the store what a program of the format before made of it."""
-    with closing(sqlite3.connect(":memory:")) as reference, closing(sqlite3.connect(store_of(home), isolation_level=None)) as store:
-        reference.executescript(SCHEMA.read_text())
-        wanted, there = columns(reference), columns(store)
-        for table in sorted(there.keys() - wanted.keys(), key=lambda name: not name.endswith("_index")):
-            if not table.startswith("sqlite_"):
-                store.execute(f'DROP TABLE IF EXISTS "{table}"')
-        for index in sorted(indexes(store) - indexes(reference)):
-            store.execute(f"DROP INDEX IF EXISTS {index}")
-        for table in wanted:
-            for column in sorted(there[table] - wanted[table]):
-                store.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        store.execute("DELETE FROM migrations WHERE version > ?", (OLD,))
-        store.execute(f"PRAGMA user_version = {OLD}")
+    store = store_of(home)
+    new = store.rename(home / "new.db")
+    write_older_store(new, store, OLD)
+    store.chmod(0o600)
+    new.unlink()
 
 
 def version(path: Path) -> int:

@@ -9,7 +9,7 @@ from kept.memories import person
 from kept.memories.waiting import best_of_each_scope, list_pending_proposals
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.store.archive import blocks
-from kept.store.records import unpack
+from kept.store.packing import unpack
 from talking import say
 
 WORDS = ("Never ship walnuts on a Friday.", "Always count the crates twice.", "Never store almonds in the barn.")

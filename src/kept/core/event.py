@@ -113,6 +113,7 @@ class Event:
 
     ``key`` is the identity of the event in every copy of it; ``twin`` is a hash of kind, time and text that recognises a copy
     whose native id changed (empty where the event has no time of its own, for then short texts would collide).
+    ``likeness`` recognises it in another tool's copy of its session where words of it were forgotten since.
     ``repeated`` are hashes of long passages of its text that came in other sessions too; a store fills them in when it is read.
     ``record`` and ``parent`` are native record ids, for the tree of a conversation; ``turn`` groups the pieces of one
     assistant message. ``project`` is the raw working directory. ``label_reason`` says why ``author`` was chosen.
@@ -134,6 +135,7 @@ class Event:
     branch: str
     tool: ToolUse | None
     pointer: Pointer
+    likeness: str = ""
     repeated: tuple[int, ...] = ()
 
     @property

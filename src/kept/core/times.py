@@ -9,6 +9,7 @@ EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 LATEST = datetime(2100, 1, 1, tzinfo=UTC)
 
 _ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?\d\d)?")
+_EPOCH, _MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
 ALWAYS = (datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC))  # every day there is, in any time zone
 _MILLISECONDS_FROM = 10**11  # epoch values above this are milliseconds: as seconds they would lie past the year 5000
 
@@ -90,6 +91,16 @@ def parse_stored_instant(text: str) -> datetime:
 def parse_optional_instant(text: str | None) -> datetime | None:
     """The instant of a text of :func:`format_instant`; None of an empty one."""
     return parse_stored_instant(text) if text else None
+
+
+def to_milliseconds(instant: datetime) -> int:
+    """An instant as milliseconds since 1970, as :func:`format_instant` rounds them."""
+    return (instant - _EPOCH) // _MILLISECOND
+
+
+def from_milliseconds(count: int) -> datetime:
+    """The instant of :func:`to_milliseconds`."""
+    return _EPOCH + count * _MILLISECOND
 
 
 def format_optional_instant(instant: datetime | None) -> str | None:

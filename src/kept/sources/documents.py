@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept.core.digest import hash_bytes
+from kept.core.digest import hash_bytes, twin_of
 from kept.core.errors import SourceError
 from kept.core.event import (
     IGNORE,
@@ -313,11 +313,10 @@ def to_outcomes(document: SourceDocument, path: str, repeated: Repetitions | Non
 
 
 def _to_event(said: EventDraft, document: SourceDocument, session: str, key: str, pointer: Pointer) -> Event:
-    own = said.at is not None and said.precision is Precision.MESSAGE
-    call = said.tool.call if said.tool else ""
+    stamp = format_instant(said.at) if said.at and said.precision is Precision.MESSAGE else ""
     return Event(
         key=key,
-        twin=hash_texts(said.kind, format_instant(said.at), call, one_line(said.text)) if own and said.at else "",
+        twin=twin_of(said.kind, stamp, said.tool.call if said.tool else "", said.text),
         session=session,
         record=truncate_name(said.native),
         parent=truncate_name(said.parent),

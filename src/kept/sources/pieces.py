@@ -8,11 +8,11 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any
 
+from kept.core.digest import hash_texts as hash_texts  # noqa: PLC0414 - readers have it from here
+from kept.core.digest import twin_of
 from kept.core.event import Author, Event, EventKind, Pointer, Precision, ToolUse
-from kept.core.text import one_line
 from kept.core.times import format_instant
 from kept.sources.message_parts import split_text
 from kept.sources.records import Record, SourceLine, parse_line
@@ -86,14 +86,6 @@ def truncate_name(value: Any, limit: int = NAME_LIMIT) -> str:
     if not isinstance(value, str):
         return ""
     return value if len(value) <= limit else f"{value[: limit - 33]}~{hash_texts(value)}"
-
-
-def hash_texts(*parts: str) -> str:
-    """A hash of texts in their order, as 32 hexadecimal digits."""
-    digest = blake2b(digest_size=16)
-    for part in parts:
-        digest.update(str(len(part)).encode() + b":" + part.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
 
 
 def injected_piece(text: str, reason: str, index: int = 0) -> MessagePiece:
@@ -216,15 +208,12 @@ def to_event(
 ) -> Event:
     """A piece as an event.
 
-    The twin is the same hash of kind, time, call and text in every format, so that a conversation that two tools recorded is
-    recognised where both kept the milliseconds.
+    A conversation that two tools recorded is recognised by its twins where both kept the milliseconds.
     """
     call = piece.tool.call if piece.tool else ""
     return Event(
         key=key,
-        twin=hash_texts(piece.kind, format_instant(at), call, one_line(piece.text))
-        if at and precision is Precision.MESSAGE
-        else "",
+        twin=twin_of(piece.kind, format_instant(at) if at and precision is Precision.MESSAGE else "", call, piece.text),
         session=session,
         record=record,
         parent=parent,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError, StoreError, UsageError
+from kept.store.columns import mark_of
 from kept.store.database import Database, create_file
 from kept.store.paths import delete_database, flush, free_name, make_folder
 from kept.store.protocol import Store
@@ -110,14 +111,18 @@ def _swap_in(staged: Path, place: Path, aside: Path) -> Path | None:
 
 
 def has_turns(path: Path, keys: Collection[str], sessions: Collection[str]) -> bool:
-    """True if a store file holds any of these archived events or sessions, or cannot be asked."""
+    """True if a store file may hold any of these archived events or sessions, or cannot be asked."""
     query = (
-        "SELECT EXISTS (SELECT 1 FROM events WHERE key IN (SELECT value FROM json_each(?)))"
+        "SELECT EXISTS (SELECT 1 FROM marks WHERE mark IN (SELECT value FROM json_each(?)))"
         " OR EXISTS (SELECT 1 FROM threads WHERE session IN (SELECT value FROM json_each(?)))"
     )
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as store:
-            return bool(store.execute(query, (to_canonical_json(sorted(keys)), to_canonical_json(sorted(sessions)))).fetchone()[0])
+            return bool(
+                store.execute(
+                    query, (to_canonical_json([mark_of("key", key) for key in keys]), to_canonical_json(sorted(sessions)))
+                ).fetchone()[0]
+            )
     except (sqlite3.Error, OSError):
         return True
 

@@ -20,11 +20,11 @@ from kept.store.door import Safe
 from kept.store.paths import flush, free_name, make_folder
 from kept.store.schema import foreign_objects, foreign_programs, migration_statements, schema_statements
 
-FORMAT = 4  # PRAGMA user_version of the newest schema
+FORMAT = 5  # PRAGMA user_version of the newest schema
 ERASING = "erasing"  # the setting that stands from the commit that erases words until the file was rewritten without them
 BINDING = "replica"  # the setting that says which rows of a server this store is of, and how far
 # Their rows are counted.
-TALLIED = ("settings", "files", "projects", "opted_out", "likenesses", "runs", "dirty", "outputs", "notes", "summaries")
+TALLIED = ("settings", "files", "projects", "opted_out", "runs", "dirty", "outputs", "notes", "summaries")
 _BUSY_MS = 30_000
 _BEFORE_STORE = frozenset({"hooks", "plugin.since", "run.lock"})  # what a plugin's first session and its run leave before it
 _HERE = files("kept.store")
@@ -102,7 +102,6 @@ class Database:
         pragma(f"PRAGMA busy_timeout = {_BUSY_MS}")
         pragma("PRAGMA journal_mode = DELETE")
         pragma("PRAGMA synchronous = EXTRA")
-        pragma("PRAGMA foreign_keys = ON")
         pragma("PRAGMA secure_delete = ON")
         pragma("PRAGMA trusted_schema = OFF")
         pragma("PRAGMA temp_store = MEMORY")
@@ -124,6 +123,7 @@ class Database:
         elif version < FORMAT:
             self.copy_to(free_name(self.path.parent / "backups" / f"format-{version}.db"))
             self._migrate()
+        pragma("PRAGMA foreign_keys = ON")  # a migration puts tables in the places of others
         self._connection.executescript(_tally_triggers())
 
     def _version(self) -> int:
@@ -143,10 +143,15 @@ class Database:
             self._migrate_to(FORMAT, schema_statements())
 
     def _migrate(self) -> None:
+        from kept.store.packing import block_hash, repack  # noqa: PLC0415 - a store of today's format needs neither
+
+        self._connection.create_function("repack", 2, repack, deterministic=True)
+        self._connection.create_function("block_hash", 1, lambda body: body and block_hash(body), deterministic=True)
         for version in range(2, FORMAT + 1):
             with self.transaction():
                 if self._version() < version:  # another process may have been faster
                     self._migrate_to(version, migration_statements(version))
+        self._connection.execute("VACUUM")
 
     def _migrate_to(self, version: int, made: tuple[str, ...]) -> None:
         for statement in made:

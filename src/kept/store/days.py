@@ -12,6 +12,7 @@ from kept.core.codec import dump, load, to_canonical_json
 from kept.core.summary import Passage, PassageForm, WorkNote
 from kept.core.text import index_words
 from kept.core.times import format_instant
+from kept.store.archive.blocks import Blocks
 from kept.store.database import Database
 from kept.store.door import redact_value
 from kept.store.rows import UNREADABLE
@@ -83,8 +84,9 @@ class SqliteDays:
                     if not set(events).isdisjoint(passage.events) or not set(sessions).isdisjoint(passage.sessions)
                 ]
             )
+            numbers = Blocks(self._database).find(events)
             rows = self._database.run(
-                "threads_telling", keys=to_canonical_json(sorted(events)), sessions=to_canonical_json(sorted(sessions))
+                "threads_telling", events=to_canonical_json(sorted(numbers.values())), sessions=to_canonical_json(sorted(sessions))
             )
             for row in rows.fetchall():
                 self._drop_thread_notes(row["thread"], 0)

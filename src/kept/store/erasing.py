@@ -13,7 +13,7 @@ from kept.core.codec import to_canonical_json
 from kept.core.erasure import ErasureWords, map_strings
 from kept.core.event import FORGOTTEN_MARK, Event
 from kept.core.memory import Evidence
-from kept.store.records import commitment_of, hash_pass, strip_event
+from kept.store.records import commitment_of, hash_pass, likeness_of, strip_event
 from kept.store.rows import commitments
 from kept.store.values import CandidateRow, OperationRow, PassRow
 
@@ -57,7 +57,7 @@ def erase_from_rows(
 def erase_from_event(event: Event, words: ErasureWords) -> Event:
     """An event with the words taken out of what was said or done; the very event where they do not stand in it."""
     if event.key in words.events:
-        return strip_event(event, FORGOTTEN_MARK)
+        return replace(strip_event(event, FORGOTTEN_MARK), likeness=likeness_of(event))
 
     def left(text: str) -> str:
         for quote in words.quotes.get(event.key, ()):
@@ -66,7 +66,7 @@ def erase_from_event(event: Event, words: ErasureWords) -> Event:
 
     tool = replace(event.tool, target=left(event.tool.target), detail=left(event.tool.detail)) if event.tool else None
     erased = replace(event, text=left(event.text), tool=tool, branch="" if words.is_in_text(event.branch) else event.branch)
-    return event if erased == event else erased
+    return event if erased == event else replace(erased, likeness=likeness_of(event))
 
 
 def texts_of_event(event: Event) -> tuple[str, ...]:

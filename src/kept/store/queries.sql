@@ -33,25 +33,6 @@ RETURNING id;
 -- name: sum_file
 UPDATE files SET checksum = checksum(id, source, path, inode, offset, prefix, line, carry, account) WHERE id = :id;
 
--- name: events_by_key
-SELECT id, key, twin, parent, block, place FROM events WHERE key IN (SELECT value FROM json_each(:values));
-
--- name: events_by_twin
-SELECT id, twin, parent, block, place FROM events WHERE twin IN (SELECT value FROM json_each(:values));
-
--- name: event_by_twin
-SELECT id FROM events WHERE twin = :twin;
-
--- name: events_by_mark
-SELECT l.mark, l.path, e.id, e.twin, e.parent, e.block, e.place FROM likenesses AS l JOIN events AS e ON e.id = l.event
-WHERE l.mark IN (SELECT value FROM json_each(:values));
-
--- name: add_likeness
-INSERT OR IGNORE INTO likenesses (mark, event, path, checksum) VALUES (:mark, :event, :path, checksum(:mark, :event, :path));
-
--- name: drop_likeness
-DELETE FROM likenesses WHERE event = :event;
-
 -- name: add_passage_hash
 INSERT OR IGNORE INTO passage_hashes (hash, event, session, at) VALUES (:hash, :event, :session, :at);
 
@@ -65,7 +46,7 @@ DELETE FROM passage_hashes;
 SELECT hash, event, session, at FROM passage_hashes;
 
 -- name: prompt_places
-SELECT id, key, block, place FROM events WHERE kind = 'prompt' AND author = 'human' ORDER BY block, place;
+SELECT id FROM events WHERE voice = 'ph' ORDER BY id;
 
 -- name: passages_elsewhere
 SELECT p.event, p.hash, p.at, q.event AS other, q.at AS other_at
@@ -77,17 +58,35 @@ SELECT p.event, p.hash, p.at, q.event AS other, q.at AS other_at
 FROM passage_hashes AS p JOIN passage_hashes AS q ON q.hash = p.hash AND q.session <> p.session;
 
 -- name: put_event
-UPDATE events SET
-    twin = CASE WHEN EXISTS (SELECT 1 FROM events AS o WHERE o.twin = :twin AND o.id <> :id) THEN twin ELSE :twin END,
-    at = :at, kind = :kind, author = :author, record = :record, parent = :parent, turn = :turn
-WHERE id = :id;
+INSERT INTO events (id, at, voice) VALUES (:id, :at, :voice)
+ON CONFLICT (id) DO UPDATE SET at = excluded.at, voice = excluded.voice;
+
+-- name: add_mark
+INSERT OR IGNORE INTO marks (mark, event) VALUES (:mark, :event);
+
+-- name: drop_mark
+DELETE FROM marks WHERE mark = :mark AND event = :event;
+
+-- name: marked
+SELECT mark, event FROM marks WHERE mark IN (SELECT value FROM json_each(:marks)) ORDER BY event;
+
+-- name: clear_marks
+DELETE FROM marks;
+
+-- name: clear_events
+DELETE FROM events;
+
+-- name: block_of
+SELECT coalesce(max(id), 0) AS id FROM blocks WHERE id <= :event;
 
 -- name: threads_retold
 UPDATE threads SET
     seen = 0,
     extracted = min(extracted, (SELECT min(te.ordinal) FROM thread_events AS te WHERE te.thread = threads.id AND te.event IN (SELECT value FROM json_each(:events)))),
-    first_at = (SELECT min(e.at) FROM thread_events AS te JOIN events AS e ON e.id = te.event WHERE te.thread = threads.id),
-    last_at = (SELECT max(e.at) FROM thread_events AS te JOIN events AS e ON e.id = te.event WHERE te.thread = threads.id)
+    (first_at, last_at) = (
+        SELECT strftime('%Y-%m-%dT%H:%M:%fZ', min(e.at) / 1000.0, 'unixepoch'), strftime('%Y-%m-%dT%H:%M:%fZ', max(e.at) / 1000.0, 'unixepoch')
+        FROM thread_events AS te JOIN events AS e ON e.id = te.event WHERE te.thread = threads.id
+    )
 WHERE id IN (SELECT te.thread FROM thread_events AS te WHERE te.event IN (SELECT value FROM json_each(:events)))
 RETURNING id;
 
@@ -120,20 +119,16 @@ SELECT session, path FROM opted_out ORDER BY session;
 INSERT OR IGNORE INTO opted_out (session, path, checksum) VALUES (:session, :path, checksum(:session, :path));
 
 -- name: events_of_session_alone
-SELECT DISTINCT e.id, e.block, e.place
-FROM threads AS t JOIN thread_events AS te ON te.thread = t.id JOIN events AS e ON e.id = te.event
+SELECT DISTINCT te.event AS id
+FROM threads AS t JOIN thread_events AS te ON te.thread = t.id
 WHERE t.session = :session AND NOT EXISTS (
     SELECT 1 FROM thread_events AS other JOIN threads AS o ON o.id = other.thread
-    WHERE other.event = e.id AND o.session NOT IN (SELECT session FROM opted_out)
+    WHERE other.event = te.event AND o.session NOT IN (SELECT session FROM opted_out)
 )
-ORDER BY e.block, e.place;
+ORDER BY id;
 
 -- name: add_block
-INSERT INTO blocks (body, hash) VALUES (:body, :hash) RETURNING id;
-
--- name: add_event
-INSERT INTO events (id, key, twin, block, place, at, kind, author, record, parent, turn)
-VALUES (:id, :key, :twin, :block, :place, :at, :kind, :author, :record, :parent, :turn);
+INSERT INTO blocks (id, body, hash) VALUES (:id, :body, :hash);
 
 -- name: next_event
 SELECT coalesce(max(id), 0) + 1 AS id FROM events;
@@ -223,65 +218,39 @@ WHERE thread IN (SELECT te.thread FROM thread_events AS te WHERE te.event IN (SE
 -- name: hear_thread_again
 UPDATE hearings SET closed = 0, seen = 0, checksum = checksum(thread, 0, 0) WHERE thread = :thread AND seen > :ordinal;
 
--- name: thread_tree
-SELECT te.ordinal, te.abandoned, e.record, e.parent, e.turn, e.kind, e.author
-FROM thread_events AS te JOIN events AS e ON e.id = te.event
-WHERE te.thread = :thread
-ORDER BY te.ordinal;
-
--- name: thread_forks
-SELECT EXISTS (SELECT 1 FROM thread_events WHERE thread = :thread AND abandoned)
-    AND EXISTS (SELECT 1 FROM thread_events AS te JOIN events AS e ON e.id = te.event WHERE te.thread = :thread AND e.parent <> 0)
-    OR EXISTS (
-        SELECT 1
-        FROM thread_events AS te JOIN events AS e ON e.id = te.event
-        WHERE te.thread = :thread AND e.parent IN (
-            SELECT p.parent FROM thread_events AS tp JOIN events AS p ON p.id = tp.event
-            WHERE tp.thread = :thread AND p.parent <> 0 AND p.kind = 'prompt' AND p.author IN ('human', 'abandoned')
-        )
-        GROUP BY e.parent
-        HAVING count(DISTINCT e.record) > 1
-    ) AS forks;
-
 -- name: mark_abandoned
 UPDATE thread_events SET abandoned = :abandoned WHERE thread = :thread AND ordinal = :ordinal;
 
 -- name: thread_slice
-SELECT te.ordinal, te.abandoned, e.id, e.block, e.place
-FROM thread_events AS te JOIN events AS e ON e.id = te.event
-WHERE te.thread = :thread AND te.ordinal >= :start AND te.ordinal < :stop
-ORDER BY te.ordinal;
+SELECT ordinal, abandoned, event AS id FROM thread_events
+WHERE thread = :thread AND ordinal >= :start AND ordinal < :stop
+ORDER BY ordinal;
+
+-- name: first_telling
+SELECT thread, ordinal FROM thread_events WHERE event = :event ORDER BY thread LIMIT 1;
 
 -- name: block
 SELECT body, hash FROM blocks WHERE id = :id;
 
--- name: event_place
-SELECT e.id, e.block, e.place FROM events AS e WHERE e.key = :key;
-
--- name: event_around
-SELECT te.thread, te.ordinal FROM thread_events AS te JOIN events AS e ON e.id = te.event
-WHERE e.key = :key ORDER BY te.thread LIMIT 1;
-
 -- name: events_after_a_reply
-SELECT e.key FROM events AS e JOIN thread_events AS te ON te.event = e.id
-WHERE e.key IN (SELECT value FROM json_each(:keys))
-      AND te.thread = (SELECT min(told.thread) FROM thread_events AS told WHERE told.event = e.id)
+SELECT te.event AS id FROM thread_events AS te
+WHERE te.event IN (SELECT value FROM json_each(:events))
+      AND te.thread = (SELECT min(told.thread) FROM thread_events AS told WHERE told.event = te.event)
       AND EXISTS (
           SELECT 1 FROM thread_events AS reply JOIN events AS r ON r.id = reply.event
           WHERE reply.thread = te.thread AND reply.ordinal BETWEEN te.ordinal - :near AND te.ordinal - 1
-                AND r.author = 'assistant' AND NOT reply.abandoned
+                AND r.voice LIKE '_a' AND NOT reply.abandoned
       );
 
 -- name: events_between
-SELECT f.source, f.path, t.session, t.project, count(*) AS events,
-       sum(e.kind = 'prompt' AND e.author = 'human') AS prompts, min(e.at) AS first_at, max(e.at) AS last_at
-FROM events AS e JOIN thread_events AS te ON te.event = e.id JOIN threads AS t ON t.id = te.thread JOIN files AS f ON f.id = t.file
-WHERE e.at >= :start AND e.at < :stop
+SELECT f.source, f.path, t.session, t.project, count(*) AS events, sum(e.voice = 'ph') AS prompts, min(e.at) AS first_at, max(e.at) AS last_at
+FROM threads AS t JOIN files AS f ON f.id = t.file JOIN thread_events AS te ON te.thread = t.id JOIN events AS e ON e.id = te.event
+WHERE t.first_at < :before AND t.last_at >= :since AND e.at >= :start AND e.at < :stop
       AND NOT EXISTS (SELECT 1 FROM thread_events AS told WHERE told.event = te.event AND told.thread < te.thread)
 GROUP BY t.id ORDER BY min(e.at), t.session;
 
 -- name: event_minutes
-SELECT DISTINCT substr(at, 1, 16) AS minute FROM events WHERE at IS NOT NULL ORDER BY minute;
+SELECT DISTINCT at / 60000 AS minute FROM events WHERE at IS NOT NULL ORDER BY minute;
 
 -- name: undated_events
 SELECT count(*) AS events FROM events WHERE at IS NULL;
@@ -625,13 +594,22 @@ UPDATE blocks SET body = :body, hash = :hash WHERE id = :id;
 -- name: blocks
 SELECT id, body, hash FROM blocks ORDER BY id;
 
--- name: events_adrift
-SELECT e.key FROM events AS e LEFT JOIN blocks AS b ON b.id = e.block WHERE b.id IS NULL ORDER BY e.id;
+-- name: block_numbers
+SELECT id FROM blocks ORDER BY id;
+
+-- name: event_rows
+SELECT id, at, voice FROM events WHERE id >= :first AND id < :stop ORDER BY id;
+
+-- name: marks_missing
+SELECT e.value ->> 1 AS event FROM json_each(:marks) AS e
+WHERE NOT EXISTS (SELECT 1 FROM marks AS m WHERE m.mark = e.value ->> 0 AND m.event = e.value ->> 1);
+
+-- name: marks_counted
+SELECT count(*) AS count FROM marks;
 
 -- name: archive_gaps
 SELECT what, most, found FROM (
-    SELECT 'archive blocks' AS what, coalesce(max(id), 0) AS most, count(*) AS found FROM blocks
-    UNION ALL SELECT 'events', coalesce(max(id), 0), count(*) FROM events
+    SELECT 'events' AS what, max(coalesce(max(id), 0), (SELECT coalesce(max(event), 0) FROM thread_events)) AS most, count(*) AS found FROM events
     UNION ALL SELECT 'threads', coalesce(max(id), 0), count(*) FROM threads
     UNION ALL SELECT 'files', coalesce(max(id), 0), count(*) FROM files
     UNION ALL SELECT 'runs', coalesce(max(id), 0), count(*) FROM runs
@@ -647,19 +625,14 @@ GROUP BY t.id
 HAVING t.events <> found OR wrong;
 
 -- name: sampled_events
-SELECT id, key, block, place FROM events
-WHERE author IN ('human', 'assistant') AND kind IN ('prompt', 'response')
-  AND id % (SELECT max(1, count(*) / :most) FROM events) = 0
-ORDER BY block, place;
+SELECT id FROM events WHERE voice IN ('ph', 'pa', 'rh', 'ra') AND id % (SELECT max(1, count(*) / :most) FROM events) = 0
+ORDER BY id;
 
 -- name: turn_found
 SELECT 1 FROM turn_index WHERE turn_index MATCH :query AND rowid = :id;
 
 -- name: reply_found
 SELECT 1 FROM reply_index WHERE reply_index MATCH :query AND rowid = :id;
-
--- name: places
-SELECT id, key, block, place, at FROM events WHERE key IN (SELECT value FROM json_each(:keys)) ORDER BY block, place;
 
 -- name: all_files
 SELECT source, path, inode, offset, prefix, line, carry, account FROM files ORDER BY source, path;
@@ -668,16 +641,12 @@ SELECT source, path, inode, offset, prefix, line, carry, account FROM files ORDE
 UPDATE files SET carry = :carry, checksum = checksum(id, source, path, inode, offset, prefix, line, :carry, account)
 WHERE source = :source AND path = :path;
 
--- name: all_events
-SELECT block, place, twin FROM events ORDER BY id;
-
 -- name: thread_rows
 SELECT t.id, f.source, f.path, t.session, t.project, t.extracted, t.seen, coalesce(h.closed, 0) AS closed, coalesce(h.seen, 0) AS heard
 FROM threads AS t JOIN files AS f ON f.id = t.file LEFT JOIN hearings AS h ON h.thread = t.id ORDER BY t.id;
 
 -- name: thread_keys
-SELECT te.ordinal, te.abandoned, e.key FROM thread_events AS te JOIN events AS e ON e.id = te.event
-WHERE te.thread = :thread ORDER BY te.ordinal;
+SELECT ordinal, abandoned, event AS id FROM thread_events WHERE thread = :thread ORDER BY ordinal;
 
 -- name: put_thread
 INSERT INTO threads (id, file, session, project, events, extracted, seen, first_at, last_at)
@@ -712,7 +681,7 @@ INSERT INTO turn_index (turn_index) VALUES ('delete-all');
 INSERT INTO reply_index (reply_index) VALUES ('delete-all');
 
 -- name: spoken_with
-SELECT e.id, e.key, e.block, e.place
+SELECT found.id
 FROM (
     SELECT word.key AS word, turn_index.rowid AS id
     FROM json_each(:words) AS word CROSS JOIN turn_index ON turn_index MATCH word.value
@@ -720,12 +689,9 @@ FROM (
     SELECT word.key, reply_index.rowid
     FROM json_each(:words) AS word CROSS JOIN reply_index ON reply_index MATCH word.value
 ) AS found
-JOIN events AS e ON e.id = found.id
-GROUP BY e.id
-HAVING count(*) >= :least;
-
--- name: places_all
-SELECT id, key, block, place FROM events ORDER BY block, place;
+GROUP BY found.id
+HAVING count(*) >= :least
+ORDER BY found.id;
 
 -- name: fill_mentions
 INSERT OR IGNORE INTO mentions (memory, operation)
@@ -739,7 +705,6 @@ UNION ALL SELECT 'files', path FROM files WHERE checksum <> checksum(id, source,
 UNION ALL SELECT 'threads', id FROM threads WHERE checksum <> checksum(id, file, session, project, events, extracted, seen, first_at, last_at, members)
 UNION ALL SELECT 'projects', directory FROM projects WHERE checksum <> checksum(directory, identity, name, scope)
 UNION ALL SELECT 'opted_out', session FROM opted_out WHERE checksum <> checksum(session, path)
-UNION ALL SELECT 'likenesses', mark FROM likenesses WHERE checksum <> checksum(mark, event, path)
 UNION ALL SELECT 'runs', id FROM runs WHERE checksum <> checksum(id, command, started_at, ended_at, report)
 UNION ALL SELECT 'candidates', row FROM candidates WHERE checksum <> checksum(row, pass, thread, ordinal, id, profile, scope, verdict)
 UNION ALL SELECT 'hearings', thread FROM hearings WHERE checksum <> checksum(thread, closed, seen)
@@ -749,7 +714,7 @@ UNION ALL SELECT 'dirty', scope FROM dirty WHERE checksum <> checksum(profile, s
 UNION ALL SELECT 'outputs', path FROM outputs WHERE checksum <> checksum(path, intended, hash, lines);
 
 -- name: content_sums
-SELECT name, count, total FROM tallies WHERE name NOT IN ('files', 'likenesses', 'dirty', 'runs')
+SELECT name, count, total FROM tallies WHERE name NOT IN ('files', 'dirty', 'runs')
 UNION ALL SELECT 'passes', count(*), max(id) FROM passes
 UNION ALL SELECT 'threads', count(*), coalesce(sum(checksum), 0) FROM threads
 UNION ALL SELECT 'memories', count(*), coalesce(sum(checksum), 0) FROM memories;
@@ -760,7 +725,6 @@ WITH found AS (
     UNION ALL SELECT 'files' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM files
     UNION ALL SELECT 'projects' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM projects
     UNION ALL SELECT 'opted_out' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM opted_out
-    UNION ALL SELECT 'likenesses' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM likenesses
     UNION ALL SELECT 'runs' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM runs
     UNION ALL SELECT 'dirty' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM dirty
     UNION ALL SELECT 'outputs' AS name, count(*) AS count, coalesce(sum(checksum), 0) AS total FROM outputs
@@ -793,9 +757,6 @@ DELETE FROM forgotten;
 SELECT s.owner FROM sealed AS s
 WHERE NOT EXISTS (SELECT 1 FROM operations AS o WHERE 'o' || o.id = s.owner AND s.owner LIKE 'o%' AND o.id = CAST(substr(s.owner, 2) AS INTEGER))
       AND NOT EXISTS (SELECT 1 FROM candidates AS c WHERE 'c' || c.row = s.owner AND s.owner LIKE 'c%' AND c.row = CAST(substr(s.owner, 2) AS INTEGER));
-
--- name: event_columns
-SELECT id, key, twin, block, place, at, kind, author, record, parent, turn FROM events ORDER BY block, place;
 
 -- name: unnoted
 SELECT t.id, coalesce(n.events, 0) AS noted FROM threads AS t LEFT JOIN noted AS n ON n.thread = t.id
@@ -836,7 +797,7 @@ DELETE FROM noted WHERE thread = :thread;
 SELECT thread FROM noted;
 
 -- name: threads_telling
-SELECT DISTINCT te.thread FROM thread_events AS te JOIN events AS e ON e.id = te.event WHERE e.key IN (SELECT value FROM json_each(:keys))
+SELECT DISTINCT thread FROM thread_events WHERE event IN (SELECT value FROM json_each(:events))
 UNION SELECT id FROM threads WHERE session IN (SELECT value FROM json_each(:sessions));
 
 -- name: all_notes
@@ -851,7 +812,7 @@ WHERE n.at >= :start AND n.at < :stop ORDER BY n.at, n.thread, n.ordinal;
 INSERT OR IGNORE INTO unembedded (kind, item) VALUES (:kind, :item);
 
 -- name: queue_embedding_turns
-INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE kind = 'prompt' AND author = 'human';
+INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE voice = 'ph';
 
 -- name: put_passage
 INSERT INTO summaries (row, id, form, day, scope, thread, ordinal, at, body, checksum)

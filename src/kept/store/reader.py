@@ -9,15 +9,15 @@ import os
 import sqlite3
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from kept.core.errors import StoreError
+from kept.store.columns import DAMAGE, keys_of, mark_of, texts_of
 
 _HERE = os.path.dirname(__file__)  # noqa: PTH120 - pathlib takes longer to import than a search takes
 _STEPS = 2_000  # virtual machine steps between two looks at the clock
 _LONG_WORD = 64
-_TEXT = 9  # where the words of an event stand in its row of an archive block
 
 
 class RecallMemory(NamedTuple):
@@ -212,12 +212,14 @@ class StoreReader:
 
     def turn(self, key: str) -> RecallTurn | None:
         """What a person said, by its event's key; None where it is gone, or its session is off the record."""
-        rows = self._fetch_all("said", key=key)
+        marked = self._fetch_all("marked", mark=mark_of("key", key))
+        event = next((number for (number,) in marked if self._archived(number, keys_of) == key), 0)
+        rows = self._fetch_all("said", event=event)
         if not rows:
             return None
-        event, at, block, place, thread, ordinal, session = rows[0]
+        at, thread, ordinal, session = rows[0]
         replies = self._fetch_all("reply", thread=thread, ordinal=ordinal)
-        text = self._archived_text(block, place)
+        text = self._archived(event, texts_of)
         resting = self._fetch_all("resting", key=key)
         # Instead of what a memory that a person edited was made of, stands what it says now.
         ended = [
@@ -229,18 +231,18 @@ class StoreReader:
             text=text,
             at=str(at),
             session=str(session),
-            reply=self._archived_text(*replies[0]) if replies else "",
+            reply=self._archived(replies[0][0], texts_of) if replies else "",
             repeated=tuple(int(row[0]) for row in self._fetch_all("repeated", event=event)),
             ended=bool(ended),
             instead=next(filter(None, ended), ""),
         )
 
-    def _archived_text(self, block: int, place: int) -> str:
+    def _archived(self, event: int, find: Callable[[bytes], list[str]]) -> str:
         try:
-            ((body,),) = self._fetch_all("block", block=block)
-            return str(json.loads(zlib.decompress(body))[place][_TEXT])
-        except (ValueError, TypeError, IndexError, zlib.error) as error:
-            raise StoreError(f"archive block {block} is damaged", hint="run `kept check`") from error
+            ((block, body),) = self._fetch_all("block", event=event)
+            return str(find(body)[event - block])
+        except DAMAGE as error:
+            raise StoreError(f"the archive block of event {event} is damaged", hint="run `kept check`") from error
 
     def outputs(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """What was last written to each file: its path, and of every line the key (a memory's id, or what else it is) and the

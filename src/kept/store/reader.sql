@@ -83,9 +83,9 @@ WHERE form <> 'point' AND day >= :first AND day <= :last AND scope IN (SELECT va
 SELECT path, lines FROM outputs WHERE intended = 0;
 
 -- name: said
-SELECT e.id, e.at, e.block, e.place, te.thread, te.ordinal, t.session
+SELECT strftime('%Y-%m-%dT%H:%M:%fZ', e.at / 1000.0, 'unixepoch'), te.thread, te.ordinal, t.session
 FROM events AS e JOIN thread_events AS te ON te.event = e.id JOIN threads AS t ON t.id = te.thread
-WHERE e.key = :key AND e.kind = 'prompt' AND e.author = 'human' AND NOT te.abandoned AND e.at IS NOT NULL
+WHERE e.id = :event AND e.voice = 'ph' AND NOT te.abandoned AND e.at IS NOT NULL
       AND t.session NOT IN (SELECT session FROM opted_out) ORDER BY te.thread LIMIT 1;
 
 -- name: repeated
@@ -94,14 +94,17 @@ SELECT hash FROM passage_hashes AS p WHERE p.event = :event
 
 -- name: reply
 -- The last that the assistant said before the next prompt.
-SELECT e.block, e.place FROM thread_events AS te JOIN events AS e ON e.id = te.event
-WHERE te.thread = :thread AND te.ordinal > :ordinal AND NOT te.abandoned AND e.kind = 'response' AND e.author = 'assistant'
+SELECT te.event FROM thread_events AS te JOIN events AS e ON e.id = te.event
+WHERE te.thread = :thread AND te.ordinal > :ordinal AND NOT te.abandoned AND e.voice = 'ra'
       AND te.ordinal < coalesce((SELECT min(next.ordinal) FROM thread_events AS next JOIN events AS asked ON asked.id = next.event
-                                 WHERE next.thread = :thread AND next.ordinal > :ordinal AND asked.kind = 'prompt'), 9e18)
+                                 WHERE next.thread = :thread AND next.ordinal > :ordinal AND asked.voice LIKE 'p_'), 9e18)
 ORDER BY te.ordinal DESC LIMIT 1;
 
 -- name: block
-SELECT body FROM blocks WHERE id = :block;
+SELECT id, body FROM blocks WHERE id <= :event ORDER BY id DESC LIMIT 1;
+
+-- name: marked
+SELECT event FROM marks WHERE mark = :mark ORDER BY event;
 
 -- name: resting
 -- Memories that rest on a turn, and what took the place of those that do not hold any more.

@@ -5,17 +5,15 @@ order and its hash chain stay whole.
 """
 
 import json
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from typing import Any
 
 from kept.core.codec import digest, dump, dump_member, load, to_canonical_json
-from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind, Pointer, Precision, ToolUse
+from kept.core.event import FORGOTTEN_MARK, Event, EventKind, Precision
 from kept.core.memory import CandidateVerdict, Verdict
 from kept.core.operation import Operation, Pass
-from kept.core.times import format_instant, parse_optional_instant
+from kept.core.times import format_instant
 
 # The fields of an operation, a memory or a candidate that hold somebody's words.
 _WORDS = frozenset({"content", "evidence", "added", "artifacts", "fingerprint", "reasoning", "detail", "subject", "about"})
@@ -127,33 +125,14 @@ def hash_pass(previous: str, made: Pass, commitments: Sequence[str], covers: Seq
     )
 
 
-def pack(events: Sequence[Event]) -> tuple[bytes, str]:
-    """A block: the compressed rows of events, and its hash."""
-    body = zlib.compress(to_canonical_json([_event_values(event) for event in events]).encode(), 6)
-    return body, blake2b(body, digest_size=16).hexdigest()
-
-
-def unpack_text(body: bytes) -> str:
-    """A block as the text it is packed from: every word of its events stands in it. Raises zlib.error where the bytes are
-    damaged.
-    """
-    return zlib.decompress(body).decode("utf-8", "replace")
-
-
-def unpack(body: bytes) -> tuple[Event, ...]:
-    """The events of a block. Raises ValueError or zlib.error where the bytes are damaged."""
-    try:
-        return tuple(_event_from_values(row) for row in json.loads(zlib.decompress(body)))
-    except KeyError as error:  # a kind, an author or a precision that is none
-        raise ValueError(str(error)) from error
-
-
 _PRECISE = (Precision.MESSAGE, Precision.INFERRED, Precision.SESSION, Precision.NONE)
 _SPOKEN = frozenset({EventKind.PROMPT, EventKind.RESPONSE})
 
 
 def likeness_of(event: Event) -> str:
     """What recognises a spoken event in another tool's copy of its session, to the second and by its letters; empty for others."""
+    if event.likeness or event.text == FORGOTTEN_MARK:
+        return event.likeness
     if event.at is None or event.precision is not Precision.MESSAGE or event.kind not in _SPOKEN or not event.session:
         return ""
     letters = "".join(filter(str.isalnum, event.text[:4000].casefold()))
@@ -175,58 +154,3 @@ def merge_event_copy(before: Event, after: Event) -> Event | None:
 def strip_event(event: Event, mark: str) -> Event:
     """An event without anything that was said or done in it; what recognises its copies stays."""
     return replace(event, text=mark, tool=None, branch="", label_reason="the conversation is not to be remembered")
-
-
-def block_hash(body: bytes) -> str:
-    """The hash a block must have."""
-    return blake2b(body, digest_size=16).hexdigest()
-
-
-def _event_values(event: Event) -> list[Any]:
-    tool, pointer = event.tool, event.pointer
-    return [
-        event.key,
-        event.twin,
-        event.session,
-        event.record,
-        event.parent,
-        event.turn,
-        event.kind.value,
-        event.author.value,
-        event.label_reason,
-        event.text,
-        format_instant(event.at) if event.at else None,
-        event.precision.value,
-        event.project,
-        event.branch,
-        [tool.name, tool.call, tool.target, tool.detail, tool.ok, tool.exit_code] if tool else None,
-        [pointer.path, pointer.line, pointer.start, pointer.end],
-    ]
-
-
-# Looked up by their words: calling an enumeration takes longer than all the rest of a row.
-_KINDS = {each.value: each for each in EventKind}
-_AUTHORS = {each.value: each for each in Author}
-_PRECISIONS = {each.value: each for each in Precision}
-
-
-def _event_from_values(row: list[Any]) -> Event:
-    key, twin, session, record, parent, turn, kind, author, reason, text, at, precision, project, branch, tool, pointer = row
-    return Event(
-        key=key,
-        twin=twin,
-        session=session,
-        record=record,
-        parent=parent,
-        turn=turn,
-        kind=_KINDS[kind],
-        author=_AUTHORS[author],
-        label_reason=reason,
-        text=text,
-        at=parse_optional_instant(at),
-        precision=_PRECISIONS[precision],
-        project=project,
-        branch=branch,
-        tool=ToolUse(name=tool[0], call=tool[1], target=tool[2], detail=tool[3], ok=tool[4], exit_code=tool[5]) if tool else None,
-        pointer=Pointer(path=pointer[0], line=pointer[1], start=pointer[2], end=pointer[3]),
-    )

@@ -1,5 +1,5 @@
--- The store of kept. Canonical: runs, passes, operations, candidates, sealed, blocks, events, threads, thread_events, files, settings, summaries.
--- Derived, rebuilt by `kept rebuild`: mentions, memories, memory_index, turn_index, reply_index, passage_hashes, unembedded, candidates.live, forgotten.
+-- The store of kept. Canonical: runs, passes, operations, candidates, sealed, blocks, threads, thread_events, files, settings, summaries.
+-- Derived, rebuilt by `kept rebuild`: events, marks, mentions, memories, memory_index, turn_index, reply_index, passage_hashes, unembedded, candidates.live, forgotten.
 -- Of this machine: outputs, dirty, uses, looks.
 --
 -- A `checksum` is the CRC-32 of the row's other columns (statement `wrong_checksums` says which): it names rot, as the hash chain
@@ -41,29 +41,29 @@ CREATE TABLE looks (
     stamp  TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- Cleaned turns, compressed, immutable but for forget. `body` is zlib over a JSON list of event rows.
+-- Cleaned turns, compressed, immutable but for forget. `body` is made by kept.store.packing.pack. A block has the number of its first event;
+-- the others follow it.
 CREATE TABLE blocks (
     id   INTEGER PRIMARY KEY,
     body BLOB NOT NULL,
     hash TEXT NOT NULL
 );
 
--- One row an event, whatever the number of its copies. `record`, `parent` and `turn` are 64-bit hashes of native ids.
+-- One row an event, whatever the number of its copies: what is asked of many at once. `at` is in milliseconds since 1970; `voice` says
+-- its kind and author, a letter each (kept.store.columns): `ph` is a prompt of the person's. Derived.
 CREATE TABLE events (
-    id      INTEGER PRIMARY KEY,
-    key     TEXT NOT NULL UNIQUE,
-    twin    TEXT,
-    block   INTEGER NOT NULL REFERENCES blocks (id),
-    place   INTEGER NOT NULL,
-    at      TEXT,
-    kind    TEXT NOT NULL,
-    author  TEXT NOT NULL,
-    record  INTEGER NOT NULL,
-    parent  INTEGER NOT NULL,
-    turn    INTEGER NOT NULL
+    id    INTEGER PRIMARY KEY,
+    at    INTEGER,
+    voice TEXT NOT NULL
 );
-CREATE UNIQUE INDEX events_twin ON events (twin) WHERE twin IS NOT NULL;
-CREATE INDEX events_at ON events (at);
+
+-- What recognises events: 32 bits of a hash of the key, of the twin, and of the likeness in another tool's copy of its session, whose clock
+-- has no fractions of a second. Events that share a mark are told apart by their blocks. Derived.
+CREATE TABLE marks (
+    mark  INTEGER NOT NULL,
+    event INTEGER NOT NULL,
+    PRIMARY KEY (mark, event)
+) WITHOUT ROWID;
 
 -- A thread: the events of one session as one file tells them. `extracted` is the ordinal from which episodes are still open.
 -- `members` is the sum of the checksums of its rows in thread_events.
@@ -88,7 +88,7 @@ CREATE INDEX threads_ended ON threads (project, last_at);
 CREATE TABLE thread_events (
     thread    INTEGER NOT NULL REFERENCES threads (id),
     ordinal   INTEGER NOT NULL,
-    event     INTEGER NOT NULL REFERENCES events (id),
+    event     INTEGER NOT NULL,
     abandoned INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (thread, ordinal)
 ) WITHOUT ROWID;
@@ -120,19 +120,10 @@ CREATE TABLE opted_out (
     checksum INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
--- Marks that recognise an event in another tool's copy of its session, whose clock has no fractions of a second. Derived.
-CREATE TABLE likenesses (
-    mark  TEXT PRIMARY KEY,
-    event INTEGER NOT NULL REFERENCES events (id),
-    path  TEXT NOT NULL,
-    checksum INTEGER NOT NULL DEFAULT 0
-) WITHOUT ROWID;
-CREATE INDEX likenesses_event ON likenesses (event);
-
 -- Hashes of long passages in what people said, to tell what came in several sessions and so was not typed anew. Derived; compared by `check`.
 CREATE TABLE passage_hashes (
     hash    INTEGER NOT NULL,
-    event   INTEGER NOT NULL REFERENCES events (id),
+    event   INTEGER NOT NULL,
     session TEXT NOT NULL,
     at      TEXT,
     PRIMARY KEY (hash, event)
@@ -320,6 +311,6 @@ CREATE TABLE tallies (
     total INTEGER NOT NULL
 ) WITHOUT ROWID;
 INSERT INTO tallies (name, count, total) VALUES
-    ('settings', 0, 0), ('files', 0, 0), ('projects', 0, 0), ('opted_out', 0, 0), ('likenesses', 0, 0),
+    ('settings', 0, 0), ('files', 0, 0), ('projects', 0, 0), ('opted_out', 0, 0),
     ('runs', 0, 0), ('dirty', 0, 0), ('outputs', 0, 0), ('notes', 0, 0),
     ('summaries', 0, 0);

@@ -27,7 +27,7 @@ from kept.store.protocol import Archive, Log
 from kept.store.rows import UNREADABLE
 from kept.store.values import VERSION, EventRow, FileRow, OptedOut, Output, Row, StoreRow, ThreadRow
 
-_REINDEXING = "reindexing"  # a setting that a migration leaves: what turns are found by is to be made anew
+_REINDEXING = "reindexing"  # a setting that a migration leaves: what is derived of the archive is to be made anew
 _TAKEN = 500  # events of one archive block when a store is loaded
 
 
@@ -51,12 +51,11 @@ class SqliteStore:
                 self.compact()
             except StoreError as error:  # a later opening tries again, and `check` says so
                 self._remains = f"words that were forgotten may still lie in free pages: {error.what}"
-        if (
-            self._database.fetch_one("setting", name=_REINDEXING) is not None
-        ):  # an older format told the indexes of turns less apart
+        if reindexing := self._database.fetch_one("setting", name=_REINDEXING):
             with self._database.transaction():
                 self._archive.reindex()
-                self._archive.requeue_repeats()
+                if not reindexing["value"]:  # an older format did not note what came in several sessions
+                    self._archive.requeue_repeats()
                 self._database.run("drop_setting", name=_REINDEXING)
 
     @property

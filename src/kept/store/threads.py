@@ -87,6 +87,14 @@ def find_abandoned(tree: Tree) -> bytearray:
     return bytearray(record != _NONE and gone[record] for record in family.of)
 
 
+def has_siblings(tree: Tree) -> bool:
+    """Whether a prompt of the user hangs on what something else hangs on too: without, nothing was replaced."""
+    prompts = {parent for parent, human in zip(tree.parent, tree.human, strict=True) if human and parent}
+    first: dict[int, int] = {}
+    links = zip(tree.parent, tree.record, strict=True)
+    return any(first.setdefault(parent, record) != record for parent, record in links if parent in prompts)
+
+
 def _build_record_tree(tree: Tree) -> _RecordTree:
     known = _sort_unique(tree.record)
     dangling = _sort_unique(item for item in tree.parent if item and _index_of(known, item) == _NONE)

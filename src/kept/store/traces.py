@@ -14,7 +14,7 @@ from typing import IO
 
 from kept.core.erasure import ErasureWords
 from kept.core.errors import StoreError
-from kept.store.records import unpack_text
+from kept.store.packing import unpack_text
 
 _SQLITE = b"SQLite format 3\x00"
 _GZIP = b"\x1f\x8b"

@@ -9,7 +9,7 @@ WHERE {memories}
 ORDER BY found.score DESC, m.id LIMIT :limit;
 
 -- name: turns_by_words
-SELECT e.id AS item, found.score, e.author
+SELECT e.id AS item, found.score, substr(e.voice, 2) AS author
 FROM (
     SELECT * FROM (
         SELECT rowid AS id, -bm25(turn_index) AS score FROM turn_index WHERE turn_index MATCH :words
@@ -81,9 +81,9 @@ AND (:until IS NULL OR json_extract(m.body, '$.first_seen') < :until);
 AND (:threads IS NULL OR n.thread IN (SELECT value FROM json_each(:threads)) OR s.scope IN (SELECT value FROM json_each(:scopes)));
 
 -- name: turn_filter
-e.kind IN ('prompt', 'response')
-AND (:since IS NULL OR e.at >= :since)
-AND (:until IS NULL OR e.at < :until)
+substr(e.voice, 1, 1) IN ('p', 'r')
+AND (:since IS NULL OR e.at >= :since_ms)
+AND (:until IS NULL OR e.at < :until_ms)
 AND EXISTS (
     SELECT 1 FROM thread_events AS te
     WHERE te.event = e.id AND NOT te.abandoned AND (:threads IS NULL OR te.thread IN (SELECT value FROM json_each(:threads)))
@@ -97,14 +97,15 @@ FROM memories AS m LEFT JOIN uses AS u ON u.memory = m.id
 WHERE m.rowid IN (SELECT value FROM json_each(:items));
 
 -- name: turns
-SELECT e.id AS item, e.key AS id, e.author, e.at, e.block, e.place, t.session, t.project, f.path
+SELECT e.id AS item, (SELECT max(id) FROM blocks WHERE id <= e.id) AS block, substr(e.voice, 2) AS author,
+       coalesce(strftime('%Y-%m-%dT%H:%M:%fZ', e.at / 1000.0, 'unixepoch'), '') AS at, t.session, t.project, f.path
 FROM events AS e
 JOIN thread_events AS te ON te.event = e.id
 JOIN threads AS t ON t.id = te.thread
 JOIN files AS f ON f.id = t.file
 WHERE e.id IN (SELECT value FROM json_each(:items))
       AND te.thread = (SELECT min(o.thread) FROM thread_events AS o WHERE o.event = e.id)
-ORDER BY e.block;
+ORDER BY e.id;
 
 -- name: summaries
 SELECT n.id AS item, n.event AS id, n.at, n.body, t.session, t.project, f.path
@@ -119,13 +120,13 @@ FROM summaries AS s WHERE s.form <> 'point' AND s.row IN (SELECT value FROM json
 -- name: around
 -- Each neighbour as its row times two, and one more where an assistant said it.
 SELECT te.event AS item,
-       (SELECT o.event * 2 + (e.author = 'assistant') FROM thread_events AS o JOIN events AS e ON e.id = o.event
+       (SELECT o.event * 2 + (e.voice LIKE '_a') FROM thread_events AS o JOIN events AS e ON e.id = o.event
         WHERE o.thread = te.thread AND o.ordinal < te.ordinal AND o.ordinal >= te.ordinal - :reach
-              AND e.kind IN ('prompt', 'response') AND e.author IN ('human', 'assistant') AND NOT o.abandoned
+              AND e.voice IN ('ph', 'pa', 'rh', 'ra') AND NOT o.abandoned
         ORDER BY o.ordinal DESC LIMIT 1) AS before,
-       (SELECT o.event * 2 + (e.author = 'assistant') FROM thread_events AS o JOIN events AS e ON e.id = o.event
+       (SELECT o.event * 2 + (e.voice LIKE '_a') FROM thread_events AS o JOIN events AS e ON e.id = o.event
         WHERE o.thread = te.thread AND o.ordinal > te.ordinal AND o.ordinal <= te.ordinal + :reach
-              AND e.kind IN ('prompt', 'response') AND e.author IN ('human', 'assistant') AND NOT o.abandoned
+              AND e.voice IN ('ph', 'pa', 'rh', 'ra') AND NOT o.abandoned
         ORDER BY o.ordinal LIMIT 1) AS after
 FROM thread_events AS te
 WHERE te.event IN (SELECT value FROM json_each(:items))
@@ -138,7 +139,7 @@ SELECT rowid AS item FROM turn_index WHERE turn_index MATCH :word LIMIT :most;
 -- In how many turns of each conversation a person said it, and how long the conversation is.
 SELECT te.thread, count(*) AS turns, t.events
 FROM json_each(:items) AS hit
-CROSS JOIN events AS e ON e.id = hit.value AND e.author = 'human'
+CROSS JOIN events AS e ON e.id = hit.value AND e.voice LIKE '_h'
 CROSS JOIN thread_events AS te ON te.event = e.id AND NOT te.abandoned
 CROSS JOIN threads AS t ON t.id = te.thread
 GROUP BY te.thread;
@@ -174,7 +175,7 @@ DELETE FROM unembedded WHERE (kind, item) IN (
 INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'memory', rowid FROM memories;
 
 -- name: refill_turns
-INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE kind = 'prompt' AND author = 'human';
+INSERT OR IGNORE INTO unembedded (kind, item) SELECT 'turn', id FROM events WHERE voice = 'ph';
 
 -- name: refill_summaries
 INSERT OR IGNORE INTO unembedded (kind, item)

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from kept.core.errors import StoreError
+from kept.core.times import parse_stored_instant, to_milliseconds
+from kept.store.columns import AUTHORS, DAMAGE, keys_of, texts_of
 
 _BUSY_MS = 2_000  # a hook does not wait for a long run
-_ASSISTANT = "assistant"
+_AUTHORS = {letter: author for author, letter in AUTHORS.items()}
 _REACH = 40  # events before and after a turn among which the next words are looked for
-_TEXT = 9  # where the words of an event stand in its row of an archive block
 
 
 class UnitKind(StrEnum):
@@ -55,6 +56,8 @@ class SearchLimits:
             "category": self.category,
             "since": self.since,
             "until": self.until,
+            "since_ms": to_milliseconds(parse_stored_instant(self.since)) if self.since else None,
+            "until_ms": to_milliseconds(parse_stored_instant(self.until)) if self.until else None,
         }
 
 
@@ -97,7 +100,7 @@ class Index:
         rows = self._fetch_all(f"{_TABLES[kind]}_by_words", **values, ranked=ranked)
         if len(rows) < most:  # few of the best are within the limits, or few are found at all
             rows = self._fetch_all(f"{_TABLES[kind]}_by_words", **values, ranked=-1)
-        return tuple((row["item"], row["score"], row["author"] == _ASSISTANT) for row in rows)
+        return tuple((row["item"], row["score"], row["author"] == AUTHORS["assistant"]) for row in rows)
 
     def count_matches(self, kind: UnitKind, phrases: Iterable[str], most: int) -> dict[str, int]:
         """How many units of a kind have each word or phrase, counted up to ``most`` or twice that."""
@@ -164,19 +167,20 @@ class Index:
                 return notes | {row["item"]: SearchUnit(kind=kind, **row) for row in self._fetch_all("passages", items=wanted)}
 
     def _turn_units(self, rows: Iterable[Any]) -> Iterator[SearchUnit]:
-        number, events = 0, []
+        block, keys, texts = 0, list[str](), list[str]()
         for row in rows:
-            if row["block"] != number:
-                number, events = row["block"], self._load_block(row["block"])
-            at = row["at"] or ""
+            if row["block"] != block:
+                block = row["block"]
+                keys, texts = self._load_block(block)
+            place = row["item"] - block
             yield SearchUnit(
                 kind=UnitKind.TURN,
                 item=row["item"],
-                id=row["id"],
-                text=events[row["place"]][_TEXT],
-                first_at=at,
-                last_at=at,
-                author=row["author"],
+                id=keys[place],
+                text=texts[place],
+                first_at=row["at"],
+                last_at=row["at"],
+                author=_AUTHORS[row["author"]],
                 session=row["session"],
                 directory=row["project"],
                 path=row["path"],
@@ -199,13 +203,12 @@ class Index:
             path=row["path"],
         )
 
-    def _load_block(self, number: int) -> list[Any]:
+    def _load_block(self, number: int) -> tuple[list[str], list[str]]:
         (row,) = self._fetch_all("block", id=number)
         try:
-            events: list[Any] = json.loads(zlib.decompress(row["body"]))
-        except (ValueError, zlib.error) as error:
+            return keys_of(row["body"]), texts_of(row["body"])
+        except DAMAGE as error:
             raise StoreError(f"archive block {number} is damaged", where=str(self._path), hint="run `kept check`") from error
-        return events
 
     def list_threads(self) -> tuple[tuple[int, str, str], ...]:
         """Every thread with its working directory and its file."""

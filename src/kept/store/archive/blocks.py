@@ -1,35 +1,36 @@
-"""The blocks in which a store keeps cleaned turns: read once and kept at hand, written as a whole. And what an event's row says of
-it.
-"""
+"""The blocks in which a store keeps cleaned turns, read once and kept at hand, written as a whole; and what is derived of them."""
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kept.core.codec import to_canonical_json
 from kept.core.errors import DamagedError
-from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind
+from kept.core.event import Author, Event, EventKind
 from kept.core.text import index_words
-from kept.core.times import format_instant
+from kept.core.times import format_instant, to_milliseconds
+from kept.store.columns import AUTHORS, KINDS, mark_of
 from kept.store.database import Database
-from kept.store.records import block_hash, likeness_of, pack, unpack, unpack_text
-from kept.store.threads import hash_native_id
+from kept.store.packing import Places, block_hash, pack, unpack, unpack_places, unpack_text
+from kept.store.records import likeness_of
 
 if TYPE_CHECKING:
     from kept.core.erasure import ErasureWords
 
+T = TypeVar("T")
 # A block is unpacked whole for one of its events, and several are kept at hand: so many events a block bound both.
 BLOCK_EVENTS = 512
 _INDEXED = frozenset({Author.HUMAN, Author.ASSISTANT})
 
 
 class Blocks:
-    """The blocks of one store, a few of them unpacked in memory."""
+    """The blocks of one store, a few of them unpacked in memory. The number of a block is that of its first event."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._unpacked = lru_cache(maxsize=8)(self._load_block)
+        self._unpacked = lru_cache(maxsize=8)(lambda number: self._load_block(unpack, number))
+        self._places = lru_cache(maxsize=64)(lambda number: self._load_block(unpack_places, number))
         self._seen = 0
 
     def at(self, number: int) -> tuple[Event, ...]:
@@ -37,11 +38,44 @@ class Blocks:
 
         Raises DamagedError.
         """
+        self._follow_others()
+        return self._unpacked(number)
+
+    def places(self, number: int) -> Places:
+        """What recognises the events of a block and places them. Raises DamagedError."""
+        self._follow_others()
+        return self._places(number)
+
+    def _follow_others(self) -> None:
         seen = self._database.data_version()
         if seen != self._seen:
-            self._unpacked.cache_clear()
+            self._forget_unpacked()
             self._seen = seen
-        return self._unpacked(number)
+
+    def _forget_unpacked(self) -> None:
+        self._unpacked.cache_clear()
+        self._places.cache_clear()
+
+    def block_of(self, event: int) -> int:
+        """The number of the block in which an event lies."""
+        return int(self._database.fetch_one("block_of", event=event)["id"])
+
+    def numbers(self) -> list[int]:
+        """The numbers of all blocks, in order."""
+        return [row["id"] for row in self._database.run("block_numbers")]
+
+    def find(self, keys: Iterable[str]) -> dict[str, int]:
+        """The numbers of the events of these keys, as far as there are such. Raises DamagedError."""
+        wanted = set(keys)
+        found = (
+            (self.key(row["event"]), row["event"]) for row in find_marked(self._database, [mark_of("key", key) for key in wanted])
+        )
+        return {key: number for key, number in found if key in wanted}
+
+    def key(self, event: int) -> str:
+        """The key of an event. Raises DamagedError."""
+        block = self.block_of(event)
+        return self._take(block, self.places(block).keys, event)
 
     def may_hold(self, number: int, words: "ErasureWords") -> bool:
         """True if words may stand in a block. Raises DamagedError."""
@@ -51,48 +85,50 @@ class Blocks:
         except (TypeError, zlib.error) as error:
             raise self._damage_error(f"archive block {number} is damaged") from error
 
-    def event(self, row: Any) -> Event:
-        """The event that lies where a row with ``block`` and ``place`` says. Raises DamagedError."""
-        (event,) = self.events((row,))
+    def event(self, number: int) -> Event:
+        """An event by its number. Raises DamagedError."""
+        (event,) = self.events((number,))
         return event
 
-    def events(self, rows: Iterable[Any]) -> Iterator[Event]:
-        """The events that lie where such rows say; each run of rows of one block looks it up once. Raises DamagedError."""
-        number, events = -1, tuple[Event, ...]()
-        for row in rows:
-            place = row["place"]
-            if row["block"] != number:
-                number, events = row["block"], self.at(row["block"])
-            if not 0 <= place < len(events):
-                raise self._damage_error(f"archive block {number} has no place {place}")
-            yield events[int(place)]
+    def events(self, numbers: Iterable[int]) -> Iterator[Event]:
+        """Events by their numbers; each run of numbers of one block looks it up once. Raises DamagedError."""
+        block, events = 0, tuple[Event, ...]()
+        for number in numbers:
+            if not block <= number < block + len(events):
+                block = self.block_of(number)
+                events = self.at(block)
+            yield self._take(block, events, number)
 
-    def add_block(self, events: Sequence[Event]) -> int:
-        """Write a new block and return its number."""
+    def _take(self, block: int, items: Sequence[T], number: int) -> T:
+        if not 0 <= number - block < len(items):
+            raise self._damage_error(f"archive block {block} has no place {number - block}")
+        return items[number - block]
+
+    def add_block(self, number: int, events: Sequence[Event]) -> None:
+        """Write a new block, under the number of its first event."""
         body, checksum = pack(events)
-        (number,) = self._database.fetch_one("add_block", body=body, hash=checksum)
+        self._database.run("add_block", id=number, body=body, hash=checksum)
         self._database.verify_after_commit(("block", number), lambda: self._is_stored(number, checksum))
-        return int(number)
 
     def replace_block(self, number: int, events: Sequence[Event]) -> None:
         """Write a block anew."""
         body, checksum = pack(events)
         self._database.run("put_block", body=body, hash=checksum, id=number)
-        self._unpacked.cache_clear()
+        self._forget_unpacked()
         self._database.verify_after_commit(("block", number), lambda: self._is_stored(number, checksum))
 
     def _is_stored(self, number: int, checksum: str) -> bool:
         row = self._database.fetch_one("block", id=number)
         return row is not None and block_hash(row["body"]) == row["hash"] == checksum
 
-    def _load_block(self, number: int) -> tuple[Event, ...]:
+    def _load_block(self, read: Callable[[bytes], T], number: int) -> T:
         row = self._database.fetch_one("block", id=number)
         if row is None:
             raise self._damage_error(f"archive block {number} is missing")
         if block_hash(row["body"]) != row["hash"]:
             raise self._damage_error(f"archive block {number} is damaged")
         try:
-            return unpack(row["body"])
+            return read(row["body"])
         except (ValueError, zlib.error) as error:
             raise self._damage_error(f"archive block {number} is damaged") from error
 
@@ -100,29 +136,26 @@ class Blocks:
         return DamagedError(what, where=str(self._database.path), hint="run `kept check`")
 
 
-def columns(event: Event) -> dict[str, Any]:
-    """What the row of an event says of it."""
-    return {
-        "twin": event.twin or None,
-        "at": format_instant(event.at) if event.at else None,
-        "kind": event.kind.value,
-        "author": event.author.value,
-        "record": hash_native_id(event.record),
-        "parent": hash_native_id(event.parent),
-        "turn": hash_native_id(event.turn),
-    }
+def voice_of(kind: EventKind, author: Author) -> str:
+    """The kind and the author of an event, a letter each."""
+    return KINDS[kind] + AUTHORS[author]
 
 
-def has_different_columns(row: Any, told: list[Any]) -> bool:
-    """Whether the columns of an event are not those of the event as its block tells it (in the form of :func:`pack`).
+def row_of(number: int, event: Event) -> dict[str, Any]:
+    """The row of an event."""
+    return {"id": number, "at": to_milliseconds(event.at) if event.at else None, "voice": voice_of(event.kind, event.author)}
 
-    Where words were forgotten, the block of an older program may tell no twin any more.
-    """
-    key, twin, _, record, parent, turn, kind, author, _, text, at, *_, tool, _ = told
-    columns = (row["key"], row["at"], row["kind"], row["author"], row["record"], row["parent"], row["turn"])
-    if columns != (key, at, kind, author, hash_native_id(record), hash_native_id(parent), hash_native_id(turn)):
-        return True
-    return (row["twin"] or "") != twin and (bool(twin) or FORGOTTEN_MARK not in f"{text}{tool}")
+
+def marks_of(event: Event) -> Iterator[int]:
+    """The marks of an event."""
+    for kind, value in (("key", event.key), ("twin", event.twin), ("likeness", likeness_of(event))):
+        if value:
+            yield mark_of(kind, value)
+
+
+def find_marked(database: Database, marks: Sequence[int]) -> list[Any]:
+    """The marks of these that there are, each with an event, by the events' numbers."""
+    return database.run("marked", marks=to_canonical_json(marks)).fetchall() if marks else []
 
 
 def is_indexed(event: Event) -> bool:
@@ -131,11 +164,13 @@ def is_indexed(event: Event) -> bool:
 
 
 def index(database: Database, events: Sequence[tuple[int, Event]]) -> list[int]:
-    """Let turns (row numbers) be found by their words: what a person said by one index, what an assistant said by another; and note
-    the long passages of what a person said. Returns those that have some.
+    """Make what is derived of events (with their numbers): their rows and marks, the words by which turns are found (what a person
+    said in one index, what an assistant said in another), the long passages of what a person said. Returns those that have some.
     """
     from kept.core.spans import event_passages  # noqa: PLC0415 - who only reads needs none of it
 
+    database.execute_many("put_event", (row_of(number, event) for number, event in events))
+    database.execute_many("add_mark", _mark_rows(events))
     passages: list[dict[str, Any]] = [
         {"hash": passage.hash, "event": number, "session": event.session, "at": format_instant(event.at) if event.at else None}
         for number, event in events
@@ -149,42 +184,48 @@ def index(database: Database, events: Sequence[tuple[int, Event]]) -> list[int]:
     return list(dict.fromkeys(passage["event"] for passage in passages))
 
 
+def _mark_rows(events: Iterable[tuple[int, Event]]) -> list[dict[str, int]]:
+    """The marks of events in their order, in which a table takes them soonest."""
+    return [
+        {"mark": mark, "event": number} for mark, number in sorted((mark, n) for n, event in events for mark in marks_of(event))
+    ]
+
+
 def unindex(database: Database, number: int, event: Event) -> None:
-    """Let a turn be found no more; ``event`` is as it was indexed."""
+    """Take back what :func:`index` made of an event, but for its row; ``event`` is as it was then."""
+    database.execute_many("drop_mark", _mark_rows([(number, event)]))
     database.run("drop_passage_hashes", event=number)
     if is_indexed(event):
         name = "unindex_reply" if event.author is Author.ASSISTANT else "unindex_turn"
         database.run(name, id=number, words=index_words(event.text))
 
 
-def find_rows(database: Database, events: Sequence[Event]) -> list[Any]:
-    """The row of each event: of its key, else of its twin, else of the same words as another file tells them; else None."""
-    rows = find_rows_by(database, "key", [event.key for event in events])
-    twins = find_rows_by(database, "twin", [event.twin for event in events if event.twin and event.key not in rows])
-    marks = {event.key: mark for event in events if event.key not in rows and (mark := likeness_of(event))}
-    alike = find_rows_by(database, "mark", list(marks.values()))
-    return [
-        rows.get(event.key)
-        or twins.get(event.twin)
-        or ((row := alike.get(marks.get(event.key, ""))) and (row if row["path"] != event.pointer.path else None))
-        for event in events
-    ]
+def find_known(database: Database, blocks: Blocks, events: Sequence[Event]) -> list[tuple[int, Event] | None]:
+    """For each event the archived one, with its number: of its key, else of its twin, else of the same words as another file tells
+    them; None where there is none. Raises DamagedError.
+    """
+    numbers = dict.fromkeys(row["event"] for row in find_marked(database, list({m for event in events for m in marks_of(event)})))
+    known: dict[tuple[str, str], tuple[int, Event]] = {}
+    for number, there in zip(numbers, blocks.events(numbers), strict=True):
+        for name in (("key", there.key), ("twin", there.twin), ("likeness", likeness_of(there))):
+            known.setdefault(name, (number, there))
+
+    def find(event: Event) -> tuple[int, Event] | None:
+        alike = known.get(("likeness", likeness_of(event) or "none"))
+        return (
+            known.get(("key", event.key))
+            or (known.get(("twin", event.twin)) if event.twin else None)
+            or (alike if alike and alike[1].pointer.path != event.pointer.path else None)
+        )
+
+    return list(map(find, events)) if known else [None] * len(events)
 
 
-def find_rows_by(database: Database, name: str, values: Sequence[str]) -> dict[str, Any]:
-    """The rows of events by their keys, twins or marks of likeness, as far as there are such."""
-    found = database.run(f"events_by_{name}", values=to_canonical_json(values)) if values else ()
-    return {row[name]: row for row in found}
-
-
-def add_events(database: Database, events: Sequence[Event], block: int) -> tuple[int, list[int]]:
-    """Add the rows of a block's events, numbered on from the first; and which of them say long passages."""
-    many, first = database.execute_many, database.fetch_one("next_event")["id"]
+def add_events(database: Database, blocks: Blocks, events: Sequence[Event]) -> tuple[int, list[int]]:
+    """Add a block of events. Returns the number of the first, and which of them say long passages."""
+    first = int(database.fetch_one("next_event")["id"])
+    blocks.add_block(first, events)
     numbered = list(enumerate(events, first))
-    rows = (columns(event) | {"id": number, "key": event.key, "place": number - first} for number, event in numbered)
-    many("add_event", (row | {"block": block} for row in rows))
     typed = (number for number, event in numbered if event.kind is EventKind.PROMPT and event.author is Author.HUMAN)
-    many("queue_embedding", ({"kind": "turn", "item": number} for number in typed))
-    marks = ((number, event.pointer.path, likeness_of(event)) for number, event in numbered)
-    many("add_likeness", ({"mark": mark, "event": number, "path": path} for number, path, mark in marks if mark))
+    database.execute_many("queue_embedding", ({"kind": "turn", "item": number} for number in typed))
     return first, index(database, numbered)

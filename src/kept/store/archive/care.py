@@ -3,22 +3,21 @@ rows written out.
 """
 
 import json
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from contextlib import suppress
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kept.core.codec import load, to_canonical_json
 from kept.core.errors import DamagedError
 from kept.core.event import Author, Cursor, Event, RecordAccount
 from kept.core.text import index_words
-from kept.store.archive.blocks import Blocks, has_different_columns, index, is_indexed
+from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, index, is_indexed, marks_of, row_of
 from kept.store.archive.repeats import check_passage_hashes
 from kept.store.check import check_quotes
 from kept.store.database import Database, match_all_words
 from kept.store.erasing import has_words
-from kept.store.records import block_hash
+from kept.store.packing import block_hash
 from kept.store.values import EventRow, FileRow, Row, ThreadRow
 
 if TYPE_CHECKING:
@@ -32,47 +31,47 @@ def find_archive_damage(database: Database, blocks: Blocks) -> Iterator[str]:
     for row in database.run("blocks"):
         if block_hash(row["body"]) != row["hash"]:
             yield f"archive block {row['id']}: its bytes do not match their hash"
-    for row in database.run("events_adrift"):
-        yield f"event {row['key']}: its archive block is missing"
     for row in database.run("archive_gaps"):
         yield f"{row['what']}: {row['most'] - row['found']} of {row['most']} are missing"
     for row in database.run("wrong_threads"):
         what = f"{row['events']} events noted, {row['found']} found" if row["events"] != row["found"] else "its events were changed"
         yield f"thread {row['id']}: {what}"
-    yield from _check_event_rows(database)
+    yield from _check_events(database, blocks)
     yield from _check_event_index(database, blocks)
     yield from check_passage_hashes(database, blocks)
 
 
-def _check_event_rows(database: Database) -> Iterator[str]:
-    """Every event whose row is not what its block says, and every place of a block that no row names."""
-    for number, group in groupby(database.run("event_columns"), key=itemgetter("block")):
-        found = database.fetch_one("block", id=number)
+def _check_events(database: Database, blocks: Blocks) -> Iterator[str]:
+    """Every gap between blocks, every event whose row or marks are not what its block says, and rows and marks of none."""
+    expected, whole, marks = 1, True, 0
+    for block in blocks.numbers():
+        if block != expected:
+            yield f"events {expected} to {block - 1}: their archive block is missing"
+        rows = database.run("event_rows", first=expected, stop=block + BLOCK_EVENTS).fetchall()
         try:
-            told = json.loads(zlib.decompress(found["body"])) if found else None
-        except (ValueError, zlib.error):
-            told = None
-        rows = list(group)
-        if not isinstance(told, list):
-            continue  # told above
-        if [row["place"] for row in rows] != list(range(len(told))):
-            yield f"archive block {number}: {len(told)} events in it, {len(rows)} known, or in other places"
+            events = list(enumerate(blocks.at(block), block))
+        except DamagedError:
+            expected, whole = rows[-1]["id"] + 1 if rows else block + 1, False  # told of the block
             continue
-        for row, each in zip(rows, told, strict=True):
-            if has_different_columns(row, each) and not _is_twin_taken(database, row, each):
-                yield f"event {row['key']}: its row is not what the archive says"
-
-
-def _is_twin_taken(database: Database, row: Any, told: list[Any]) -> bool:
-    """Whether an event is without the twin its block tells because another event has that one."""
-    other = database.fetch_one("event_by_twin", twin=told[1])
-    return other is not None and other["id"] != row["id"] and not has_different_columns(dict(row) | {"twin": told[1]}, told)
+        expected = block + len(events)
+        told = {row["id"]: dict(row) for row in rows}
+        made = [[mark, number] for number, event in events for mark in set(marks_of(event))]
+        lost = {row["event"] for row in database.run("marks_missing", marks=to_canonical_json(made))}
+        marks += len(made)
+        for number, event in events:
+            if told.get(number) != row_of(number, event) or number in lost:
+                yield f"event {event.key}: its row is not what the archive says"
+    last = database.fetch_one("next_event")["id"]
+    if whole and last != expected:
+        yield f"events {expected} to {last - 1}: their archive block is missing"
+    if whole and (more := database.fetch_one("marks_counted")["count"] - marks) > 0:
+        yield f"{more} marks are of no event that there is"
 
 
 def _check_event_index(database: Database, blocks: Blocks) -> Iterator[str]:
     for row in database.run("sampled_events", most=_SAMPLED).fetchall():
         try:
-            event = blocks.event(row)
+            event = blocks.event(row["id"])
         except DamagedError:
             continue  # told above
         words = index_words(event.text).split()
@@ -81,44 +80,40 @@ def _check_event_index(database: Database, blocks: Blocks) -> Iterator[str]:
         longest = sorted(set(words), key=lambda word: (len(word), word))[-4:]
         found = "reply_found" if event.author is Author.ASSISTANT else "turn_found"
         if database.fetch_one(found, id=row["id"], query=match_all_words(longest)) is None:
-            yield f"event {row['key']}: not in the full-text index under its words"
+            yield f"event {event.key}: not in the full-text index under its words"
 
 
-def find_archive_misquotes(database: Database, blocks: Blocks, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
+def find_archive_misquotes(blocks: Blocks, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
     """Every memory that cites an event for words it does not say."""
-    known = set()
-    for row in database.run(
-        "places", keys=to_canonical_json(sorted(cited))
-    ).fetchall():  # in the order of blocks: each is read once
-        known.add(row["key"])
+    numbers = blocks.find(cited)
+    for key, number in sorted(numbers.items(), key=itemgetter(1)):  # in the order of blocks: each is read once
         try:
-            event = blocks.event(row)
+            event = blocks.event(number)
         except DamagedError:
             continue  # told by damage()
-        yield from check_quotes(row["key"], event, cited[row["key"]])
-    for key in sorted(cited.keys() - known):
+        yield from check_quotes(key, event, cited[key])
+    for key in sorted(cited.keys() - numbers.keys()):
         yield from check_quotes(key, None, cited[key])
 
 
-def find_events_with_words(database: Database, blocks: Blocks, words: "ErasureWords") -> Iterator[tuple[Any, Event]]:
-    """Every event in which words stand, with its row. Events are made only of a block whose text as a whole may hold the words."""
-    for block, rows in groupby(database.run("places_all").fetchall(), key=itemgetter("block")):
-        places = list(rows)
-        named = any(row["key"] in words.events or row["key"] in words.quotes for row in places)
-        if named or blocks.may_hold(block, words):
-            yield from ((row, event) for row, event in zip(places, blocks.events(places), strict=True) if has_words(event, words))
+def find_events_with_words(blocks: Blocks, words: "ErasureWords") -> Iterator[tuple[int, Event]]:
+    """Every event in which words stand, with its number. Events are made only of a block whose text may hold the words."""
+    named = {*words.events, *words.quotes}
+    for block in blocks.numbers():
+        if blocks.may_hold(block, words) or not named.isdisjoint(blocks.places(block).keys):
+            yield from ((number, event) for number, event in enumerate(blocks.at(block), block) if has_words(event, words))
 
 
 def find_similar_events(database: Database, blocks: Blocks, words: "ErasureWords") -> Iterator[Event]:
     """Every prompt and reply that has, by the full-text index, as many of a sentence's words as a near copy of it must have."""
     found = {
-        row["id"]: row
+        row["id"]
         for wanted, least in words.near_queries
         for row in database.run(
             "spoken_with", words=to_canonical_json([match_all_words([phrase]) for phrase in _phrases(wanted)]), least=least
         )
     }
-    yield from blocks.events(sorted(found.values(), key=itemgetter("block", "place")))
+    yield from blocks.events(sorted(found))
 
 
 def _phrases(words: Iterable[str]) -> Iterator[str]:
@@ -127,14 +122,14 @@ def _phrases(words: Iterable[str]) -> Iterator[str]:
 
 
 def reindex(database: Database, blocks: Blocks) -> None:
-    """Recreate what turns are found by."""
+    """Make what is derived of the archive anew."""
     with database.transaction():
-        database.run("clear_turn_index")
-        database.run("clear_reply_index")
-        database.run("clear_passage_hashes")
+        for name in ("turn_index", "reply_index", "passage_hashes", "marks", "events"):
+            database.run(f"clear_{name}")
+        for block in blocks.numbers():
+            with suppress(DamagedError):  # `check` tells of it
+                index(database, list(enumerate(blocks.at(block), block)))
         database.run("queue_embedding_turns")
-        for row in database.run("places_all").fetchall():
-            index(database, [(row["id"], blocks.event(row))])
 
 
 def archive_rows(database: Database, blocks: Blocks) -> Iterator[Row]:
@@ -144,8 +139,8 @@ def archive_rows(database: Database, blocks: Blocks) -> Iterator[Row]:
         yield FileRow(
             source=row["source"], path=row["path"], cursor=cursor, account=load(RecordAccount, json.loads(row["account"]))
         )
-    for row in database.run("all_events"):
-        yield EventRow(event=blocks.event(row), twin=row["twin"] or "")
+    for block in blocks.numbers():
+        yield from (EventRow(event=event, twin=event.twin) for event in blocks.at(block))
     for row in database.run("thread_rows").fetchall():
         members = database.run("thread_keys", thread=row["id"]).fetchall()
         yield ThreadRow(
@@ -156,7 +151,7 @@ def archive_rows(database: Database, blocks: Blocks) -> Iterator[Row]:
             project=row["project"],
             extracted=row["extracted"],
             seen=row["seen"],
-            events=tuple(member["key"] for member in members),
+            events=tuple(blocks.key(member["id"]) for member in members),
             abandoned=tuple(member["ordinal"] for member in members if member["abandoned"]),
             closed=row["closed"],
             heard=row["heard"],

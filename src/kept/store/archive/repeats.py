@@ -12,11 +12,11 @@ from kept.store.archive.blocks import Blocks
 from kept.store.database import Database
 
 
-def add_repeats(database: Database, rows: Sequence[Any], events: Sequence[Event]) -> tuple[Event, ...]:
-    """The events of some rows, each with the hashes of its passages that came in other sessions too."""
+def add_repeats(database: Database, numbers: Sequence[int], events: Sequence[Event]) -> tuple[Event, ...]:
+    """The events of some numbers, each with the hashes of its passages that came in other sessions too."""
     from kept.core.spans import event_passages  # noqa: PLC0415 - a list of memories reads no event
 
-    wanted = [row["id"] for row, event in zip(rows, events, strict=True) if event_passages(event)]
+    wanted = [number for number, event in zip(numbers, events, strict=True) if event_passages(event)]
     if not wanted:
         return tuple(events)
     came: dict[int, set[int]] = {}
@@ -24,8 +24,8 @@ def add_repeats(database: Database, rows: Sequence[Any], events: Sequence[Event]
         if _is_repeat_elsewhere(row):
             came.setdefault(row["event"], set()).add(row["hash"])
     return tuple(
-        replace(event, repeated=tuple(sorted(came[row["id"]]))) if row["id"] in came else event
-        for row, event in zip(rows, events, strict=True)
+        replace(event, repeated=tuple(sorted(came[number]))) if number in came else event
+        for number, event in zip(numbers, events, strict=True)
     )
 
 
@@ -47,15 +47,15 @@ def check_passage_hashes(database: Database, blocks: Blocks) -> Iterator[str]:
     from kept.core.spans import event_passages  # noqa: PLC0415 - as above
 
     noted = {(row["hash"], row["event"], row["session"], row["at"]) for row in database.run("all_passage_hashes")}
-    for row in database.run("prompt_places"):
+    for row in database.run("prompt_places").fetchall():
         try:
-            event = blocks.event(row)
+            event = blocks.event(row["id"])
         except DamagedError:
             continue  # told of the block
         at = format_instant(event.at) if event.at else None
         made = {(passage.hash, row["id"], event.session, at) for passage in event_passages(event)}
         if not made <= noted:
-            yield f"event {row['key']}: its long passages are not noted"
+            yield f"event {event.key}: its long passages are not noted"
         noted -= made
     if noted:
         yield f"{len(noted)} long passages are noted that nobody said"

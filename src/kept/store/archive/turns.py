@@ -11,15 +11,15 @@ from kept.core.errors import DamagedError
 from kept.core.event import FORGOTTEN_MARK, Author, Cursor, Event, EventKind, RecordAccount
 from kept.core.project import Project
 from kept.core.text import index_words, phrase_words
-from kept.core.times import format_instant, parse_optional_instant, parse_stored_instant
+from kept.core.times import format_instant, from_milliseconds, parse_optional_instant, to_milliseconds
 from kept.store.archive import care
-from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, add_events, columns, find_rows, find_rows_by, index, unindex
+from kept.store.archive.blocks import BLOCK_EVENTS, Blocks, add_events, find_known, index, unindex
 from kept.store.archive.repeats import add_repeats, find_events_repeated_by, list_repeated_events
 from kept.store.database import ERASING, Database, checksum, match_all_words
 from kept.store.door import redact_cursor, redact_value
 from kept.store.erasing import erase_from_carry, erase_from_event
 from kept.store.records import merge_event_copy, strip_event
-from kept.store.threads import Tree
+from kept.store.threads import Tree, has_siblings, hash_native_id
 from kept.store.values import EventRow, FileRow, FileState, Mention, OptedOut, Row, SessionActivity, Thread, ThreadRow
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class SqliteArchive:
         return int(file)
 
     def _store_events(self, file: int, events: Sequence[Event]) -> int:
-        known = find_rows(self._database, events)
+        known = find_known(self._database, self._blocks, events)
         new: dict[str, Event] = {}
         for each, found in zip(events, known, strict=True):
             if found is None:
@@ -96,36 +96,31 @@ class SqliteArchive:
         said: list[int] = []
         for start in range(0, len(fresh), BLOCK_EVENTS):
             members = fresh[start : start + BLOCK_EVENTS]
-            first, telling = add_events(self._database, members, self._blocks.add_block(members))
+            first, telling = add_events(self._database, self._blocks, members)
             numbers |= {event.key: first + place for place, event in enumerate(members)}
             said += telling
         twins = {event.twin: numbers[event.key] for event in fresh if event.twin}
         told = [
-            (event, row["id"] if row is not None else numbers.get(event.key) or twins[event.twin], row is None)
-            for event, row in zip(events, known, strict=True)
+            (event, found[0] if found else numbers.get(event.key) or twins[event.twin], found is None)
+            for event, found in zip(events, known, strict=True)
         ]
         self._join_threads(file, told)
-        self._update_from_copies([(event, found) for event, found in zip(events, known, strict=True) if found is not None])
+        self._update_from_copies((event, *found) for event, found in zip(events, known, strict=True) if found)
         if again := find_events_repeated_by(self._database, said):
             self._requeue_threads(again)  # what was taken for typed in an earlier session is told apart from now on
         return len(fresh)
 
     def known_keys(self, keys: Iterable[str]) -> frozenset[str]:
         """Those of some keys under which an event lies here."""
-        return frozenset(find_rows_by(self._database, "key", list(keys)))
+        return frozenset(self._blocks.find(keys))
 
-    def _update_from_copies(self, told: Iterable[tuple[Event, Any]]) -> None:
+    def _update_from_copies(self, told: Iterable[tuple[Event, int, Event]]) -> None:
         """Let copies that know more of time or place in the conversation take the place of those that were read before them."""
-        changed: list[tuple[Any, Event]] = []
-        for event, row in told:
-            if row["twin"] and (row["parent"] or not event.parent):
-                continue  # what is there has a time of its own and its place in the tree: nothing knows more
-            better = merge_event_copy(self._blocks.event(row), event)
-            if better is not None:
-                changed.append((row, better))
+        found = ((number, merge_event_copy(there, event)) for event, number, there in told)
+        changed = [(number, better) for number, better in found if better is not None]
         self._replace_events(changed)
         if changed:
-            self._requeue_threads([row["id"] for row, _ in changed])
+            self._requeue_threads([number for number, _ in changed])
 
     def _requeue_threads(self, events: Sequence[int]) -> None:
         """Let the threads that tell events (row numbers) wait for extraction."""
@@ -133,16 +128,15 @@ class SqliteArchive:
         self._database.run("sum_threads", ids=to_canonical_json([row["id"] for row in threads]))
         self._database.run("hear_again", events=to_canonical_json(events))
 
-    def _replace_events(self, changed: Iterable[tuple[Any, Event]]) -> None:
-        """Put events in the places of others, whose rows are given with them."""
-        blocks: dict[int, list[tuple[Any, Event]]] = {}
-        for row, event in changed:
-            blocks.setdefault(row["block"], []).append((row, event))
+    def _replace_events(self, changed: Iterable[tuple[int, Event]]) -> None:
+        """Put events in the places of others, whose numbers are given with them."""
+        blocks: dict[int, list[tuple[int, Event]]] = {}
+        for number, event in changed:
+            blocks.setdefault(self._blocks.block_of(number), []).append((number, event))
         for block, members in blocks.items():
             events = list(self._blocks.at(block))
-            for row, event in members:
-                number, before, events[row["place"]] = row["id"], events[row["place"]], event
-                self._database.run("put_event", id=number, **columns(event))
+            for number, event in members:
+                before, events[number - block] = events[number - block], event
                 unindex(self._database, number, before)
                 index(self._database, [(number, event)])
                 self._database.run("queue_embedding", kind="turn", item=number)
@@ -209,17 +203,25 @@ class SqliteArchive:
         return map(_thread_from_row, rows)
 
     def tree(self, thread: int) -> tuple[Tree, bytearray]:
-        """The tree of a thread, and for each of its events whether it is marked as abandoned."""
+        """The tree of a thread, and for each of its events whether it is marked as abandoned. Raises DamagedError."""
         tree, marked = Tree(), bytearray()
-        for row in self._database.run("thread_tree", thread=thread):
-            human = row["kind"] == EventKind.PROMPT and row["author"] in (Author.HUMAN, Author.ABANDONED)
-            tree.append(row["record"], row["parent"], row["turn"], human=human, output=row["kind"] == EventKind.TOOL_OUTPUT)
+        block, places = 0, None
+        for row in self._database.run("thread_keys", thread=thread).fetchall():
+            if places is None or not 0 <= row["id"] - block < len(places.keys):
+                block = self._blocks.block_of(row["id"])
+                places = self._blocks.places(block)
+            place = row["id"] - block
+            kind, author = places.kinds[place], places.authors[place]
+            human = kind is EventKind.PROMPT and author in (Author.HUMAN, Author.ABANDONED)
+            native = (hash_native_id(ids[place]) for ids in (places.records, places.parents, places.turns))
+            tree.append(*native, human=human, output=kind is EventKind.TOOL_OUTPUT)
             marked.append(row["abandoned"])
         return tree, marked
 
     def has_rewinds(self, thread: int) -> bool:
         """Whether a thread whose records have links holds what may have been, or is marked as, replaced by a rewind."""
-        return bool(self._database.fetch_one("thread_forks", thread=thread)["forks"])
+        tree, marked = self.tree(thread)
+        return has_siblings(tree) or (any(marked) and any(tree.parent))
 
     def mark_abandoned(self, thread: int, changes: Iterable[tuple[int, bool]]) -> None:
         """Set or clear the mark of events (by ordinal) that a later rewind of the conversation replaced."""
@@ -240,23 +242,29 @@ class SqliteArchive:
         rows = self._database.run("thread_slice", thread=thread, start=start, stop=stop).fetchall()
         return tuple(
             replace(event, author=Author.ABANDONED, label_reason="a later rewind replaced it") if row["abandoned"] else event
-            for row, event in zip(rows, add_repeats(self._database, rows, tuple(self._blocks.events(rows))), strict=True)
+            for row, event in zip(rows, self._add_repeats([row["id"] for row in rows]), strict=True)
         )
 
     def event(self, key: str) -> Event | None:
         """The event of that key, or None."""
-        row = self._database.fetch_one("event_place", key=key)
-        return add_repeats(self._database, (row,), (self._blocks.event(row),))[0] if row else None
+        number = self._blocks.find((key,)).get(key)
+        return self._add_repeats([number])[0] if number else None
+
+    def _add_repeats(self, numbers: Sequence[int]) -> tuple[Event, ...]:
+        return add_repeats(self._database, numbers, tuple(self._blocks.events(numbers)))
 
     def events_around(self, key: str, before: int, after: int) -> tuple[Event, ...]:
         """An event in its conversation, with so many events before and after it; empty where it is unknown."""
-        row = self._database.fetch_one("event_around", key=key)
+        number = self._blocks.find((key,)).get(key)
+        row = self._database.fetch_one("first_telling", event=number) if number else None
         return self.events(row["thread"], row["ordinal"] - before, row["ordinal"] + after + 1) if row else ()
 
     def events_after_reply(self, keys: Iterable[str], near: int) -> frozenset[str]:
         """Those events before which, at most so many events away, the assistant says something."""
-        rows = self._database.run("events_after_a_reply", keys=to_canonical_json(sorted(set(keys))), near=near)
-        return frozenset(row["key"] for row in rows)
+        numbers = self._blocks.find(keys)
+        rows = self._database.run("events_after_a_reply", events=to_canonical_json(sorted(numbers.values())), near=near)
+        found = {row["id"] for row in rows}
+        return frozenset(key for key, number in numbers.items() if number in found)
 
     def save_extraction_progress(self, thread: int, *, extracted: int, seen: int) -> None:
         """Note that ``seen`` events of a thread were looked at and its episodes are closed before ordinal ``extracted``."""
@@ -276,15 +284,21 @@ class SqliteArchive:
         """Which sessions have events in [start, stop), by the events' own times."""
         return tuple(
             SessionActivity(
-                **dict(row) | {"first_at": parse_stored_instant(row["first_at"]), "last_at": parse_stored_instant(row["last_at"])}
+                **dict(row) | {"first_at": from_milliseconds(row["first_at"]), "last_at": from_milliseconds(row["last_at"])}
             )
-            for row in self._database.run("events_between", start=format_instant(start), stop=format_instant(stop))
+            for row in self._database.run(
+                "events_between",
+                start=to_milliseconds(start),
+                stop=to_milliseconds(stop),
+                since=format_instant(start),
+                before=format_instant(stop),
+            )
         )
 
     def active_minutes(self) -> Iterator[datetime]:
         """Every minute in which something happened, in order; fine enough for zones whose days begin at a quarter of an hour."""
         for row in self._database.run("event_minutes"):
-            yield parse_stored_instant(f"{row['minute']}:00.000Z")
+            yield from_milliseconds(row["minute"] * 60_000)
 
     def directories(self) -> tuple[tuple[str, str], ...]:
         """The raw working directories of all threads, with an empty path; where a thread has none, an empty one with its file."""
@@ -312,14 +326,16 @@ class SqliteArchive:
         session = self._database.safe(session)
         with self._database.transaction():
             self._database.run("opt_out", session=session, path=self._database.safe(path))
-            rows = self._database.run("events_of_session_alone", session=session).fetchall()
-            changed = [(row, strip_event(self._blocks.event(row), FORGOTTEN_MARK)) for row in rows]
-            self._database.execute_many("drop_likeness", ({"event": row["id"]} for row in rows))
-            if rows:
+            numbers = [row["id"] for row in self._database.run("events_of_session_alone", session=session)]
+            changed = [
+                (number, strip_event(event, FORGOTTEN_MARK))
+                for number, event in zip(numbers, self._blocks.events(numbers), strict=True)
+            ]
+            if numbers:
                 self._database.run("put_setting", name=ERASING, value="")
             self._replace_events(changed)
-            self._requeue_threads([row["id"] for row in rows])
-            return len(rows)
+            self._requeue_threads(numbers)
+            return len(numbers)
 
     def count_undated_events(self) -> int:
         """How many events have no time."""
@@ -329,15 +345,15 @@ class SqliteArchive:
     def find_mentions(self, name: str, since: datetime) -> tuple[Mention, ...]:
         """When a name was said last after a moment, by directory and file. Reads rows and the index, no archived text."""
         rows = (
-            self._database.run("mentions", query=match_all_words([phrase_words(name)]), since=format_instant(since))
+            self._database.run("mentions", query=match_all_words([phrase_words(name)]), since=to_milliseconds(since))
             if index_words(name)
             else ()
         )
-        return tuple(Mention(project=row["project"], path=row["path"], at=parse_stored_instant(row["at"])) for row in rows)
+        return tuple(Mention(project=row["project"], path=row["path"], at=from_milliseconds(row["at"])) for row in rows)
 
     def events_with_words(self, words: "ErasureWords") -> Iterator[Event]:
         """Every archived event in which words stand. Raises DamagedError."""
-        return (event for _, event in care.find_events_with_words(self._database, self._blocks, words))
+        return (event for _, event in care.find_events_with_words(self._blocks, words))
 
     def events_with_similar_words(self, words: "ErasureWords") -> Iterator[Event]:
         """The prompts and replies that may say nearly the same in other words. Raises DamagedError."""
@@ -347,8 +363,7 @@ class SqliteArchive:
         """Take words out of every archived event and out of what readers carry along; returns the keys of the events."""
         with self._database.transaction():
             changed = [
-                (row, erase_from_event(event, words))
-                for row, event in care.find_events_with_words(self._database, self._blocks, words)
+                (number, erase_from_event(event, words)) for number, event in care.find_events_with_words(self._blocks, words)
             ]
             files = self._database.run("all_files").fetchall()
             carried = [(row, left) for row in files if (left := erase_from_carry(row["carry"], words)) != row["carry"]]
@@ -365,7 +380,7 @@ class SqliteArchive:
 
     def find_misquotes(self, cited: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[str]:
         """Every memory that cites an event for words it does not say; ``cited`` is of :func:`kept.store.check.citations`."""
-        yield from care.find_archive_misquotes(self._database, self._blocks, cited)
+        yield from care.find_archive_misquotes(self._blocks, cited)
 
     def reindex(self) -> None:
         """Recreate what turns are found by from the archive alone."""
@@ -390,8 +405,7 @@ class SqliteArchive:
         """
         events = [row for row in rows if isinstance(row, EventRow)]
         if events:
-            block = self._blocks.add_block([row.event for row in events])
-            add_events(self._database, [replace(each.event, twin=each.twin) for each in events], block)
+            add_events(self._database, self._blocks, [replace(each.event, twin=each.twin) for each in events])
         for row in rows:
             match row:
                 case FileRow():
@@ -405,8 +419,9 @@ class SqliteArchive:
 
     def _load_thread(self, row: ThreadRow) -> None:
         file = self._database.fetch_one("file", source=row.source, path=row.path)
-        places = {item["key"]: item for item in self._database.run("places", keys=to_canonical_json(sorted(row.events)))}
-        times = [places[key]["at"] for key in row.events if places[key]["at"]]
+        numbers = self._blocks.find(row.events)
+        events = self._blocks.events(sorted(numbers[key] for key in row.events))
+        times = [format_instant(event.at) for event in events if event.at]
         self._database.run(
             "put_thread",
             id=row.id,
@@ -420,7 +435,7 @@ class SqliteArchive:
             last_at=max(times, default=None),
         )
         self._database.execute_many(
-            "add_to_thread", ({"thread": row.id, "ordinal": n, "event": places[key]["id"]} for n, key in enumerate(row.events))
+            "add_to_thread", ({"thread": row.id, "ordinal": n, "event": numbers[key]} for n, key in enumerate(row.events))
         )
         self.mark_abandoned(row.id, ((ordinal, True) for ordinal in row.abandoned))
         self._update_thread_sums(row.id)

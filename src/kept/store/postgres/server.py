@@ -17,7 +17,7 @@ from kept.store.database import FORMAT
 from kept.store.replica.protocol import Head, Key, Row, SharedLine, Table
 
 _MIGRATIONS = files("kept.store.postgres").joinpath("migrations")
-_NEWEST = 2  # the last file of migrations
+_NEWEST = 3  # the last file of migrations
 _LOCK = 7_225_608_014  # the advisory lock of whoever makes the schema
 _ROWS, _BYTES = 2_000, 8 * 2**20  # of one statement
 _KINDS = {"INTEGER": "bigint", "TEXT": "text", "BLOB": "bytea"}
@@ -92,7 +92,7 @@ class PostgresServer:
                     "INSERT INTO kept.owners (store, format, version, base) VALUES ('', %s, 0, 0) ON CONFLICT DO NOTHING", (FORMAT,)
                 )
                 row = self._connection.execute(f"{_HEAD} FOR UPDATE").fetchone()
-        return self._head(row)
+        return self._head(row, renews=True)
 
     def look(self) -> Head:
         """Begin to read: everything until :meth:`rollback` is of one moment."""
@@ -100,15 +100,15 @@ class PostgresServer:
             self._connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             return self._head(self._connection.execute(_HEAD).fetchone())
 
-    def _head(self, row: Any) -> Head:
+    def _head(self, row: Any, *, renews: bool = False) -> Head:
         if row is None:
             return Head()
         store, version, base, form = row
-        if form != FORMAT:
+        if form > FORMAT or (form < FORMAT and not renews):
             self.rollback()
-            which, hint = ("a newer", "install a newer kept") if form > FORMAT else ("an older", "run kept of that age once more")
+            which, hint = ("a newer", "install a newer kept") if form > FORMAT else ("an older", "they are renewed by: kept run")
             raise StoreError(f"the rows on the server are of {which} kept (format {form})", where=self.where, hint=hint)
-        return Head(store=store, version=version, base=base)
+        return Head(store=store, version=version, base=base, outdated=bool(store) and form < FORMAT)
 
     def changed(self, tables: Sequence[Table], since: int) -> Collection[str]:
         """The names of those tables of which rows changed or went after a version."""
@@ -145,13 +145,14 @@ class PostgresServer:
                 self._connection.execute(_delete(table), _columns(some))
                 self._connection.execute(note, (table.name, version, [to_canonical_json(list(key)) for key in some]))
 
-    def clear(self) -> None:
-        """Have no rows of this owner at all, no head, and nothing that is shared."""
+    def clear(self, *, shared: bool = True) -> None:
+        """Have no rows of this owner at all, no head, and where ``shared`` says so nothing that is shared with a team."""
         tables = "SELECT table_name FROM information_schema.columns WHERE table_schema = 'kept' AND column_name = 'role'"
         with self._explain_errors():
             for row in self._connection.execute(tables).fetchall():
                 self._connection.execute(sql.SQL("DELETE FROM kept.{} WHERE role = current_user").format(sql.Identifier(row[0])))
-            self._connection.execute("DELETE FROM kept.shared WHERE owner = current_user")
+            if shared:
+                self._connection.execute("DELETE FROM kept.shared WHERE owner = current_user")
 
     def shared(self, team: str) -> list[SharedLine]:
         """What those who may take a role share with each other, by owner and time; nothing where this one may not take it."""

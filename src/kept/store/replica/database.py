@@ -98,6 +98,9 @@ class ReplicaDatabase(Database):
             return
         self._head = self._lock_server()
         with self.server() as server:
+            if self._head.outdated:
+                self._renew(server, self._head)
+                self._head = server.lock()
             self._follow(server, self._head)
 
     def _lock_server(self) -> Head:
@@ -111,6 +114,18 @@ class ReplicaDatabase(Database):
                 raise
         with self.server() as server:
             return server.lock()
+
+    def _renew(self, server: Server, head: Head) -> None:
+        """Send the rows of an older format again as this file has them. Raises StoreError where it does not have all of them."""
+        bound = self.binding
+        if bound is None or (bound.store, bound.version) != (head.store, head.version):
+            raise StoreError(
+                "the rows on the server are of an older kept",
+                where=str(self.path),
+                hint="run this kept first on the machine that wrote last",
+            )
+        server.clear(shared=False)
+        server.commit(self._send_rows(server, head))
 
     def _follow(self, server: Server, head: Head) -> None:
         """Have this file hold what the server does. Raises StoreError where they are two stores."""
@@ -165,12 +180,7 @@ class ReplicaDatabase(Database):
                 if not over:
                     _refuse_held(head)
                 server.clear()
-                made = Head(store=head.store or secrets.token_hex(8), version=head.version + 1, base=head.version + 1)
-                for table in self.tables.values():
-                    rows = self.shared_rows(table)
-                    while some := rows.fetchmany(_ROWS):
-                        server.put(table, [tuple(row) for row in some], made.version)
-                self.bind(made)
+                made = self._send_rows(server, head)
                 server.commit(made)
             self._execute("COMMIT", {})
         except BaseException:
@@ -179,6 +189,16 @@ class ReplicaDatabase(Database):
             raise
         finally:
             self._depth = 0
+        return made
+
+    def _send_rows(self, server: Server, head: Head) -> Head:
+        """Send every shared row of this file to a server that holds none, as a new head."""
+        made = Head(store=head.store or secrets.token_hex(8), version=head.version + 1, base=head.version + 1)
+        for table in self.tables.values():
+            rows = self.shared_rows(table)
+            while some := rows.fetchmany(_ROWS):
+                server.put(table, [tuple(row) for row in some], made.version)
+        self.bind(made)
         return made
 
     def shared_rows(self, table: Table) -> sqlite3.Cursor:

@@ -30,12 +30,13 @@ class Table:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Head:
     """How far an owner's rows are: ``store`` names them (empty: there are none yet), ``version`` counts their changes; who is at
-    none from ``base`` on takes up all of them.
+    none from ``base`` on takes up all of them. ``outdated`` says that they are of an older format of the store.
     """
 
     store: str = ""
     version: int = 0
     base: int = 0
+    outdated: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,8 +87,8 @@ class Server(Protocol):
         """Have no rows of these keys."""
         ...
 
-    def clear(self) -> None:
-        """Have no rows of this owner at all, and no head."""
+    def clear(self, *, shared: bool = True) -> None:
+        """Have no rows of this owner at all, no head, and where ``shared`` says so nothing that is shared with a team."""
         ...
 
     def commit(self, head: Head) -> None:

@@ -7,12 +7,12 @@ from kept.store.replica.protocol import Table
 
 #: In the order in which what refers to others comes after them. Of the settings, the key of fingerprints alone.
 SHARED = (
-    *("settings", "files", "blocks", "events", "threads", "thread_events", "hearings", "projects", "opted_out", "likenesses"),
+    *("settings", "files", "blocks", "threads", "thread_events", "hearings", "projects", "opted_out"),
     *("runs", "passes", "operations", "mentions", "spans", "candidates", "sealed", "dirty", "memories", "forgotten"),
     *("notes", "noted", "summaries"),
 )
 #: What a machine keeps for itself or makes of the shared rows.
-OWN = frozenset({"migrations", "looks", "passage_hashes", "unembedded", "uses", "outputs", "tallies"})
+OWN = frozenset({"migrations", "looks", "events", "marks", "passage_hashes", "unembedded", "uses", "outputs", "tallies"})
 SHARED_SETTING = "key:forget"
 
 

@@ -55,8 +55,9 @@ class _Derived:
         if table.name == "blocks":
             blocks = Blocks(self._database)
             for (number,) in keys:
-                for row, event in _events_of(self._database, blocks, number):
-                    unindex(self._database, row["id"], event)
+                there = blocks.at(number) if blocks.block_of(number) == number else ()
+                for event in enumerate(there, number):
+                    unindex(self._database, *event)
         elif table.name in _WORDS:
             self._each(table, keys, "unindex")
 
@@ -84,11 +85,11 @@ class _Derived:
         """Index the events of the blocks that came."""
         blocks = Blocks(self._database)
         for number in self._blocks:
-            events = tuple(_events_of(self._database, blocks, number))
-            index(self._database, [(row["id"], event) for row, event in events])
+            events = list(enumerate(blocks.at(number), number))
+            index(self._database, events)
             for row, event in events:
                 if event.kind is EventKind.PROMPT and event.author is Author.HUMAN:
-                    self._database.run("queue_embedding", kind="turn", item=row["id"])
+                    self._database.run("queue_embedding", kind="turn", item=row)
 
 
 _WORDS = frozenset({"memories", "notes", "summaries"})
@@ -106,19 +107,19 @@ def _words_of(table: Table, row: Any) -> str:
         raise DamagedError(f"a row of {table.name} on the server cannot be read", hint="run `kept check`") from error
 
 
-def _events_of(database: Database, blocks: Blocks, number: int) -> Iterator[tuple[Any, Any]]:
-    """The events of a block that there are, with their rows."""
-    rows = database.execute_sql(
-        "SELECT id, block, place FROM events WHERE block = :block ORDER BY place", {"block": number}
-    ).fetchall()
-    return zip(rows, blocks.events(rows), strict=True)
-
-
 def _clear(database: Database, tables: Sequence[Table]) -> None:
     for table in reversed(tables):
         only = " WHERE name = 'key:forget'" if table.name == "settings" else ""
         database.execute_sql(f"DELETE FROM main.{table.name}{only}")  # noqa: S608 - kept's own names
-    for name in ("clear_memory_index", "clear_turn_index", "clear_reply_index", "clear_note_index", "clear_passage_hashes"):
+    for name in (
+        "clear_memory_index",
+        "clear_turn_index",
+        "clear_reply_index",
+        "clear_note_index",
+        "clear_passage_hashes",
+        "clear_marks",
+        "clear_events",
+    ):
         database.run(name)
 
 

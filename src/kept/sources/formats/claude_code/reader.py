@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from kept.core.digest import twin_of
 from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice
 from kept.core.text import one_line
 from kept.core.times import format_instant, parse_instant
@@ -330,13 +331,11 @@ def _to_events(state: State, record: Record, pieces: list[MessagePiece], parent:
     for piece in pieces:
         stamp = format_instant(at) if at else ""
         call = piece.tool.call if piece.tool else ""
-        words = one_line(piece.text)
-        position = stamp or str(record.start)
-        key = native or hash_texts(state.session, piece.kind, position, words)
+        key = native or hash_texts(state.session, piece.kind, stamp or str(record.start), one_line(piece.text))
         suffix = f"#{piece.index}" + (f".{piece.order}" if piece.order else "") if piece.index or piece.order else ""
         yield Event(
             key=key + suffix,
-            twin=hash_texts(piece.kind, stamp, call, words) if at else "",
+            twin=twin_of(piece.kind, stamp, call, piece.text),
             session=state.session,
             record=native,
             parent=parent,

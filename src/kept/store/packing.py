@@ -1,0 +1,191 @@
+"""How the events of a block lie in its bytes: packed in columns. Knows nothing of SQL."""
+
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from kept.core.codec import to_canonical_json
+from kept.core.digest import twin_of
+from kept.core.event import FORGOTTEN_MARK, Author, Event, EventKind, Pointer, Precision, ToolUse
+from kept.core.times import format_instant, from_milliseconds, parse_optional_instant, to_milliseconds
+from kept.store.columns import decompress, follow_up, join_keys, refer_up
+
+# Looked up by their words: calling an enumeration takes longer than all the rest of a row.
+_KINDS = {each.value: each for each in EventKind}
+_AUTHORS = {each.value: each for each in Author}
+_PRECISIONS = {each.value: each for each in Precision}
+
+
+class Places(NamedTuple):
+    """What recognises the events of a block and places them in their conversation: a list each, of equal length."""
+
+    keys: list[str]
+    records: list[str]
+    parents: list[str]
+    turns: list[str]
+    kinds: list[EventKind]
+    authors: list[Author]
+
+
+def pack(events: Sequence[Event]) -> tuple[bytes, str]:
+    """A block and its hash: its events in columns, :class:`Places` compressed before the rest. What other columns or the rows above
+    yield is left out.
+    """
+    records = [event.record for event in events]
+    keys = [[e.key.removeprefix(e.record)] if e.record and e.key.startswith(e.record) else e.key for e in events]
+    turns, kinds, authors = ([getattr(event, name) for event in events] for name in ("turn", "kind", "author"))
+    parents = refer_up([event.parent for event in events], records)
+    body = b"".join(
+        zlib.compress(to_canonical_json(columns).encode(), 6)
+        for columns in ([keys, refer_up(records), parents, *map(refer_up, (turns, kinds, authors))], _pack_words(events))
+    )
+    return body, block_hash(body)
+
+
+def unpack_text(body: bytes) -> str:
+    """A block as the text it is packed from: every word of its events stands in it. Raises zlib.error where the bytes are
+    damaged.
+    """
+    return b"\n".join(decompress(body)).decode("utf-8", "replace")
+
+
+def unpack_places(body: bytes) -> Places:
+    """The places of a block's events. Raises ValueError or zlib.error where the bytes are damaged."""
+    try:
+        keys, records, parents, turns, kinds, authors = json.loads(next(decompress(body)))
+        records = follow_up(records)
+        return Places(
+            join_keys(keys, records),
+            records,
+            follow_up(parents, records),
+            follow_up(turns),
+            [_KINDS[kind] for kind in follow_up(kinds)],
+            [_AUTHORS[author] for author in follow_up(authors)],
+        )
+    except (LookupError, TypeError, StopIteration) as error:  # no columns, or a kind or an author that is none
+        raise ValueError(str(error)) from error
+
+
+def unpack(body: bytes) -> tuple[Event, ...]:
+    """The events of a block. Raises ValueError or zlib.error where the bytes are damaged."""
+    places = unpack_places(body)
+    try:
+        _, words = decompress(body)
+        return tuple(_unpack_words(places, json.loads(words)))
+    except (LookupError, TypeError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _pack_words(events: Sequence[Event]) -> list[list[Any]]:
+    """The columns of a block that are not its places."""
+    no_tool, rows = ToolUse(name=""), []
+    at, line, end = 0, 0, 0
+    for event in events:
+        tool, pointer = event.tool or no_tool, event.pointer
+        now = to_milliseconds(event.at) if event.at else None
+        rows.append(
+            (
+                None if event.twin == twin_of_event(event) else event.twin,
+                event.likeness,
+                event.text,
+                None if now is None else now - at,
+                *(None if tool.target == event.text else tool.target, tool.detail, tool.ok, tool.exit_code),
+                *(pointer.line - line, pointer.start - end, pointer.end - pointer.start),
+                *(event.session, event.label_reason, event.precision.value, event.project, event.branch),
+                *(event.tool and tool.name, tool.call, pointer.path),
+            )
+        )
+        at, line, end = at if now is None else now, pointer.line, pointer.end
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    return columns[:11] + [refer_up(column) for column in columns[11:]]
+
+
+def _unpack_words(places: Places, columns: list[list[Any]]) -> Iterator[Event]:
+    shared = map(follow_up, columns[11:])
+    at, line, end = 0, 0, 0
+    for key, record, parent, turn, kind, author, row in zip(*places, zip(*columns[:11], *shared, strict=True), strict=True):
+        twin, likeness, text, later, target, detail, ok, code, lines, gap, length, session, reason, precise, project, branch = row[
+            :16
+        ]
+        name, call, path = row[16:]
+        at, line, end = at + (later or 0), line + lines, end + gap + length
+        event = Event(
+            key=key,
+            twin=twin or "",
+            session=session,
+            record=record,
+            parent=parent,
+            turn=turn,
+            kind=kind,
+            author=author,
+            label_reason=reason,
+            text=text,
+            at=None if later is None else from_milliseconds(at),
+            precision=_PRECISIONS[precise],
+            project=project,
+            branch=branch,
+            tool=None
+            if name is None
+            else ToolUse(name=name, call=call, target=text if target is None else target, detail=detail, ok=ok, exit_code=code),
+            pointer=Pointer(path=path, line=line, start=end - length, end=end),
+            likeness=likeness,
+        )
+        yield event if twin is not None else replace(event, twin=twin_of_event(event))
+
+
+def twin_of_event(event: Event) -> str:
+    """The twin that an event has whose text is as it was read."""
+    return twin_of(event.kind, format_instant(event.at) if event.at else "", event.tool.call if event.tool else "", event.text)
+
+
+_ROW = (
+    "key",
+    "twin",
+    "session",
+    "record",
+    "parent",
+    "turn",
+    "kind",
+    "author",
+    "label_reason",
+    "text",
+    "at",
+    "precision",
+    "project",
+)
+
+
+def repack(body: bytes, known: str) -> bytes | None:
+    """A block of the fourth format as :func:`pack` makes it, None where its bytes are damaged; ``known`` is a JSON list of the twin
+    and the mark of likeness that the row of each event told.
+    """
+    with suppress(ValueError, LookupError, TypeError, zlib.error):
+        return pack(list(_unpack_rows(json.loads(zlib.decompress(body)), json.loads(known))))[0]
+    return None
+
+
+def _unpack_rows(rows: Sequence[Any], known: Sequence[Any]) -> Iterator[Event]:
+    for row, (twin, mark) in zip(rows, known, strict=True):
+        *_, branch, tool, pointer = row
+        told = dict(zip(_ROW, row, strict=False))
+        made = Event(
+            **told
+            | {"kind": _KINDS[told["kind"]], "author": _AUTHORS[told["author"]], "precision": _PRECISIONS[told["precision"]]}
+            | {"at": parse_optional_instant(told["at"]), "twin": twin or told["twin"], "branch": branch},
+            tool=ToolUse(**dict(zip(_TOOL, tool, strict=True))) if tool else None,
+            pointer=Pointer(**dict(zip(_POINTER, pointer, strict=True))),
+        )
+        yield replace(made, likeness=mark) if mark and FORGOTTEN_MARK in made.text else made
+
+
+_TOOL = ("name", "call", "target", "detail", "ok", "exit_code")
+_POINTER = ("path", "line", "start", "end")
+
+
+def block_hash(body: bytes) -> str:
+    """The hash a block must have."""
+    return blake2b(body, digest_size=16).hexdigest()

@@ -1,0 +1,63 @@
+"""Stores as programs of older formats wrote them."""
+
+import json
+import sqlite3
+import zlib
+from contextlib import closing
+from hashlib import blake2b
+from pathlib import Path
+
+from kept.core.event import Event
+from kept.core.times import format_instant
+from kept.store.database import checksum
+from kept.store.packing import unpack
+from kept.store.records import likeness_of
+from kept.store.threads import hash_native_id
+
+SCHEMAS = Path(__file__).parents[1] / "store" / "schemas"
+_ARCHIVE = {"blocks", "events", "likenesses", "migrations"}
+
+
+def write_older_store(new: Path, old: Path, version: int) -> None:
+    """Write what a store of today's format holds into a new file, as a program of an older one made it."""
+    with closing(sqlite3.connect(old)) as store, store:
+        store.executescript((SCHEMAS / f"{version}.sql").read_text())
+        store.execute(f"ATTACH '{new}' AS new")
+        listed = "SELECT name FROM {}.sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%' AND name NOT LIKE 'sqlite%'"
+        tables, there = ({row[0] for row in store.execute(listed.format(place))} for place in ("main", "new"))
+        for name in sorted(tables & there - _ARCHIVE):
+            columns = ", ".join(row[1] for row in store.execute(f"PRAGMA table_info({name})"))
+            store.execute(f"INSERT OR REPLACE INTO {name} ({columns}) SELECT {columns} FROM new.{name}")
+        for number, (first, body) in enumerate(store.execute("SELECT id, body FROM new.blocks ORDER BY id").fetchall(), 1):
+            _write_block(store, number, first, unpack(body), likenesses="likenesses" in tables)
+        if "tallies" in tables:
+            store.create_function("checksum", -1, checksum)
+            store.execute("UPDATE likenesses SET checksum = checksum(mark, event, path)")
+            counted = "SELECT 'likenesses', count(*), coalesce(sum(checksum), 0) FROM likenesses"
+            store.execute(f"INSERT OR REPLACE INTO tallies {counted}")
+        store.execute(f"PRAGMA user_version = {version}")
+
+
+def _write_block(store: sqlite3.Connection, number: int, first: int, events: tuple[Event, ...], *, likenesses: bool) -> None:
+    packed = zlib.compress(json.dumps([_row(event) for event in events]).encode())
+    block = (number, packed, blake2b(packed, digest_size=16).hexdigest())
+    store.execute("INSERT INTO blocks (id, body, hash) VALUES (?, ?, ?)", block)
+    for place, event in enumerate(events):
+        at = format_instant(event.at) if event.at else None
+        links = map(hash_native_id, (event.record, event.parent, event.turn))
+        values = (first + place, event.key, event.twin or None, number, place, at, event.kind.value, event.author.value, *links)
+        store.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+        if likenesses and (mark := likeness_of(event)):
+            row = (mark, first + place, event.pointer.path)
+            store.execute("INSERT OR IGNORE INTO likenesses (mark, event, path) VALUES (?, ?, ?)", row)
+
+
+def _row(event: Event) -> list[object]:
+    tool, pointer = event.tool, event.pointer
+    return [
+        *(event.key, event.twin, event.session, event.record, event.parent, event.turn, event.kind.value, event.author.value),
+        *(event.label_reason, event.text, format_instant(event.at) if event.at else None, event.precision.value),
+        *(event.project, event.branch),
+        [tool.name, tool.call, tool.target, tool.detail, tool.ok, tool.exit_code] if tool else None,
+        [pointer.path, pointer.line, pointer.start, pointer.end],
+    ]
