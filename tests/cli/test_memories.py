@@ -211,7 +211,7 @@ def test_status_tells_what_waits(capsys, rule):
     body = told(capsys, "status")
     assert (body["memories"], body["held"], body["files"]) == ({"active": 1, "held": 1}, 1, 1)
     out = kept(capsys, "status")[1]
-    assert "1 line waits for your decision → kept review" in out
+    assert "1 proposal waits for your decision → kept review" in out
 
 
 def test_status_counts_the_memories_of_a_profile_no_longer_at_work_and_says_how_to_bring_it_back(capsys, rule):

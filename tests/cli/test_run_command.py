@@ -53,6 +53,14 @@ def test_a_run_with_nothing_new_says_so_in_one_line_and_writes_nothing(capsys, h
     assert contents(home) == before
 
 
+def test_what_waits_is_one_number_for_every_run_the_state_and_the_review(capsys, home, projects):
+    wishes = [f"The {word} should stay in the harbor file, as the docks need it." for word in "abcdefghijklmn"]
+    transcript(projects / "a.jsonl", RULE, *wishes)
+    said = [kept(capsys, *command)[1] for command in (["run"], ["run"], ["status"])]
+    numbers = {re.search(r"([\d,]+) proposals? waits?", out)[1] for out in said}
+    assert numbers == {str(len(told(capsys, "review")))}
+
+
 def test_the_json_report_is_one_object_with_the_fixed_names(capsys, home, projects):
     transcript(projects / "a.jsonl", RULE, day="2026-01-05")
     transcript(projects / "b.jsonl", OTHER, day="2026-01-07")
@@ -158,7 +166,7 @@ def test_edits_by_hand_are_taken_over_and_told(capsys, home, projects):
     edited = path.read_text()
     code, out, _ = kept(capsys, "run")
     assert code == 0
-    assert "Your own edits were applied: 1 changed" in out
+    assert "Your own edits were applied: 1 reworded" in out
     day = re.compile(r"\d{4}-\d\d-\d\d")
     assert day.sub("", path.read_text()) == day.sub("", edited)  # what a person says today is dated today
     assert any("RFC 3339" in each["content"] for each in told(capsys, "list"))

@@ -158,6 +158,7 @@ def show_session(workspace: Workspace, session: str, *, as_json: bool) -> None:
 
 
 def pending_line(every: int, chosen: int) -> Line:
-    """How much waits for a person, and how much of it is shown first."""
-    rest = f", the best {chosen:,} of them first" if chosen < every else ""
-    return line((f"{format_count(every, 'line waits', 'lines wait')} for your decision{rest}", "yellow"), (" → kept review", "dim"))
+    """How many proposals a person is asked about, as the page counts them; and how many are less likely than those."""
+    rest = f"; {every - chosen:,} less likely: kept review --all" if chosen < every else ""
+    told = f"{format_count(chosen, 'proposal waits', 'proposals wait')} for your decision"
+    return line((told, "yellow"), (f" → kept review{rest}", "dim"))

@@ -13,7 +13,8 @@ from kept.core.memory import Memory
 from kept.core.times import format_minute
 from kept.days.coverage_report import CoverageReport
 from kept.extraction.llm_extraction import LlmExtractionReport
-from kept.memories.waiting import best_of_each_scope, list_pending_proposals
+from kept.memories.history import describe_counts
+from kept.memories.waiting import best_of_all, best_of_each_scope, describe_set_aside, list_pending_proposals
 from kept.pipeline.run import RunOptions, RunReport
 from kept.profiles.profile import Profile
 from kept.profiles.prompts import BUILT_IN
@@ -24,8 +25,6 @@ _NEW_SHOWN = 20
 _BEST_SHOWN = 3
 _LINE = 160  # characters of a line that waits
 _PATHS_SHOWN = 10
-_EXAMPLES = 3
-_EDITS = {"revise": "changed", "retire": "retired", "add": "added", "approve": "brought back", "reject": "turned down"}
 
 
 def report_lines(
@@ -71,7 +70,7 @@ def pending_lines(workspace: Workspace) -> Iterator[Line]:
         return
     chosen = best_of_each_scope(pool)
     yield pending_line(len(pool), len(chosen))
-    for item in sorted(chosen, key=lambda item: (-item.score.value, item.memory.id))[:_BEST_SHOWN]:
+    for item in best_of_all(chosen, _BEST_SHOWN):
         yield hanging_line([("  ", "")], format_memory_line(item.memory.content, item.memory.about, _LINE))
 
 
@@ -95,14 +94,14 @@ def is_idle(report: RunReport) -> bool:
     return not (busy or report.written.files or report.partly)
 
 
-def idle_line(report: RunReport) -> Line:
-    """The report of a run that found nothing new."""
+def idle_line(report: RunReport, waiting: int) -> Line:
+    """The report of a run that found nothing new; ``waiting`` proposals wait for a decision."""
     if not report.sources and not report.active:
         left = report.reading.left
         told = f" {format_count(len(left), 'path was', 'paths were')} skipped: {left[0][1]}" if left else ""
         return line(f"Nothing to read was found.{told}", (" → kept run PATH", "dim"))
-    waiting = f", {report.held:,} waiting → kept review" if report.held else ""
-    return line("Nothing new.", (f" {format_count(report.active, 'memory', 'memories')}{waiting} · {report.seconds:.1f} s", "dim"))
+    rest = f", {format_count(waiting, 'proposal waits', 'proposals wait')} → kept review" if waiting else ""
+    return line("Nothing new.", (f" {format_count(report.active, 'memory', 'memories')}{rest} · {report.seconds:.1f} s", "dim"))
 
 
 def _format_reading(report: RunReport, *, verbose: bool) -> Iterator[Line]:
@@ -133,12 +132,10 @@ def _format_reading(report: RunReport, *, verbose: bool) -> Iterator[Line]:
     yield line(("Read ", "green"), f"{what} from {sources}", (f": {', '.join(details)}", "dim"))
     extracted, reasons = report.extracted, report.extracted.refused
     if extracted.candidates:
-        told = reasons.most_common(None if verbose else 4)
-        why = f" ({', '.join(f'{count} {reason}' for reason, count in told)})" if reasons else ""
-        parts = (
-            f"{format_count(extracted.candidates, 'proposal')}, {extracted.held} held back, {sum(reasons.values())} refused{why}"
-        )
-        yield line((parts, "dim"), (" → kept list --refused" if reasons else "", "dim"))
+        doubtful = f"{extracted.held:,} in doubt" if extracted.held else ""
+        parts = filter(None, (doubtful, describe_set_aside(reasons, None if verbose else 3)))
+        told = ", ".join((format_count(extracted.candidates, "proposal"), *parts))
+        yield line((told, "dim"), (" → kept list --refused" if reasons else "", "dim"))
     if verbose:
         for name, account in sorted(reading.accounts.items()):
             yield line((f"{name}: {format_account(account.records, account.kept, account.dropped)}", "dim"))
@@ -237,9 +234,8 @@ def missed_lines(covered: CoverageReport, zone: ZoneInfo, *, whole: bool, hint: 
 
 
 def _hand_edit_lines(operations: Mapping[str, int]) -> Iterator[Line]:
-    done = [f"{count} {_EDITS.get(kind, kind)}" for kind, count in sorted(operations.items()) if count]
-    if done:
-        yield line(("Your own edits were applied: ", "green"), ", ".join(done))
+    if done := describe_counts(operations):
+        yield line(("Your own edits were applied: ", "green"), done)
 
 
 def problem_lines(report: RunReport, *, verbose: bool) -> Iterator[Line]:
@@ -268,6 +264,5 @@ def unread_lines(skipped: Sequence[tuple[str, str]], *, verbose: bool, hint: str
     for path, reason in skipped:
         reasons.setdefault(reason, []).append(path)
     for reason, paths in sorted(reasons.items(), key=lambda group: (-len(group[1]), group[0])):
-        examples = ", ".join(show.format_path(path) for path in paths[:_EXAMPLES])
-        more = f" … {len(paths) - _EXAMPLES:,} more → {hint}" if len(paths) > _EXAMPLES else ""
-        yield line(f"  {format_count(len(paths), 'file')}, {reason}: {examples}", (more, "dim"))
+        yield line(f"  {format_count(len(paths), 'file')}, {reason}; such as {Path(paths[0]).name}")
+    yield line((f"  each with its path → {hint}", "dim"))

@@ -1,5 +1,6 @@
 """History: what happened, what changed by it (word by word), and going back. Undo is a pass; the log loses nothing."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -10,7 +11,7 @@ from itertools import groupby
 from kept.core.errors import MissingError, UsageError
 from kept.core.fold import find_idle_operations, find_undone_passes, fold
 from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import Add, Forget, Operation, Pass, Reword, affected_memory_ids
+from kept.core.operation import Add, Forget, Operation, Pass, Pin, Reword, affected_memory_ids
 from kept.store.values import Draft, Run
 from kept.workspace import Workspace
 
@@ -393,3 +394,66 @@ def _difference_kind(before: Memory | None, after: Memory | None) -> DifferenceK
     if (before.category, before.scope) != (after.category, after.scope):
         return DifferenceKind.MOVED
     return DifferenceKind.MARKED if before.pinned != after.pinned else DifferenceKind.CONFIRMED
+
+
+OPERATIONS = {
+    "add": "added",
+    "hold": "for you to decide",
+    "revise": "reworded",
+    "move": "moved",
+    "reword": "reworded",
+    "merge": "merged",
+    "supersede": "superseded",
+    "resolve": "answered",
+    "retire": "retired",
+    "reaffirm": "seen again",
+    "promote": "promoted",
+    "approve": "kept",
+    "reject": "turned down",
+    "pin": "pinned",
+    "forget": "forgotten",
+}
+_COMMANDS = {
+    "run": "A run",
+    "sleep": "The night",
+    "flush": "A hook",
+    "observe": "A program",
+    "jobs": "Your agent's replies",
+    "suggest": "An agent",
+    "import": "An import",
+    "migrate": "A migration",
+    "absorb": "Your edit of a file",
+    "undo": "You undid",
+    "redo": "You redid",
+}
+_LONGEST = 80  # characters of a memory that a note quotes
+
+
+def describe_command(command: str) -> str:
+    """Who or what made a run, for the person: what is not named here a person did."""
+    return _COMMANDS.get(command, "You")
+
+
+def operation_kind(operation: Operation) -> str:
+    """The kind of an operation; what is added to wait for a decision is a kind of its own."""
+    return "hold" if isinstance(operation, Add) and operation.value.status is Status.HELD else type(operation).__name__.lower()
+
+
+def describe_counts(kinds: Mapping[str, int]) -> str:
+    """How many operations of each kind there were, in words, the most first."""
+    return ", ".join(
+        f"{count:,} {OPERATIONS.get(kind, kind)}" for kind, count in sorted(kinds.items(), key=lambda each: -each[1]) if count
+    )
+
+
+def describe_operations(operations: Sequence[Operation], contents: Sequence[str]) -> str:
+    """What was done, in words: one memory is quoted, of more their number is told."""
+    kinds = Counter(
+        "unpinned" if isinstance(operation, Pin) and not operation.on else operation_kind(operation) for operation in operations
+    )
+    told = [content for content in dict.fromkeys(contents) if content]
+    if len(operations) == 1 and told:
+        text = told[0] if len(told[0]) <= _LONGEST else f"{told[0][:_LONGEST].rstrip()}…"
+        kind = next(iter(kinds))
+        return f"{OPERATIONS.get(kind, kind)} “{text}”"
+    return describe_counts(kinds)

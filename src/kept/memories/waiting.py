@@ -5,7 +5,7 @@ its evidence (:func:`kept.memories.person.accept_refused`); turned down, it is n
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from kept.core.errors import MissingError
@@ -35,16 +35,19 @@ class PendingProposal:
 
 
 def list_pending_proposals(workspace: Workspace) -> tuple[PendingProposal, ...]:
-    """Everything that waits, scope by scope, the best first. Raises StoreError, DamagedError."""
+    """Everything that waits, scope by scope, the best first: of the scopes, and in each. Raises StoreError, DamagedError."""
     found = _collect_pending(workspace)
     replied = workspace.store.archive.events_after_reply((memory.evidence[0].event for memory, _ in found if memory.evidence), NEAR)
     pool: dict[str, list[tuple[Memory, bool, Score]]] = defaultdict(list)
     for memory, stored in found:
         pool[memory.scope].append((memory, stored, _score_memory(workspace, memory, replied)))
+    ranked = sorted(
+        (sorted(members, key=_review_order) for members in pool.values()), key=lambda members: _review_order(members[0])
+    )
     return tuple(
         PendingProposal(memory=memory, stored=stored, rank=rank, of=len(members), score=value)
-        for _, members in sorted(pool.items())
-        for rank, (memory, stored, value) in enumerate(sorted(members, key=_review_order), 1)
+        for members in ranked
+        for rank, (memory, stored, value) in enumerate(members, 1)
     )
 
 
@@ -53,10 +56,23 @@ def best_of_each_scope(every: Sequence[PendingProposal], most: int = BEST) -> tu
     return tuple(item for item in every if item.rank <= most)
 
 
+def best_of_all(every: Sequence[PendingProposal], most: int) -> tuple[PendingProposal, ...]:
+    """The best of all scopes together."""
+    return tuple(sorted(every, key=lambda item: _review_order((item.memory, item.stored, item.score)))[:most])
+
+
 def count_pending_proposals(workspace: Workspace) -> tuple[int, int]:
     """How many proposals wait, and how many of them would be shown as the best; scores nothing."""
     scopes = Counter(memory.scope for memory, _ in _collect_pending(workspace))
     return scopes.total(), sum(min(BEST, members) for members in scopes.values())
+
+
+def describe_set_aside(reasons: Mapping[str, int], most: int | None = 3) -> str:
+    """What a run set aside: what was said once, which waits for a person, and what was refused. Empty where it was nothing."""
+    refused = Counter({reason: count for reason, count in reasons.items() if count and reason != SAID_ONCE})
+    why = ", ".join(f"{count:,} {reason}" for reason, count in refused.most_common(most))
+    once = f"{reasons[SAID_ONCE]:,} {SAID_ONCE}" if reasons.get(SAID_ONCE) else ""
+    return ", ".join(filter(None, (once, f"{refused.total():,} refused ({why})" if refused else "")))
 
 
 def find_pending_wish(workspace: Workspace, number: str) -> Memory:

@@ -15,6 +15,7 @@ from kept.core.operation import Pass
 from kept.curation.passes import CURATE, GUARD
 from kept.llm.ask import Usage
 from kept.llm.replies import ReplyCache
+from kept.memories.history import operation_kind
 from kept.pipeline.write_journal import load_entry_heads
 from kept.store.values import Run
 from kept.workspace import Workspace
@@ -107,7 +108,7 @@ def load_runs(workspace: Workspace, most: int, *, before: int = 0) -> tuple[RunS
 
 
 def _summarize_pass(made: Pass, off: frozenset[int]) -> PassSummary:
-    kinds = Counter(type(operation).__name__.lower() for operation in made.operations)
+    kinds = Counter(map(operation_kind, made.operations))
     return PassSummary(
         id=made.id,
         stage=made.stage,

@@ -34,6 +34,7 @@ from kept.memories.history import (
 )
 from kept.memories.history import redo as bring_back
 from kept.memories.history import undo as take_back
+from kept.memories.waiting import describe_set_aside
 from kept.pipeline.usage import load_costs
 from kept.store.values import Run
 from kept.workspace import Workspace
@@ -95,13 +96,8 @@ def _entry_lines(workspace: Workspace, one: HistoryEntry, most: int | None) -> I
 
 def describe_report(run: Run) -> str:
     """What a run refused, and what it asked of a model; empty where it did neither."""
-    refused = Counter({reason: count for reason, count in (run.report.get("refused") or {}).items() if count})
     asked = run.report.get("llm") or {}
-    parts = []
-    if refused:
-        parts.append(
-            f"{refused.total():,} refused ({', '.join(f'{count:,} {reason}' for reason, count in refused.most_common(3))})"
-        )
+    parts = list(filter(None, [describe_set_aside(run.report.get("refused") or {})]))
     if asked.get("questions"):
         cost = asked.get("cost")
         price = "price unknown" if cost is None else f"{cost:.2f} USD"

@@ -25,6 +25,7 @@ from kept.core.memory import Memory, Status
 from kept.install.setup import note_program
 from kept.local.agents_shell import agent_variable
 from kept.local.queue import SESSION
+from kept.memories.waiting import count_pending_proposals
 from kept.paths import Paths
 from kept.pipeline.backfill import backfill as read_archive
 from kept.pipeline.follow_roots import add_root as follow_root
@@ -189,7 +190,7 @@ def _print_report(workspace: Workspace, report: RunReport, options: RunOptions, 
     elif call.quiet:
         show.write_lines(problem_lines(report, verbose=False), sys.stderr)
     elif is_idle(report):
-        show.write_lines([idle_line(report), *outdated_lines(report)])
+        show.write_lines([idle_line(report, count_pending_proposals(workspace)[1]), *outdated_lines(report)])
     else:
         lines = report_lines(
             report, options, profiles=workspace.profiles, names=workspace.scope_names(), zone=workspace.zone, verbose=call.verbose

@@ -21,6 +21,7 @@ from kept.llm.budget import usage_body
 from kept.local.queue import NIGHT, load_failures
 from kept.memories import waiting
 from kept.memories.browse import StoreStatus, load_status
+from kept.memories.history import describe_counts
 from kept.pipeline.usage import load_costs, load_quarantined
 from kept.recall.indexing import VectorStatus, vector_status
 from kept.store.values import Run
@@ -169,9 +170,8 @@ def describe_ending(run: Run) -> tuple[tuple[str, str], ...]:
     """How a run ended, in a few words."""
     if run.ended_at is None:
         return (("cut short; the next run continues", "yellow"),)
-    parts = [f"{count} {kind}" for kind, count in sorted(run.report.get("operations", {}).items())]
     stopped = [("stopped by a guard", "red")] if run.report.get("stopped") else []
-    return ((", ".join(parts), "dim"), *stopped)
+    return ((describe_counts(run.report.get("operations", {})), "dim"), *stopped)
 
 
 def _state_body(workspace: Workspace, found: StoreStatus, due: Sequence[ExpiringFiles]) -> dict[str, Any]:

@@ -6,10 +6,9 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, StringConstraints
 
 from kept.memories.browse import to_export
-from kept.memories.history import UndoResult, redo, undo
+from kept.memories.history import UndoResult, describe_operations, redo, undo
 from kept.web.api.forms import Body, MemoryOut
 from kept.web.room import change_before_write, request_workspace, web_context
-from kept.web.words import describe_operations
 
 router = APIRouter(tags=["history"])
 

@@ -12,7 +12,7 @@ from kept.core.memory import USER_SCOPE, Memory, Status
 from kept.memories import waiting
 from kept.memories.browse import WHOSE, refused_candidates
 from kept.memories.day_view import load_day_view as look_at
-from kept.memories.history import DifferenceKind, list_differences, run_changes, run_history
+from kept.memories.history import DifferenceKind, describe_command, list_differences, run_changes, run_history
 from kept.pipeline.nightly import load_last_night
 from kept.pipeline.status import daily_costs
 from kept.profiles.profile import category_title
@@ -21,7 +21,6 @@ from kept.web.charts import Chart, StackedChart, build_chart, build_stacked_char
 from kept.web.pages.runs import MARKS
 from kept.web.render import NavigationPage, render_page
 from kept.web.room import request_workspace
-from kept.web.words import describe_command
 from kept.workspace import Workspace
 
 router = APIRouter()
@@ -52,7 +51,7 @@ def overview(request: Request) -> Response:
             who=describe_command,
             most=_NEW,
             signs=MARKS,
-            queue=queue[:_WAITING],
+            queue=waiting.best_of_all(queue, _WAITING),
             waits=len(queue),
             days=[look_at(workspace, which) for which in active_days],
             today=today,

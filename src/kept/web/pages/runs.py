@@ -10,12 +10,21 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from kept.core.errors import MissingError
-from kept.memories.history import DifferenceKind, MemoryDifference, diff_moments, find_run, list_differences, run_changes
+from kept.memories.history import (
+    DifferenceKind,
+    MemoryDifference,
+    describe_command,
+    describe_counts,
+    diff_moments,
+    find_run,
+    list_differences,
+    run_changes,
+)
+from kept.memories.waiting import describe_set_aside
 from kept.pipeline.status import RunSummary, coverage_points, daily_costs, list_stopped_groups, load_runs, self_reference_points
 from kept.web.charts import Chart, build_chart
 from kept.web.render import NavigationPage, render_page, render_part
 from kept.web.room import request_workspace, web_context
-from kept.web.words import OPERATIONS, describe_command
 from kept.web.work import STAGES
 from kept.workspace import Workspace
 
@@ -132,7 +141,7 @@ def compare_dates(
 
 
 def _current_run_values(request: Request) -> dict[str, Any]:
-    return {"now": web_context(request).work.now, "stages": STAGES, "cost": format_run_cost}
+    return {"now": web_context(request).work.now, "stages": STAGES, "cost": format_run_cost, "counts": describe_counts}
 
 
 def _row_helpers(workspace: Workspace, found: Sequence[RunSummary]) -> dict[str, Any]:
@@ -148,6 +157,8 @@ def _row_helpers(workspace: Workspace, found: Sequence[RunSummary]) -> dict[str,
         "who": describe_command,
         "changes": describe_changes,
         "cost": format_run_cost,
+        "counts": describe_counts,
+        "set_aside": describe_set_aside,
         "steps_of": steps,
         "most": _SHOWN_CHANGES,
         "signs": MARKS,
@@ -168,14 +179,16 @@ def describe_changes(happened: RunSummary, steps: Sequence[MemoryDifference] = (
     """What a run came to, in a few words; where ``steps`` are known, also what an undo gave back and how many wait."""
     found = Counter(happened.operations)
     if happened.run.command == "reject":  # what is turned down before it was a memory is noted as one
-        found["add"] = 0
-    counts = sorted((+found).items(), key=lambda each: -each[1])
-    told = [f"{count:,} {'kept' if happened.run.command == 'admit' else OPERATIONS.get(kind, kind)}" for kind, count in counts]
-    if not told and {summary.stage for summary in happened.passes} <= {"undo", "redo"} and happened.passes:
+        found["add"] = found["hold"] = 0
+    if happened.run.command == "admit":
+        found["approve"] += found.pop("add", 0)
+    waiting = found.pop("hold", 0)
+    told = describe_counts(found)
+    if not told and not waiting and {summary.stage for summary in happened.passes} <= {"undo", "redo"} and happened.passes:
         came = ", ".join(f"{count:,} {_GIVEN_BACK[what]}" for what, count in Counter(step.what for step in steps).items())
         return "a change" + (f": {came}" if came else "")
-    waiting = sum(step.what is DifferenceKind.HELD for step in steps)
-    return (", ".join(told) or "no memory changed") + (f"; {waiting:,} for you to decide" if waiting else "")
+    waiting = sum(step.what is DifferenceKind.HELD for step in steps) or waiting
+    return ", ".join(filter(None, (told, f"{waiting:,} for you to decide" if waiting else ""))) or "no memory changed"
 
 
 def format_run_cost(value: float | None) -> str:
