@@ -31,6 +31,13 @@ def test_a_node_leads_to_its_memories(browse, served):
     page.get_by_text("Use parser.py").or_(page.get_by_text("Use `parser.py`")).first.wait_for()
 
 
+def test_what_nothing_ties_together_is_listed_and_not_drawn(browse, served):
+    served.add("Always write dates in UTC.", scope="project:harbour-abc")
+    page = browse("/graph")
+    page.get_by_text("listed and not drawn").wait_for()
+    assert not page.locator("#graph").is_visible()
+
+
 def test_it_is_found_by_keys_alone(browse, served):
     served.add("Use `parser.py` for feeds.")
     served.add("Never edit `parser.py` by hand.")

@@ -2,6 +2,7 @@
 
 import json
 import os
+from functools import partial
 
 import pytest
 
@@ -15,6 +16,7 @@ from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.status import list_stopped_groups, load_runs
 from kept.store.values import Draft
 from kept.web.work import BackgroundRun
+from kept.workspace import open_workspace
 
 LONG = 600  # seconds: a run takes less than one
 EVIL = "<img src=x onerror=alert(1)>"
@@ -239,3 +241,48 @@ def test_what_was_decided_on_a_proposal_and_its_undo_are_told_as_what_they_were(
     served.ask("POST", f"/api/memories/{number}/approve", {})
     assert "You: 1 kept" in served.ask("GET", "/history")[2]
     assert "right after all" not in served.ask("GET", "/history")[2]
+
+
+def test_only_the_chosen_transcripts_are_read(browse, served, home):
+    transcript(home, RULE)
+    transcript(home, "From now on always sign commits with the harbour key.", name="s2")
+    page = browse("/history")
+    page.get_by_text("Which sessions").click()
+    page.get_by_text("2 transcripts").wait_for()
+    page.get_by_text("Only some of claude-code").click()
+    page.get_by_role("checkbox", name="claude-code").first.uncheck()
+    page.get_by_role("checkbox", name="s2.jsonl").check()
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_text("1 session, 1 new event").wait_for()
+    with served.workspace() as workspace:
+        assert [memory.content for memory in workspace.store.log.memories()] == [
+            "From now on always sign commits with the harbour key."
+        ]
+
+
+def test_a_run_that_was_stopped_goes_on_as_it_was_begun(home, monkeypatch):
+    stops, asked = [True, False], []
+
+    def run(_workspace, _paths, options, **_):
+        asked.append(options)
+        if stops.pop(0):
+            raise KeyboardInterrupt
+        raise BusyError("the second came to its end")
+
+    monkeypatch.setattr("kept.web.work.run_pipeline", run)
+    runs, home_paths = BackgroundRun(), find_paths(str(home), os.environ)
+    chosen = RunOptions(only=frozenset({"codex"}))
+    for options in (chosen, None):
+        runs.start(home_paths, partial(open_workspace, home_paths), options)
+        runs.wait(LONG)
+    assert asked == [chosen, chosen]
+
+
+def test_a_run_that_was_cut_short_is_offered_to_go_on(served, home):
+    transcript(home, RULE)
+    with served.workspace() as workspace:
+        workspace.store.log.start_run("run", workspace.clock())
+    assert "Continue</button>" in served.ask("GET", "/history")[2]
+    served.ask("POST", "/api/runs", {})
+    over(served)
+    assert "Continue</button>" not in served.ask("GET", "/history")[2]

@@ -429,9 +429,12 @@ _COMMANDS = {
 _LONGEST = 80  # characters of a memory that a note quotes
 
 
+PERSON = "You"
+
+
 def describe_command(command: str) -> str:
     """Who or what made a run, for the person: what is not named here a person did."""
-    return _COMMANDS.get(command, "You")
+    return _COMMANDS.get(command, PERSON)
 
 
 def operation_kind(operation: Operation) -> str:

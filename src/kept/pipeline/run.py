@@ -58,7 +58,8 @@ class RunOptions:
     that are not extracted then wait. ``model`` False asks no language model; ``agent`` says that an agent runs this: no
     changed line of a file is the person's. After so many ``seconds`` (0: as long as it takes) nothing further is read, extracted or
     asked about; what was is curated and written, and the next run goes on. ``workers`` read files and look at threads, where there
-    are any; what is remembered is the same.
+    are any; what is remembered is the same. ``only`` are those of the transcripts to be read that are read, by path or source
+    (None: all).
     """
 
     dry: bool = False
@@ -71,6 +72,7 @@ class RunOptions:
     seconds: float = 0.0
     agent: bool = False
     workers: Workers | None = None
+    only: frozenset[str] | None = None
 
 
 @dataclass(kw_only=True, slots=True)
@@ -185,7 +187,10 @@ def _run_steps(workspace: Workspace, paths: Sequence[Path], options: RunOptions,
     progress("discovering", 0, 0)
     files_to_read = discover(workspace, paths, force=options.force)
     files_to_read = files_to_read if paths or options.dry else _add_queued(workspace, files_to_read, force=options.force)
-    report = RunReport(sources=files_to_read.sources, resumed=_has_interrupted_run(workspace))
+    if options.only is not None:
+        chosen = {path: source for path, source in files_to_read.files.items() if not options.only.isdisjoint((path, source.name))}
+        files_to_read = replace(files_to_read, files=chosen)
+    report = RunReport(sources=files_to_read.sources, resumed=has_interrupted_run(workspace))
     report.written.dry, report.written.agent = options.dry, options.agent and not workspace.settings.trust_agents
     if workspace.llm is not None:
         report.asked = workspace.llm.tally
@@ -367,7 +372,8 @@ def _ensure_backup(workspace: Workspace, written: WriteReport) -> bool:
     return True
 
 
-def _has_interrupted_run(workspace: Workspace) -> bool:
+def has_interrupted_run(workspace: Workspace) -> bool:
+    """Whether the last run was cut short."""
     last: tuple[Run, ...] = workspace.store.log.runs(1)
     return bool(last) and last[0].ended_at is None
 

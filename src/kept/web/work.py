@@ -121,18 +121,24 @@ class BackgroundRun:
         self._now = RunState()
         self._stop = False
         self._thread: Thread | None = None
+        self._options = RunOptions()
 
     @property
     def now(self) -> RunState:
         """How the run stands that is under way, or that was last."""
         return self._now
 
-    def start(self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]], options: RunOptions) -> RunState:
-        """Begin a run; ``home`` is where an unexpected error of it is logged. Raises BusyError where one is under way here."""
+    def start(
+        self, home: Paths, open_desk: Callable[[], AbstractContextManager[Workspace]], options: RunOptions | None = None
+    ) -> RunState:
+        """Begin a run, without ``options`` as the last one; ``home`` is where an unexpected error of it is logged. Raises BusyError
+        where one is under way here.
+        """
         with self._lock:
             if self._now.running:
                 raise BusyError("a run is under way", hint="wait for it, or stop it")
             self._stop = False
+            self._options = options = options or self._options
             self._now = RunState(number=self._now.number + 1, running=True, since=monotonic(), dry=options.dry)
             self._thread = Thread(target=self._run_job, args=(home, open_desk, options), daemon=True, name="kept-run")
             self._thread.start()

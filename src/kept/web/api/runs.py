@@ -4,7 +4,7 @@ from datetime import date
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, BeforeValidator, Field, StrictBool
+from pydantic import BaseModel, BeforeValidator, Field, StrictBool, StringConstraints
 
 from kept.core.codec import json_fields
 from kept.core.errors import UsageError
@@ -37,6 +37,10 @@ class RunBody(Body):
     force: StrictBool = Field(default=False, description="Read and analyse everything again.")
     since: Day = Field(default=None, description="Only sessions with events on this day or later.")
     until: Day = Field(default=None, description="Only sessions with events on this day or earlier.")
+    only: list[Annotated[str, StringConstraints(max_length=4_000)]] | None = Field(
+        default=None, max_length=10_000, description="Of the transcripts to be read only these, by path or by source; null: all."
+    )
+    again: StrictBool = Field(default=False, description="Go on as the run that was begun last; the other fields do not count.")
     allow: StrictBool = Field(default=False, description="Let through what a guard stopped.")
     confirm: StrictBool = Field(default=False, description="With `allow`: the person has read what would be lost, and wants it.")
 
@@ -150,8 +154,9 @@ def begin_run(request: Request, body: RunBody) -> dict[str, Any]:
         since=body.since or None,
         until=body.until or None,
         allow=body.allow and body.confirm,
+        only=None if body.only is None else frozenset(body.only),
     )
-    return json_fields(room.work.start(request_home(request), room.open_shown, options))
+    return json_fields(room.work.start(request_home(request), room.open_shown, None if body.again else options))
 
 
 @router.get("/runs/now", response_model=RunStateOut)

@@ -34,6 +34,7 @@ def graph(request: Request, project: Annotated[str, Query(max_length=200)] = "")
             "things": _group_nodes(found),
             "kinds": {kind.value: title for kind, title in KINDS.items()},
             "counts": {kind.value: sum(node.kind is kind for node in found.nodes) for kind in NodeKind},
+            "drawn": len(found.edges) > sum(node.kind is NodeKind.MEMORY for node in found.nodes),  # one of them ties two things
             "left_out": sum(found.left_out.values()),
             "projects": sorted(set(workspace.scope_names().values()), key=str.casefold),
         }

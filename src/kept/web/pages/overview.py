@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from kept.core.memory import USER_SCOPE, Memory, Status
+from kept.core.text import normal_form
 from kept.memories import waiting
 from kept.memories.browse import WHOSE, refused_candidates
 from kept.memories.day_view import load_day_view as look_at
@@ -55,7 +56,9 @@ def overview(request: Request) -> Response:
             waits=len(queue),
             days=[look_at(workspace, which) for which in active_days],
             today=today,
-            bullets=_BULLETS,
+            told=lambda bullets: list({normal_form(bullet.text.rstrip(".")): bullet.text for bullet in bullets}.values())[
+                :_BULLETS
+            ],
             projects=_list_projects(workspace, memories),
             night=load_last_night(workspace.paths),
             backup=_last_backup(workspace),
@@ -84,7 +87,7 @@ def _list_projects(workspace: Workspace, memories: Iterable[Memory]) -> list[tup
     for directory, name in session_directories(workspace):
         scope = workspace.scope(directory)
         found.setdefault(scope, (name, directory, counts[scope] + counts[USER_SCOPE]))
-    return sorted(found.values(), key=lambda each: (-each[2], each[0]))[:_PROJECTS]
+    return sorted((item for item in found.values() if item[2]), key=lambda each: (-each[2], each[0]))[:_PROJECTS]
 
 
 def _last_backup(workspace: Workspace) -> str:

@@ -2,15 +2,21 @@
 it; what a guard stopped; how things went over time.
 """
 
+import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from kept.core.errors import MissingError
+from kept.intake.reading import discover, printable
 from kept.memories.history import (
+    PERSON,
     DifferenceKind,
     MemoryDifference,
     describe_command,
@@ -21,6 +27,8 @@ from kept.memories.history import (
     run_changes,
 )
 from kept.memories.waiting import describe_set_aside
+from kept.pipeline.estimate import estimate_run
+from kept.pipeline.run import has_interrupted_run
 from kept.pipeline.status import RunSummary, coverage_points, daily_costs, list_stopped_groups, load_runs, self_reference_points
 from kept.web.charts import Chart, build_chart
 from kept.web.render import NavigationPage, render_page, render_part
@@ -29,7 +37,9 @@ from kept.web.work import STAGES
 from kept.workspace import Workspace
 
 router = APIRouter()
-_SHOWN, _DAYS, _TRACED = 20, 30, 60
+_SHOWN, _DAYS, _TRACED = 40, 30, 60
+_SITTING = timedelta(minutes=15)  # between two changes that are told as one sitting
+_SHOWN_FILES = 200  # transcripts of a source that can be chosen one by one
 _SMALL, _SHOWN_CHANGES, _MOST_CHANGES = 40, 4, 500  # operations of a run told at once; changes shown of it; of what is opened
 MARKS = {
     DifferenceKind.ENTERED: ("+", "new"),
@@ -72,7 +82,7 @@ def runs_page(request: Request) -> Response:
             charts=_build_charts(workspace),
             model=workspace.llm is not None,
             projects=sorted(set(workspace.scope_names().values())),
-            **(_runs_values(workspace) | _current_run_values(request)),
+            **(_runs_values(workspace) | _current_run_values(request, workspace)),
         )
 
 
@@ -80,10 +90,27 @@ def runs_page(request: Request) -> Response:
 def current_run(request: Request, *, follow: bool = False) -> Response:
     """How the run stands; asked for every second while one is under way."""
     with request_workspace(request) as workspace:
-        answer = render_part(workspace, "runs_now.html", **_current_run_values(request))
+        answer = render_part(workspace, "runs_now.html", **_current_run_values(request, workspace))
     if follow and not web_context(request).work.now.running:
         answer.headers["hx-trigger"] = "kept:changed"
     return answer
+
+
+@router.get("/history/new")
+def unread_transcripts(request: Request) -> Response:
+    """The transcripts that a run would read, by source, the newest first; what it would ask a model about those read before."""
+    with request_workspace(request) as workspace:
+        found: dict[str, list[tuple[str, os.stat_result]]] = {}
+        for path, source in discover(workspace, []).files.items():
+            if printable(FilePath(path)) != path:  # no page can name it; it is read with its source
+                continue
+            with suppress(OSError):  # it is gone
+                found.setdefault(source.name, []).append((path, FilePath(path).stat()))
+        for files in found.values():
+            files.sort(key=lambda file: -file[1].st_mtime)
+        estimate = estimate_run(workspace, workspace.llm) if workspace.llm is not None else None
+        values: dict[str, Any] = {"sources": found, "shown": _SHOWN_FILES, "estimate": estimate, "cost": format_run_cost}
+        return render_part(workspace, "runs_new.html", at=lambda when: datetime.fromtimestamp(when, UTC), **values)
 
 
 @router.get("/history/list")
@@ -140,8 +167,10 @@ def compare_dates(
         return render_part(workspace, "history_changes.html", steps=memory_differences, most=_MOST_CHANGES, signs=MARKS)
 
 
-def _current_run_values(request: Request) -> dict[str, Any]:
-    return {"now": web_context(request).work.now, "stages": STAGES, "cost": format_run_cost, "counts": describe_counts}
+def _current_run_values(request: Request, workspace: Workspace) -> dict[str, Any]:
+    now = web_context(request).work.now
+    cut = now.stopped or (not now.number and has_interrupted_run(workspace))
+    return {"now": now, "cut": cut, "stages": STAGES, "cost": format_run_cost, "counts": describe_counts}
 
 
 def _row_helpers(workspace: Workspace, found: Sequence[RunSummary]) -> dict[str, Any]:
@@ -165,10 +194,24 @@ def _row_helpers(workspace: Workspace, found: Sequence[RunSummary]) -> dict[str,
     }
 
 
+def _group_runs(found: Sequence[RunSummary]) -> list[list[RunSummary]]:
+    """Runs in their order; what a person decided or changed one after the other is one group."""
+    groups: list[list[RunSummary]] = []
+    for item in found:
+        last = groups[-1][-1] if groups else None
+        by_person = last is not None and {describe_command(last.run.command), describe_command(item.run.command)} == {PERSON}
+        if last is not None and by_person and last.run.started_at - item.run.started_at < _SITTING:
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+    return groups
+
+
 def _runs_values(workspace: Workspace, *, before: int = 0) -> dict[str, Any]:
     run_summaries = load_runs(workspace, _SHOWN + 1, before=before)
     return {
-        "found": run_summaries[:_SHOWN],
+        "groups": _group_runs(run_summaries[:_SHOWN]),
+        "changed_by": lambda group: describe_counts(sum((item.operations for item in group), Counter[str]())),
         "more": run_summaries[_SHOWN - 1].run.id if len(run_summaries) > _SHOWN else 0,
         "stops": list_stopped_groups(workspace),
         **_row_helpers(workspace, run_summaries[:_SHOWN]),

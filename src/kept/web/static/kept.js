@@ -191,7 +191,8 @@
     const body = {};
     for (const field of form.elements) {
       if (!field.name || field.disabled || (field.type === "radio" && !field.checked)) continue;
-      if (field.type === "checkbox") body[field.name] = field.checked;
+      if (field.type === "checkbox" && field.hasAttribute("value")) { body[field.name] ||= []; if (field.checked) body[field.name].push(field.value); }  // one of a list
+      else if (field.type === "checkbox") body[field.name] = field.checked;
       else if (field.type === "number") body[field.name] = field.value === "" ? null : Number(field.value);
       else body[field.name] = field.value;
     }
