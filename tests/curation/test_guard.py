@@ -8,7 +8,7 @@ import pytest
 from kept.core.event import Origin
 from kept.core.fold import apply_operation
 from kept.core.memory import Actor, Memory, Status
-from kept.core.operation import FADED, WITHDRAWN, Facts, Merge, Resolve, Retire, Revise, Supersede
+from kept.core.operation import FADED, GAVE_WAY, WITHDRAWN, Approve, Facts, Merge, Resolve, Retire, Revise, Supersede
 from kept.curation.guard import find_overreach, find_protected_changes
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -125,6 +125,33 @@ def test_what_an_active_memory_replaced_or_resolved_is_no_loss_of_the_thirty_day
     heir = replace(memories(1)[0], id="heir", status=ends, reason="x", ended_at=None if ends is Status.ACTIVE else AT)
     some = [Retire(memory=f"decision{i}", at=AT, reason="x") for i in range(3)]
     assert bool(find_overreach([*old, heir, *memories(10)], some)) is is_loss
+
+
+@pytest.mark.parametrize(
+    ("heir", "is_loss"),
+    [
+        ("harbor boats need 3 ropes 4 lamps 5 bells", False),
+        ("harbor boats need 3 ropes 4 lamps 6 bells", False),  # one number changed
+        ("harbor boats need 3 ropes 7 lamps 6 bells", True),  # two did: it is about something else
+        ("the ferry leaves at noon", True),
+    ],
+)
+def test_what_took_the_place_of_a_memory_speaks_of_the_same_or_it_is_a_loss(heir, is_loss):
+    said = "harbor boats need 3 ropes 4 lamps 5 bells"
+    old = [
+        replace(each, id=f"old{i}", content=said, status=Status.SUPERSEDED, superseded_by="heir", ended_at=AT, reason="x")
+        for i, each in enumerate(memories(10))
+    ]
+    by = replace(memories(1)[0], id="heir", content=heir)
+    some = [Retire(memory=f"decision{i}", at=AT, reason="x") for i in range(3)]
+    assert bool(find_overreach([*old, by, *memories(10)], some)) is is_loss
+
+
+@pytest.mark.parametrize(("reason", "protected"), [(f"{GAVE_WAY} 2026-01-01", ()), ("the person said so", ("decision0",))])
+def test_a_machine_brings_back_only_what_it_let_give_way_itself(reason, protected):
+    ended = replace(memories(1)[0], owned=True, status=Status.SUPERSEDED, superseded_by="heir", reason=reason)
+    back = Approve(memory=ended.id, at=AT, reason="x")
+    assert find_protected_changes([ended], [back]) == protected
 
 
 def test_what_faded_and_what_ended_otherwise_have_budgets_of_their_own_and_no_pass_fades_more_than_half():

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from kept.core.event import Origin
 from kept.core.memory import Accepted, Candidate, Evidence, Held, Refused
-from kept.extraction.gate import is_grounded, judge
+from kept.extraction.gate import LONGEST, is_grounded, judge
 from kept.profiles import load_profile
+from kept.profiles.profile import Writer
 from talk import LEXICON, PROFILE, START
 
 QUOTE = Evidence(
@@ -133,6 +134,20 @@ def test_what_is_not_sure_enough_waits_and_says_how_sure_it_is():
     result = verdict(confidence=0.5)
     assert isinstance(result, Held)
     assert (result.reason, "0.50" in result.detail) == ("unsure", True)
+
+
+@pytest.mark.parametrize(("size", "reason"), [(LONGEST, None), (LONGEST + 1, "too long")])
+def test_a_line_of_the_memory_file_fits_to_the_last_character(size, reason):
+    found = verdict(content="Never write to the worker. ".ljust(size, "x"), artifacts=())
+    assert (found.reason if isinstance(found, Refused) else None) == reason
+    assert LONGEST == 480
+
+
+def test_what_only_a_person_writes_into_a_category_waits_where_it_is_extracted():
+    own = tuple(replace(each, writers=(Writer.PERSON,)) if each.id == GOOD.category else each for each in PROFILE.categories)
+    found = judge(GOOD, replace(PROFILE, categories=own), lexicon=LEXICON)
+    assert isinstance(found, Held)
+    assert found.reason == "not extracted"
 
 
 def test_a_category_that_nobody_declared_is_refused():
