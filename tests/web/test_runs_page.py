@@ -286,3 +286,13 @@ def test_a_run_that_was_cut_short_is_offered_to_go_on(served, home):
     served.ask("POST", "/api/runs", {})
     over(served)
     assert "Continue</button>" not in served.ask("GET", "/history")[2]
+
+
+def test_many_decisions_one_after_the_other_are_one_entry(browse, served):
+    for number in range(6):
+        served.add(f"The harbour has {number} docks.", "project_fact")
+    page = browse("/history")
+    sitting = page.locator("summary", has_text="You: 6 added")
+    assert page.locator(".row:visible").count() == 0
+    sitting.click()
+    assert page.locator(".row:visible").count() == 6

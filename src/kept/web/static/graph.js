@@ -46,9 +46,17 @@
 
   const kinds = () => new Set(["you", ...$$("[data-kind]:checked").map((each) => each.value)]);
 
+  // Things that a memory, or another thing, ties to one more. What stands alone with its memories is listed, not drawn.
+  const tied = () => {
+    const touched = new Map();
+    for (const { kind, source, target } of all.edges) if (kind !== "together") touched.set(source, [...(touched.get(source) || []), target]);
+    const things = new Set(all.edges.flatMap(({ kind, source, target }) => kind === "together" ? [source, target] : touched.get(source).length > 1 ? [target] : []));
+    return (node) => node.kind === "memory" ? (touched.get(node.id) || []).some((each) => things.has(each)) : things.has(node.id);
+  };
+
   const elements = () => {
-    const shown = kinds(), withMemories = shown.has("memory");
-    const nodes = all.nodes.filter((each) => shown.has(each.kind));
+    const shown = kinds(), withMemories = shown.has("memory"), isTied = tied();
+    const nodes = all.nodes.filter((each) => shown.has(each.kind) && isTied(each));
     const there = new Set(nodes.map((each) => each.id));
     const edges = all.edges.filter((each) => there.has(each.source) && there.has(each.target));
     const box = $("#graph"), covered = nodes.reduce((sum, each) => sum + sizeOf(each) ** 2, 0); // all of them cover an eighth of the frame at most
