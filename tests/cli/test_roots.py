@@ -152,6 +152,11 @@ def test_a_named_folder_is_followed_where_the_person_says_so(capsys, home, tmp_p
     assert "was read this once" not in kept(capsys, "run", tmp_path / "talks", "--no-llm")[1]
 
 
+def test_what_is_followed_from_its_first_reading_on_is_read_by_the_rules_of_a_root(capsys, vault):
+    kept(capsys, "run", vault, "--follow", "--no-llm")
+    assert {each["profile"] for each in told(capsys, "list", "--all")} == {"vault"}
+
+
 def test_a_change_of_what_is_followed_that_is_refused_leaves_it_followed(capsys, vault):
     kept(capsys, "sources", "add", vault, "--author", "agent")
     before = told(capsys, "sources", "list")["roots"]

@@ -21,6 +21,7 @@ from kept.changes import apply_person_change
 from kept.memories.person import create_memory
 from kept.paths import find_paths
 from kept.workspace import open_workspace
+from trusting import PLUGIN, trust_hooks
 
 KEPT = Path(sys.executable).with_name("kept")
 ROOT = Path(__file__).parents[2]
@@ -122,7 +123,7 @@ def at_codex_terminal(server, project, words):
     trust_in_codex(project)
     settings = Path(os.environ["HOME"]) / ".codex" / "config.toml"
     before = settings.read_bytes()
-    command = (client("codex"), "--dangerously-bypass-hook-trust", words)
+    command = (client("codex"), "--dangerously-bypass-hook-trust", words)  # without it Codex leaves a server of its own running
     try:
         return _at_terminal(server, project, command, {**os.environ, "TERM": "xterm-256color"}, b"/quit")
     finally:
@@ -135,6 +136,14 @@ def trust_in_codex(project):
     trust = f'[projects."{project}"]\ntrust_level = "trusted"\n'
     text = settings.read_text(encoding="utf-8")
     settings.write_text(text if trust in text else f"{text}\n{trust}", encoding="utf-8")
+
+
+def trust_kept_in_codex(folder):
+    """Say that kept's hooks are trusted, those of its setup and those of its plugin."""
+    if (hooks := folder / "hooks.json").exists():
+        trust_hooks(folder, hooks)
+    for hooks in (folder / "plugins" / "cache").glob("kept/kept/*/hooks/codex.json"):
+        trust_hooks(folder, hooks, PLUGIN)
 
 
 def _at_terminal(server, project, command, env, leave):
@@ -180,8 +189,12 @@ def _leave_when_answered(terminal, asked, leave):
 def at_codex(server, project, words):
     """One turn of Codex, its hooks trusted. Returns what the server was asked, as text."""
     before = len(server.questions)
-    command = [client("codex"), "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", words]
+    settings = Path(os.environ["HOME"]) / ".codex" / "config.toml"
+    own = settings.read_bytes()
+    trust_kept_in_codex(settings.parent)
+    command = [client("codex"), "exec", "--skip-git-repo-check", words]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    settings.write_bytes(own)
     assert done.returncode == 0, done.stderr
     return _text(server.questions[before:])
 

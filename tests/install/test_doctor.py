@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -24,8 +25,10 @@ from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.workspace import open_workspace, utc_now
 from talking import RULE, say
+from trusting import trust_hooks
 
 JUDGE = client_checks._check_hook_reply
+PLUGINS = Path(__file__).parents[2] / "plugins"
 CODEX = next(each for each in CLIENTS if each.name == "codex")
 
 
@@ -42,6 +45,7 @@ def place(home, monkeypatch):
     with open_workspace(paths) as workspace:
         run_pipeline(workspace, [], RunOptions())
     install_hooks(paths)
+    trust_hooks(paths.root / ".codex", paths.root / ".codex" / "hooks.json")
     return paths
 
 
@@ -116,6 +120,11 @@ def _chatty_kept(place):
     command_of(place, "Stop", lambda line: line.replace(line.split(" hook ")[0], str(chatty)))
 
 
+def _settings(place, text):
+    place.config.mkdir(parents=True, exist_ok=True)
+    place.settings.write_text(text, encoding="utf-8")
+
+
 FAULTS = {
     "a hook that is gone": (
         lambda place: edited(claude(place), lambda body: body["hooks"].pop("UserPromptSubmit")),
@@ -145,6 +154,71 @@ FAULTS = {
     "hooks turned off for the project": (
         lambda place: (place.root / ".claude" / "settings.local.json").write_text('{"disableAllHooks": true}'),
         "disableAllHooks",
+    ),
+    "hooks that Codex was not told to trust": (
+        lambda place: (place.root / ".codex" / "config.toml").unlink(),
+        "does not call those at SessionStart, UserPromptSubmit",
+    ),
+    "a hook that changed since Codex was told to trust it": (
+        lambda place: edited(
+            place.root / ".codex" / "hooks.json", lambda body: body["hooks"]["Stop"][0]["hooks"][0].update(timeout=99)
+        ),
+        "does not call those at Stop →",
+    ),
+    "a hook that is off in Codex": (
+        lambda place: (place.root / ".codex" / "config.toml").write_text(
+            (place.root / ".codex" / "config.toml").read_text().replace("\ntrusted_hash", "\nenabled = false\ntrusted_hash", 1)
+        ),
+        "does not call those at SessionStart →",
+    ),
+    "instructions that Codex reads in the place of kept's section": (
+        lambda place: [
+            _settings(place, 'sections = ["codex"]\n'),
+            (place.root / ".codex" / "AGENTS.override.md").write_text("mine\n"),
+        ],
+        "AGENTS.override.md, and not",
+    ),
+    "other files that Gemini reads": (
+        lambda place: [
+            _settings(place, 'sections = ["gemini"]\n'),
+            (place.root / ".gemini").mkdir(),
+            (place.root / ".gemini" / "settings.json").write_text('{"context": {"fileName": ["AGENTS.md"]}}'),
+        ],
+        "GEMINI.md with kept's section",
+    ),
+    "hooks that Gemini has off": (
+        lambda place: [
+            (place.root / ".gemini").mkdir(),
+            (place.root / ".gemini" / "settings.json").write_text('{"hooksConfig": {"enabled": false}}'),
+        ],
+        "hooks are off",
+    ),
+    "an extension that Gemini has off": (
+        lambda place: [
+            shutil.copytree(PLUGINS / "kept-gemini", place.root / ".gemini" / "extensions" / "kept"),
+            (place.root / ".gemini" / "extensions" / "extension-enablement.json").write_text(
+                '{"kept": {"overrides": ["!/home/me/*"]}}'
+            ),
+        ],
+        "off for /home/me/*",
+    ),
+    "tools that Claude Code may not call": (
+        lambda place: edited(claude(place), lambda body: body.setdefault("permissions", {}).update(deny=["mcp__kept"])),
+        "agents may not call kept's tools",
+    ),
+    "a server whose kept is gone": (
+        lambda place: (place.root / ".claude.json").write_text(
+            '{"mcpServers": {"kept": {"command": "/nowhere/kept", "args": ["mcp"]}}}'
+        ),
+        "`/nowhere/kept mcp`, cannot be used",
+    ),
+    "a server that says nothing of use": (
+        lambda place: (place.root / ".codex" / "config.toml").write_text('[mcp_servers.kept]\ncommand = "true"\n'),
+        "`true`, cannot be used",
+    ),
+    "a root that is not there": (
+        lambda place: _settings(place, '[[root]]\npath = "/nowhere/vault"\n'),
+        "/nowhere/vault, which every run should read",
     ),
     "settings that are no JSON": (lambda place: claude(place).write_text(claude(place).read_text() + ",}"), "not valid JSON"),
     "hooks that Codex has off": (
@@ -215,9 +289,22 @@ def test_a_planted_fault_is_found_and_named_with_what_mends_it(request, place, n
     assert told in wrong(place)
 
 
-def _settings(place, text):
-    place.config.mkdir(parents=True, exist_ok=True)
-    place.settings.write_text(text, encoding="utf-8")
+def test_settings_nobody_can_follow_are_told_once_and_a_problem_that_hooks_log_once_for_each_agent(place, calling):
+    _settings(place, "= [")
+    assert len(wrong(place).splitlines()) == 1
+    place.settings.unlink()
+    FAULTS["a damaged store"][0](place)
+    told = [line for line in wrong(place).splitlines() if line.startswith("claude: ")]
+    assert len(told) == 1
+    assert "SessionStart, UserPromptSubmit" in told[0]
+    assert "the hook itself is well" in told[0]
+
+
+def test_a_server_of_kepts_that_answers_is_well(place):
+    kept = Path(sys.executable).with_name("kept")
+    body = {"mcpServers": {"kept": {"command": str(kept), "args": ["mcp"]}}}
+    (place.root / ".claude.json").write_text(json.dumps(body), encoding="utf-8")
+    assert "server" not in wrong(place)
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ TOGETHER = {
         lambda p, m: managed(p, m, "managed-settings.d/10-hooks.json", '{"allowManagedHooksOnly": true}'),
         "10-hooks.json: hooks of yours",
     ),
-    "hooks entered twice": (lambda p, _: edited(claude(p), twice), "UserPromptSubmit calls kept twice"),
+    "hooks entered twice": (lambda p, _: edited(claude(p), twice), "settings.json calls kept twice"),
     "a hook that waits for milliseconds": (
         lambda p, _: edited(claude(p), lambda body: body["hooks"]["PreCompact"][0]["hooks"][0].update(timeout=10_000)),
         "for 10000 s",

@@ -30,6 +30,7 @@ from kept.pipeline.run import RunOptions, run_pipeline
 from kept.profiles.profile import OutputPlace
 from kept.recall.preview import preview_context
 from talking import RULE, say
+from trusting import trust_hooks
 
 
 def quiet(_words, _given):
@@ -257,7 +258,10 @@ def test_the_doctor_tells_where_both_call_kept_and_where_the_kept_that_is_called
     assert "the plugin's hooks stay silent" in found["claude"].detail
     assert "claude plugin uninstall" in found["claude"].fix
     hooks = home / ".codex" / "hooks.json"
-    assert found["codex"].well is True
+    assert found["codex"].well is False
+    assert "so it does not call those at SessionStart, " in found["codex"].detail
+    trust_hooks(home / ".codex", hooks)
+    assert {each.name: each for each in run_checks(place)}["codex"].well is True
     hooks.write_text(with_hooks("", "'/no where/kept' --home /x", "f"))
     found = {each.name: each for each in run_checks(place)}
     assert found["codex"].well is False

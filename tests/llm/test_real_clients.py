@@ -16,6 +16,7 @@ import pytest
 from failed_session import FAILURE, failed_before
 from kept.core.fence import NOTICE, TAG
 from kept.local.clients import with_hooks
+from trusting import trust_hooks
 
 pytestmark = pytest.mark.needs_cli
 
@@ -117,9 +118,8 @@ def test_what_the_hooks_give_codex_is_in_its_request(server, home, harbor):
         f'[model_providers.x]\nname = "x"\nbase_url = "{server.url}/v1"\nwire_api = "responses"\n',
         encoding="utf-8",
     )
-    asked = run(
-        server, harbor, codex, "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", PROMPT, CODEX_HOME=str(place)
-    )
+    trust_hooks(place, place / "hooks.json")
+    asked = run(server, harbor, codex, "exec", "--skip-git-repo-check", PROMPT, CODEX_HOME=str(place))
     text = "\n".join(asked)
     assert f"<{TAG}>\\n{NOTICE}" in text
     assert FACT in text

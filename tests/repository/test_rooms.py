@@ -7,6 +7,7 @@ from pathlib import Path
 SOURCES = Path(__file__).parents[2] / "src" / "kept"
 MOST_LINES = 400
 MOST_MODULES = 25
+MOST_ADAPTER_LINES = 150
 
 
 def _code_lines(path: Path) -> int:
@@ -17,6 +18,11 @@ def _code_lines(path: Path) -> int:
 def test_no_module_has_more_than_400_lines_of_code() -> None:
     sizes = {str(path.relative_to(SOURCES)): _code_lines(path) for path in SOURCES.rglob("*.py")}
     assert {name: size for name, size in sizes.items() if size > MOST_LINES} == {}
+
+
+def test_an_adapter_has_fewer_than_150_lines() -> None:
+    sizes = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in (SOURCES / "adapters").glob("*.py")}
+    assert {name: size for name, size in sizes.items() if size >= MOST_ADAPTER_LINES} == {}
 
 
 def test_no_folder_holds_more_than_25_modules() -> None:

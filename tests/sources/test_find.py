@@ -228,6 +228,8 @@ def test_a_database_that_is_being_written_is_recognised_and_left_alone(tmp_path)
         ("a", b"\x00\x01\x02", "binary data"),
         ("a.log", "Gr\u00fc\u00dfe\n".encode("latin-1"), "text that is not UTF-8"),
         ("a.json", b"[]", "JSON that is no conversation"),
+        ("a", b'[{"a": 1}]', "JSON that is no conversation"),
+        ("a.toml", b"[project]\n", "plain text"),
     ],
 )
 def test_what_no_format_claims_is_described(tmp_path, name, data, kind):

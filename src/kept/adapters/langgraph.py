@@ -6,8 +6,9 @@ store gives it back at once, but it waits for the person's approval before any c
 
 import asyncio
 import json
+import operator
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -24,6 +25,8 @@ _MATCHES: Mapping[str, Callable[[tuple[str, ...], tuple[str, ...]], bool]] = {
         each in ("*", part) for each, part in zip(reversed(path), reversed(namespace), strict=False)
     ),
 }
+_EQUALITIES = {"$eq": operator.eq, "$ne": operator.ne}
+_ORDERINGS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}  # of numbers
 
 
 class KeptStore(BaseStore):
@@ -45,7 +48,8 @@ class KeptStore(BaseStore):
     def _do(self, op: Op) -> Result:
         match op:
             case GetOp(namespace=namespace, key=key):
-                return next((self._item(*pair) for pair in self._stored() if _place(pair[1]) == (namespace, key)), None)
+                found = self._stored().get((namespace, key))
+                return StoreItem(**self._fields(*found)) if found else None
             case PutOp():
                 self._put(op)
                 return None
@@ -55,18 +59,18 @@ class KeptStore(BaseStore):
                 return self._namespaces(op)
         raise TypeError(f"no operation of a store: {op!r}")
 
-    def _stored(self) -> Iterator[tuple[Item, dict[str, Any]]]:
-        """The values; of one place what an agent changed since the person approved it, for that is what the agent put last."""
-        seen: set[tuple[tuple[str, ...], str]] = set()
+    def _stored(self) -> dict[tuple[tuple[str, ...], str], tuple[Item, dict[str, Any]]]:
+        """The values by place; of one place what an agent changed since the person approved it, which it put last."""
+        found: dict[tuple[tuple[str, ...], str], tuple[Item, dict[str, Any]]] = {}
         for status in ("held", "active"):
             for item in self._memory.list(status=status):
-                if (body := self._value(item.text)) is not None and _place(body) not in seen:
-                    seen.add(_place(body))
-                    yield item, body
+                if (body := self._value(item.text)) is not None:
+                    found.setdefault((body["namespace"], body["key"]), (item, body))
+        return found
 
-    def _item(self, item: Item, body: dict[str, Any]) -> StoreItem:
+    def _fields(self, item: Item, body: dict[str, Any]) -> dict[str, Any]:
         changed = self._memory.history(item.id)[-1].at
-        return StoreItem(**body, created_at=item.first_seen or changed, updated_at=changed)
+        return body | {"created_at": item.first_seen or changed, "updated_at": changed}
 
     def _value(self, text: str) -> dict[str, Any] | None:
         """What a memory holds of a store; None where it is another's."""
@@ -77,60 +81,40 @@ class KeptStore(BaseStore):
             return None
 
     def _put(self, op: PutOp) -> None:
-        before = next((item for item, body in self._stored() if _place(body) == (op.namespace, op.key)), None)
+        while (found := self._stored().get((op.namespace, op.key))) and op.value is None:
+            self._memory.delete(found[0].id, agent=self._agent)
         if op.value is None:
-            while before is not None:
-                self._memory.delete(before.id, agent=self._agent)
-                before = next((item for item, body in self._stored() if _place(body) == (op.namespace, op.key)), None)
             return
         text = _text_of(op.namespace, op.key, op.value)
-        if before is None or (self._agent and before.status == "active" and before.text != text):
+        if found is None or (self._agent and found[0].status == "active" and found[0].text != text):
             self._memory.add(text, _CATEGORY, agent=self._agent)
-        elif before.text != text:
-            self._memory.update(before.id, text, agent=self._agent)
+        elif found[0].text != text:
+            self._memory.update(found[0].id, text, agent=self._agent)
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         depth = len(op.namespace_prefix)
         scores: dict[str, float] = {}
-        stored = {item.id: (item, body) for item, body in self._stored() if body["namespace"][:depth] == op.namespace_prefix}
-        stored = {number: pair for number, pair in stored.items() if _fits(pair[1]["value"], op.filter or {})}
+        within = [(item, body) for item, body in self._stored().values() if body["namespace"][:depth] == op.namespace_prefix]
+        stored = {item.id: (item, body) for item, body in within if _fits(body["value"], op.filter or {})}
         wanted = op.offset + op.limit
-        if op.query:
-            most = _FIRST
-            while True:
-                hits = self._memory.search(op.query, limit=most, waiting=True)
-                scores = {hit.id: hit.score for hit in hits if hit.id in stored}
-                if len(scores) >= wanted or len(hits) < most:
-                    break
-                most *= 4
+        most = _FIRST
+        while op.query:
+            hits = self._memory.search(op.query, limit=most, waiting=True)
+            scores = {hit.id: hit.score for hit in hits if hit.id in stored}
+            if len(scores) >= wanted or len(hits) < most:
+                break
+            most *= 4
         order = [*scores, *(number for number in stored if number not in scores)]
-        found = [(self._item(*stored[number]), scores.get(number)) for number in order[op.offset : wanted]]
-        return [
-            SearchItem(
-                namespace=each.namespace,
-                key=each.key,
-                value=each.value,
-                created_at=each.created_at,
-                updated_at=each.updated_at,
-                score=score,
-            )
-            for each, score in found
-        ]
+        return [SearchItem(**self._fields(*stored[number]), score=scores.get(number)) for number in order[op.offset : wanted]]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        found = {body["namespace"] for _, body in self._stored()}
-        for item in op.match_conditions or ():
-            found = {
-                namespace
-                for namespace in found
-                if len(namespace) >= len(item.path) and _MATCHES[item.match_type](namespace, item.path)
-            }
-        short = {namespace[: op.max_depth] for namespace in found}
-        return sorted(short)[op.offset : op.offset + op.limit]
-
-
-def _place(body: dict[str, Any]) -> tuple[tuple[str, ...], str]:
-    return body["namespace"], body["key"]
+        conditions = [(item.path, _MATCHES[item.match_type]) for item in op.match_conditions or ()]
+        found = {
+            namespace
+            for namespace in {namespace for namespace, _ in self._stored()}
+            if all(len(namespace) >= len(path) and matches(namespace, path) for path, matches in conditions)
+        }
+        return sorted({namespace[: op.max_depth] for namespace in found})[op.offset : op.offset + op.limit]
 
 
 def _text_of(namespace: tuple[str, ...], key: str, value: dict[str, Any]) -> str:
@@ -151,12 +135,9 @@ def _fits(value: dict[str, Any], wanted: dict[str, Any]) -> bool:
 def _compares(value: Any, wanted: Any) -> bool:
     if not (isinstance(wanted, dict) and any(name.startswith("$") for name in wanted)):
         return bool(value == wanted)
-    tests = {
-        "$eq": lambda other: value == other,
-        "$ne": lambda other: value != other,
-        "$gt": lambda other: value is not None and float(value) > float(other),
-        "$gte": lambda other: value is not None and float(value) >= float(other),
-        "$lt": lambda other: value is not None and float(value) < float(other),
-        "$lte": lambda other: value is not None and float(value) <= float(other),
-    }
-    return all(tests[name](other) for name, other in wanted.items())
+    return all(
+        _EQUALITIES[name](value, other)
+        if name in _EQUALITIES
+        else value is not None and _ORDERINGS[name](float(value), float(other))
+        for name, other in wanted.items()
+    )

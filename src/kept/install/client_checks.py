@@ -9,7 +9,8 @@ import re
 import shlex
 import shutil
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,31 @@ _SECONDS = 15.0
 _AT_START = {"SessionStart": "startup"}  # what a hook without a matcher hears first
 _TRANSCRIPTS = ("projects", "sessions")  # folders of a client
 _LONGEST = 600  # seconds; a hook that hangs holds its session up for so long
+# What in a client's settings keeps it from calling or reading kept: where it stands, the values that do, what follows.
+_SWITCHES: tuple[tuple[str, Callable[[object], bool], str], ...] = (
+    ("disableAllHooks", lambda value: value is True, "no hook is called"),
+    ("allowManagedHooksOnly", lambda value: value is True, "hooks of yours and of plugins are not called"),
+    ("cleanupPeriodDays", lambda value: value == 0, "no transcripts are written, so nothing is learnt"),
+    ("features.hooks", lambda value: value is False, "hooks are off"),
+    ("features.codex_hooks", lambda value: value is False, "hooks are off"),
+    ("hooksConfig.enabled", lambda value: value is False, "hooks are off"),
+    ("permissions.deny", lambda value: "mcp__kept" in str(value), "agents may not call kept's tools"),
+)
+_SERVE = {
+    "claude": "claude mcp remove kept; claude mcp add --scope user kept -- kept mcp",
+    "codex": "codex mcp add kept -- kept mcp",
+    "gemini": "gemini mcp add --scope user kept kept mcp",
+}
+_GREETING = json.dumps(
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "kept", "version": __version__}},
+    }
+).encode()
+_ANEW = "kept setup"  # writes kept's hooks anew
+_TRUST = "codex, and say there that you trust kept's hooks (/hooks lists them)"
 
 
 def check_clients(home: Paths) -> Iterator[CheckFinding]:
@@ -42,8 +68,9 @@ def check_clients(home: Paths) -> Iterator[CheckFinding]:
     for client in (*CLIENTS, GEMINI):
         elsewhere = tuple(find_misplaced_settings(home, client))
         yield from elsewhere
-        if client in using:
+        if client in using or client is GEMINI:
             yield from _check_settings(home, client)
+            yield from _check_server(home, client)
         if home.of(client).is_dir():
             yield from _check_version(client)
         if client in calling and client in there:
@@ -55,11 +82,27 @@ def check_clients(home: Paths) -> Iterator[CheckFinding]:
             yield from _check_hooks(home, client)
         elif client in using and not elsewhere:
             yield CheckFinding(name=client.name, well=None, detail="does not call kept", fix="kept setup")
+    sections = load_settings(home.settings).sections
     for client in section_clients(home):
-        if client in there or client in calling or client.name in load_settings(home.settings).sections:
+        if client.name in sections:
+            yield from _check_section(home, client)
+        if client in there or client in calling or client.name in sections:
             continue
         detail = f"no memories are written to {home.of(client) / client.instructions}"
         yield CheckFinding(name=f"{client.name} section", well=None, detail=detail, fix="kept setup")
+
+
+def _check_section(home: Paths, client: Client) -> Iterator[CheckFinding]:
+    """The client reads the file in which kept's section is."""
+    own = home.of(client) / client.instructions
+    name, other, settings = f"{client.name} section", own.with_suffix(".override.md"), own.with_name("settings.json")
+    if client.name == "codex" and files.read_text(other).strip():
+        detail = f"codex reads {other}, and not {own} with kept's section"
+        yield CheckFinding(name=name, well=False, detail=detail, fix=f"cat {other} >> {own} && rm {other}")
+    named = _value_at(_parse_settings(settings)[0], "context.fileName")
+    if client is GEMINI and named and own.name not in ([named] if isinstance(named, str) else named):
+        detail = f"context.fileName in {settings} has gemini read other files than {own} with kept's section"
+        yield CheckFinding(name=name, well=False, detail=detail, fix=f"add {own.name} to context.fileName")
 
 
 def find_misplaced_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
@@ -78,7 +121,7 @@ def find_misplaced_settings(home: Paths, client: Client) -> Iterator[CheckFindin
 
 
 def _has_kept_hook(path: Path) -> bool:
-    return any(is_own_hook(each["command"]) for _, each in _hook_entries(_parse_settings(path)[0]))
+    return any(is_own_hook(each["command"]) for _, each in hook_entries(_parse_settings(path)[0]))
 
 
 def _parse_settings(path: Path) -> tuple[dict[str, Any], str]:
@@ -96,15 +139,17 @@ def _parse_settings(path: Path) -> tuple[dict[str, Any], str]:
     return (body, "") if isinstance(body, dict) else ({}, f"{path} holds no settings, so all of it is ignored")
 
 
-def _hook_entries(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The commands of the hooks in settings, each with its event, as far as they have the form that clients read."""
+def hook_entries(body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The commands of the hooks in settings, each with its event and its place there, as far as they have the form that clients
+    read.
+    """
     hooks = body.get("hooks")
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
-        for group in groups if isinstance(groups, list) else ():
+        for number, group in enumerate(groups if isinstance(groups, list) else ()):
             entries = group.get("hooks") if isinstance(group, dict) else None
-            for entry in entries if isinstance(entries, list) else ():
+            for rank, entry in enumerate(entries if isinstance(entries, list) else ()):
                 if isinstance(entry, dict) and entry.get("type") == "command" and isinstance(entry.get("command"), str):
-                    yield event, entry | {"matcher": group.get("matcher", "")}
+                    yield event, entry | {"matcher": group.get("matcher", ""), "place": f"{number}:{rank}"}
 
 
 def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
@@ -117,7 +162,7 @@ def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
             yield CheckFinding(
                 name=f"{client.name} transcripts", well=False, detail=detail, fix=f"mount {path.readlink()}, or rm {path}"
             )
-    places = dict.fromkeys((folder / client.file, folder / client.plugins))
+    places = dict.fromkeys((folder / (client.file or "settings.json"), folder / client.plugins))
     if client.name == "claude":
         extra = (folder / "settings.local.json", here / "settings.json", here / "settings.local.json")
         parts = (part for path in _MANAGED for part in sorted(path.with_suffix(".d").glob("*.json")))
@@ -128,19 +173,34 @@ def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
         if fault:
             fix = f"rm {path}; kept setup" if path.is_symlink() and not path.exists() else f"mend {path}, then kept setup"
             yield CheckFinding(name=name, well=False, detail=fault, fix=fix)
-        if body.get("disableAllHooks") is True:
-            yield CheckFinding(
-                name=name, well=False, detail=f"disableAllHooks in {path}: no hook is called", fix=f"take it out of {path}"
-            )
-        if body.get("allowManagedHooksOnly") is True:
-            detail = f"allowManagedHooksOnly in {path}: hooks of yours and of plugins are not called"
-            yield CheckFinding(name=name, well=False, detail=detail, fix="ask who manages this machine")
-        if body.get("cleanupPeriodDays") == 0:
-            detail = f"cleanupPeriodDays is 0 in {path}: {client.name} writes no transcripts, so nothing is learnt"
-            yield CheckFinding(name=name, well=False, detail=detail, fix=f"take it out of {path}")
-        features = body.get("features")
-        if isinstance(features, dict) and any(features.get(item) is False for item in ("hooks", "codex_hooks")):
-            yield CheckFinding(name=name, well=False, detail=f"hooks are off in {path}", fix=f"set hooks = true in {path}")
+        for switch, prevents, follows in _SWITCHES:
+            if prevents(_value_at(body, switch)):
+                own = path.parent in (folder, here)
+                fix = f"take {switch} out of {path}" if own else "ask who manages this machine"
+                yield CheckFinding(name=name, well=False, detail=f"{switch} in {path}: {follows}", fix=fix)
+
+
+def _value_at(body: object, place: str) -> Any:
+    """What stands at a place in settings, named by its keys with dots between; None where nothing does."""
+    for key in place.split("."):
+        body = body.get(key) if isinstance(body, Mapping) else None
+    return body
+
+
+def _check_server(home: Paths, client: Client) -> Iterator[CheckFinding]:
+    """The MCP server of kept's in a client's settings, started and greeted as the client does it."""
+    folder = home.of(client)
+    above = folder if dict(home.variables).get(client.variable) else home.root
+    path = {"claude": above / ".claude.json", "codex": folder / client.plugins}.get(client.name, folder / "settings.json")
+    server = _value_at(_parse_settings(path)[0], "mcp_servers.kept" if path.suffix == ".toml" else "mcpServers.kept")
+    command = [_value_at(server, "command"), *(_value_at(server, "args") or ())]
+    if not all(isinstance(word, str) for word in command):
+        return
+    said = run_limited(command, seconds=_SECONDS, env=_client_environment(home), given=_GREETING, where=home.root)
+    if "serverInfo" not in said.out:
+        why = (said.err.strip() or "it does not answer").splitlines()[-1]
+        detail = f"kept's MCP server in {path}, `{shlex.join(command)}`, cannot be used: {why[:200]}"
+        yield CheckFinding(name=f"{client.name} server", well=False, detail=detail, fix=_SERVE[client.name])
 
 
 def _check_version(client: Client) -> Iterator[CheckFinding]:
@@ -164,24 +224,58 @@ def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:
     path = home.of(client) / client.file
     body, _ = _parse_settings(path)
     found: dict[str, list[dict[str, Any]]] = {}
-    for event, entry in _hook_entries(body):
+    for event, entry in hook_entries(body):
         if is_own_hook(entry["command"]):
             found.setdefault(event, []).append(entry)
     missing = [event for event in _expected_commands(client) if event not in found]
     if missing:
         detail = f"{path} does not call kept for {', '.join(missing)}"
         yield CheckFinding(name=client.name, well=False, detail=detail, fix="kept setup", repair="hooks")
-    faults = dict.fromkeys(
-        fault
-        for event, entries in found.items()
-        for entry in entries
-        for fault in _find_hook_faults(home, client, event, entry, body)
-    )
-    twice = [event for event, entries in found.items() if len(entries) > 1]
-    for fault in (*faults, *(f"{path}: {item} calls kept twice" for item in twice)):
-        yield CheckFinding(name=client.name, well=False, detail=fault, fix="kept setup", repair="hooks")
-    if not (missing or faults or twice):
+    faults: dict[tuple[str, str], list[str]] = {}  # with what mends it, and the events it is met at
+    for event, entries in found.items():
+        for met in dict.fromkeys(item for entry in entries for item in _find_hook_faults(home, client, event, entry, body)):
+            faults.setdefault(met, []).append(event)
+        if len(entries) > 1:
+            faults.setdefault((f"{path} calls kept twice", _ANEW), []).append(event)
+    for (fault, fix), events in faults.items():
+        detail = f"at {', '.join(events)} {fault}"
+        yield CheckFinding(name=client.name, well=False, detail=detail, fix=fix, repair="hooks" if fix == _ANEW else "")
+    if missing or faults:
+        return
+    if client.name == "codex" and (untrusted := _find_untrusted(home, str(path), body)):
+        yield _untrusted_finding(untrusted)
+    else:
         yield CheckFinding(name=client.name, well=True, detail=f"calls kept before each prompt; its {len(found)} hooks answer")
+
+
+def _find_untrusted(home: Paths, name: str, body: Mapping[str, Any]) -> list[str]:
+    """The events whose hooks of kept's Codex does not call: it notes a hash of each that its person trusts."""
+    codex = next(client for client in CLIENTS if client.name == "codex")
+    states = _value_at(_parse_settings(home.of(codex) / codex.plugins)[0], "hooks.state")
+    return [
+        event
+        for event, entry in hook_entries(body)
+        if is_own_hook(entry["command"])
+        for state in [states.get(f"{name}:{snake_case(event)}:{entry['place']}") if isinstance(states, dict) else None]
+        if _value_at(state, "trusted_hash") != hash_for_codex(event, entry) or _value_at(state, "enabled") is False
+    ]
+
+
+def _untrusted_finding(events: list[str]) -> CheckFinding:
+    detail = f"you have not told codex that you trust kept's hooks as they are, so it does not call those at {', '.join(events)}"
+    return CheckFinding(name="codex", well=False, detail=detail, fix=_TRUST)
+
+
+def hash_for_codex(event: str, entry: Mapping[str, Any]) -> str:
+    """The hash by which Codex knows a hook again."""
+    hook = {"type": "command", "command": entry["command"], "timeout": entry.get("timeout", 600), "async": bool(entry.get("async"))}
+    known = {"event_name": snake_case(event), "hooks": [hook]} | ({"matcher": entry["matcher"]} if entry["matcher"] else {})
+    return f"sha256:{sha256(json.dumps(known, sort_keys=True, separators=(',', ':'), ensure_ascii=False).encode()).hexdigest()}"
+
+
+def snake_case(event: str) -> str:
+    """An event as Codex names it in its notes: PreCompact is pre_compact."""
+    return re.sub(r"\B(?=[A-Z])", "_", event).lower()
 
 
 def _expected_commands(client: Client) -> dict[str, str]:
@@ -189,26 +283,29 @@ def _expected_commands(client: Client) -> dict[str, str]:
     return {event: str(group["hooks"][0]["command"]) for event, group in hook_groups(client).items()}
 
 
-def _find_hook_faults(home: Paths, client: Client, event: str, entry: Mapping[str, Any], body: Mapping[str, Any]) -> Iterator[str]:
+def _find_hook_faults(
+    home: Paths, client: Client, event: str, entry: Mapping[str, Any], body: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """What is wrong with a hook of an event, each with what mends it."""
     command = str(entry["command"])
     expected = _expected_commands(client).get(event)
     if expected is None or f" {expected}" not in command:
-        yield f"at {event} it calls `{command[:120]}`, which is not kept's hook for it"
+        yield f"it calls `{command[:120]}`, which is not kept's hook for it", _ANEW
         return
     try:
         words = shlex.split(command.removesuffix(SPARED))
     except ValueError:
-        yield f"`{command[:120]}` is not a valid command line"
+        yield f"`{command[:120]}` is not a valid command line", _ANEW
         return
     if words[0].startswith("/") and not os.access(words[0], os.X_OK):
-        yield f"calls {words[0]}, which is not there" if not os.path.lexists(words[0]) else f"may not run {words[0]}"
+        yield f"it calls {words[0]}, which is not there" if not os.path.lexists(words[0]) else f"it may not run {words[0]}", _ANEW
         return
     usual = hook_groups(client)[event].get("matcher") or _AT_START.get(event, "")
     if usual and not _is_matcher_usual(str(entry["matcher"]), usual):
-        yield f"at {event} kept is called for {entry['matcher']!r} only, not for {usual!r}"
+        yield f"kept is called for {entry['matcher']!r} only, not for {usual!r}", _ANEW
     given = entry.get("timeout")
     if isinstance(given, int | float) and given > _LONGEST:
-        yield f"at {event} {client.name} would wait for {given:g} s (a timeout is in seconds)"
+        yield f"{client.name} would wait for {given:g} s (a timeout is in seconds)", _ANEW
     patience = float(given) if isinstance(given, int | float) and not isinstance(given, bool) else 60.0
     named = body.get("env")
     env = {str(name): str(value) for name, value in named.items()} if isinstance(named, dict) else {}
@@ -225,28 +322,28 @@ def _is_matcher_usual(matcher: str, usual: str) -> bool:
 
 def _check_hook_reply(
     home: Paths, client: Client, event: str, command: str, *, patience: float, env: Mapping[str, str]
-) -> Iterator[str]:
-    """Call a hook and read what comes back."""
+) -> Iterator[tuple[str, str]]:
+    """Call a hook and read what comes back: what is wrong with it, and what mends that."""
     before, log = _note_sizes(home), len(load_hook_log(str(home.state)))
     answer = _call_hook(home, client, event, command, patience=patience, env=env)
     after = _note_sizes(home)
     complained = load_hook_log(str(home.state))[log:]
     _remove_test_notes(home, before)
     if answer.code is None and answer.err:
-        yield f"at {event} kept cannot be started: {answer.err[:200]}"
+        yield f"kept cannot be started: {answer.err[:200]}", _ANEW
     elif answer.code is None and patience <= _SECONDS:
-        yield f"at {event} kept does not answer within the {patience:g} s that {client.name} waits"
+        yield f"kept does not answer within the {patience:g} s that {client.name} waits", _ANEW
     elif answer.code is None:
-        yield f"at {event} kept does not answer within {_SECONDS:g} s; {client.name} waits {patience:g} s"
+        yield f"kept does not answer within {_SECONDS:g} s; {client.name} waits {patience:g} s", _ANEW
     elif answer.code:
         said = (answer.err.strip() or answer.out.strip() or "nothing").splitlines()[-1]
-        yield f"at {event} kept ends with code {answer.code} and says: {said[:200]}"
+        yield f"kept ends with code {answer.code} and says: {said[:200]}", _ANEW
     elif answer.out.strip() and not _is_answer(answer.out, event):
-        yield f"at {event} the answer is not one that {client.name} understands: {answer.out.strip()[:80]!r}"
-    elif complained:
-        yield f"at {event} kept logged a problem: {complained[-1][:200]}"
+        yield f"the answer is not one that {client.name} understands: {answer.out.strip()[:80]!r}", _ANEW
+    elif complained:  # after the moment and the event
+        yield f"kept logged a problem: {complained[-1].partition(': ')[2][:200]}", "mend what it names: the hook itself is well"
     elif event == "UserPromptSubmit" and home.store.exists() and f"{session_file_name(_SESSION)}.told" not in after:
-        yield f"at {event} kept answers, but not from the store in {home.state}: the hook uses another home"
+        yield f"kept answers, but not from the store in {home.state}: the hook uses another home", _ANEW
 
 
 def _is_answer(out: str, event: str) -> bool:
@@ -262,10 +359,14 @@ def _call_hook(home: Paths, client: Client, event: str, command: str, *, patienc
     """Run a hook's command line by a shell, with the payload of its event on stdin and the environment of a client."""
     payload = {"hook_event_name": event, "session_id": _SESSION, "cwd": str(home.root), "transcript_path": "", "prompt": "Hello."}
     payload |= {"source": "startup", "trigger": "manual", "reason": "other"} | ({"turn_id": "1"} if client.name == "codex" else {})
-    own = {name: value for name, value in os.environ.items() if name in _PASSED}
     seconds = min(patience, _SECONDS)
-    env = {**own, "HOME": str(home.user), **dict(home.variables), **env}
+    env = {**_client_environment(home), **env}
     return run_limited(command, seconds=seconds, env=env, given=json.dumps(payload).encode(), where=home.root)
+
+
+def _client_environment(home: Paths) -> dict[str, str]:
+    own = {name: value for name, value in os.environ.items() if name in _PASSED}
+    return {**own, "HOME": str(home.user), **dict(home.variables)}
 
 
 _PASSED = frozenset({"PATH", "KEPT_HOME", "KEPT_EMBEDDINGS", "LANG", "LC_ALL", "TZ", "TMPDIR"})
@@ -297,12 +398,17 @@ def _check_plugin(home: Paths, client: Client) -> Iterator[CheckFinding]:
         yield CheckFinding(name=client.name, well=True, detail="calls kept before each prompt (plugin)")
         return
     launcher = folder / "bin" / "kept"
-    again = "gemini extensions install PATH" if client is GEMINI else f"{client.name} plugin install kept@kept"
+    again = {"claude": "claude plugin install kept@kept", "gemini": "gemini extensions install PATH"}
     if not launcher.is_file():
-        yield CheckFinding(name=client.name, well=False, detail=f"the plugin is on, but {launcher} is not there", fix=again)
+        detail = f"the plugin is on, but {launcher} is not there"
+        yield CheckFinding(name=client.name, well=False, detail=detail, fix=again.get(client.name, _NEWER[client.name]))
         return
     env = {"HOME": str(home.user), "PATH": os.environ.get("PATH", "")}
     done = run_limited(["/bin/sh", str(launcher), "--version"], seconds=_SECONDS, env=env).out
+    overrides = _value_at(_parse_settings(folder.parent / "extension-enablement.json")[0], "kept.overrides")
+    if off := [rule for rule in map(str, overrides or ()) if rule.startswith("!")]:
+        detail = f"the extension is off for {', '.join(rule[1:] for rule in off)}"
+        yield CheckFinding(name=client.name, well=False, detail=detail, fix="gemini extensions enable kept")
     if __version__ not in done:
         detail = f"the plugin finds {done.strip()[:80] or 'no kept'}; this is kept {__version__}"
         yield CheckFinding(name=client.name, well=False, detail=detail, fix="kept setup", repair="program")
@@ -314,9 +420,14 @@ def _check_plugin(home: Paths, client: Client) -> Iterator[CheckFinding]:
     event = "BeforeAgent" if client is GEMINI else "UserPromptSubmit"
     command = f"sh {shlex.quote(str(launcher))} hook user-prompt --plugin{options}"
     faults = tuple(_check_hook_reply(home, client, event, command, patience=10.0, env={}))
-    for fault in faults:
-        yield CheckFinding(name=client.name, well=False, detail=fault, fix="kept setup", repair="program")
-    if not faults:
+    for fault, fix in faults:
+        repair = "program" if fix == _ANEW else ""
+        yield CheckFinding(name=client.name, well=False, detail=f"at {event} {fault}", fix=fix, repair=repair)
+    name = f"kept@{folder.parent.parent.name}:hooks/codex.json"  # where it lies below Codex's cache
+    hooks = _parse_settings(folder / "hooks" / "codex.json")[0]
+    if not faults and client.name == "codex" and (untrusted := _find_untrusted(home, name, hooks)):
+        yield _untrusted_finding(untrusted)
+    elif not faults:
         yield CheckFinding(name=client.name, well=True, detail="calls kept before each prompt (plugin); it answers")
 
 
@@ -334,6 +445,8 @@ def _plugin_folder(home: Paths, client: Client) -> Path | None:
     folder = home.of(client)
     if client is GEMINI:
         return (folder / client.plugins).parent
+    if client.name == "codex":
+        return next((folder / "plugins" / "cache").glob("*/kept/*"), None)
     try:
         listed = json.loads(files.read_text(folder / "plugins" / "installed_plugins.json") or "{}").get("plugins", {})
         found = next(each for name, each in listed.items() if name.startswith("kept@"))

@@ -42,6 +42,7 @@ _DAY = timedelta(days=1)  # a clock may differ by so much
 _LEAST = {PACK: 10_000_000, MANY_PACK: 30_000_000}  # bytes of a whole model
 _TRIED = 30.0  # seconds that the model of this machine may take to answer
 _NOT_TOLD = "kept config try asks it one question"
+_FOLLOWING = ("store", "agents")  # where the settings cannot be followed, each of these would tell it again and nothing else
 
 
 def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = None) -> tuple[CheckFinding, ...]:
@@ -60,6 +61,8 @@ def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = No
     )
     check_findings: list[CheckFinding] = []
     for name, look in looks:
+        if name in _FOLLOWING and any(finding.name == "settings" and finding.well is False for finding in check_findings):
+            continue
         try:
             check_findings += look()
         except (KeptError, OSError, ValueError) as error:
@@ -248,6 +251,10 @@ def _check_sources(workspace: Workspace) -> Iterator[CheckFinding]:
         detail=", ".join(f"{tool.name} {tool.files:,}" for tool in read) or "no transcripts were found",
         fix="" if read else "give a folder: kept run PATH",
     )
+    for root in workspace.settings.root:
+        if not root.resolve(workspace.paths.user).exists():
+            detail = f"{root.path}, which every run should read, is not there"
+            yield CheckFinding(name="sources", well=False, detail=detail, fix=f"mount it, or kept sources remove {root.path}")
     unreadable = {path for tool in found.tools for path, _ in tool.unreadable} | found.unread.keys()
     if unreadable:
         detail = f"{len(unreadable)} files could not be read, such as {min(unreadable)}"

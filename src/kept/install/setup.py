@@ -119,7 +119,8 @@ def plan_hooks(home: Paths, *, hooks: bool = True, allow: bool = True) -> tuple[
         what = []
         if hooks and (client not in there or has_hooks(before)):
             after = with_hooks(before, own, str(path), client)
-            what += [f"{len(hook_groups(client))} hooks for {client.name}"] if after != before else []
+            trust = ", which calls them once you trust them there (/hooks)" if client.name == "codex" else ""
+            what += [f"{len(hook_groups(client))} hooks for {client.name}{trust}"] if after != before else []
         if allow and client.name == "claude":
             allowed = with_permission(after, PLUGIN_SUGGEST if client in there else SUGGEST, str(path))
             what += ["permission to save your words, and to call no other tool, without asking you"] if allowed != after else []

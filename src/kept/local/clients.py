@@ -76,7 +76,7 @@ CLIENTS = (
         plugins="settings.json",
         variable="CLAUDE_CONFIG_DIR",
         failure="PostToolUseFailure",
-        tried="2.1.330",
+        tried="2.1.332",
     ),
     Client(
         name="codex",
@@ -86,7 +86,7 @@ CLIENTS = (
         instructions="AGENTS.md",
         variable="CODEX_HOME",
         failure="PostToolUse",
-        tried="0.169.0",
+        tried="0.171.0",
     ),
 )
 GEMINI = Client(  # its hooks come with the extension alone

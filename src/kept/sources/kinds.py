@@ -54,10 +54,11 @@ def describe_file(path: Path, head: bytes) -> str:
         return "binary data"
     if not _is_utf8(head):
         return "text that is not UTF-8: convert it"
-    opening = head.lstrip()[:1]
-    if opening == b"<":
+    text = head.lstrip()
+    if text.startswith(b"<"):
         return "HTML or XML"
-    return "JSON that is no conversation a reader knows" if opening in (b"{", b"[") else _TEXT
+    is_json = text[:1] in (b"{", b"[") and text[1:].lstrip()[:1] in b'"{}[]-0123456789'  # a table of TOML opens with a letter
+    return "JSON that is no conversation a reader knows" if is_json else _TEXT
 
 
 def _is_utf8(head: bytes) -> bool:

@@ -98,6 +98,10 @@ def run_and_report(
     """Run and print the report; ``ask`` lets a person at a terminal say which language model may be asked, once."""
     call = call_options(context)
     told = not (as_json or call.quiet)
+    if follow and not options.dry:  # before they are read: what they are decides how they are
+        with command_workspace(context) as workspace:
+            for place in find_unfollowed(workspace, paths):
+                _follow(workspace, place, told=told)
     with _note_outcome(command_home(context), options.occasion), command_workspace(context) as workspace:
         report = _run_with_progress(workspace, paths, options, call, as_json=as_json)
         home = workspace.paths
@@ -108,24 +112,26 @@ def run_and_report(
         else:
             code = _print_report(workspace, report, options, call, as_json=as_json)
             if report.sources and not options.dry:
-                _offer_to_follow(workspace, paths, follow=follow, told=told)
+                _offer_to_follow(workspace, paths, told=told)
             again = ask and told and options.model and not options.dry and offer_model(workspace)
     return run_and_report(context, options, paths, as_json=as_json, ask=False) if again else code
 
 
-def _offer_to_follow(workspace: Workspace, paths: Sequence[Path], *, follow: bool, told: bool) -> None:
-    """Follow the folders a person named, where they said so or say so now."""
-    for place in find_unfollowed(workspace, paths):
-        wanted = follow
-        if not follow and told and is_interactive():
+def _offer_to_follow(workspace: Workspace, paths: Sequence[Path], *, told: bool) -> None:
+    """Follow the folders a person named, where they say so now."""
+    for place in find_unfollowed(workspace, paths) if told else ():
+        if is_interactive():
             show.write_line(f"Read {show.format_path(place)} at every run from now on? ", ("[y/n] ", "dim"))
-            wanted = read_key("yn") == "y"
-        if wanted:
-            follow_root(workspace.paths, place)
-            if told:
-                show.write_line((show.format_path(place), "bold"), " is read by every run from now on.")
-        elif told:
+            if read_key("yn") == "y":
+                _follow(workspace, place, told=told)
+        else:
             show.write_line((f"{show.format_path(place)} was read this once", "dim"), (" → kept sources add PATH", "dim"))
+
+
+def _follow(workspace: Workspace, place: Path, *, told: bool) -> None:
+    follow_root(workspace.paths, place)
+    if told:
+        show.write_line((show.format_path(place), "bold"), " is read by every run from now on.")
 
 
 @contextmanager

@@ -1,0 +1,19 @@
+"""What Codex notes where its person says that they trust hooks."""
+
+import json
+from pathlib import Path
+
+from kept.install.client_checks import hash_for_codex, hook_entries, snake_case
+
+PLUGIN = "kept@kept:hooks/codex.json"  # how Codex calls the hooks of kept's plugin
+
+
+def trust_hooks(folder: Path, hooks: Path, name: str = "") -> None:
+    """Trust the hooks in a file, in Codex's folder; what is noted there already stays."""
+    settings = folder / "config.toml"
+    text = settings.read_text(encoding="utf-8") if settings.exists() else ""
+    for event, entry in hook_entries(json.loads(hooks.read_text(encoding="utf-8"))):
+        place = f"{name or hooks}:{snake_case(event)}:{entry['place']}"
+        noted = f'\n[hooks.state."{place}"]\ntrusted_hash = "{hash_for_codex(event, entry)}"\n'
+        text += "" if noted in text else noted
+    settings.write_text(text, encoding="utf-8")
