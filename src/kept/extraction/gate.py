@@ -49,7 +49,8 @@ def is_grounded(candidate: Candidate, texts: Mapping[str, str]) -> bool:
         if not quote or quote not in one_line(texts.get(entry.event, "")):
             return False
     cited = "\n".join(one_line(texts[item.event]) for item in candidate.evidence).casefold()
-    missing = [name.casefold() for name in find_artifacts(candidate.content) if name.casefold() not in cited]
+    names = (name.casefold().removesuffix(" …") for name in find_artifacts(candidate.content))  # a passage that is shown in part
+    missing = [name for name in names if name not in cited]
     return bool(candidate.evidence) and all(any(name in one_line(text).casefold() for text in texts.values()) for name in missing)
 
 

@@ -11,29 +11,13 @@ from functools import lru_cache
 from kept.core.error_fingerprint import error_message, find_error_lines, linter_rule, score_error_line
 from kept.core.event import Author, Event, EventKind, ToolUse
 from kept.extraction.rules.commands import Step, main_step, steps_of
-from kept.extraction.rules.toolwords import LOOKERS
+from kept.extraction.rules.toolwords import LOOKERS, NAMES
 
 ARROW = "→"
 PATCH_FILE = " File: "
 _SHELLS = ("bash", "shell", "sh", "terminal", "exec", "command", "cmd", "powershell", "process")
 _EDITORS = ("edit", "write", "patch", "replace", "create_file", "insert")
 _PATCHES = ("apply_patch", "applypatch", "patch")
-# How agents word a call that did not run, was stopped, or was refused: neither a failure nor a success of the command.
-_NOT_RUN = (
-    "doesn't want to proceed",
-    "doesn't want to take this action",
-    "tool_use_error",
-    "interrupted by user",
-    "sibling tool call",
-    "permission to use ",
-    "requested permissions",
-    "blocked by hook",
-    "hook blocking error",
-    "command aborted",
-    "aborted by user",
-    "timed out after",
-    "command timed out",
-)
 _NOT_RUN_CHARS = 400
 _PRINTERS = frozenset({"git", "gh", "curl", "wget", "docker", "kubectl"})
 _LINTERS = ("lint", "check", "vet", "ruff", "flake8", "clippy")
@@ -120,7 +104,7 @@ def _is_not_run(event: Event) -> bool:
 @lru_cache(maxsize=512)
 def _tells_not_run(text: str) -> bool:
     opening = text[:_NOT_RUN_CHARS].casefold()
-    return any(words in opening for words in _NOT_RUN)
+    return any(words in opening for words in NAMES["not_run"])
 
 
 def _edit(place: int, call: Event, tool: ToolUse) -> Edit:

@@ -11,7 +11,7 @@ from kept.core.memory import DANGEROUS
 from kept.core.pattern import Pattern
 from kept.core.text import NEGATIONS
 from kept.extraction.rules.commands import Step, steps_of, unquote_word
-from kept.extraction.rules.toolwords import INTERPRETERS
+from kept.extraction.rules.toolwords import DESTROYS, INTERPRETERS, MAKERS, NAMES, WEAKENS
 from kept.profiles.lexicons import word_list
 
 # A quotation mark that opens, and behind it the one token and the mark that closes, where it names one thing.
@@ -19,6 +19,7 @@ _QUOTED = Pattern(
     r"(?:^|[\s(\[{=:,])(?:'([^\s'\"`<>*]*['’])?|\"([^\s\"`<>*]*\")?|`([^\s'\"`<>*]*[`'])?|“([^\s”<>*]*”)?|‘([^\s’<>*]*’)?|«([^»<>*]*»)?)"
 )
 _MARKUP = Pattern(r"<[/!A-Za-z]|\*\*|\]\(|&[a-z]+;")
+_LABEL = Pattern(r"^\S+ ERR! ")  # of npm: no end of a sentence
 _NEXT = Pattern(r"[.!?;。！？]\s+\S|\s[-–—]\s")
 _BINDS = "|".join(sorted(map(re.escape, word_list("assertion", "binds") - NEGATIONS - {"only"})))
 _ORDER = Pattern(rf"(?i)(?:^|[,;:(]\s)[^,;:(]*\b(?:{_BINDS})\b(?:\s+\S+){{4}}")
@@ -31,14 +32,6 @@ _REMARK = Pattern(r"(?:^|\s)(?:#|//|/\*|<!--)")
 _HERE = Pattern(r"^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?(?:/|$)")
 _ADDRESS = Pattern(r"(?:\w+\+)?\w+://[^\s'\"]+")
 _INNER = Pattern(r"(?:[$<]\(|`)([^()`]+)")
-_LOADERS = frozenset(
-    {"curl", "wget", "nc", "ncat", "scp", "rsync", "ssh", "ftp", "sftp", "telnet", "iwr", "ssh-copy-id", "eval", "iex"}
-)
-_REMOVERS = frozenset({"rm", "rmdir", "unlink", "shred", "mv", "del"})
-# Programs that run the command in their arguments.
-_WRAPPERS = frozenset(
-    {"xargs", "timeout", "watch", "nice", "ionice", "setsid", "stdbuf", "flock", "parallel", "entr", "busybox", "chroot", "strace"}
-)
 _ACTS = frozenset({"-delete", "-exec", "-execdir", "-ok", "-okdir"})  # of find
 _PICKS = frozenset({"-name", "-iname", "-path", "-ipath"})
 _INLINE = Pattern(r"-[A-Za-z]{0,3}[ceE]|-[ce]\w*\W.*|--eval.*|--print.*")
@@ -48,33 +41,6 @@ _OUTSIDE = Pattern(r"^(?:/|~|\$|\.\.|\.$|\./?\*?$|\*|[A-Za-z]:\\)")
 _OPENED = Pattern(
     r"[0-7]?[0-7]{2}[2367]|[augo]*[ao][augo]*[+=][rx]*w[rx]*|[+=][rx]*w[rx]*|0?[2-7][0-7]{3}|[ugoa]*[+=][rwxX]*s[rwxXst]*"
 )
-_WEAKENS = Pattern(
-    r"(?i)(?:^|[^a-z])(?:no[-_.]|(?:skip|disable|without|ignore|allow)[-_.]?)(?:\w+[-_])?"
-    r"(?:ssl|tls|https|cert|verif|check|sign|gpg|hash|auth|sandbox|secur|protect|firewall)"
-    r"|insecure|unsafe|unauthenticated|untrusted|dangerous|bypass|privileged|trusted-?host|stricthostkey|reject_?unauthorized"
-    r"|(?:ssl|tls|verify|verification|secure|sandbox|auth|protect\w*|firewall\w*|signature)\w*['\"]?[\s=:]+['\"]?"
-    r"(?:false|no|off|0|none|disabled?)\b"
-    r"|safe\.directory\s+['\"]?\*|setenforce|master-disable|quarantine|\bufw\s+disable"
-    r"|index-url|find-links|index_url|npm_config_registry|goproxy|gonosum|goinsecure"
-)
-_DESTROYS = Pattern(
-    r"(?i)\b(?:drop|truncate)\s+(?:table|database|schema)|\bpush\b.*(?:\s-[fd]\b|--force|--delete|--mirror|\s['\"]?[+:]\S)|\breset\s+--hard|\bclean\s+-\w*[dfx]"
-    r"|\bmkfs|\bdd\s+\w+=|\bterraform\s+destroy|\bkubectl\s+delete|system\s+prune|\bhistory\s+-c|authorized_keys"
-    r"|\s(?:-v|--volume)[\s=]*['\"]?(?:/|~|\$\{?HOME)[^:\s]*:|\b(?:source|src)=(?:/|~|\$\{?HOME)"
-    r"|>{1,2}\s*['\"]?(?:/[^d]|~|\$)"
-)
-
-# Verbs of any program that undo somebody's work, wherever they stand in a subcommand or option (`ecto.reset`, `--purge`).
-_DESTROYERS = frozenset(
-    {"reset", "fresh", "drop", "destroy", "purge", "wipe", "erase", "truncate", "nuke", "flush", "flushall", "flushdb"}
-    | {"obliterate", "delete", "teardown", "uninit", "factory"}
-)
-_CLEANS = frozenset({"clean", "rm", "remove", "prune"})  # harmless where what goes can be made again: a build, a package, a cache
-_MAKERS = Pattern(
-    r"make|ninja|cmake|cargo|go|(?:\./)?(?:gradlew?|mvnw?)|npm|npx|pnpm|yarn|bun|pip3?|pipx|poetry|uv|conda|mamba|brew|apt|apt-get|dnf|gem|bundle"
-    r"|dotnet|bazel|sbt|mix|rebar3|flutter|swift|xcodebuild|pod|lein|dune|stack|cabal|composer|sphinx-build|pre-commit|ruff|git|rustup"
-    r"|docker|podman|just|nx|turbo|tox|nox|hatch|pdm|pixi|nix"
-)
 _PIECES = Pattern(r"[A-Za-z]+")
 
 
@@ -82,9 +48,12 @@ def named_error(line: str) -> str:
     """The part of an error line that holds no prose of a tool's: up to the first quoted text that is no name, the first markup and
     the end of its first sentence.
     """
-    ends = [found.start() for pattern in (_MARKUP, _NEXT, _ORDER) if (found := pattern.search(line))]
-    ends += [match.start() for match in _QUOTED.finditer(line) if not any(match.groups())][:1]
-    return line[: min(ends, default=len(line))].rstrip(" .:,;=([{")
+    label = _LABEL.match(line)
+    head = label[0] if label else ""
+    rest = line[len(head) :]
+    ends = [found.start() for pattern in (_MARKUP, _NEXT, _ORDER) if (found := pattern.search(rest))]
+    ends += [match.start() for match in _QUOTED.finditer(rest) if not any(match.groups())][:1]
+    return f"{head}{rest[: min(ends, default=len(rest))]}".rstrip(" .:,;=([{")
 
 
 def plain_command(command: str) -> str:
@@ -102,8 +71,8 @@ def is_spoken(passage: str) -> bool:
 def is_harmful_command(command: str) -> bool:
     """Whether a command destroys, opens, loads from elsewhere or switches a check off, so that only a person may pass it on."""
     return bool(
-        _WEAKENS.search(command)
-        or _DESTROYS.search(command)
+        WEAKENS.search(command)
+        or DESTROYS.search(command)
         or any(not _HERE.match(address) for address in _ADDRESS.findall(command))
         or any(map(_is_harmful, steps_of(command)))
         or any(_is_harmful(step) for inner in _INNER.findall(command) for step in steps_of(inner))
@@ -116,10 +85,10 @@ def _is_harmful(step: Step) -> bool:
         return True
     if step.program == "find" and _ACTS & set(words):
         return _is_wide_delete(words) or any(_is_harmful_call(words[place:], "") for place in range(1, len(words)))
-    if step.program in _WRAPPERS:
+    if step.program in NAMES["wrappers"]:
         reads_names = step.program in ("xargs", "parallel")
         return (
-            (reads_names and bool(_REMOVERS & set(words)))
+            (reads_names and bool(NAMES["removers"] & set(words)))
             or (not reads_names and _destroys(words))
             or any(_is_harmful_call(words[place:], "" if reads_names else step.joint) for place in range(1, len(words)))
         )
@@ -138,7 +107,7 @@ def _is_harmful_call(words: list[str], joint: str) -> bool:
     if not words:
         return False
     program, operands = words[0].rsplit("/", 1)[-1], [word for word in words[1:] if not word.startswith("-")]
-    if program in _REMOVERS:
+    if program in NAMES["removers"]:
         return any(_OUTSIDE.match(word) for word in operands)
     if program == "chmod":
         return any(_OPENED.fullmatch(word) for word in operands)
@@ -146,7 +115,7 @@ def _is_harmful_call(words: list[str], joint: str) -> bool:
         inline = _INLINE_SHELL if program.endswith("sh") else _INLINE
         options = words[1 : words.index("-m")] if "-m" in words else words[1:]
         return joint == "|" or any(inline.fullmatch(word) for word in options) or _ALSO_INLINE.get(program) in options
-    return program in _LOADERS and not (operands and all(_HERE.match(word) for word in operands))
+    return program in NAMES["loaders"] and not (operands and all(_HERE.match(word) for word in operands))
 
 
 def _destroys(words: list[str]) -> bool:
@@ -155,7 +124,7 @@ def _destroys(words: list[str]) -> bool:
     pieces = {piece.lower() for word in said for piece in _PIECES.findall(word.partition("=")[0])} - {words[0] if words else ""}
     if "dropdb" in words or "cache" in pieces or (words[:1] == ["git"] and "reset" in pieces):  # `reset --hard` is told apart above
         return "dropdb" in words
-    return bool(pieces & _DESTROYERS) or (bool(pieces & _CLEANS) and not any(map(_MAKERS.fullmatch, words[:1])))
+    return bool(pieces & NAMES["destroyers"]) or (bool(pieces & NAMES["cleans"]) and not any(map(MAKERS.fullmatch, words[:1])))
 
 
 __all__ = ["DANGEROUS", "is_harmful_command", "is_spoken", "named_error", "plain_command"]

@@ -8,41 +8,20 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kept.core.pattern import Pattern
 from kept.extraction.rules.commands import Step, steps_of, unquote_word
-from kept.extraction.rules.toolwords import CONFIG, UNTELLING
-
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
+from kept.extraction.rules.toolwords import CONFIG, MANIFEST, NAMES, PACKAGES, UNTELLING
 
 _PIECE = Pattern(r"[a-z]\w{3,}")
 _ENDING = Pattern(r"(?:[\d.]+|\.exe|\.cmd)$")
-# Programs that fetch packages, with the words behind them that do so, and the words and programs that run what they fetch.
-_RUNS = _set("dlx exec x create init")
-_NODE = _set("install i in add ci link") | _RUNS
-_OTHER = _set("install reinstall add download inject require use tap profile shell create -i -S -Sy -Syu --install-extension")
+# Programs that fetch packages, with the words behind them that do so.
+_RUNS = NAMES["runs"]
 _FETCHERS = {
-    **dict.fromkeys(_set("npm pnpm yarn bun deno jsr volta"), _NODE),
-    **dict.fromkeys(
-        _set("pip pipx uv poetry pipenv pdm hatch rye conda mamba micromamba pixi cargo gem bundle composer opam"), _OTHER
-    ),
-    **dict.fromkeys(_set("cabal stack luarocks dotnet nuget mix helm code gh asdf mise brew apt apt-get aptitude dnf yum"), _OTHER),
-    **dict.fromkeys(_set("zypper apk pacman port snap flatpak nix nix-env choco winget scoop"), _OTHER),
-    "go": _set("get install run"),
+    **dict.fromkeys(NAMES["node"], NAMES["node_verbs"] | _RUNS),
+    **dict.fromkeys(NAMES["fetchers"], NAMES["fetcher_verbs"]),
+    "go": frozenset({"get", "install", "run"}),
 }
-_RUNNERS = _set("npx bunx pnpx uvx")
-_FOREIGN = _set("add-apt-repository apt-add-repository dpkg rpm easy_install cpan cpanm")
-_NAMING = _set("--with --package -p --from --with-editable --spec")  # the next word is a package
-_FILES = _set("-r --requirement -e --editable -c --constraint")  # it is a file or folder
-# It is neither. Of a program that knows no such option the command would not have passed.
-_VALUED = _set("--group --features --python --prefix --dir --cwd --filter --workspace --extra")
+_RUNNERS = frozenset({"npx", "bunx", "pnpx", "uvx"})
 _LOCAL = Pattern(r"\.{1,2}(?:/[\w./-]*)?(?:\[[\w,-]*\])?|[<>&|)].*|\d[\d.]*")  # or a version
 _PACKAGE = Pattern(r"(@?[\w.+/-]+?)(?:\[[\w,.-]*\])?(?:(?:[<>=!~^]{1,2}=?|@)[v^~<>=]*(?:\d[\w.*+,<>=!~^-]*|latest|next))?")
-_MANIFEST = Pattern(
-    r"(?i)(?:.*/)?(?:requirements[\w.-]*\.(?:txt|in)|constraints[\w.-]*\.txt|package\.json|pyproject\.toml|setup\.(?:py|cfg)"
-    r"|Pipfile|environment\.ya?ml|Cargo\.toml|go\.mod|Gemfile|.*\.gemspec|composer\.json|Brewfile|mix\.exs|deno\.jsonc?"
-    r"|pom\.xml|build\.gradle(?:\.kts)?|.*\.csproj)"
-)
 _WRITTEN = Pattern(r"(?:>\s*|\btee\s+(?:-a\s+)?|-i\S*\s.*\s)['\"]?([\w./-]+)")
 _INNER = Pattern(r"(?:[$<]\(|`)([^()`]+)")
 
@@ -62,46 +41,8 @@ _MISSING = tuple(
         rf"(?:^|: ){_NAME} (?:is|are) (?:required|missing|needed)\b",
     )
 )
-# Modules and programs whose package has another name.
-_PACKAGES = {
-    "yaml": "pyyaml",
-    "cv2": "opencv-python opencv-python-headless",
-    "pil": "pillow",
-    "bs4": "beautifulsoup4",
-    "sklearn": "scikit-learn",
-    "skimage": "scikit-image",
-    "dateutil": "python-dateutil",
-    "dotenv": "python-dotenv",
-    "docx": "python-docx",
-    "pptx": "python-pptx",
-    "multipart": "python-multipart",
-    "jose": "python-jose",
-    "magic": "python-magic",
-    "crypto": "pycryptodome",
-    "openssl": "pyopenssl",
-    "jwt": "pyjwt",
-    "serial": "pyserial",
-    "usb": "pyusb",
-    "zmq": "pyzmq",
-    "git": "gitpython",
-    "attr": "attrs",
-    "fitz": "pymupdf",
-    "mysqldb": "mysqlclient",
-    "psycopg2": "psycopg2-binary",
-    "pkg-resources": "setuptools",
-    "distutils": "setuptools",
-    "rg": "ripgrep",
-    "fd": "fd-find",
-    "tsc": "typescript",
-    "ffprobe": "ffmpeg",
-    "gtimeout": "coreutils",
-    "convert": "imagemagick",
-    "pdftotext": "poppler poppler-utils",
-    "pg-config": "libpq libpq-dev postgresql",
-}
 _RUN = Pattern(r"^\s*-?\s*(?:RUN\s+|run:\s*)")
-# Names in a manifest that are no packages, and what stands there for one: a version behind a name, a name in a list, a call.
-_SETTINGS = _set("version edition rust-version requires-python python python_version target-version node npm pnpm go name type")
+# What stands in a manifest for a package: a version behind a name, a name in a list, a call.
 _PAIR = Pattern(r"[\"']?([@\w][\w./@-]*)[\"']?\s*[:=]\s*(?:[\"']([^\"']*)[\"']|\{(.*)\})")
 _SPEC = Pattern(r"[\^~<>=v ]*\d[\w.*+<>=, |^~-]*|\*|latest|next|")
 _ELSEWHERE = Pattern(r"(?i)^[\w+]+:|^[\w.-]+/[\w.-]+(?:#.*)?$|\b(?:git|path|url|package|registry)\s*=|://|\s@\s|=>")
@@ -123,7 +64,7 @@ def places_unnamed(passages: Iterable[str], errors: Sequence[str], failed: str) 
 
 def requires_unnamed(name: str, old: str, new: str, errors: Sequence[str]) -> bool:
     """Whether the lines that are new in a file called ``name`` ask for a package that neither ``errors`` nor the old lines name."""
-    if not _MANIFEST.fullmatch(name):
+    if not MANIFEST.fullmatch(name.rsplit("/", 1)[-1]):
         return False
     lines = new.splitlines()
     known = _missing(errors) | {_bare_name(item) for line in old.splitlines() for item in _required(line)}
@@ -137,7 +78,7 @@ def _fetched(command: str) -> Iterator[tuple[str, bool]]:
     for line in (command, *_INNER.findall(command)):
         for step in steps_of(line):
             yield from _of_step(step)
-    yield from ((path, False) for path in _WRITTEN.findall(command) if _MANIFEST.fullmatch(path))
+    yield from ((path, False) for path in _WRITTEN.findall(command) if MANIFEST.fullmatch(path.rsplit("/", 1)[-1]))
 
 
 def _of_step(step: Step) -> Iterator[tuple[str, bool]]:
@@ -147,13 +88,13 @@ def _of_step(step: Step) -> Iterator[tuple[str, bool]]:
         rest = words[place + 1 :]
         verbs = _FETCHERS.get(program, frozenset())
         at = next((index for index, each in enumerate(rest[:5]) if each in verbs), -1)
-        if program in _FOREIGN or (at >= 0 and step.program in ("xargs", "parallel")):
+        if program in NAMES["foreign"] or (at >= 0 and step.program in ("xargs", "parallel")):
             yield " ".join(words), False
         elif program in _RUNNERS or (at >= 0 and rest[at] in _RUNS):
-            named = [*_by_option(rest, {*_NAMING})] or [*_operands(rest[at + 1 :])][:1]
+            named = [*_by_option(rest, {*NAMES["naming"]})] or [*_operands(rest[at + 1 :])][:1]
             yield from ((name, True) for name in named)
         elif verbs:
-            yield from ((name, False) for name in _by_option(rest, _NAMING - {"-p"}))
+            yield from ((name, False) for name in _by_option(rest, NAMES["naming"] - {"-p"}))
             yield from ((name, False) for name in _operands(rest[at + 1 :]) if at >= 0)
         else:
             continue
@@ -171,9 +112,9 @@ def _by_option(words: Sequence[str], options: Iterable[str]) -> Iterator[str]:
 def _operands(words: Sequence[str]) -> Iterator[str]:
     """The packages behind a verb."""
     for before, word in zip(("", *words), words, strict=False):
-        if before in _FILES and CONFIG.fullmatch(word.rsplit("/", 1)[-1]):
+        if before in NAMES["files"] and CONFIG.fullmatch(word.rsplit("/", 1)[-1]):
             continue
-        if not (word.startswith("-") or before in _VALUED or before in _NAMING - {"-p"} or _LOCAL.fullmatch(word)):
+        if not (word.startswith("-") or before in NAMES["valued"] or before in NAMES["naming"] - {"-p"} or _LOCAL.fullmatch(word)):
             yield word
 
 
@@ -184,7 +125,7 @@ def _required(line: str) -> Iterator[str]:
     if _ELSEWHERE.search((pair.group(2) or pair.group(3) or "") if pair else text):
         yield text
     elif pair:
-        if pair.group(1) not in _SETTINGS and _SPEC.fullmatch(pair.group(2) or ""):
+        if pair.group(1) not in NAMES["settings"] and _SPEC.fullmatch(pair.group(2) or ""):
             yield pair.group(1)
     elif asked := _ASKED.fullmatch(text):
         yield next(filter(None, asked.groups()))
@@ -202,7 +143,7 @@ def _missing(errors: Sequence[str]) -> frozenset[str]:
         else:
             found |= {parts[0], parts[0].split(".", 1)[0]}
     found = {name for name in found if not UNTELLING.fullmatch(name)}
-    others = {package for name in found for package in _PACKAGES.get(name, "").split()}
+    others = {package for name in found for package in PACKAGES.get(name, "").split()}
     return frozenset(found | others | {f"@types/{name}" for name in found})
 
 
