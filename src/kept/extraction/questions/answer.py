@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kept.core.artifact import find_artifacts
-from kept.core.event import Event, EventKind, Origin
+from kept.core.event import EventKind, Origin
 from kept.core.memory import (
     DANGEROUS,
     DISMISSED,
@@ -27,7 +27,6 @@ from kept.core.memory import (
     Refused,
 )
 from kept.core.pattern import Pattern
-from kept.core.spans import quote_origin
 from kept.core.statement import is_same_statement, parse_statement
 from kept.core.summary import SummaryPoint
 from kept.core.text import jaccard_similarity, one_line, tokenize
@@ -48,6 +47,7 @@ from kept.extraction.questions.support import (
 from kept.extraction.questions.trust import FIX, UNSUPPORTED, claim_authority, find_trust_fault, is_disputed, is_turned_down
 from kept.extraction.rules.patterns import count_mass
 from kept.extraction.rules.scopes import choose_scope
+from kept.extraction.rules.view import evidence_of
 from kept.llm.reply import parse_as
 from kept.profiles.profile import Profile
 
@@ -274,7 +274,7 @@ def _check_evidence(said: ProposedMemory, reading: ChunkReading) -> tuple[list[i
             continue
         places.append(place)
         passages.append(passage)
-        evidence.append(_evidence_of(reading.events[place], passage[:QUOTE_CHARS].strip()))
+        evidence.append(evidence_of(reading.events[place], passage[:QUOTE_CHARS].strip(), by_span=True))
     good = [number for number, each in enumerate(evidence) if not is_turned_down(each, evidence, reading.events)]
     told = faults[0] if faults else "" if evidence else "no evidence"
     return (
@@ -282,18 +282,6 @@ def _check_evidence(said: ProposedMemory, reading: ChunkReading) -> tuple[list[i
         tuple(evidence[number] for number in good),
         [passages[number] for number in good],
         told,
-    )
-
-
-def _evidence_of(event: Event, quote: str) -> Evidence:
-    return Evidence(
-        quote=quote,
-        event=event.key,
-        session=event.session,
-        path=event.pointer.path,
-        at=event.at,
-        author=event.author.value,
-        origin=quote_origin(event, quote),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kept.core.error_fingerprint import error_message, find_error_lines, linter_rule, score_error_line
+from kept.core.error_fingerprint import find_error_lines, score_error_line
 from kept.core.event import Author, Event, EventKind, ToolUse
 from kept.extraction.rules.commands import Step, main_step, steps_of
 from kept.extraction.rules.toolwords import LOOKERS, NAMES
@@ -20,7 +20,6 @@ _EDITORS = ("edit", "write", "patch", "replace", "create_file", "insert")
 _PATCHES = ("apply_patch", "applypatch", "patch")
 _NOT_RUN_CHARS = 400
 _PRINTERS = frozenset({"git", "gh", "curl", "wget", "docker", "kubectl"})
-_LINTERS = ("lint", "check", "vet", "ruff", "flake8", "clippy")
 _TELLING = 5
 
 
@@ -191,13 +190,7 @@ def _is_masked_failure(steps: tuple[Step, ...], errors: tuple[str, ...]) -> bool
         return True
     main = main_step(steps)
     prints = main is not None and (main.program in _PRINTERS or LOOKERS.fullmatch(main.program))
-    return main is not None and not prints and score_error_line(errors[0]) >= _TELLING and _opens_with_error(errors[0])
-
-
-def _opens_with_error(line: str) -> bool:
-    """Whether a line opens with its error rather than mentioning one."""
-    head = error_message(line).split(":", 1)[0]
-    return head.replace(".", "").isalnum() or not error_message(line).startswith(line.strip()[:8])
+    return main is not None and not prints and score_error_line(errors[0]) >= _TELLING
 
 
 def complaining_step(steps: tuple[Step, ...], errors: tuple[str, ...]) -> Step | None:
@@ -225,5 +218,4 @@ def _find_culprit(steps: tuple[Step, ...], errors: tuple[str, ...], *, failed: b
     if command_step is not None or not failed:
         return command_step or main_step(steps)
     serious = [step for step in steps if not step.trivial and not step.filters]
-    linters = [step for step in serious if any(word in step.text for word in _LINTERS)] if errors and linter_rule(errors[0]) else []
-    return next(iter((*linters, *serious[::-1])), None)
+    return next(reversed(serious), None)

@@ -6,7 +6,7 @@ Reads shell syntax in one pass over a bounded text. Runs nothing and does not kn
 import re
 from dataclasses import dataclass
 
-from kept.extraction.rules.toolwords import FILTERS, INTERPRETERS, LOOKERS, TRIVIAL
+from kept.extraction.rules.toolwords import FILTERS, LOOKERS, TRIVIAL
 
 COMMAND_CHARS = 2_000
 STEPS_KEPT = 24
@@ -14,6 +14,7 @@ WORDS_KEPT = 60
 
 _PLAIN = re.compile(r"[^\\'\"`()<|&;\n#]+")  # characters that neither quote nor join
 _GROUPS = re.compile(r"['\"`()]")
+_PLAIN_WORD = re.compile(r"(?:[^\W_]|[-_:])+")
 _KEYWORDS = frozenset(
     {"do", "done", "then", "else", "elif", "fi", "if", "while", "until", "for", "!", "{", "}", "(", ")", "case", "esac"}
 )
@@ -42,16 +43,11 @@ class Step:
 
     @property
     def family(self) -> tuple[str, str]:
-        """Program and subcommand; ``npm run test`` and ``npm test`` are one family. Of a script its first word counts with it."""
+        """Program and subcommand; ``npm run test`` and ``npm test`` are one family."""
         if LOOKERS.fullmatch(self.program):
             return self.program, ""
         named = [word for word in self.words[1:6] if word not in _RUNNERS and not word.startswith("-")]
-        sub = named[0] if named else ""
-        if _is_plain_word(sub):
-            return self.program, sub
-        return self.program, " ".join(named[:2]) if len(named) > 1 and INTERPRETERS.fullmatch(self.program) and _is_plain_word(
-            named[1]
-        ) else ""
+        return self.program, named[0] if named and _PLAIN_WORD.fullmatch(named[0]) else ""
 
     @property
     def trivial(self) -> bool:
@@ -62,10 +58,6 @@ class Step:
     def filters(self) -> bool:
         """Whether the step only shortens what another one prints."""
         return self.joint == "|" and FILTERS.fullmatch(self.program) is not None
-
-
-def _is_plain_word(word: str) -> bool:
-    return word.replace("-", "").replace("_", "").replace(":", "").isalnum()
 
 
 def unquote_word(word: str) -> str:

@@ -11,7 +11,7 @@ from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Event, Origin
 from kept.core.handover import CAUSE, REWORDED
-from kept.core.memory import Candidate, Evidence, Frame
+from kept.core.memory import Candidate, Frame
 from kept.core.text import normal_form, one_line, tokenize
 from kept.extraction.rules.assertion import unasserted_reason
 from kept.extraction.rules.clipped import is_clipped, is_disowned
@@ -19,7 +19,7 @@ from kept.extraction.rules.framing import find_frame, is_announced, sets_apart
 from kept.extraction.rules.passages import LEAST, LONGEST_PASSAGE, Passage, count_content_words, find_passage, widen_to_sentences
 from kept.extraction.rules.scopes import choose_scope
 from kept.extraction.rules.suggestions import Suggestion, suggestions
-from kept.extraction.rules.view import LOOKBACK, authorship_doubt, prompt_before
+from kept.extraction.rules.view import LOOKBACK, authorship_doubt, evidence_of, prompt_before
 from kept.profiles.lexicons import load_lexicon, word_list
 from kept.profiles.profile import Category, Profile
 
@@ -63,9 +63,9 @@ def _candidate(
     where = choose_scope(content, category, scope(event.project), load_lexicon(profile.languages).spoken)
     doubt = _suggestion_doubt(passage, content)
     trigger = CAUSE if passage else REWORDED
-    evidence = [_evidence(event, passage.words)] if passage else [_evidence(event, suggestion.quote)]
+    evidence = [evidence_of(event, passage.words)] if passage else [evidence_of(event, suggestion.quote)]
     if passage and passage.answer:
-        evidence.append(_evidence(passage.answer, passage.answer.text.strip()))
+        evidence.append(evidence_of(passage.answer, passage.answer.text.strip()))
     return Candidate(
         id=digest(profile.id, category.id, where, trigger, suggestion.event.key, content),
         profile=profile.id,
@@ -112,18 +112,6 @@ def _suggestion_doubt(passage: Passage | None, content: str) -> str:
     text, start, end = passage.event.text, passage.start, passage.end
     return (
         unasserted_reason(text, start, end) or (Frame.PART if is_clipped(text, start, end) else find_frame(text, start, end)) or ""
-    )
-
-
-def _evidence(event: Event, quote: str) -> Evidence:
-    return Evidence(
-        quote=quote,
-        event=event.key,
-        session=event.session,
-        path=event.pointer.path,
-        at=event.at,
-        author=event.author.value,
-        origin=event.origin,
     )
 
 

@@ -11,7 +11,8 @@ from kept.core.codec import digest
 from kept.core.event import Event, Origin, is_note
 from kept.core.memory import USER_SCOPE, Candidate
 from kept.core.pattern import Pattern
-from kept.extraction.rules.prompts import CERTAIN, evidence_of
+from kept.extraction.rules.prompts import CERTAIN
+from kept.extraction.rules.view import evidence_of
 from kept.profiles.lexicons import join_alternatives
 from kept.profiles.profile import Profile, Shape
 

@@ -14,7 +14,7 @@ from kept.core.artifact import find_artifacts
 from kept.core.codec import digest
 from kept.core.event import Author, Event, EventKind
 from kept.core.lexicon import Lexicon, TellingPatterns
-from kept.core.memory import SAID_ONCE, WISH, Candidate, Evidence, Frame
+from kept.core.memory import SAID_ONCE, WISH, Candidate, Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import split_sentences
 from kept.core.spans import typed_spans
@@ -24,7 +24,7 @@ from kept.extraction.rules.framing import is_announced
 from kept.extraction.rules.patterns import compile_pattern, has_match
 from kept.extraction.rules.scopes import choose_scope
 from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, is_command, parse_memory_command, tellings
-from kept.extraction.rules.view import LOOKBACK, authorship_doubt, is_prompt, prompt_before
+from kept.extraction.rules.view import LOOKBACK, authorship_doubt, evidence_of, is_prompt, prompt_before
 from kept.extraction.rules.wishes import wishes
 from kept.profiles.lexicons import join_alternatives, word_list
 from kept.profiles.profile import Category, Profile, Shape
@@ -159,19 +159,6 @@ def _given_name(text: str) -> str:
     """The name that a text begins with; empty where it begins with another word."""
     name = _NAME.match(text)
     return name[1] if name else ""
-
-
-def evidence_of(event: Event, quote: str) -> Evidence:
-    """A passage of an event as evidence."""
-    return Evidence(
-        quote=quote,
-        event=event.key,
-        session=event.session,
-        path=event.pointer.path,
-        at=event.at,
-        author=event.author.value,
-        origin=event.origin,
-    )
 
 
 def _choose_category(

@@ -16,7 +16,6 @@ from kept.extraction.rules.commands import Step, unquote_word
 from kept.extraction.rules.toolwords import (
     CARRIERS,
     CONFIG,
-    CONSTANT,
     GENERAL,
     KEEPS,
     KINDS,
@@ -93,12 +92,7 @@ def remedy(failure: Failure, between: Sequence[Command], edits: Sequence[Edit], 
     remedies = [
         done for command in (*between, success) if (done := _command_remedy(failure, command, own, last=command is success))
     ]
-    code_changed = any(not CONFIG.fullmatch(file_name(edit.path)) for edit in edits)
-    if code_changed and error_location(failure.error):
-        remedies = [done for done in remedies if done.rank > _KIND]
-    step = max(remedies, key=lambda done: done.rank, default=None) if remedies else None
-    if step is not None:  # of equals the last
-        step = next(done for done in reversed(remedies) if done.rank == step.rank)
+    step = max(reversed(remedies), key=lambda done: done.rank, default=None)  # of equals the last
     change = _find_edit_remedy(failure, edits, alone=step is None and not any(_has_effect(command) for command in between))
     if step is None or change is None:
         return step or change
@@ -248,9 +242,8 @@ def _find_edit_remedy(failure: Failure, edits: Sequence[Edit], *, alone: bool) -
         clause = _clause(edit)
         name = file_name(edit.path).casefold()
         named = _is_edit_named(failure, edit) or (len(name) >= _TELLING and name in failure.error.casefold())
-        constant = alone and len({file_edit.path for file_edit in edits}) == 1 and CONSTANT.search(failure.error) is not None
-        if clause and (named or constant):
-            return _edit_remedy(edit, clause, _NAMED if named else _KIND)
+        if clause and named:
+            return _edit_remedy(edit, clause, _NAMED)
     if settings or not alone or len(edits) != 1:
         return None
     edit = edits[0]
@@ -280,8 +273,6 @@ def _clause(edit: Edit) -> tuple[str, tuple[str, ...]] | None:
         return None
     before, after = (lines[0] if lines else "" for lines in (gone, come))
     if max(len(before), len(after)) > _LINE_CHARS:
-        before, after = _trim_common_words(before, after)
-    if max(len(before), len(after)) > _LINE_CHARS:
         return None
     if before and after:
         return f"change {format_code(before)} to {format_code(after)} in `{name}`", (after, before)
@@ -293,16 +284,6 @@ def _clause(edit: Edit) -> tuple[str, tuple[str, ...]] | None:
 def lines_of(text: str) -> list[str]:
     """The lines of a text; a comma behind one is there for the next one."""
     return [line.strip().rstrip(",") for line in text.splitlines() if line.strip()]
-
-
-def _trim_common_words(before: str, after: str) -> tuple[str, str]:
-    """What differs between two lines, in whole words."""
-    left, right = before.split(" "), after.split(" ")
-    while left and right and left[0] == right[0]:
-        left, right = left[1:], right[1:]
-    while left and right and left[-1] == right[-1]:
-        left, right = left[:-1], right[:-1]
-    return " ".join(left), " ".join(right)
 
 
 def file_name(path: str) -> str:

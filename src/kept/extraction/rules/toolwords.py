@@ -25,11 +25,11 @@ def _ignore_case(fragments: list[str]) -> Pattern:
 
 
 TRIVIAL, FILTERS, LOOKERS, INTERPRETERS = map(_exact, ("trivial", "filters", "lookers", "interpreters"))
-CARRIERS, GENERAL, KEEPS, RUNNERS = map(_exact, ("carriers", "general", "keeps", "runners"))
-CHOOSES, VERSIONED, CONTAINERS, MAKERS = map(_exact, ("chooses", "versioned", "containers", "makers"))
+CARRIERS, GENERAL, KEEPS, CHOOSES = map(_exact, ("carriers", "general", "keeps", "chooses"))
+VERSIONED, CONTAINERS, MAKERS = map(_exact, ("versioned", "containers", "makers"))
 REPORTS, LESSENS, REHEARSES, MUFFLES = map(_any_case, ("reports", "lessens", "rehearses", "muffles"))
 TRANSIENT, ASSERTS, LACKING, MISUSED = map(_any_case, ("transient", "asserts", "lacking", "misused"))
-PRESCRIBES, CONSTANT, TAKES_AWAY, UNTELLING = map(_any_case, ("prescribes", "constant", "takes_away", "untelling"))
+PRESCRIBES, TAKES_AWAY, UNTELLING = map(_any_case, ("prescribes", "takes_away", "untelling"))
 CONFIG, MANIFEST, WEAKENS, DESTROYS = map(_any_case, ("config", "manifest", "weakens", "destroys"))
 # Words with which a person takes back what was done, or says that it did not help.
 TAKEN_BACK = Pattern(

@@ -5,7 +5,6 @@ Says whether a later step is a changed form of a failed one, and whether the dif
 
 from collections.abc import Sequence
 
-from kept.core.pattern import Pattern
 from kept.extraction.rules.actions import Command
 from kept.extraction.rules.commands import Step, difference, is_setting, unquote_word
 from kept.extraction.rules.remedies import CHANGE_CHARS, PASSING, Failure, Remedy, format_code, strip_redirections
@@ -13,17 +12,14 @@ from kept.extraction.rules.toolwords import (
     CARRIERS,
     CHOOSES,
     CONTAINERS,
-    INTERPRETERS,
     LACKING,
     LESSENS,
     LOOKERS,
     MISUSED,
     MUFFLES,
-    RUNNERS,
     VERSIONED,
 )
 
-_VERSION = Pattern(r"[\d.]+$")
 _OPERAND = 5  # characters from which a word is not shared by chance
 
 
@@ -33,9 +29,7 @@ def is_variant(failed: Step, passed: Step) -> bool:
     """
     if failed.where not in ("", passed.where) or CARRIERS.fullmatch(failed.program) or failed.trivial:
         return False
-    if _is_wrapped(failed, passed):
-        return True
-    if failed.program != passed.program and _bare_command(failed) != _bare_command(passed):
+    if failed.program != passed.program:
         return False
     gone, new = _differences(failed, passed)
     if not gone and not new:
@@ -43,22 +37,7 @@ def is_variant(failed: Step, passed: Step) -> bool:
     if _is_version_change(failed.program, gone, new) or _is_requoted(gone, new):
         return True
     spoken = any(" " in word for word in (*gone, *new))
-    return (
-        not spoken
-        and _is_only_options(failed, gone)
-        and _is_only_options(passed, new)
-        and _has_few_changed_values(failed, gone, passed, new)
-    )
-
-
-def _is_wrapped(failed: Step, passed: Step) -> bool:
-    """Whether the later step is the earlier one behind a runner."""
-    extra = len(passed.words) - len(failed.words)
-    return 0 < extra <= 4 and passed.words[extra:] == failed.words and RUNNERS.fullmatch(" ".join(passed.words[:extra])) is not None
-
-
-def _bare_command(step: Step) -> str:
-    return str(_VERSION.sub("", step.program))
+    return not spoken and _is_only_options(failed, gone) and _is_only_options(passed, new)
 
 
 def _differences(failed: Step, passed: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -99,19 +78,6 @@ def _is_only_options(step: Step, words: Sequence[str]) -> bool:
     return True
 
 
-def _has_few_changed_values(failed: Step, gone: Sequence[str], passed: Step, new: Sequence[str]) -> bool:
-    """Whether the values that differ are few, and a value that took another's place stands behind the same option."""
-    before, after = ([word for word in words if not word.startswith("-") and not is_setting(word)] for words in (gone, new))
-    if before and after and _option(failed, before[0]) != _option(passed, after[0]):
-        return False
-    return len(before) <= 1 and len(after) <= 2
-
-
-def _option(step: Step, word: str) -> str:
-    place = step.words.index(word) if word in step.words else 0
-    return step.words[place - 1] if place else ""
-
-
 def is_weakened(failed: Step, passed: Step) -> bool:
     """Whether a later form of a step does less than the failed one."""
     _, new = difference(failed, passed)
@@ -144,9 +110,6 @@ def find_variant_remedy(failure: Failure, success: Command, step: Step) -> Remed
     if LOOKERS.fullmatch(failed.program) and not complains and not LACKING.search(error):
         return None
     if gone and not new and not any(unquote_word(word).split("=", 1)[0] in failure.command.output.text for word in gone):
-        return None
-    script = INTERPRETERS.fullmatch(failed.program) and len(failed.words) > 1 and new and not _is_wrapped(failed, step)
-    if script and not complains and not any(is_setting(word) for word in new):
         return None
     return _replacement_remedy(success, step)
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from kept.core.event import Author, Event, EventKind, is_choice, is_unconfirmed
-from kept.core.memory import CHOSEN, UNCONFIRMED
+from kept.core.memory import CHOSEN, UNCONFIRMED, Evidence
+from kept.core.spans import quote_origin
 
 LOOKBACK = 300
 
@@ -17,6 +18,19 @@ def is_prompt(event: Event) -> bool:
 def authorship_doubt(event: Event) -> str:
     """Why a prompt's words may not be the person's own, however often they come; empty where nothing says so."""
     return CHOSEN if is_choice(event) else UNCONFIRMED if is_unconfirmed(event) else ""
+
+
+def evidence_of(event: Event, quote: str, *, by_span: bool = False) -> Evidence:
+    """A passage of an event as evidence, as trusted as the event; ``by_span``: as those who wrote the passage itself."""
+    return Evidence(
+        quote=quote,
+        event=event.key,
+        session=event.session,
+        path=event.pointer.path,
+        at=event.at,
+        author=event.author.value,
+        origin=quote_origin(event, quote) if by_span else event.origin,
+    )
 
 
 def prompt_before(events: Sequence[Event], event: Event) -> str:
