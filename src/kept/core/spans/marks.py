@@ -1,8 +1,8 @@
 """The kinds of spans, and a text's characters marked with them. First marks stay: what was decided early is not decided again."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import groupby
 
 
 class SpanKind(StrEnum):
@@ -37,6 +37,10 @@ _KINDS = tuple(SpanKind)
 _CODES = {kind: code for code, kind in enumerate(_KINDS)}
 
 
+_UNMARKED = re.compile(rb"\0+")
+_EQUAL = re.compile(rb"(?s)(.)\1*")
+
+
 class SpanMarks:
     """Marks of a text's characters, all typed at first."""
 
@@ -52,24 +56,17 @@ class SpanMarks:
 
     def typed_parts(self, start: int, end: int) -> list[tuple[int, int]]:
         """The runs of ``[start, end)`` without a mark that hold something visible."""
-        found, at = [], start
-        for marked, run in groupby(self._codes[start:end], key=bool):
-            length = sum(1 for _ in run)
-            if not marked and self.text[at : at + length].strip():
-                found.append((at, at + length))
-            at += length
-        return found
+        runs = _UNMARKED.finditer(self._codes, start, end)
+        return [run.span() for run in runs if self.text[run.start() : run.end()].strip()]
 
     def to_spans(self) -> tuple[Span, ...]:
         """The runs of equal marks in order; white space between foreign ones is theirs."""
         runs: list[tuple[int, int, int]] = []
-        at = 0
-        for code, run in groupby(self._codes):
-            length = sum(1 for _ in run)
-            blank = not code and not self.text[at : at + length].strip()
+        for run in _EQUAL.finditer(self._codes):
+            (start, end), code = run.span(), run[0][0]
+            blank = not code and not self.text[start:end].strip()
             if runs and (blank or runs[-1][2] == code):
-                runs[-1] = (runs[-1][0], at + length, runs[-1][2])
+                runs[-1] = (runs[-1][0], end, runs[-1][2])
             else:
-                runs.append((at, at + length, code))
-            at += length
+                runs.append((start, end, code))
         return tuple(Span(start=start, end=end, kind=_KINDS[code]) for start, end, code in runs)

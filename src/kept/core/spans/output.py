@@ -2,6 +2,7 @@
 alone.
 """
 
+import re
 from collections.abc import Iterator
 
 from kept.core.pattern import Pattern
@@ -86,6 +87,8 @@ _MENTION = Pattern(r"^@[\w.~-]*/\S+\s+\p{Ll}+ ")
 # Somebody who speaks of themselves behind the name of a level: "debug: I am seeing …".
 _CONFIDED = Pattern(r"^\p{Ll}+: (?:I|i|ich|je|yo|eu)(?:'\pL+)? \pL")
 _INDENTED = Pattern(r"^(?: {4,}|\t)\S")
+# Characters that prose does without.
+_MARKS = re.compile(r"[^\w\s.,:;!?'\"’“”()\-/`#@&%~…*、。，！？：；（）「」<>=¿¡«»]")
 _BULLET = Pattern(r"^\s*(?:[-*•]|\d{1,2}[.)]|[a-zA-Z][.)])\s")
 # After these marks of an agent's screen, indented and wrapped lines go on with what was shown.
 _SCREEN = Pattern(r"(?m)^[ \t]*[⏺●⎿✻]\s*\S|^[ \t]*⎿")
@@ -97,11 +100,8 @@ def is_output_line(line: str) -> bool:
         return False
     if _SHAPES.match(line) or "\t" in line.strip() or (_ENDS.search(line) and not has_word("person", line)):
         return True
-    dense = [char for char in line if not char.isspace()]
-    if len(dense) < 8:
-        return False
-    marks = sum(1 for char in dense if not (char.isalnum() or char in ".,:;!?'\"’“”()-/`_#@&%~…*、。，！？：；（）「」<>=¿¡«»"))
-    return marks * 5 > len(dense)
+    dense = sum(map(len, line.split()))
+    return dense >= 8 and len(_MARKS.findall(line)) * 5 > dense
 
 
 def is_list_item(line: str) -> bool:
