@@ -1,6 +1,7 @@
 """``kept jobs``: the user's own agent answers files, and what it says is checked as with any model."""
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -44,6 +45,7 @@ def agent(path, answer=obey):
     purpose = next((name for key, name in purposes.items() if key in text), "extract")
     body = answer(SimpleNamespace(purpose=purpose, system=text, prompt=text))
     Path(reply).write_text(body if isinstance(body, str) else json.dumps(body))
+    return purpose
 
 
 def done(capsys):
@@ -103,6 +105,24 @@ def test_an_agent_answers_the_jobs_and_the_memories_come(capsys, world):
     assert told(capsys, "jobs")["jobs"] == []
     assert list((world / ".local/share/kept/jobs").iterdir()) == []
     assert kept(capsys, "check")[0] == 0
+
+
+def test_what_becomes_of_memories_and_what_a_day_came_to_are_jobs_too(capsys, home):
+    other = "The report of each night must list the rows of `rates.csv` without a currency code."
+    asking = [f"Who reads gauge {number} on a day without wind?" for number in range(9)]
+    transcript(home / ".claude/projects/p/one.jsonl", FACT, other, *asking)
+    do("run")
+
+    def merging(ask):
+        entry = ask.purpose == "curate" and re.search(r"(?m)^(\d+) .*must list", ask.prompt)
+        return {"operations": [{"id": int(entry[1]), "op": "merge", "with": 1, "reason": "one matter"}]} if entry else obey(ask)
+
+    asked = set()
+    while waiting := [each for each in told(capsys, "jobs", "prepare")["jobs"] if each["state"] == "waiting"]:
+        asked |= {agent(each["path"], merging) for each in waiting}
+        assert kept(capsys, "jobs", "commit")[0] == 0
+    assert asked == {"extract", "curate", "summary"}
+    assert [each["content"] for each in told(capsys, "list") if "currency code" in each["content"]] == [FACT]
 
 
 def test_a_job_is_self_contained(capsys, world):
