@@ -9,7 +9,18 @@ from kept.core.errors import UsageError
 from kept.core.event import Origin
 from kept.core.memory import Actor, Evidence, Memory, Status
 from kept.core.operation import Add, Pin, Reaffirm, Retire, Supersede, to_facts
-from kept.memories.history import diff_moments, memories_at, redo, run_history, undo
+from kept.memories.history import (
+    DifferenceKind,
+    describe_command,
+    describe_counts,
+    describe_operations,
+    diff_moments,
+    list_differences,
+    memories_at,
+    redo,
+    run_history,
+    undo,
+)
 from kept.store.values import Draft
 
 JAN, MAR, MAY = (datetime(2026, month, 1, 12, tzinfo=UTC) for month in (1, 3, 5))
@@ -128,3 +139,57 @@ def test_as_of_now_what_was_true_is_what_is_remembered_undated_memories_included
     }
     changed = diff_moments(workspace, MAR, MAY).changed
     assert set(changed) == {"m1", "m3"}
+
+
+KNOWN = memory("m", MAR)
+GONE = replace(KNOWN, status=Status.RETIRED, reason="no more releases")
+HELD = replace(KNOWN, status=Status.HELD, reason="said once")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what", "why"),
+    [
+        (None, KNOWN, DifferenceKind.ENTERED, ""),
+        (None, replace(KNOWN, reason="accepted"), DifferenceKind.ENTERED, ""),
+        (None, replace(KNOWN, reason="a person said so"), DifferenceKind.ENTERED, "a person said so"),
+        (GONE, KNOWN, DifferenceKind.ENTERED, ""),
+        (HELD, KNOWN, DifferenceKind.ENTERED, ""),
+        (KNOWN, replace(KNOWN, content="other words"), DifferenceKind.CHANGED, ""),
+        (KNOWN, replace(KNOWN, category="goal"), DifferenceKind.MOVED, "decision → goal"),
+        (KNOWN, replace(KNOWN, scope="project:harbour"), DifferenceKind.MOVED, ""),
+        (KNOWN, GONE, DifferenceKind.LEFT, "retired: no more releases"),
+        (KNOWN, replace(GONE, reason="retired by you"), DifferenceKind.LEFT, "retired by you"),
+        (KNOWN, replace(GONE, reason=""), DifferenceKind.LEFT, "retired"),
+        (KNOWN, None, DifferenceKind.LEFT, "undone"),
+        (None, HELD, DifferenceKind.HELD, "said once"),
+        (replace(KNOWN, status=Status.REJECTED), None, DifferenceKind.HELD, "undone"),
+        (HELD, replace(KNOWN, status=Status.REJECTED, reason="no"), DifferenceKind.DECLINED, "no"),
+        (KNOWN, replace(KNOWN, pinned=True), DifferenceKind.MARKED, "pinned"),
+        (replace(KNOWN, pinned=True), KNOWN, DifferenceKind.MARKED, "no longer pinned"),
+        (KNOWN, replace(KNOWN, observations=2), DifferenceKind.CONFIRMED, ""),
+    ],
+)
+def test_what_became_of_a_memory_is_told_with_its_reason(before, after, what, why):
+    (difference,) = list_differences({"m": (before, after)})
+    assert (difference.what, difference.why) == (what, why)
+
+
+def test_the_most_important_differences_come_first():
+    changed = {"a": (KNOWN, replace(KNOWN, observations=2)), "b": (None, HELD), "c": (KNOWN, GONE), "d": (None, KNOWN)}
+    assert [difference.id for difference in list_differences(changed)] == ["d", "c", "b", "a"]
+
+
+def test_words_that_went_stand_before_what_came_in_their_place():
+    (difference,) = list_differences({"m": (memory("m", MAR, "Ship on Tuesdays."), memory("m", MAR, "Ship on Fridays."))})
+    assert difference.words == (("same", "Ship on "), ("del", "Tuesdays"), ("ins", "Fridays"), ("same", "."))
+    assert difference.text == "Ship on Fridays."
+    assert list_differences({"m": (None, KNOWN)})[0].words == ()
+
+
+def test_what_is_added_to_wait_is_counted_apart():
+    operations = [add("a"), Add(memory="b", at=MAR, reason="", value=HELD), Pin(memory="a", at=MAR, reason="", on=False)]
+    assert describe_operations(operations, ["words", "others"]) == "1 added, 1 for you to decide, 1 unpinned"
+    assert describe_operations(operations[:1], ["words"]) == "added “words”"
+    assert describe_operations(operations[:1], ["w" * 81]) == f"added “{'w' * 80}…”"
+    assert describe_counts({"add": 1, "retire": 1_200, "pin": 0}) == "1,200 retired, 1 added"
+    assert [describe_command(name) for name in ("run", "approve")] == ["A run", "You"]

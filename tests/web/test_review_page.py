@@ -217,6 +217,14 @@ def test_edit_and_keep_is_one_undo(queue, browse):
     assert queue.memory(before).status is Status.HELD
 
 
+def test_a_card_names_what_waits_in_nearly_the_same_words(served):
+    served.hold("Never ship walnuts on a Friday.")
+    served.hold("Never ship walnuts on a Sunday.")
+    served.hold("Dates are written in UTC.")
+    page = served.ask("GET", "/review")[2]
+    assert page.count("Nearly the same waits too") == 2
+
+
 def test_each_page_of_review_says_what_it_is_for_when_it_is_empty(served, browse):
     page = browse("/review")
     assert "Nothing waits for you" in page.locator("main").inner_text()

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kept.core.memory import UNTRIED, CandidateVerdict, Memory, Refused, Status
+from kept.core.text import jaccard_similarity, tokenize
 from kept.memories import waiting as ranking
 from kept.memories.browse import refused_candidates, trace_memory
 from kept.memories.decisions import find_decidable
@@ -23,6 +24,7 @@ from kept.workspace import Workspace
 router = APIRouter()
 _STRETCH = 40
 _QUOTES = 3
+_ALIKE = 0.6  # of the words of two proposals, the share that makes them nearly the same
 
 
 def count_pending(workspace: Workspace) -> int:
@@ -83,8 +85,9 @@ def review(
             "stretch": _STRETCH,
         }
         memories = [item.memory for item in queue[:shown]]
+        values["alike"] = _find_alike(memories, [item.memory for item in pool])
         return render_page(
-            request, workspace, "review.html", here=PAGE.id, tab="held", **values, **_review_values(workspace, memories)
+            request, workspace, "review.html", here=PAGE.id, tab="held", **(_review_values(workspace, memories) | values)
         )
 
 
@@ -164,6 +167,17 @@ def card_with_conversation(request: Request, number: str) -> Response:
         return render_part(workspace, "review_card.html", memory=memory, row=number, **shown)
 
 
+def _find_alike(shown: Sequence[Memory], pool: Sequence[Memory]) -> Mapping[str, Sequence[Memory]]:
+    """For each memory shown the others that wait and say it in nearly the same words."""
+    words = {memory.id: tokenize(memory.content) for memory in pool}
+    return {
+        memory.id: [
+            other for other in pool if other is not memory and jaccard_similarity(words[memory.id], words[other.id]) >= _ALIKE
+        ]
+        for memory in shown
+    }
+
+
 def _review_values(workspace: Workspace, memories: Sequence[Memory], lingers: Mapping[str, str] | None = None) -> dict[str, Any]:
     proposed = {memory.id: words for memory in memories if (words := _last_rewording(workspace, memory))}
     return {
@@ -175,6 +189,7 @@ def _review_values(workspace: Workspace, memories: Sequence[Memory], lingers: Ma
         "later": {
             memory.id: found for memory in memories if (found := ranking.find_later_contradiction(workspace, memory)) is not None
         },
+        "alike": {},
         "evidence": [],
         "first": 0,
         "around": 5,
