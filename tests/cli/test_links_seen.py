@@ -82,5 +82,5 @@ def test_setup_that_only_shows_leaves_nothing(capsys, home):
 def test_what_was_taken_back_is_said_in_words(capsys, home):
     number = told(capsys, "add", RULE, "--type", "constraint")["id"]
     assert "Retired" in kept(capsys, "retire", number)[1]
-    assert kept(capsys, "undo")[1].startswith("Took back 1 retire (pass ")
-    assert kept(capsys, "redo")[1].startswith("Brought back 1 retire (pass ")
+    assert kept(capsys, "undo")[1].startswith("Undone: 1 retired (pass ")
+    assert kept(capsys, "redo")[1].startswith("Redone: 1 retired (pass ")

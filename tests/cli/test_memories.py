@@ -297,5 +297,5 @@ def test_review_tells_which_two_may_contradict_and_the_newer_first(capsys, home)
 def test_a_list_of_the_past_says_which_past_it_shows(capsys, home):
     transcript(home / ".claude/projects/-home-u-harbor/a.jsonl", RULE)
     kept(capsys, "run")
-    assert "What was true at" in kept(capsys, "list", "--as-of", "2026-02-01")[1]
+    assert "What was true at the end of 2026-02-01." in kept(capsys, "list", "--as-of", "2026-02-01")[1]
     assert kept(capsys, "list", "--at", "2026-02-01", "--recorded")[1] == "Nothing to show.\n"

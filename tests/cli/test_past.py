@@ -19,7 +19,7 @@ def test_undo_takes_back_the_last_run_and_redo_brings_it_back(capsys, ran):
     before = memory_file(ran).read_bytes()
     code, out, _ = kept(capsys, "undo")
     assert code == 0
-    assert out.splitlines()[0].startswith("Took back ")
+    assert out.splitlines()[0].startswith("Undone: ")
     assert out.count("  - ") == 2
     assert told(capsys, "list") == []
     assert not memory_file(ran).exists()

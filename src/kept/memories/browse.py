@@ -31,6 +31,13 @@ WHOSE = {
 """Whose words they are, for the person who is "you"."""
 
 
+def address_person(reason: str) -> str:
+    """A reason on record as it is told to the person whom it calls the user."""
+    for theirs, yours in (("the user said themselves", "you said yourself"), ("the user's", "your"), ("the user", "you")):
+        reason = reason.replace(theirs, yours)
+    return reason
+
+
 def memory_revision(memory: Memory) -> str:
     """What a person sees of a memory, in twelve characters: it changes when that does, not with every day it is confirmed."""
     ends = format_instant(memory.valid_until) if memory.valid_until else ""

@@ -25,7 +25,7 @@ from kept.core.memory import USER_SCOPE
 from kept.core.project import PROJECT
 from kept.core.times import format_day, format_minute
 from kept.local.queue import load_failures
-from kept.memories.browse import WHOSE
+from kept.memories.browse import WHOSE, address_person
 from kept.profiles.profile import category_title
 from kept.recall.spelling import excerpt
 from kept.web.room import web_context
@@ -163,7 +163,7 @@ def _create_environment() -> Environment:
     made.filters["counted"] = _format_count
     made.filters["said"] = render_sentence
     made.filters["short"] = excerpt
-    made.filters["to_you"] = _address_person
+    made.filters["to_you"] = address_person
     return made
 
 
@@ -174,12 +174,6 @@ def _make_visible(value: Any) -> Any:
 
 def _format_count(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
-
-
-def _address_person(reason: str) -> str:
-    for theirs, yours in (("the user said themselves", "you said yourself"), ("the user's", "your"), ("the user", "you")):
-        reason = reason.replace(theirs, yours)
-    return reason
 
 
 def render_sentence(text: str, words: Sequence[str] = ()) -> Markup:

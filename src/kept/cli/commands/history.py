@@ -18,17 +18,19 @@ from kept.core.codec import json_fields
 from kept.core.operation import Operation, Pass
 from kept.core.times import format_instant, format_minute
 from kept.llm.budget import usage_body
-from kept.memories.browse import to_export
+from kept.memories.browse import address_person, to_export
 from kept.memories.history import (
     Changes,
     DifferenceKind,
     HistoryEntry,
     LaterOperation,
     UndoResult,
+    describe_counts,
     diff_moments,
     find_run,
     last_undoable_run,
     list_differences,
+    operation_kind,
     run_changes,
     run_history,
 )
@@ -137,13 +139,13 @@ def _operation_body(operation: Operation) -> dict[str, Any]:
 def undo(context: typer.Context, what: Which = None, *, as_json: AsJson = False) -> int:
     """Take back the last run, or a run or pass (one step of a run) of your choice. `kept redo` brings it back."""
     return _apply_undo_redo(
-        context, take_back, lambda workspace: " ".join(what or ()) or last_undoable_run(workspace), "Took back", as_json=as_json
+        context, take_back, lambda workspace: " ".join(what or ()) or last_undoable_run(workspace), "Undone:", as_json=as_json
     )
 
 
 def redo(context: typer.Context, what: Which = None, *, as_json: AsJson = False) -> int:
     """Bring back what the last undo took back, or a run or pass of your choice."""
-    return _apply_undo_redo(context, bring_back, lambda _: " ".join(what or ()), "Brought back", as_json=as_json)
+    return _apply_undo_redo(context, bring_back, lambda _: " ".join(what or ()), "Redone:", as_json=as_json)
 
 
 def _apply_undo_redo(
@@ -170,12 +172,10 @@ def _apply_undo_redo(
 
 
 def _describe_passes(workspace: Workspace, passes: Sequence[int]) -> str:
-    """What passes did, in words: ``1 retire, 2 add``; what they are called where they did nothing to a memory."""
+    """What passes did, in words: ``1 retired, 2 added``; what they are called where they did nothing to a memory."""
     made = tuple(workspace.store.log.passes(passes))
-    kinds = Counter(type(operation).__name__.lower() for pass_ in made for operation in pass_.operations)
-    return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or ", ".join(
-        sorted({pass_.stage for pass_ in made})
-    )
+    kinds = Counter(operation_kind(operation) for pass_ in made for operation in pass_.operations)
+    return describe_counts(kinds) or ", ".join(sorted({pass_.stage for pass_ in made}))
 
 
 def _later_lines(later: Sequence[LaterOperation]) -> Iterator[Line]:
@@ -225,7 +225,7 @@ def changes_lines(changed: Changes, most: int | None = None, rest: str = "kept l
     for item in memory_differences[:most]:
         mark, style = _MARKS[item.what]
         body = [(_MARKED[kind].format(text), _STYLES[kind]) for kind, text in item.words] or [(item.text or FORGOTTEN, "")]
-        why = item.why or ("" if item.what in (DifferenceKind.ENTERED, DifferenceKind.CHANGED) else item.what.value)
+        why = address_person(item.why) or ("" if item.what in (DifferenceKind.ENTERED, DifferenceKind.CHANGED) else item.what.value)
         yield hanging_line([(f"  {mark} ", style), (item.id, "yellow"), ("  ", "")], *body, (f"  ({why})" if why else "", "dim"))
     if most is not None and len(memory_differences) > most:
         yield line((f"  … and {len(memory_differences) - most:,} more → {rest}", "dim"))

@@ -352,7 +352,7 @@ def _day_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Itera
         if memories:
             yield line((f"{title}: {format_count(len(memories), 'memory', 'memories')}", "cyan"))
             yield from grouped_lines(memories, workspace.profiles, workspace.scope_names(), workspace.zone)
-    yield from missed_lines(found.covered, workspace.zone, whole=True)
+    yield from missed_lines(found.covered, workspace.zone, whole=detailed, hint="kept day --detailed")
 
 
 _PARTS = {SummaryPart.WORKED: "Worked on", SummaryPart.DECIDED: "Decided", SummaryPart.OPEN: "Left open"}

@@ -1,7 +1,7 @@
 """``kept list``: memories, read-only."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -13,7 +13,6 @@ from kept.cli.lists import grouped_lines
 from kept.cli.show import Line, hanging_line, line
 from kept.core.errors import UsageError
 from kept.core.memory import CandidateVerdict, Memory, Status
-from kept.core.times import format_minute
 from kept.memories.browse import MemoryFilter, filter_memories, refused_candidates, to_export, to_json_value
 from kept.memories.history import memories_at
 from kept.profiles.profile import format_kind
@@ -58,8 +57,9 @@ def list_(
 
 def _past_line(workspace: Workspace, moment: datetime, *, recorded: bool) -> list[Line]:
     """Which of the two pasts a list shows."""
-    day = format_minute(moment, workspace.zone)
-    told = f"What kept knew at {day}." if recorded else f"What was true at {day}. What kept knew then: --recorded"
+    local = moment.astimezone(workspace.zone)  # a day counts to its end, which is when the next one begins
+    when = f"at the end of {local.date() - timedelta(days=1)}" if not (local.hour or local.minute) else f"at {local:%Y-%m-%d %H:%M}"
+    told = f"What kept knew {when}." if recorded else f"What was true {when}. What kept knew then: --recorded"
     return [line((told, "dim"))]
 
 

@@ -38,7 +38,9 @@ def search(
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many results.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print scores and reasons as JSON.")] = False,
 ) -> None:
-    """Find what answers a question, best first; identifiers and paths also match by their parts."""
+    """Find what answers a question: memories, then days, then conversations, the best of each first; identifiers and paths also
+    match by their parts.
+    """
     layers = dict.fromkeys(
         _LAYERS[check_choice(part.strip(), tuple(_LAYERS), "--in")] for part in within.split(",") if part.strip()
     )
@@ -59,8 +61,9 @@ def search(
             show.write_json({"query": words, "searched_for": asked, "hits": [to_json_value(hit) for hit in hits]})
         else:
             show.write_lines([line((f"Searched for: {asked}", "dim"))] if asked != words else ())
-            told = telling_words(asked)
-            show.write_lines([_hit_line(workspace, hit, told) for hit in hits] or [line("Nothing found.")])
+            told, order = telling_words(asked), list(_LAYERS.values())
+            sections = sorted(hits, key=lambda hit: order.index(hit.kind))
+            show.write_lines([_hit_line(workspace, hit, told) for hit in sections] or [line("Nothing found.")])
 
 
 def _search_layers(layers: dict[UnitKind, None], category: str) -> Sequence[UnitKind]:

@@ -81,7 +81,7 @@ def _state_lines(
             yield origin_line(each)
     yield from model_lines(workspace.settings.llm, load_costs(workspace))
     yield _search_line(vector_status(workspace))
-    yield _handover_line(workspace)
+    yield from _handover_lines(workspace)
     yield from _injected_lines(workspace)
     yield from _night_lines(workspace)
     for failure in load_failures(str(workspace.paths.state)):
@@ -127,15 +127,16 @@ def _night_lines(workspace: Workspace) -> Iterator[Line]:
         yield line((f"Failed last night, {step.name}: {step.detail}", "red"), (" → kept doctor", "dim"))
 
 
-def _handover_line(workspace: Workspace) -> Line:
+def _handover_lines(workspace: Workspace) -> Iterator[Line]:
     """What it cost to tell agents about handing over."""
     if workspace.settings.handover == OFF:
-        return line("Agents are not asked to hand over your words", (" → kept config set handover remind", "dim"))
+        yield line("Agents are not asked to hand over your words", (" → kept config set handover remind", "dim"))
+        return
     told = handover_costs(str(workspace.paths.state))
     times, tokens = told.get("reminder", (0, 0))[0], sum(spent for _, spent in told.values())
-    return line(
-        "Agents hand over your words", (f": {format_count(times, 'reminder')}, {format_count(tokens, 'token')} in all", "dim")
-    )
+    if tokens:
+        told_cost = f": {format_count(times, 'reminder')}, {format_count(tokens, 'token')} in all"
+        yield line("Agents hand over your words", (told_cost, "dim"))
 
 
 def _injected_lines(workspace: Workspace) -> Iterator[Line]:
