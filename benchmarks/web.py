@@ -118,13 +118,6 @@ def server(port: int, key: str, some: str, rounds: int) -> None:
         print(f"{name:<14}{statistics.median(costs[1:]):>10.0f}{costs[0]:>10.0f}{size / 1000:>8.0f}")
 
 
-def spent(scripts: Any) -> float:
-    """How long scripts of a page ran so far, in milliseconds."""
-    return 1000 * next(
-        each["value"] for each in scripts.send("Performance.getMetrics")["metrics"] if each["name"] == "ScriptDuration"
-    )
-
-
 def browser(port: int, key: str, rounds: int) -> None:
     from playwright.sync_api import Page, sync_playwright  # noqa: PLC0415 - only where there is a browser
 
@@ -151,15 +144,6 @@ def browser(port: int, key: str, rounds: int) -> None:
             page.goto(f"http://127.0.0.1:{port}/")
             page.wait_for_load_state()
             keys.append(timed(lambda: (page.keyboard.press("j"), page.locator(".row:focus").wait_for())))
-        page.goto(f"http://127.0.0.1:{port}/graph")
-        page.locator("#graph[data-nodes]").wait_for()
-        few = page.locator("#graph").get_attribute("data-nodes")
-        scripts = page.context.new_cdp_session(page)
-        scripts.send("Performance.enable")
-        before = spent(scripts)
-        page.get_by_label("Memories").check()
-        page.locator(f"#graph[data-nodes]:not([data-nodes='{few}'])").wait_for()
-        drawn = spent(scripts) - before
         chromium.close()
     print(f"{'browser':<38}{'ms':>6}")
     print(f"{'first contentful paint':<38}{statistics.median(paints):>6.0f}")
@@ -168,7 +152,6 @@ def browser(port: int, key: str, rounds: int) -> None:
         "next letter)"
     )
     print(f"{'j until the row has the focus':<38}{statistics.median(keys):>6.0f}")
-    print(f"{'1,000 nodes laid out, in scripts':<38}{drawn:>6.0f}")
 
 
 class Hand:
