@@ -8,6 +8,7 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -42,11 +43,35 @@ def _split_place(command: Command) -> tuple[str, str, str]:
 
 def _build_parser(command: Command, function: Callable[..., object]) -> Any:
     import typer  # noqa: PLC0415 - `kept --help`, `--version` and a mistyped command do without
+    from typer import core  # noqa: PLC0415
     from typer.main import get_command  # noqa: PLC0415
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["--help", "-h"]})
     app.command(command.name, epilog=command_epilog(command))(function)
+    values: Any = core
+    if "build_runtime_param" in vars(core) and not isinstance(values.build_runtime_param, partial):
+        values.build_runtime_param = partial(_TypedValue, values.build_runtime_param)
     return get_command(app)
+
+
+class _TypedValue:
+    """How an option's value is understood: what is given as the text or number that is wanted, or left out, as it is; all else by
+    Typer. That loads pydantic, which takes longer than `kept list` does.
+    """
+
+    def __init__(self, by_typer: Callable[[Any], Any], option: Any) -> None:
+        self._by_typer = partial(by_typer, option)
+        self._kind = option.annotation
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value as the command takes it. Raises Typer's BadParameter."""
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if self._kind in (str, int) and type(value) is self._kind:
+            return value
+        if self._kind == list[str] and isinstance(value, tuple | list):
+            return list(value)
+        return self._by_typer().coerce(value, param=param, ctx=ctx)
 
 
 class _UnknownValueError(Exception):

@@ -138,14 +138,20 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
     if not paths:
         gone = [place for root in workspace.settings.root if not os.path.lexists(place := root.resolve(workspace.paths.user))]
         skipped += [(printable(place), "a root that is not there: kept sources remove ends following it") for place in gone]
+    folder, noted = "", dict[str, tuple[str, str]]()
     for candidate in _paths_to_examine(workspace, paths):
-        path, shown = candidate.path, printable(candidate.path)
-        if _is_path_excluded(workspace, path):
-            left.append((shown, "excluded by you"))
+        path, plain = candidate.path, str(candidate.path)
+        if is_excluded(plain, workspace.settings.exclude):
+            left.append((printable(path), "excluded by you"))
             continue
-        if not force and (name := _unchanged_format(workspace, path)):
-            unchanged[str(path)] = name
-            continue
+        if not force:
+            if plain.rpartition("/")[0] != folder:
+                folder = plain.rpartition("/")[0]
+                noted = {} if _has_surrogates(folder) else workspace.store.archive.stat_cache_below(folder)
+            if name := _unchanged_format(workspace, path, noted.get(plain)):
+                unchanged[plain] = name
+                continue
+        shown = printable(path)
         try:
             with isolate_errors("its format cannot be told", str(path)):
                 source = format_of(candidate.path, sources, candidate.root, named=candidate.named, owner=candidate.owner)
@@ -158,7 +164,7 @@ def discover(workspace: Workspace, paths: Sequence[Path], *, force: bool = False
             case _ if source.name in workspace.settings.sources_off:
                 left.append((shown, f"{source.name} is switched off by you"))
             case _:
-                files[str(path)] = source
+                files[plain] = source
     return FilesToRead(
         files=files, unchanged=Counter(unchanged.values()), skipped=tuple(skipped), left=tuple(left), named=tuple(paths)
     )
@@ -196,13 +202,10 @@ def _is_missed(candidate: _PathCandidate, skipped: SkippedFile) -> bool:
     return candidate.asked or skipped.reason not in (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY)
 
 
-def _unchanged_format(workspace: Workspace, path: Path) -> str:
+def _unchanged_format(workspace: Workspace, path: Path, known: tuple[str, str] | None) -> str:
     """The format of a file that looks as it did when it was read to its end, and is not left out; else empty."""
-    try:
-        (name := str(path)).encode()
-    except UnicodeEncodeError:  # a name that is no text cannot be noted
-        return ""
-    known = workspace.store.archive.stat_cache_entry(name)
+    if known is None and not _has_surrogates(str(path)):
+        known = workspace.store.archive.stat_cache_entry(str(path))
     if (
         known is None
         or known[0] in workspace.settings.sources_off
@@ -257,8 +260,13 @@ def _owner(path: Path, known: Sequence[tuple[str, Path]]) -> str:
     return next((name for name, place in known if path.is_relative_to(place)), "") or tool_folder_format(path)
 
 
-def _is_path_excluded(workspace: Workspace, path: Path) -> bool:
-    return is_excluded(str(path), workspace.settings.exclude)
+def _has_surrogates(name: str) -> bool:
+    """Whether a name is no text, and cannot be noted."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def archive_files(

@@ -115,7 +115,9 @@ def _collect_pending(workspace: Workspace) -> list[tuple[Memory, bool]]:
     now = workspace.clock()
     pool = [(memory, True) for memory in workspace.store.log.held() if memory.content and memory.status_at(now) is Status.HELD]
     wishes = [
-        proposal.judged.candidate for proposal in sorted(workspace.store.log.refused(), key=_proposal_order) if _is_wish(proposal)
+        proposal.judged.candidate
+        for proposal in sorted(workspace.store.log.refused(SAID_ONCE), key=_proposal_order)
+        if _is_wish(proposal)
     ]
     groups = {(candidate.profile, candidate.scope) for candidate in wishes}
     memories = [memory for group in groups for memory in workspace.store.log.memories(group=group) if memory.content]

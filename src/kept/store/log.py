@@ -215,9 +215,9 @@ class SqliteLog(SqliteMemories):
         """
         return self._query_proposals("span_candidates", thread=thread, start=start, stop=stop, stage=stage)
 
-    def refused(self) -> tuple[Proposal, ...]:
-        """The live candidates that were refused."""
-        return self._query_proposals("refused_candidates")
+    def refused(self, reason: str = "") -> tuple[Proposal, ...]:
+        """The live candidates that were refused, or only those refused for one reason."""
+        return self._query_proposals("refused_candidates", verdict=f'%"refused",{to_canonical_json(reason) if reason else "%"}]')
 
     def all_judged_candidates(self) -> tuple[CandidateVerdict, ...]:
         """Every candidate ever proposed whose words are still there, live or not."""

@@ -42,6 +42,10 @@ class Archive(Protocol):
         """Every file ever read, by source and path, one at a time: write nothing before the last."""
         ...
 
+    def stat_cache_below(self, folder: str) -> dict[str, tuple[str, str]]:
+        """What :meth:`stat_cache_entry` tells of files right below a folder, by path: not of one whose path holds a secret."""
+        ...
+
     def stat_cache_entry(self, path: str) -> tuple[str, str] | None:
         """The source of a file that was read to its end, and the stamp noted then; None where no stamp is noted."""
         ...
@@ -301,8 +305,8 @@ class Log(Protocol):
         """
         ...
 
-    def refused(self) -> tuple[Proposal, ...]:
-        """The live candidates that were refused."""
+    def refused(self, reason: str = "") -> tuple[Proposal, ...]:
+        """The live candidates that were refused, or only those refused for one reason."""
         ...
 
     def all_judged_candidates(self) -> tuple[CandidateVerdict, ...]:

@@ -15,6 +15,10 @@ SELECT source, path, offset, line, account FROM files ORDER BY source, path;
 -- name: look
 SELECT source, stamp FROM looks WHERE path = :path;
 
+-- name: looks_below
+-- `stop` is the folder and the character after a slash.
+SELECT path, source, stamp FROM looks WHERE path >= :start AND path < :stop AND instr(substr(path, length(:start) + 1), '/') = 0;
+
 -- name: put_look
 INSERT INTO looks (path, source, stamp) VALUES (:path, :source, :stamp)
 ON CONFLICT (path) DO UPDATE SET source = excluded.source, stamp = excluded.stamp;
@@ -398,7 +402,7 @@ ORDER BY c.row;
 -- name: refused_candidates
 SELECT c.row, c.pass AS pass_id, c.thread, c.ordinal, c.id, c.profile, c.scope, c.verdict, c.body, c.commitment, c.live, s.salt, s.words
 FROM candidates AS c LEFT JOIN sealed AS s ON s.owner = 'c' || c.row
-WHERE c.live AND c.verdict LIKE '%"refused"%'
+WHERE c.live AND c.verdict LIKE :verdict
 ORDER BY c.row;
 
 -- name: candidates_between

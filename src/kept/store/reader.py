@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from kept.core.errors import StoreError
-from kept.store.columns import DAMAGE, keys_of, mark_of, texts_of
 
 _HERE = os.path.dirname(__file__)  # noqa: PTH120 - pathlib takes longer to import than a search takes
 _STEPS = 2_000  # virtual machine steps between two looks at the clock
@@ -212,6 +211,8 @@ class StoreReader:
 
     def turn(self, key: str) -> RecallTurn | None:
         """What a person said, by its event's key; None where it is gone, or its session is off the record."""
+        from kept.store.columns import keys_of, mark_of, texts_of  # noqa: PLC0415 - few prompts bring a turn
+
         marked = self._fetch_all("marked", mark=mark_of("key", key))
         event = next((number for (number,) in marked if self._archived(number, keys_of) == key), 0)
         rows = self._fetch_all("said", event=event)
@@ -238,6 +239,8 @@ class StoreReader:
         )
 
     def _archived(self, event: int, find: Callable[[bytes], list[str]]) -> str:
+        from kept.store.columns import DAMAGE  # noqa: PLC0415 - as above
+
         try:
             ((block, body),) = self._fetch_all("block", event=event)
             return str(find(body)[event - block])

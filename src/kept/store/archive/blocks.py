@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # A block is unpacked whole for one of its events, and several are kept at hand: so many events a block bound both.
 BLOCK_EVENTS = 512
+_NOWHERE = 0, Places([], [], [], [], [], [])
 _INDEXED = frozenset({Author.HUMAN, Author.ASSISTANT})
 
 
@@ -31,6 +32,7 @@ class Blocks:
         self._database = database
         self._unpacked = lru_cache(maxsize=8)(lambda number: self._load_block(unpack, number))
         self._places = lru_cache(maxsize=64)(lambda number: self._load_block(unpack_places, number))
+        self._last = _NOWHERE
         self._seen = 0
 
     def at(self, number: int) -> tuple[Event, ...]:
@@ -38,15 +40,16 @@ class Blocks:
 
         Raises DamagedError.
         """
-        self._follow_others()
+        self.follow_others()
         return self._unpacked(number)
 
     def places(self, number: int) -> Places:
         """What recognises the events of a block and places them. Raises DamagedError."""
-        self._follow_others()
+        self.follow_others()
         return self._places(number)
 
-    def _follow_others(self) -> None:
+    def follow_others(self) -> None:
+        """Read again what is at hand where another process changed the store since."""
         seen = self._database.data_version()
         if seen != self._seen:
             self._forget_unpacked()
@@ -55,6 +58,7 @@ class Blocks:
     def _forget_unpacked(self) -> None:
         self._unpacked.cache_clear()
         self._places.cache_clear()
+        self._last = _NOWHERE
 
     def block_of(self, event: int) -> int:
         """The number of the block in which an event lies."""
@@ -66,16 +70,29 @@ class Blocks:
 
     def find(self, keys: Iterable[str]) -> dict[str, int]:
         """The numbers of the events of these keys, as far as there are such. Raises DamagedError."""
+        self.follow_others()
         wanted = set(keys)
         found = (
             (self.key(row["event"]), row["event"]) for row in find_marked(self._database, [mark_of("key", key) for key in wanted])
         )
         return {key: number for key, number in found if key in wanted}
 
+    def place_of(self, event: int) -> tuple[Places, int]:
+        """The places of the block in which an event lies, and which of them is its; what others changed since the last
+        :meth:`follow_others` may be missed. Raises DamagedError.
+        """
+        block, places = self._last
+        if not 0 <= event - block < len(places.keys):
+            block = self.block_of(event)
+            places = self.places(block)
+            self._take(block, places.keys, event)
+            self._last = block, places
+        return places, event - block
+
     def key(self, event: int) -> str:
         """The key of an event. Raises DamagedError."""
-        block = self.block_of(event)
-        return self._take(block, self.places(block).keys, event)
+        places, place = self.place_of(event)
+        return places.keys[place]
 
     def may_hold(self, number: int, words: "ErasureWords") -> bool:
         """True if words may stand in a block. Raises DamagedError."""

@@ -54,6 +54,11 @@ class SqliteArchive:
         row = self._database.fetch_one("look", path=self._database.safe(path))
         return (row["source"], row["stamp"]) if row else None
 
+    def stat_cache_below(self, folder: str) -> dict[str, tuple[str, str]]:
+        """What :meth:`stat_cache_entry` tells of files right below a folder, by path: not of one whose path holds a secret."""
+        rows = self._database.run("looks_below", start=f"{folder}/", stop=f"{folder}0")
+        return {row["path"]: (row["source"], row["stamp"]) for row in rows}
+
     def save_stat_cache_entry(self, source: str, path: str, stamp: str) -> None:
         """Note of a file that was read to its end what it looked like."""
         self._database.run("put_look", source=source, path=self._database.safe(path), stamp=stamp)
@@ -204,17 +209,14 @@ class SqliteArchive:
 
     def tree(self, thread: int) -> tuple[Tree, bytearray]:
         """The tree of a thread, and for each of its events whether it is marked as abandoned. Raises DamagedError."""
+        self._blocks.follow_others()
         tree, marked = Tree(), bytearray()
-        block, places = 0, None
         for row in self._database.run("thread_keys", thread=thread).fetchall():
-            if places is None or not 0 <= row["id"] - block < len(places.keys):
-                block = self._blocks.block_of(row["id"])
-                places = self._blocks.places(block)
-            place = row["id"] - block
-            kind, author = places.kinds[place], places.authors[place]
-            human = kind is EventKind.PROMPT and author in (Author.HUMAN, Author.ABANDONED)
-            native = (hash_native_id(ids[place]) for ids in (places.records, places.parents, places.turns))
-            tree.append(*native, human=human, output=kind is EventKind.TOOL_OUTPUT)
+            places, place = self._blocks.place_of(row["id"])
+            kind = places.kinds[place]
+            human = kind is EventKind.PROMPT and places.authors[place] in (Author.HUMAN, Author.ABANDONED)
+            links = (hash_native_id(ids[place]) for ids in (places.records, places.parents, places.turns))
+            tree.append(*links, human=human, output=kind is EventKind.TOOL_OUTPUT)
             marked.append(row["abandoned"])
         return tree, marked
 
@@ -255,8 +257,7 @@ class SqliteArchive:
 
     def events_around(self, key: str, before: int, after: int) -> tuple[Event, ...]:
         """An event in its conversation, with so many events before and after it; empty where it is unknown."""
-        number = self._blocks.find((key,)).get(key)
-        row = self._database.fetch_one("first_telling", event=number) if number else None
+        row = self._database.fetch_one("first_telling", event=self._blocks.find((key,)).get(key))
         return self.events(row["thread"], row["ordinal"] - before, row["ordinal"] + after + 1) if row else ()
 
     def events_after_reply(self, keys: Iterable[str], near: int) -> frozenset[str]:
