@@ -362,3 +362,9 @@ def test_an_insight_that_the_person_denies_next_is_none() -> None:
     quote = "The cache of `npm ci` is shared between all branches."
     turns = (user("why is it slow?"), agent(quote), user("No, each branch has its own."), agent("Right."))
     assert refusal(turns, "insight", quote, (1, quote))
+
+
+def test_a_prompt_that_denies_next_takes_nothing_from_the_persons_own_rule() -> None:
+    rule, echo = "Never deploy the shop service on Fridays.", "So the shop service is never deployed on Fridays."
+    turns = (user(rule), agent(echo), user("No need to hurry, look at the tests."), agent("Fine."))
+    assert refusal(turns, "constraint", rule, (0, rule), (1, echo)) == ""

@@ -196,7 +196,9 @@ def _build_claim(said: ProposedMemory, reading: ChunkReading, before: Sequence[C
         lambda: "unknown category" if reading.profile.category(category) is None else "",
         lambda: "" if any(reading.chunk.start <= place < reading.chunk.stop for place in places) else "belongs to another part",
         lambda: untrusted,
-        lambda: "disputed by the person" if is_disputed(evidence, reading.events, reading.lexicon) else "",
+        lambda: (
+            "disputed by the person" if is_disputed(evidence, reading.events, reading.lexicon, theirs=origin is Origin.USER) else ""
+        ),
         lambda: "duplicate" if _is_repeated(candidate, before) else "",
     )
     return reading.make_claim(candidate, next((found for check in faults if (found := check())), ""))

@@ -206,8 +206,10 @@ def _is_repeated(item: Evidence, events: Mapping[int, Event]) -> bool:
     )
 
 
-def is_disputed(evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon) -> bool:
-    """Whether the person's next prompt denies or corrects what the assistant or a tool said, or takes their own words back."""
+def is_disputed(evidence: Sequence[Evidence], events: Mapping[int, Event], lexicon: Lexicon, *, theirs: bool) -> bool:
+    """Whether the person's next prompt corrects what the assistant or a tool said, denies it where the claim is not their word
+    (``theirs``), or takes their own words back.
+    """
     keys = {item.event for item in evidence}
     last = max((place for place, event in events.items() if event.key in keys), default=-1)
     following = next_prompt_place(last, events)
@@ -215,7 +217,7 @@ def is_disputed(evidence: Sequence[Evidence], events: Mapping[int, Event], lexic
         return False
     own = all(item.origin is Origin.USER for item in evidence)
     opening = typed_text(events[following]).strip()[:200]
-    if last >= 0 and events[last].author is Author.ASSISTANT and opens_with_denial(opening):
+    if not theirs and last >= 0 and events[last].author is Author.ASSISTANT and opens_with_denial(opening):
         return True
     for words in lexicon.spoken:
         pattern = words.taken_back if own else words.correction
