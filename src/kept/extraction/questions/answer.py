@@ -7,7 +7,7 @@ a memory is decided by the same gate as everything else.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from kept.core.memory import (
     HELPFUL,
     PASSING,
     UNDERSTOOD,
+    Accepted,
     Candidate,
     CandidateVerdict,
     Evidence,
@@ -337,3 +338,31 @@ def _point(kind: str, noted: NotePoint, reading: ChunkReading) -> tuple[int, Sum
         return None
     keys = tuple(dict.fromkeys(reading.events[place].key for place in places))
     return max(places), SummaryPoint(kind=kind, text=text, events=keys)
+
+
+def apply_overrulings(judged: Iterable[CandidateVerdict]) -> tuple[CandidateVerdict, ...]:
+    """The candidates without what a model turned down, and held where it doubts: its word on a candidate of the rules goes before
+    theirs.
+    """
+    listed = tuple(judged)
+    words = {
+        candidate_verdict.candidate.id: candidate_verdict.verdict
+        for candidate_verdict in listed
+        if _is_overruling(candidate_verdict)
+    }
+    own = (candidate_verdict for candidate_verdict in listed if not _is_overruling(candidate_verdict))
+    return tuple(
+        replace(candidate_verdict, verdict=words[candidate_verdict.candidate.id])
+        if candidate_verdict.candidate.id in words and isinstance(candidate_verdict.verdict, Accepted | Held)
+        else candidate_verdict
+        for candidate_verdict in own
+    )
+
+
+def overruled_candidate_ids(judged: Iterable[CandidateVerdict]) -> frozenset[str]:
+    """The candidates of the rules that a model turned down or doubts."""
+    return frozenset(candidate_verdict.candidate.id for candidate_verdict in judged if _is_overruling(candidate_verdict))
+
+
+def _is_overruling(judged: CandidateVerdict) -> bool:
+    return isinstance(judged.verdict, Held | Refused) and judged.verdict.reason in (DISMISSED, DOUBTED)

@@ -23,9 +23,8 @@ from kept.extraction.rules.assertion import unasserted_reason
 from kept.extraction.rules.framing import is_announced
 from kept.extraction.rules.patterns import compile_pattern, has_match
 from kept.extraction.rules.scopes import choose_scope
-from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, is_command, parse_memory_command, tellings
+from kept.extraction.rules.tellings import COMMAND, DECIDED, Telling, is_command, parse_memory_command, tellings, wishes
 from kept.extraction.rules.view import LOOKBACK, authorship_doubt, evidence_of, is_prompt, prompt_before
-from kept.extraction.rules.wishes import wishes
 from kept.profiles.lexicons import join_alternatives, word_list
 from kept.profiles.profile import Category, Profile, Shape
 

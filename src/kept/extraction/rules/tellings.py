@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kept.core.lexicon import TellingPatterns
-from kept.core.memory import Frame
+from kept.core.memory import WISH, Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
 from kept.core.spans.words import opens_with
@@ -27,6 +27,7 @@ LONG = "longer than a line of the memory file"
 GOES_ON = "may go on in the next line"
 # Why a telling is refused, and listed.
 ERRAND = "orders a note without words to keep"
+_LEAST_WISH, _MOST_WISH = 4, 40  # words with matter of a standing wish
 LEAST, MOST = 3, 400  # words of the shortest, characters of the longest passage that stands by itself
 _CLAUSE = Pattern(r"\n\s*|[,;:.–—-]\s+|\s(?i:and|so|but|und|aber|et|mais|y|pero|e|mas)\s+|[，；、。：]")
 _DENSE_CLAUSE = Pattern(r"\n\s*|[,;:.，；、。：]\s*")  # of a language that writes words together
@@ -370,3 +371,19 @@ def _can_continue(text: str, end: int, patterns: TellingPatterns) -> bool:
     following = text[end:].lstrip(" \t\u3000")
     begins = following[1:2].isalnum() and not following[1:2].isdigit()
     return not patterns.spaced and text[end - 1] not in _STOPS and following.startswith("\n") and begins
+
+
+def wishes(
+    text: str, spans: Sequence[tuple[int, SentenceSpan]], patterns: Sequence[TellingPatterns]
+) -> Iterator[tuple[int, Telling]]:
+    """The sentences, numbered, that are standing wishes in one of the languages spoken: they want something always, never, or in
+    general. Said once such a sentence tells nothing about later sessions; it counts once three sessions say it.
+    """
+    for place, span in spans:
+        words = text[span.start : span.end]
+        if not _LEAST_WISH <= count_mass(words) <= _MOST_WISH or words.rstrip().endswith(("?", "？", ":", "：")):
+            continue
+        for pattern in patterns:
+            if has_match(pattern.wish, words) and not has_match(pattern.occasion, words) and not has_match(pattern.reported, words):
+                yield place, Telling(start=span.start, end=span.end, trigger=WISH, language=pattern.language)
+                break
