@@ -7,10 +7,10 @@ FENCE = "kept"
 CAUSE = "handed over"  # the trigger of a memory that is a person's own passage, selected by the agent of the session
 REWORDED = "suggested in other words"  # the trigger of one that an agent worded: it waits for the person
 START = (
-    "User typed a rule, decision, correction or cause that a later session on another task needs? Call kept's "
-    'save_what_user_said: exact words, what they replace. No wish for one page, file or feature. No tool: end kept: "words"'
+    "If the user types a rule, decision, correction, cause or fact that a colleague joining later must know (not what to build or "
+    'fix now), call kept\'s save_what_user_said: exact words, what they replace. No tool: end kept: "words"'
 )
-REMINDER = "Other tasks? save_what_user_said"
+REMINDER = "Lasting? save_what_user_said"
 ASK = (
     "Before you stop: did the user type something in this turn that later sessions need? If so, call kept's save_what_user_said "
     "with their exact words; if not, stop without a further word."

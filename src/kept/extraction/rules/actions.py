@@ -152,23 +152,11 @@ def _parse_outcome(target: str, text: str, *, code: int | None, ok: bool | None)
     steps = parse_steps(target)
     stated = code is not None or ok is not None
     failed = bool(code) or ok is False
-    if stated and not failed and not _hides_status(steps):
-        return _CommandOutcome(steps=steps, passed=True, stated=True, errors=(), culprit=main_step(steps))
-    errors = find_error_lines(text)
-    culprit = _find_culprit(steps, errors, failed=failed)
-    if failed:
-        passed: bool | None = False
-    elif _is_masked_failure(steps, errors):
-        passed = False
-    else:
-        passed = True if stated else None
-    return _CommandOutcome(
-        steps=steps,
-        passed=passed,
-        stated=stated,
-        errors=errors if passed is False else (),
-        culprit=culprit if passed is False else main_step(steps),
-    )
+    errors = find_error_lines(text) if failed or not stated or _hides_status(steps) else ()
+    if failed or _is_masked_failure(steps, errors):
+        culprit = _find_culprit(steps, errors, failed=failed)
+        return _CommandOutcome(steps=steps, passed=False, stated=stated, errors=errors, culprit=culprit)
+    return _CommandOutcome(steps=steps, passed=True if stated else None, stated=stated, errors=(), culprit=main_step(steps))
 
 
 @lru_cache(maxsize=2048)
