@@ -305,6 +305,11 @@ def test_the_context_command_looks_by_meaning_and_follows_the_settings(meaning, 
     assert LUNCH not in shown()
 
 
+def test_the_context_command_asks_for_the_directory_where_it_is_called(meaning, capsys, monkeypatch):
+    monkeypatch.chdir(harbor())
+    assert LUNCH in [each["text"] for each in told(capsys, "context", NEAR, "--client", "codex")["lines"]]
+
+
 def test_the_context_command_tells_what_was_considered_with_its_score_and_what_kept_it_out(meaning, capsys):
     words = "Did the dealer of walnut crates, lorries and ladders have lunch?"
     code, out, _ = kept(capsys, "context", words, "--project", harbor(), "--client", "codex", "--why")

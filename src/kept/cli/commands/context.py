@@ -25,7 +25,7 @@ def context(
         list[str] | None, typer.Argument(metavar="MESSAGE", help="The prompt to look up; without it, what a session starts with.")
     ] = None,
     *,
-    project: Annotated[str, typer.Option(metavar="DIR", help="The directory the session works in.")] = "",
+    project: Annotated[str, typer.Option(metavar="DIR", help="The directory the session works in; without it, this one.")] = "",
     budget: Annotated[
         int, typer.Option(metavar="TOKENS", min=0, max=100_000, help="At most so many tokens (else the setting context_tokens).")
     ] = 0,
@@ -43,7 +43,7 @@ def context(
     check_choice(client, CLIENTS, "--client")
     with command_workspace(context) as workspace:
         # A name, not a file: links stay.
-        directory = os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111
+        directory = os.path.abspath(os.path.expanduser(project or "."))  # noqa: PTH100, PTH111
         found = preview_context(workspace, words, directory=directory, budget=budget, client=client)
     if as_json:
         show.write_json(
