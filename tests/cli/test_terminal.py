@@ -16,7 +16,6 @@ import pytest
 from cli_world import OTHER, RULE, command, kept, memory_file, told, transcript
 from kept.cli import front
 from kept.cli.show import hanging_line, json_text, to_safe_line
-from kept.core.errors import StoreError
 
 LONG = (
     "Never write to `deploy.log` from a background job in this repo, always send the message to the `notify` queue and "
@@ -209,23 +208,11 @@ def test_a_yes_sets_the_model_and_asks_it_at_once(capsys, home, with_claude):
     assert pathlib.Path(with_claude.split(":")[0], "called").exists()
 
 
-def test_a_run_that_finds_no_example_of_a_search_in_time_is_no_failure(capsys, home, monkeypatch):
-    def read_too_long(*_):
-        raise StoreError("interrupted")
-
-    monkeypatch.setattr("kept.recall.example.StoreReader", read_too_long)
-    transcript(home / "t/a.jsonl", *SAID)
-    code, out, err = kept(capsys, "run", str(home / "t"))
-    assert (code, err) == (0, "")
-    assert "can be searched → kept search WORDS" in out
-
-
-def test_without_a_terminal_no_model_is_offered_and_status_says_what_is_not_tried(capsys, home, monkeypatch):
-    monkeypatch.setattr("kept.recall.example._SECONDS", 600.0)  # the machine may be busy
+def test_without_a_terminal_no_model_is_offered_and_status_says_what_is_not_tried(capsys, home):
     transcript(home / "t/a.jsonl", *SAID)
     _, out, _ = kept(capsys, "run", str(home / "t"))
     assert "nothing is sent" not in out
-    assert "can be searched → kept search harbor tides" in out
+    assert "can be searched → kept search WORDS" in out
     assert "with one, that takes 1 question with about" in out
     _, out, _ = kept(capsys, "status")
     assert "is not extracted" in out

@@ -12,7 +12,6 @@ from kept.memories.browse import memory_revision
 from kept.memories.history import undo
 from kept.memories.waiting import BEST, best_of_each_scope, count_pending_proposals, find_pending_wish, list_pending_proposals
 from kept.pipeline.run import RunOptions, run_pipeline
-from kept.recall.example import find_search_example
 from talking import say
 
 WISHES = [
@@ -148,10 +147,3 @@ def test_a_wish_of_too_few_words_to_stand_by_itself_does_not_wait(desk_at, home)
     with desk_at(home) as opened:
         run_pipeline(opened, [], RunOptions(model=False))
         assert [item.memory.content for item in list_pending_proposals(opened)] == [WISHES[0]]
-
-
-def test_the_search_of_the_first_run_is_two_words_that_stand_side_by_side(desk_at, home):
-    say(home, "s1", "look at the harbour tides of Bergen", "and plot harbour tides again")
-    with desk_at(home) as opened:
-        run_pipeline(opened, [], RunOptions(model=False))
-        assert find_search_example(opened) == "harbour tides"

@@ -14,7 +14,6 @@ from kept.local import settings
 from kept.local.settings import LlmSettings
 from kept.memories.configure import change_setting
 from kept.pipeline.usage import Costs
-from kept.recall.example import find_search_example
 from kept.store.values import Run
 from kept.workspace import Workspace
 
@@ -143,13 +142,9 @@ _DECIDED = "llm.adapter"  # a person who set it, to "none" as well, has answered
 
 
 def searchable_line(workspace: Workspace) -> Line:
-    """What can be searched now, with a query that finds something of it."""
+    """What can be searched now."""
     sessions = sum(1 for _ in workspace.store.archive.threads())
-    words = find_search_example(workspace)
-    return line(
-        f"All that was said in {format_count(sessions, 'session')} can be searched",
-        (f" → kept search {words}" if words else " → kept search WORDS", "dim"),
-    )
+    return line(f"All that was said in {format_count(sessions, 'session')} can be searched", (" → kept search WORDS", "dim"))
 
 
 def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | None:
