@@ -206,6 +206,10 @@ FAULTS = {
         lambda place: edited(claude(place), lambda body: body.setdefault("permissions", {}).update(deny=["mcp__kept"])),
         "agents may not call kept's tools",
     ),
+    "rules that Claude Code leaves out": (
+        lambda place: edited(claude(place), lambda body: body.update(claudeMdExcludes=["**/other/**", "**/.claude/rules/**"])),
+        "memory.md is not read",
+    ),
     "a server whose kept is gone": (
         lambda place: (place.root / ".claude.json").write_text(
             '{"mcpServers": {"kept": {"command": "/nowhere/kept", "args": ["mcp"]}}}'

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision, RecordAccount
 from kept.sources.arrays import read_elements
-from kept.sources.exports import ChatGpt, ClaudeAi
+from kept.sources.exports import CHATGPT
+from kept.sources.exports import CLAUDE_AI as CLAUDE
 from reading import human, read, said
-
-CHATGPT, CLAUDE = ChatGpt(), ClaudeAi()
 
 
 def node(ident, parent, role="user", text="", *, created=1765670401.5, content=None, **fields):

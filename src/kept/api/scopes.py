@@ -22,7 +22,7 @@ def home_of_user(path: str | os.PathLike[str] | None, user: str | None) -> Paths
     given = None if path is None else os.fspath(path)
     if given is not None and "://" in given:
         raise UsageError(
-            f"no store can be reached at {given!r}", hint="give a folder; servers such as PostgreSQL are not supported"
+            f"no store can be reached at {given!r}", hint="give a folder whose setting store.url names the PostgreSQL server"
         )
     if given == "" or user == "":
         raise UsageError("an empty name is nobody's memory", hint="leave it out, or give a name")

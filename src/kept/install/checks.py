@@ -23,6 +23,11 @@ class CheckFinding:
     repair: str = ""
 
 
+def make_fault(name: str, detail: str, fix: str, *, repair: str = "") -> CheckFinding:
+    """One thing that is wrong."""
+    return CheckFinding(name=name, well=False, detail=detail, fix=fix, repair=repair)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProgramResult:
     """What a program answered: its exit code (None: it took too long or could not be started), and what it wrote."""

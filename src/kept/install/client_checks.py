@@ -10,12 +10,13 @@ import shlex
 import shutil
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatch
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from kept import __version__
-from kept.install.checks import CheckFinding, ProgramResult, run_limited
+from kept.install.checks import CheckFinding, ProgramResult, make_fault, run_limited
 from kept.install.setup import hooked_clients, plugin_clients, section_clients, used_clients
 from kept.local import files
 from kept.local.clients import CLIENTS, GEMINI, SPARED, Client, hook_groups, is_own_hook
@@ -35,14 +36,16 @@ _SECONDS = 15.0
 _AT_START = {"SessionStart": "startup"}  # what a hook without a matcher hears first
 _TRANSCRIPTS = ("projects", "sessions")  # folders of a client
 _LONGEST = 600  # seconds; a hook that hangs holds its session up for so long
+_READ = "/home/.claude/rules/memory.md"  # as a pattern of Claude Code's meets it
 # What in a client's settings keeps it from calling or reading kept: where it stands, the values that do, what follows.
-_SWITCHES: tuple[tuple[str, Callable[[object], bool], str], ...] = (
+_SWITCHES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("disableAllHooks", lambda value: value is True, "no hook is called"),
     ("allowManagedHooksOnly", lambda value: value is True, "hooks of yours and of plugins are not called"),
     ("cleanupPeriodDays", lambda value: value == 0, "no transcripts are written, so nothing is learnt"),
     ("features.hooks", lambda value: value is False, "hooks are off"),
     ("features.codex_hooks", lambda value: value is False, "hooks are off"),
     ("hooksConfig.enabled", lambda value: value is False, "hooks are off"),
+    ("claudeMdExcludes", lambda value: any(fnmatch(_READ, str(item)) for item in value or ()), "memory.md is not read"),
     ("permissions.deny", lambda value: "mcp__kept" in str(value), "agents may not call kept's tools"),
 )
 _SERVE = {
@@ -98,11 +101,11 @@ def _check_section(home: Paths, client: Client) -> Iterator[CheckFinding]:
     name, other, settings = f"{client.name} section", own.with_suffix(".override.md"), own.with_name("settings.json")
     if client.name == "codex" and files.read_text(other).strip():
         detail = f"codex reads {other}, and not {own} with kept's section"
-        yield CheckFinding(name=name, well=False, detail=detail, fix=f"cat {other} >> {own} && rm {other}")
+        yield make_fault(name, detail, f"cat {other} >> {own} && rm {other}")
     named = _value_at(_parse_settings(settings)[0], "context.fileName")
     if client is GEMINI and named and own.name not in ([named] if isinstance(named, str) else named):
         detail = f"context.fileName in {settings} has gemini read other files than {own} with kept's section"
-        yield CheckFinding(name=name, well=False, detail=detail, fix=f"add {own.name} to context.fileName")
+        yield make_fault(name, detail, f"add {own.name} to context.fileName")
 
 
 def find_misplaced_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
@@ -114,10 +117,10 @@ def find_misplaced_settings(home: Paths, client: Client) -> Iterator[CheckFindin
     wanted = Path(named).expanduser() / (client.folder if client.below else "")
     if home.root == home.user and folder != wanted:
         detail = f"{client.variable} names {named}, which is not a folder; {client.name} creates it and finds no kept hooks there"
-        yield CheckFinding(name=f"{client.name} folder", well=False, detail=detail, fix=f"unset {client.variable}")
+        yield make_fault(f"{client.name} folder", detail, f"unset {client.variable}")
     elif client.file and folder != usual and _has_kept_hook(usual / client.file) and not _has_kept_hook(folder / client.file):
         detail = f"{client.variable} names {folder}, whose settings do not call kept; those in {usual} do"
-        yield CheckFinding(name=f"{client.name} folder", well=False, detail=detail, fix="kept setup", repair="hooks")
+        yield make_fault(f"{client.name} folder", detail, "kept setup", repair="hooks")
 
 
 def _has_kept_hook(path: Path) -> bool:
@@ -159,9 +162,7 @@ def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
     for path in (folder / transcript for transcript in _TRANSCRIPTS):
         if path.is_symlink() and not path.exists():
             detail = f"{path} is a broken link, so no transcript is written or read"
-            yield CheckFinding(
-                name=f"{client.name} transcripts", well=False, detail=detail, fix=f"mount {path.readlink()}, or rm {path}"
-            )
+            yield make_fault(f"{client.name} transcripts", detail, f"mount {path.readlink()}, or rm {path}")
     places = dict.fromkeys((folder / (client.file or "settings.json"), folder / client.plugins))
     if client.name == "claude":
         extra = (folder / "settings.local.json", here / "settings.json", here / "settings.local.json")
@@ -172,12 +173,12 @@ def _check_settings(home: Paths, client: Client) -> Iterator[CheckFinding]:
         name = f"{client.name} settings"
         if fault:
             fix = f"rm {path}; kept setup" if path.is_symlink() and not path.exists() else f"mend {path}, then kept setup"
-            yield CheckFinding(name=name, well=False, detail=fault, fix=fix)
+            yield make_fault(name, fault, fix)
         for switch, prevents, follows in _SWITCHES:
             if prevents(_value_at(body, switch)):
                 own = path.parent in (folder, here)
-                fix = f"take {switch} out of {path}" if own else "ask who manages this machine"
-                yield CheckFinding(name=name, well=False, detail=f"{switch} in {path}: {follows}", fix=fix)
+                fix = f"change {switch} in {path}" if own else "ask who manages this machine"
+                yield make_fault(name, f"{switch} in {path}: {follows}", fix)
 
 
 def _value_at(body: object, place: str) -> Any:
@@ -200,7 +201,7 @@ def _check_server(home: Paths, client: Client) -> Iterator[CheckFinding]:
     if "serverInfo" not in said.out:
         why = (said.err.strip() or "it does not answer").splitlines()[-1]
         detail = f"kept's MCP server in {path}, `{shlex.join(command)}`, cannot be used: {why[:200]}"
-        yield CheckFinding(name=f"{client.name} server", well=False, detail=detail, fix=_SERVE[client.name])
+        yield make_fault(f"{client.name} server", detail, _SERVE[client.name])
 
 
 def _check_version(client: Client) -> Iterator[CheckFinding]:
@@ -230,7 +231,7 @@ def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:
     missing = [event for event in _expected_commands(client) if event not in found]
     if missing:
         detail = f"{path} does not call kept for {', '.join(missing)}"
-        yield CheckFinding(name=client.name, well=False, detail=detail, fix="kept setup", repair="hooks")
+        yield make_fault(client.name, detail, "kept setup", repair="hooks")
     faults: dict[tuple[str, str], list[str]] = {}  # with what mends it, and the events it is met at
     for event, entries in found.items():
         for met in dict.fromkeys(item for entry in entries for item in _find_hook_faults(home, client, event, entry, body)):
@@ -239,7 +240,7 @@ def _check_hooks(home: Paths, client: Client) -> Iterator[CheckFinding]:
             faults.setdefault((f"{path} calls kept twice", _ANEW), []).append(event)
     for (fault, fix), events in faults.items():
         detail = f"at {', '.join(events)} {fault}"
-        yield CheckFinding(name=client.name, well=False, detail=detail, fix=fix, repair="hooks" if fix == _ANEW else "")
+        yield make_fault(client.name, detail, fix, repair="hooks" if fix == _ANEW else "")
     if missing or faults:
         return
     if client.name == "codex" and (untrusted := _find_untrusted(home, str(path), body)):
@@ -263,7 +264,7 @@ def _find_untrusted(home: Paths, name: str, body: Mapping[str, Any]) -> list[str
 
 def _untrusted_finding(events: list[str]) -> CheckFinding:
     detail = f"you have not told codex that you trust kept's hooks as they are, so it does not call those at {', '.join(events)}"
-    return CheckFinding(name="codex", well=False, detail=detail, fix=_TRUST)
+    return make_fault("codex", detail, _TRUST)
 
 
 def hash_for_codex(event: str, entry: Mapping[str, Any]) -> str:
@@ -401,28 +402,28 @@ def _check_plugin(home: Paths, client: Client) -> Iterator[CheckFinding]:
     again = {"claude": "claude plugin install kept@kept", "gemini": "gemini extensions install PATH"}
     if not launcher.is_file():
         detail = f"the plugin is on, but {launcher} is not there"
-        yield CheckFinding(name=client.name, well=False, detail=detail, fix=again.get(client.name, _NEWER[client.name]))
+        yield make_fault(client.name, detail, again.get(client.name, _NEWER[client.name]))
         return
     env = {"HOME": str(home.user), "PATH": os.environ.get("PATH", "")}
     done = run_limited(["/bin/sh", str(launcher), "--version"], seconds=_SECONDS, env=env).out
     overrides = _value_at(_parse_settings(folder.parent / "extension-enablement.json")[0], "kept.overrides")
     if off := [rule for rule in map(str, overrides or ()) if rule.startswith("!")]:
         detail = f"the extension is off for {', '.join(rule[1:] for rule in off)}"
-        yield CheckFinding(name=client.name, well=False, detail=detail, fix="gemini extensions enable kept")
+        yield make_fault(client.name, detail, "gemini extensions enable kept")
     if __version__ not in done:
         detail = f"the plugin finds {done.strip()[:80] or 'no kept'}; this is kept {__version__}"
-        yield CheckFinding(name=client.name, well=False, detail=detail, fix="kept setup", repair="program")
+        yield make_fault(client.name, detail, "kept setup", repair="program")
         return
     if (own := _plugin_version(folder)) and own != __version__:
         detail = f"the plugin in {folder} is of version {own}; this is kept {__version__}"
-        yield CheckFinding(name=client.name, well=False, detail=detail, fix=_NEWER[client.name])
+        yield make_fault(client.name, detail, _NEWER[client.name])
     options = " --client gemini" if client is GEMINI else ""
     event = "BeforeAgent" if client is GEMINI else "UserPromptSubmit"
     command = f"sh {shlex.quote(str(launcher))} hook user-prompt --plugin{options}"
     faults = tuple(_check_hook_reply(home, client, event, command, patience=10.0, env={}))
     for fault, fix in faults:
         repair = "program" if fix == _ANEW else ""
-        yield CheckFinding(name=client.name, well=False, detail=f"at {event} {fault}", fix=fix, repair=repair)
+        yield make_fault(client.name, f"at {event} {fault}", fix, repair=repair)
     name = f"kept@{folder.parent.parent.name}:hooks/codex.json"  # where it lies below Codex's cache
     hooks = _parse_settings(folder / "hooks" / "codex.json")[0]
     if not faults and client.name == "codex" and (untrusted := _find_untrusted(home, name, hooks)):

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from kept.changes import apply_person_change
 from kept.core.errors import KeptError, StoreError
-from kept.install.checks import CheckFinding, run_limited
+from kept.install.checks import CheckFinding, make_fault, run_limited
 from kept.install.client_checks import check_clients, find_misplaced_settings
 from kept.install.machine_checks import check_folders, check_program, check_run_lock, check_settings_file, find_exposed_paths
 from kept.install.schedule import InstalledJob, SchedulerKind, list_installed_jobs
@@ -68,9 +68,7 @@ def run_checks(home: Paths, *, profile: str | None = None, zone: str | None = No
         except (KeptError, OSError, ValueError) as error:
             what, fix = (error.what, error.hint) if isinstance(error, KeptError) else (str(error), "")
             where = f" ({error.where})" if isinstance(error, KeptError) and error.where else ""
-            check_findings.append(
-                CheckFinding(name=name, well=False, detail=f"{what}{where}", fix=fix or "mend that, then run kept doctor again")
-            )
+            check_findings.append(make_fault(name, f"{what}{where}", fix or "mend that, then run kept doctor again"))
     return tuple(dict.fromkeys(check_findings))
 
 
@@ -145,7 +143,7 @@ def _check_store(home: Paths, profile: str | None, zone: str | None) -> Iterator
             fix="kept backup FILE",
         )
         if copies and not _is_intact_copy(copies[-1]):
-            yield CheckFinding(name="backup", well=False, detail=f"{copies[-1]} is damaged", fix="kept backup FILE")
+            yield make_fault("backup", f"{copies[-1]} is damaged", "kept backup FILE")
 
 
 def _check_server(workspace: Workspace) -> Iterator[CheckFinding]:
@@ -163,7 +161,7 @@ def _check_server(workspace: Workspace) -> Iterator[CheckFinding]:
         )
         yield CheckFinding(name="server", well=not sees_all, detail=told, fix="have a role of its own made (docs/team.md)")
     except StoreError as error:
-        yield CheckFinding(name="server", well=False, detail=f"{error.what} ({error.where})", fix=error.hint)
+        yield make_fault("server", f"{error.what} ({error.where})", error.hint)
 
 
 def _is_intact_copy(path: Path) -> bool:
@@ -179,22 +177,20 @@ def _check_store_clock(workspace: Workspace) -> Iterator[CheckFinding]:
     if runs and runs[0].started_at > workspace.clock() + _DAY:
         today, last = workspace.clock().date(), runs[0].started_at.date()
         detail = f"it is {today} here, but the last run was on {last}: the clock was wrong, then or now"
-        yield CheckFinding(name="clock", well=False, detail=detail, fix="timedatectl set-ntp true")
+        yield make_fault("clock", detail, "timedatectl set-ntp true")
 
 
 def _check_outputs(workspace: Workspace) -> Iterator[CheckFinding]:
     """The files kept writes are there, and as it wrote them or as a person edited them."""
     for path, state, reason in file_states(workspace):
         if state is FileState.MISSING:
-            yield CheckFinding(name="file", well=False, detail=f"{path} is gone", fix="kept run", repair="files")
+            yield make_fault("file", f"{path} is gone", "kept run", repair="files")
         elif state is FileState.DAMAGED:
-            yield CheckFinding(
-                name="file", well=False, detail=f"{path}: {reason}", fix="kept run --accept-loss, or put the file back"
-            )
+            yield make_fault("file", f"{path}: {reason}", "kept run --accept-loss, or put the file back")
         elif state is FileState.EDITED:
             yield CheckFinding(name="file", well=None, detail=f"{path} was edited; the next run takes that over", fix="kept run")
         elif not os.access(path, os.R_OK | os.W_OK) or not Path(path).stat().st_mode & 0o400:
-            yield CheckFinding(name="file", well=False, detail=f"{path} cannot be read or written", fix=f"chmod u+rw {path}")
+            yield make_fault("file", f"{path} cannot be read or written", f"chmod u+rw {path}")
 
 
 def _check_language_model(workspace: Workspace) -> Iterator[CheckFinding]:
@@ -254,18 +250,14 @@ def _check_sources(workspace: Workspace) -> Iterator[CheckFinding]:
     for root in workspace.settings.root:
         if not root.resolve(workspace.paths.user).exists():
             detail = f"{root.path}, which every run should read, is not there"
-            yield CheckFinding(name="sources", well=False, detail=detail, fix=f"mount it, or kept sources remove {root.path}")
+            yield make_fault("sources", detail, f"mount it, or kept sources remove {root.path}")
     unreadable = {path for tool in found.tools for path, _ in tool.unreadable} | found.unread.keys()
     if unreadable:
         detail = f"{len(unreadable)} files could not be read, such as {min(unreadable)}"
-        yield CheckFinding(
-            name="unreadable", well=False, detail=detail, fix="kept sources says why; kept sources exclude PATH leaves one out"
-        )
+        yield make_fault("unreadable", detail, "kept sources says why; kept sources exclude PATH leaves one out")
     doomed = sum(len(tool.doomed) for tool in found.tools)
     if doomed:
-        yield CheckFinding(
-            name="vanishing", well=False, detail=f"{doomed} transcripts will be deleted by their tool within a week", fix="kept run"
-        )
+        yield make_fault("vanishing", f"{doomed} transcripts will be deleted by their tool within a week", "kept run")
 
 
 def _check_quarantined(workspace: Workspace) -> Iterator[CheckFinding]:
@@ -274,14 +266,14 @@ def _check_quarantined(workspace: Workspace) -> Iterator[CheckFinding]:
         session, fault = next(iter(aside.items()))
         detail = f"the language model's reply about {len(aside)} sessions could not be used, such as {session} ({fault})"
         fix = "kept run --force asks again; so does another model or a mended program"
-        yield CheckFinding(name="set aside", well=False, detail=detail, fix=fix)
+        yield make_fault("set aside", detail, fix)
 
 
 def _check_local_models() -> Iterator[CheckFinding]:
     there = PACK.exists() and MANY_PACK.exists()
     for pack, least in _LEAST.items():
         if pack.exists() and pack.stat().st_size < least:
-            yield CheckFinding(name="meaning", well=False, detail=f"{pack} is incomplete", fix=f"rm {pack}; make run")
+            yield make_fault("meaning", f"{pack} is incomplete", f"rm {pack}; make run")
     without = "only the English local model is there" if PACK.exists() else "no local model: search compares words only"
     yield CheckFinding(
         name="meaning",
@@ -311,9 +303,9 @@ def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
         yield CheckFinding(name="schedule", well=None, detail="no nightly job is installed", fix="kept schedule install")
     night = load_last_night(home)
     if night is None and (home.state / "night.json").exists():
-        yield CheckFinding(name="nights", well=False, detail="night.json contains no nightly run", fix="kept schedule run")
+        yield make_fault("nights", "night.json contains no nightly run", "kept schedule run")
     for step in night.failed if night else ():
-        yield CheckFinding(name=f"last night: {step.name}", well=False, detail=step.detail, fix="kept schedule run")
+        yield make_fault(f"last night: {step.name}", step.detail, "kept schedule run")
     late = (utc_now() - night.at).days if night else 0
     if there and late >= _MISSED:
         detail = f"the nightly job last ran {late} days ago; the next run makes up for it"
@@ -322,12 +314,10 @@ def _check_schedule(home: Paths) -> Iterator[CheckFinding]:
             if there[0].kind == SchedulerKind.SYSTEMD
             else "kept schedule run"
         )
-        yield CheckFinding(name="nights", well=False, detail=detail, fix=fix)
+        yield make_fault("nights", detail, fix)
     for failure in load_failures(str(home.state)):
         if not failure.what.startswith(NIGHT):
-            yield CheckFinding(
-                name=failure.what, well=False, detail=f"{failure.detail} (since {failure.since[:10]})", fix="kept run"
-            )
+            yield make_fault(failure.what, f"{failure.detail} (since {failure.since[:10]})", "kept run")
 
 
 def _check_queue(home: Paths) -> Iterator[CheckFinding]:
@@ -337,7 +327,7 @@ def _check_queue(home: Paths) -> Iterator[CheckFinding]:
         since = datetime.fromisoformat(waiting[0].partition("\t")[0])
         if utc_now() - since > _WAITING:
             detail = f"{len(waiting)} times sessions reported something new since {since.date()}, and no run has read it"
-            yield CheckFinding(name="waiting", well=False, detail=detail, fix="kept run; kept schedule install")
+            yield make_fault("waiting", detail, "kept run; kept schedule install")
 
 
 def _check_job_program(entry: InstalledJob) -> Iterator[CheckFinding]:
@@ -348,7 +338,7 @@ def _check_job_program(entry: InstalledJob) -> Iterator[CheckFinding]:
         for program in dict.fromkeys(re.findall(r"(/[^\s\"'<>]*/(?:kept|python[\d.]*))(?=[\s\"'<])", text)):
             if not os.access(program, os.X_OK):
                 detail = f"{place} starts {program}, which cannot be run"
-                yield CheckFinding(name="schedule", well=False, detail=detail, fix="kept schedule install")
+                yield make_fault("schedule", detail, "kept schedule install")
 
 
 def _check_extras() -> Iterator[CheckFinding]:

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 from kept import __version__
 from kept.core.errors import BusyError
-from kept.install.checks import CheckFinding, kept_version
+from kept.install.checks import CheckFinding, kept_version, make_fault
 from kept.local.files import hold_lock, read_text
 from kept.local.queue import queue_path
 from kept.local.settings import load_settings
@@ -45,10 +45,10 @@ def check_program(home: Paths) -> Iterator[CheckFinding]:
     path = Path(read_text(home.state / "program").strip() or "/")
     if path != Path("/") and not os.access(path, os.X_OK):
         detail = f"the plugin looks for kept at {path}, which cannot be run"
-        yield CheckFinding(name="program", well=False, detail=detail, fix="kept setup", repair="program")
+        yield make_fault("program", detail, "kept setup", repair="program")
     elif path != Path("/") and __version__ not in (said := kept_version(str(path))):
         detail = f"the plugin runs {path} ({said[:80] or 'it does not answer'}); this is kept {__version__}"
-        yield CheckFinding(name="program", well=False, detail=detail, fix="kept setup", repair="program")
+        yield make_fault("program", detail, "kept setup", repair="program")
 
 
 def _check_path_program() -> CheckFinding:
@@ -74,9 +74,7 @@ def check_settings_file(home: Paths) -> Iterator[CheckFinding]:
         try:
             ZoneInfo(zone)
         except (LookupError, ValueError, OSError):
-            yield CheckFinding(
-                name="zone", well=False, detail=f"TZ names {zone}, which is not a time zone, so days follow UTC", fix="unset TZ"
-            )
+            yield make_fault("zone", f"TZ names {zone}, which is not a time zone, so days follow UTC", "unset TZ")
     usual = home.user / ".local" / "share" / "kept" / "kept.db"
     if home.root != home.user and os.environ.get("KEPT_HOME") and usual.exists():
         detail = f"KEPT_HOME makes kept use {home.root}; there is another store in {usual.parent}"
@@ -92,7 +90,7 @@ def check_folders(home: Paths) -> Iterator[CheckFinding]:
         return
     for item in (home.state, Path(queue_path(str(home.state), ""))):
         if item.exists() and not item.is_dir():
-            yield CheckFinding(name="folder", well=False, detail=f"{item} is a file", fix=f"mv {item} {item}.aside; kept run")
+            yield make_fault("folder", f"{item} is a file", f"mv {item} {item}.aside; kept run")
             return
     mode = home.state.stat().st_mode & 0o7777
     fix = "kept doctor --fix"
@@ -106,12 +104,12 @@ def check_folders(home: Paths) -> Iterator[CheckFinding]:
     open_files = find_exposed_paths(home)
     if open_files:
         detail = f"{len(open_files)} files can be read by others, or not by you, such as {open_files[0]}"
-        yield CheckFinding(name="private", well=False, detail=detail, fix=fix, repair="private")
+        yield make_fault("private", detail, fix, repair="private")
     owner = os.geteuid() or home.user.stat().st_uid  # who uses sudo leaves files in somebody's home that are root's
     strange = [path for path in home.state.rglob("*") if _is_other_users(path, owner)]
     if strange:
         detail = f"{strange[0]} belongs to another user"
-        yield CheckFinding(name="owner", well=False, detail=detail, fix=f"sudo chown -R {owner} {home.state}")
+        yield make_fault("owner", detail, f"sudo chown -R {owner} {home.state}")
     yield from _check_disk(home)
     yield from _check_file_clock(home)
 
@@ -147,9 +145,7 @@ def _check_disk(home: Paths) -> Iterator[CheckFinding]:
             proof.flush()
             os.fsync(proof.fileno())
     except OSError as error:
-        yield CheckFinding(
-            name="writable", well=False, detail=f"{home.state}: {error.strerror}", fix=f"df -h {home.state}; ls -ld {home.state}"
-        )
+        yield make_fault("writable", f"{home.state}: {error.strerror}", f"df -h {home.state}; ls -ld {home.state}")
     else:
         yield CheckFinding(name="writable", well=True, detail=str(home.state))
     needed = max(_ROOM, 2 * home.store.stat().st_size if home.store.exists() else 0)
@@ -158,12 +154,10 @@ def _check_disk(home: Paths) -> Iterator[CheckFinding]:
     yield CheckFinding(name="room", well=free > needed, detail=detail, fix=fix)
     state = os.statvfs(home.state)
     if state.f_files and state.f_favail < 100:
-        yield CheckFinding(name="room", well=False, detail="the disk has no room for further files", fix=f"df -i {home.state}")
+        yield make_fault("room", "the disk has no room for further files", f"df -i {home.state}")
     most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     if most != resource.RLIM_INFINITY and most < needed:
-        yield CheckFinding(
-            name="limit", well=False, detail=f"a file may have {most:,} bytes at most here", fix="ulimit -f unlimited"
-        )
+        yield make_fault("limit", f"a file may have {most:,} bytes at most here", "ulimit -f unlimited")
 
 
 def _check_file_clock(home: Paths) -> Iterator[CheckFinding]:
@@ -171,14 +165,12 @@ def _check_file_clock(home: Paths) -> Iterator[CheckFinding]:
     with suppress(OSError), TemporaryFile(dir=home.state) as proof:
         apart = abs(os.fstat(proof.fileno()).st_mtime - time.time())
         if apart > _DAY:
-            yield CheckFinding(
-                name="clock", well=False, detail="the disk and this machine disagree on the date", fix="timedatectl set-ntp true"
-            )
+            yield make_fault("clock", "the disk and this machine disagree on the date", "timedatectl set-ntp true")
     newest = max((path.stat().st_mtime for path in (Path(__file__), home.store) if path.exists()), default=0.0)
     if newest > time.time() + _DAY:
         day = datetime.fromtimestamp(newest, tz=UTC).date()
         detail = f"it is {datetime.now(UTC).date()} here, but kept's own files are dated {day}"
-        yield CheckFinding(name="clock", well=False, detail=detail, fix="timedatectl set-ntp true")
+        yield make_fault("clock", detail, "timedatectl set-ntp true")
 
 
 def check_run_lock(home: Paths) -> Iterator[CheckFinding]:

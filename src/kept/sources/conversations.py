@@ -5,16 +5,17 @@ Knows the cursor and the slices; what a conversation is, the format says. The cu
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from sqlite3 import Connection
+from typing import Any
 
 from kept.core.event import Cursor, Slice
 from kept.sources.databases import database_mark, open_copy
 from kept.sources.documents import SourceDocument, make_slice, to_outcomes
 from kept.sources.json_lines import Outcome
-from kept.sources.records import SLICE_BYTES, SLICE_EVENTS, Reject
+from kept.sources.records import SLICE_BYTES, SLICE_EVENTS, Record, Reject, SourceLine, parse_line
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,6 +27,13 @@ class Conversation:
 
     changed: int
     read: Callable[[], tuple[SourceDocument, list[Reject]]]
+
+
+def parse_value(data: Any, row: int) -> Mapping[str, Any] | Reject:
+    """The object in a column of a row, an empty one where there is none; or why what stands there is none."""
+    raw = data if isinstance(data, bytes) else str(data or "").encode("utf-8", "replace")
+    piece = next(parse_line(SourceLine(number=row, start=0, end=len(raw), data=raw)), None)
+    return piece.value if isinstance(piece, Record) else piece or {}
 
 
 def read_conversations(path: Path, cursor: Cursor, find: Callable[[Connection], Iterable[Conversation]]) -> Iterator[Slice]:

@@ -35,7 +35,7 @@ from kept.core.text import one_line
 from kept.core.times import format_instant
 from kept.sources.json_lines import Outcome
 from kept.sources.message_parts import split_text
-from kept.sources.pieces import hash_texts, truncate_name
+from kept.sources.pieces import call_detail, call_target, hash_texts, parse_object, truncate_name
 from kept.sources.pieces import shorten_text as cut_text
 from kept.sources.records import SLICE_EVENTS, Reject, open_regular, wide_encoding
 
@@ -73,12 +73,12 @@ class RecordPlace(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EventDraft:
-    """One event in the making. ``stamp`` is its time as written, ``native`` and ``parent`` are record ids of the format."""
+    """One event in the making, usually a prompt. ``stamp`` is its time as written, ``native`` and ``parent`` are ids of records."""
 
-    kind: EventKind
-    author: Author
-    reason: str
-    text: str
+    kind: EventKind = EventKind.PROMPT
+    author: Author = Author.HUMAN
+    reason: str = ""
+    text: str = ""
     at: datetime | None = None
     precision: Precision = Precision.NONE
     stamp: str = ""
@@ -90,14 +90,14 @@ class EventDraft:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DocumentEntry:
-    """A record of a document: what was said in it, or why there is nothing.
+    """A record of a document: what was said in it, or why there is nothing (as usual: there is no text).
 
     ``session`` is the record's own where a file holds several.
     """
 
     place: RecordPlace
     said: tuple[EventDraft, ...] = ()
-    dropped: str = ""
+    dropped: str = "no-text"
     noted: Mapping[str, int] = field(default_factory=dict)
     session: str = ""
 
@@ -116,7 +116,7 @@ def leave_out(document: SourceDocument, event_draft: EventDraft) -> SourceDocume
     """A note that says it is not to be remembered: it opens with a prompt that says so, which leaves out its session."""
     first, *others = document.entries
     marker = replace(event_draft, kind=EventKind.PROMPT, author=Author.HUMAN, text=IGNORE)
-    return replace(document, entries=(replace(first, said=(marker, *first.said), dropped=""), *others))
+    return replace(document, entries=(replace(first, said=(marker, *first.said)), *others))
 
 
 def read_document(
@@ -129,19 +129,24 @@ def read_document(
     The cursor stands at 0 until the last of them; its line then counts the records that are done, and its prefix says of which
     document. Raises SourceError: not a regular file, too large, not UTF-8, binary.
     """
+    if found := read_new_state(path, cursor, setting=setting):
+        data, snapshot = found
+        yield from split_slices(path, cursor, snapshot, to_outcomes(parse(split_rows(data, path)), str(path)))
+
+
+def read_new_state(path: Path, cursor: Cursor, *, limit: int | None = None, setting: str = "") -> tuple[bytes, Snapshot] | None:
+    """The bytes of a file, and the state that they are; None for the state that the cursor knows. Raises SourceError."""
+    limit = DOCUMENT_LIMIT if limit is None else limit
     try:
         with open_regular(path) as file:
             info = os.fstat(file.fileno())
-            if info.st_size > DOCUMENT_LIMIT:
-                raise SourceError(f"is larger than {DOCUMENT_LIMIT // 2**20} MB", where=str(path), hint="split it")
-            data = file.read(DOCUMENT_LIMIT)
+            if info.st_size > limit:
+                raise SourceError(f"is larger than {limit // 2**20} MB", where=str(path), hint="split it")
+            data = file.read(limit)
     except OSError as error:
         raise unreadable_error(path, error) from error
-    mark = hash_bytes(data, setting)
-    if (cursor.offset, cursor.prefix) == (len(data), mark):
-        return
-    document = parse(split_rows(data, path))
-    yield from split_slices(path, cursor, Snapshot(info.st_ino, len(data), mark), to_outcomes(document, str(path)))
+    snapshot = Snapshot(info.st_ino, len(data), hash_bytes(data, setting))
+    return None if (cursor.offset, cursor.prefix) == snapshot[1:] else (data, snapshot)
 
 
 def split_slices(path: Path, cursor: Cursor, snapshot: Snapshot, outcomes: Iterator[Outcome]) -> Iterator[Slice]:
@@ -271,6 +276,23 @@ def shorten_output(text: str) -> str:
     return cut_text(text, {})
 
 
+def requested_tool(name: Any, call: Any, given: Any) -> ToolUse:
+    """A tool as a model asked for it; its arguments are an object, or JSON in a text."""
+    arguments = parse_object(given) if isinstance(given, str) else to_mapping(given)
+    return ToolUse(name=truncate_name(name), call=truncate_name(call), target=call_target(arguments), detail=call_detail(arguments))
+
+
+def draft_call(answer: EventDraft, tool: ToolUse) -> EventDraft:
+    """The call of a tool in an answer."""
+    return replace(answer, kind=EventKind.TOOL_CALL, text=tool.target or tool.name, tool=tool)
+
+
+def draft_output(template: EventDraft, text: str, tool: ToolUse) -> EventDraft:
+    """What a tool gave."""
+    output = replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result")
+    return replace(output, text=shorten_output(text), tool=tool)
+
+
 class Repetitions:
     """How often each key occurred before, in bounded memory.
 
@@ -309,7 +331,7 @@ def to_outcomes(document: SourceDocument, path: str, repeated: Repetitions | Non
                 key = hash_texts(session, event_draft.kind, event_draft.stamp, call, one_line(event_draft.text))
                 count = repeated.next_number(key)
             events.append(_to_event(event_draft, document, session, key + (f"#{count}" if count else ""), pointer))
-        yield Outcome(events=tuple(events), dropped=entry.dropped, noted=entry.noted)
+        yield Outcome(events=tuple(events), dropped="" if events else entry.dropped, noted=entry.noted)
 
 
 def _to_event(said: EventDraft, document: SourceDocument, session: str, key: str, pointer: Pointer) -> Event:

@@ -52,46 +52,28 @@ Translate = Callable[[Mapping[str, Any], RecordPlace], SourceDocument]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ChatGpt:
-    """The reader of ChatGPT's data export."""
+class Export:
+    """The reader of a data export. ``opening`` stands somewhere in its beginning, ``translate`` reads a conversation of it."""
 
-    name: str = "chatgpt"
-
-    def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002 - the protocol's
-        """None: an export lies where a person saved it."""
-        return ()
-
-    def claims(self, path: Path, head: bytes) -> bool:
-        """Whether the first conversation has a tree of messages."""
-        return _opens_with(path, head, _CHATGPT)
-
-    def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
-        """The events of an export that is new or has changed. Raises SourceError."""
-        return _read_export(path, cursor, chatgpt.translate_chatgpt)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ClaudeAi:
-    """The reader of Claude.ai's data export."""
-
-    name: str = "claude-ai"
+    name: str
+    opening: re.Pattern[bytes]
+    translate: Translate
 
     def places(self, home: Path, env: Mapping[str, str]) -> tuple[Path, ...]:  # noqa: ARG002 - the protocol's
         """None: an export lies where a person saved it."""
         return ()
 
     def claims(self, path: Path, head: bytes) -> bool:
-        """Whether the first conversation has a list of chat messages."""
-        return _opens_with(path, head, _CLAUDE)
+        """Whether the first conversation holds messages as this export does."""
+        return _opens_with(path, head, self.opening)
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of an export that is new or has changed. Raises SourceError."""
-        return _read_export(path, cursor, claude_ai.translate_claude_ai)
+        return _read_export(path, cursor, self.translate)
 
 
-# What stands somewhere in the beginning of an export.
-_CHATGPT = re.compile(rb'"mapping"\s*+:\s*+\{')
-_CLAUDE = re.compile(rb'"chat_messages"\s*+:\s*+\[')
+CHATGPT = Export(name="chatgpt", opening=re.compile(rb'"mapping"\s*+:\s*+\{'), translate=chatgpt.translate_chatgpt)
+CLAUDE_AI = Export(name="claude-ai", opening=re.compile(rb'"chat_messages"\s*+:\s*+\['), translate=claude_ai.translate_claude_ai)
 
 
 def _opens_with(path: Path, head: bytes, pattern: re.Pattern[bytes]) -> bool:

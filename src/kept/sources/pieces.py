@@ -124,6 +124,11 @@ def command_line(value: Any) -> str:
     return shlex.join(arguments)
 
 
+def exit_code_of(value: Any) -> int | None:
+    """An exit code as a record tells it; None where it tells none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def call_target(arguments: Mapping[str, Any]) -> str:
     """What a call worked on, bounded: its command, path or query, else all its arguments as JSON."""
     named = next((found for key in _TARGETS if (found := command_line(arguments.get(key)).strip())), "")

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from kept.sources.base import Source
 from kept.sources.entries import KeptEntries
-from kept.sources.exports import ChatGpt, ClaudeAi
+from kept.sources.exports import CHATGPT, CLAUDE_AI
 from kept.sources.formats.aider import Aider
 from kept.sources.formats.claude_code.reader import ClaudeCode
 from kept.sources.formats.codex.reader import Codex
@@ -60,7 +60,7 @@ def load_plugins(points: Iterable[EntryPoint]) -> LoadedPlugins:
 
 _TOOLS: tuple[Source, ...] = (
     *(ClaudeCode(), Codex(), Gemini(), Pi(), SpecStory(), CopilotCli(), CopilotChat(), CursorAgent(), CursorEditor(), OpenCode()),
-    *(ChatGpt(), ClaudeAi(), Aider()),
+    *(CHATGPT, CLAUDE_AI, Aider()),
 )
 _PLUGINS, LEFT_OUT = load_plugins(entry_points(group=GROUP))
 PLUGINS = frozenset(source.name for source in _PLUGINS)

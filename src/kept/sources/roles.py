@@ -99,9 +99,7 @@ def draft_template(when: ConversationTime) -> EventDraft:
     """An event in the making that has the time of its whole conversation."""
     at = stamp_instant(when.stamp, when.zone) if when.stamp else None
     stamp = str(when.stamp or "")
-    return EventDraft(
-        kind=EventKind.PROMPT, author=Author.HUMAN, reason="", text="", at=at, precision=Precision.SESSION, stamp=stamp
-    )
+    return EventDraft(at=at, precision=Precision.SESSION, stamp=stamp)
 
 
 @lru_cache(maxsize=1024)
@@ -184,9 +182,7 @@ def to_entries(
     for number, turn in enumerate(turns):
         end = turns[number + 1].row if number + 1 < len(turns) else (len(rows) if after is None else after)
         at, precision, written, previous = _turn_time(turn, when, previous)
-        template = EventDraft(
-            kind=EventKind.PROMPT, author=Author.HUMAN, reason="", text="", at=at, precision=precision, stamp=written
-        )
+        template = EventDraft(at=at, precision=precision, stamp=written)
         found = bisect_right(hidden, turn.row)
         cut = hidden[found] if turn.role is Role.HUMAN and found < len(hidden) and hidden[found] < end else None
         entry = _turn_entry(rows, turn, _fence_row(rows, turn.row, cut) if cut else end, end, template)
@@ -226,9 +222,7 @@ def _turn_entry(rows: Sequence[Row], turn: Turn, until: int, end: int, template:
             event_drafts = [replace(template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL)]
         case Role.SYSTEM:
             event_drafts = [replace(template, author=Author.INJECTED)]
-    return DocumentEntry(
-        place=rows_place(rows, turn.row, end), said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=noted
-    )
+    return DocumentEntry(place=rows_place(rows, turn.row, end), said=tuple(event_drafts), noted=noted)
 
 
 def _turn_time(

@@ -95,7 +95,7 @@ def _parse_history(rows: list[Row], *, path: Path, zone: ZoneInfo) -> SourceDocu
             entries.append(_doubt(entry) if kind == "typed" and before == "answer" else entry)
         first, before = after, kind
     if not entries:
-        entries.append(DocumentEntry(place=RecordPlace(1, 0, 0), dropped="no-text"))
+        entries.append(DocumentEntry(place=RecordPlace(1, 0, 0)))
     return SourceDocument(session=session, entries=tuple(entries), project=find_project(path) or str(path.absolute().parent))
 
 
@@ -122,7 +122,7 @@ def _read_run(rows: Sequence[Row], first: int, after: int, kind: str, template: 
     if kind == "typed":
         text = "\n".join(line.removeprefix(_TYPED).rstrip() for line in lines).strip()
         event_drafts, removed = split_prompt(text, "slash-command" if text.startswith("/") else "typed", template)
-        return DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=removed)
+        return DocumentEntry(place=place, said=tuple(event_drafts), noted=removed)
     if kind == "printed":
         text = shorten_output("\n".join(line.removeprefix(">").strip() for line in lines).strip())
         return DocumentEntry(

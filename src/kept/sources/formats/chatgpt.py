@@ -74,10 +74,7 @@ def _read_node(node: str, value: Any, place: RecordPlace, started: datetime | No
         return DocumentEntry(place=place, dropped=f"role:{safe_word(role)}")
     at = parse_instant(message.get("create_time"))
     template = EventDraft(
-        kind=EventKind.PROMPT,
-        author=Author.HUMAN,
         reason="export:user",
-        text="",
         at=at or started,
         precision=Precision.MESSAGE if at else Precision.SESSION,
         native=truncate_name(message.get("id")) or node,
@@ -114,16 +111,14 @@ def _read_parts(content: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
 
 def _prompt_entry(place: RecordPlace, text: str, template: EventDraft, noted: Mapping[str, int]) -> DocumentEntry:
     event_drafts, removed = split_prompt(text, template.reason, template)
-    return DocumentEntry(
-        place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted={**noted, **removed}
-    )
+    return DocumentEntry(place=place, said=tuple(event_drafts), noted={**noted, **removed})
 
 
 def _answer_entry(
     place: RecordPlace, text: str, template: EventDraft, noted: Mapping[str, int], tool: ToolUse | None
 ) -> DocumentEntry:
     if not text:
-        return DocumentEntry(place=place, dropped="no-text", noted=noted)
+        return DocumentEntry(place=place, noted=noted)
     kind = EventKind.TOOL_CALL if tool else EventKind.RESPONSE
     text = tool.target if tool else text
     event_draft = replace(template, kind=kind, author=Author.ASSISTANT, reason="export:assistant", text=text, tool=tool)

@@ -11,8 +11,18 @@ from typing import Any
 
 from kept.core.event import Author, EventKind, Precision, ToolUse
 from kept.core.times import EARLIEST, parse_instant
-from kept.sources.documents import DocumentEntry, EventDraft, RecordPlace, SourceDocument, safe_word, split_prompt, to_mapping
-from kept.sources.pieces import call_detail, call_target, content_text, truncate_name
+from kept.sources.documents import (
+    DocumentEntry,
+    EventDraft,
+    RecordPlace,
+    SourceDocument,
+    draft_call,
+    requested_tool,
+    safe_word,
+    split_prompt,
+    to_mapping,
+)
+from kept.sources.pieces import content_text, truncate_name
 
 
 def translate_claude_ai(value: Mapping[str, Any], place: RecordPlace) -> SourceDocument:
@@ -54,10 +64,7 @@ def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datet
         return DocumentEntry(place=place, dropped=f"role:{safe_word(sender)}")
     at = parse_instant(message.get("created_at"))
     template = EventDraft(
-        kind=EventKind.PROMPT,
-        author=Author.HUMAN,
         reason="export:human",
-        text="",
         at=at or started,
         precision=Precision.MESSAGE if at else Precision.SESSION,
         native=truncate_name(message.get("uuid")),
@@ -83,7 +90,8 @@ def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datet
             case "text":
                 pass
             case "tool_use" if sender == "assistant":
-                event_drafts.append(_call_draft(block, template))
+                answer = replace(template, author=Author.ASSISTANT, reason="export:assistant")
+                event_drafts.append(draft_call(answer, requested_tool(block.get("name"), block.get("id"), block.get("input"))))
             case "tool_result" if sender == "assistant":
                 event_drafts.append(_result_draft(block, template))
             case kind:
@@ -92,15 +100,7 @@ def _read_message(message: Mapping[str, Any], place: RecordPlace, started: datet
     for attachment in attachments if isinstance(attachments, list) else ():
         if text := content_text(to_mapping(attachment).get("extracted_content")):
             event_drafts.append(replace(template, author=Author.INJECTED, reason="attachment", text=text))
-    return DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=noted)
-
-
-def _call_draft(block: Mapping[str, Any], template: EventDraft) -> EventDraft:
-    given = to_mapping(block.get("input"))
-    name = truncate_name(block.get("name"))
-    tool = ToolUse(name=name, call=truncate_name(block.get("id")), target=call_target(given), detail=call_detail(given))
-    text = tool.target or name
-    return replace(template, kind=EventKind.TOOL_CALL, author=Author.ASSISTANT, reason="export:assistant", text=text, tool=tool)
+    return DocumentEntry(place=place, said=tuple(event_drafts), noted=noted)
 
 
 def _result_draft(block: Mapping[str, Any], template: EventDraft) -> EventDraft:

@@ -10,11 +10,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from kept.core.digest import hash_bytes
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision, Slice, ToolUse
 from kept.core.times import parse_instant
@@ -25,16 +25,25 @@ from kept.sources.documents import (
     EventDraft,
     RecordPlace,
     SourceDocument,
+    draft_call,
+    draft_output,
     make_slice,
+    read_new_state,
+    requested_tool,
     safe_word,
-    shorten_output,
     split_prompt,
     to_mapping,
     to_outcomes,
-    unreadable_error,
 )
 from kept.sources.json_lines import Fetch, Outcome, RecordReader, read_slices
-from kept.sources.pieces import PATH_LIMIT, call_detail, call_target, content_text, parse_object, truncate_name, truncate_text
+from kept.sources.pieces import (
+    PATH_LIMIT,
+    content_text,
+    exit_code_of,
+    parse_object,
+    truncate_name,
+    truncate_text,
+)
 from kept.sources.records import (
     ReadStop,
     Record,
@@ -128,8 +137,6 @@ def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
     state.branch = truncate_name(context.get("branch"), PATH_LIMIT) or state.branch
     state.session = truncate_name(data.get("sessionId")) or state.session
     template = EventDraft(
-        kind=EventKind.PROMPT,
-        author=Author.HUMAN,
         reason="user.message",
         text=content_text(data.get("content")),
         at=parse_instant(value.get("timestamp")),
@@ -150,7 +157,7 @@ def _read_event(state: _State, record: Record, *, path: Path) -> Outcome:
         case kind:
             dropped = safe_word(kind)
     place = RecordPlace(record.line, record.start, record.end)
-    entry = DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else dropped, noted=noted)
+    entry = DocumentEntry(place=place, said=tuple(event_drafts), dropped=dropped, noted=noted)
     document = SourceDocument(session=state.session, entries=(entry,), project=state.cwd, branch=state.branch)
     return next(to_outcomes(document, str(path)))
 
@@ -171,7 +178,7 @@ def _read_assistant(state: _State, data: Mapping[str, Any], template: EventDraft
     answer = replace(template, kind=EventKind.RESPONSE, author=author, reason=reason, turn=truncate_name(data.get("messageId")))
     event_drafts = [answer] if answer.text else []
     for tool in _requested_tools(data):
-        event_drafts.append(replace(answer, kind=EventKind.TOOL_CALL, text=tool.target or tool.name, tool=tool))
+        event_drafts.append(draft_call(answer, tool))
         state.calls[tool.call] = (place, tool.name, tool.target)
         if len(state.calls) > _OPEN_CALLS:
             del state.calls[next(iter(state.calls))]
@@ -182,10 +189,7 @@ def _requested_tools(data: Mapping[str, Any]) -> Iterator[ToolUse]:
     requests = data.get("toolRequests")
     for item in requests if isinstance(requests, list) else ():
         request = to_mapping(item)
-        raw = request.get("arguments")
-        given = parse_object(raw) if isinstance(raw, str) else to_mapping(raw)
-        call, name = truncate_name(request.get("toolCallId")), truncate_name(request.get("name"))
-        yield ToolUse(name=name, call=call, target=call_target(given), detail=call_detail(given))
+        yield requested_tool(request.get("name"), request.get("toolCallId"), request.get("arguments"))
 
 
 def _read_completion(state: _State, data: Mapping[str, Any], template: EventDraft) -> EventDraft:
@@ -194,9 +198,7 @@ def _read_completion(state: _State, data: Mapping[str, Any], template: EventDraf
     result, success = to_mapping(data.get("result")), data.get("success")
     text = content_text(result.get("content")) or content_text(to_mapping(data.get("error")).get("message"))
     tool = ToolUse(name=name, call=call, target=target, ok=success if isinstance(success, bool) else None)
-    return replace(
-        template, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=shorten_output(text), tool=tool
-    )
+    return draft_output(template, text, tool)
 
 
 # The whole state is built before any of it is read, so the file is bounded, not only its lines.
@@ -233,25 +235,17 @@ class CopilotChat:
 
     def read(self, path: Path, cursor: Cursor) -> Iterator[Slice]:
         """The events of a session that is new or has changed. Raises SourceError."""
-        try:
-            with open_regular(path) as file:
-                info = os.fstat(file.fileno())
-                if info.st_size > _SESSION_LIMIT:
-                    raise SourceError(f"is larger than {_SESSION_LIMIT // 2**20} MB", where=str(path))
-                data = file.read(_SESSION_LIMIT)
-                mark = hash_bytes(data)
-                if (cursor.offset, cursor.prefix) == (len(data), mark):
-                    return
-                refuse_wide_text(path, data[:4])
-                file.seek(0)
-                whole = SourceLine(number=1, start=0, end=len(data), data=data)
-                state, rejects, pending = _replay_patches(
-                    read_records(file, offset=0, lines=0) if path.suffix == ".jsonl" else parse_line(whole)
-                )
-        except OSError as error:
-            raise unreadable_error(path, error) from error
+        known = read_new_state(path, cursor, limit=_SESSION_LIMIT)
+        if known is None:
+            return
+        data, snapshot = known
+        refuse_wide_text(path, data[:4])
+        whole = SourceLine(number=1, start=0, end=len(data), data=data)
+        state, rejects, pending = _replay_patches(
+            read_records(BytesIO(data), offset=0, lines=0) if path.suffix == ".jsonl" else parse_line(whole)
+        )
         outcomes: list[Outcome | Reject] = [*to_outcomes(_read_session(state, path), str(path)), *rejects]
-        reached = Cursor(inode=info.st_ino, offset=len(data), prefix=mark)
+        reached = Cursor(inode=snapshot.inode, offset=snapshot.size, prefix=snapshot.mark)
         yield make_slice(path, outcomes, reached, noted={REWRITTEN: 1} if cursor.offset else {}, pending=pending)
 
 
@@ -343,10 +337,7 @@ def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> Do
     at = parse_instant(request.get("timestamp"))
     message = request.get("message")
     template = EventDraft(
-        kind=EventKind.PROMPT,
-        author=Author.HUMAN,
         reason="request",
-        text="",
         at=at,
         precision=Precision.MESSAGE,
         native=truncate_name(request.get("requestId")),
@@ -361,9 +352,7 @@ def _request_entry(request: Mapping[str, Any], number: int, *, last: bool) -> Do
             noted["unfinished-answer"] = 1
     else:
         event_drafts += _response_drafts(request.get("response"), replace(template, precision=Precision.INFERRED), noted)
-    return DocumentEntry(
-        place=RecordPlace(number, 0, 0), said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=noted
-    )
+    return DocumentEntry(place=RecordPlace(number, 0, 0), said=tuple(event_drafts), noted=noted)
 
 
 def _response_drafts(parts: Any, template: EventDraft, noted: dict[str, int]) -> list[EventDraft]:
@@ -400,8 +389,7 @@ def _invocation_draft(part: Mapping[str, Any], answer: EventDraft) -> EventDraft
     command = line if isinstance(line, str) else to_mapping(line).get("original")
     told = part.get("pastTenseMessage") or part.get("invocationMessage")
     target = content_text(command) or content_text(told if isinstance(told, str) else to_mapping(told).get("value"))
-    code = to_mapping(specific.get("terminalCommandState")).get("exitCode")
-    exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
+    exit_code = exit_code_of(to_mapping(specific.get("terminalCommandState")).get("exitCode"))
     ok = exit_code == 0 if exit_code is not None else None
     tool = ToolUse(
         name=truncate_name(part.get("toolId")),
@@ -410,4 +398,4 @@ def _invocation_draft(part: Mapping[str, Any], answer: EventDraft) -> EventDraft
         ok=ok,
         exit_code=exit_code,
     )
-    return replace(answer, kind=EventKind.TOOL_CALL, text=tool.target or tool.name, tool=tool)
+    return draft_call(answer, tool)

@@ -15,22 +15,24 @@ from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, EventKind, Precision, Slice, ToolUse
 from kept.core.times import parse_instant
 from kept.sources.base import settings_folders
-from kept.sources.conversations import Conversation, read_conversations
+from kept.sources.conversations import Conversation, parse_value, read_conversations
 from kept.sources.databases import MAGIC, ordinary_tables, table_names
 from kept.sources.documents import (
     DocumentEntry,
     EventDraft,
     RecordPlace,
     SourceDocument,
+    draft_call,
+    draft_output,
+    requested_tool,
     safe_word,
-    shorten_output,
     split_prompt,
     to_mapping,
     to_outcomes,
 )
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
-from kept.sources.pieces import call_detail, call_target, content_text, parse_object, truncate_name
-from kept.sources.records import Record, RecordFault, Reject, SourceLine, parse_line, sample_records
+from kept.sources.pieces import content_text, exit_code_of, parse_object, truncate_name
+from kept.sources.records import Record, RecordFault, Reject, sample_records
 
 _TABLE = "cursorDiskKV"
 _COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
@@ -91,15 +93,8 @@ def _stored_object(connection: Connection, key: str) -> Mapping[str, Any] | Reje
         return Reject(fault=RecordFault.LINE_TOO_LONG, line=0, start=0, end=0)
     if row is None or row[1] is None:
         return {}
-    raw = row[1] if isinstance(row[1], bytes) else str(row[1]).encode("utf-8", "replace")
-    piece = next(parse_line(SourceLine(number=int(row[0]), start=0, end=len(raw), data=raw)), None)
-    match piece:
-        case Record():
-            return {"rowid": piece.line, **piece.value}
-        case Reject():
-            return piece
-        case None:
-            return {}
+    value = parse_value(row[1], int(row[0]))
+    return {"rowid": int(row[0]), **value} if isinstance(value, Mapping) and value else value
 
 
 def _read_conversation(connection: Connection, key: str) -> tuple[SourceDocument, list[Reject]]:
@@ -125,10 +120,7 @@ def _read_conversation(connection: Connection, key: str) -> tuple[SourceDocument
     for bubble in bubbles:
         at = parse_instant(bubble.get("createdAt")) or parse_instant(to_mapping(bubble.get("timingInfo")).get("clientStartTime"))
         template = EventDraft(
-            kind=EventKind.PROMPT,
-            author=Author.HUMAN,
             reason="user-bubble",
-            text="",
             at=at or started,
             precision=Precision.MESSAGE if at else Precision.SESSION,
             native=truncate_name(bubble.get("bubbleId")),
@@ -151,12 +143,12 @@ def _bubble_entry(bubble: Mapping[str, Any], template: EventDraft, place: Record
     match bubble.get("type"):
         case 1:
             event_drafts, removed = split_prompt(text, template.reason, template)
-            return DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=removed)
+            return DocumentEntry(place=place, said=tuple(event_drafts), noted=removed)
         case 2:
             answer = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason="assistant-bubble", text=text)
             pieces = [*([answer] if text else []), *(_former_tool_drafts(tool, answer) if tool.get("name") else ())]
             thought = "thinking" if bubble.get("thinking") else "no-text"
-            return DocumentEntry(place=place, said=tuple(pieces), dropped="" if pieces else thought)
+            return DocumentEntry(place=place, said=tuple(pieces), dropped=thought)
         case None if "bubbleId" in bubble and len(bubble) <= 3:
             return DocumentEntry(place=place, dropped="bubble-missing")
         case _:
@@ -165,22 +157,15 @@ def _bubble_entry(bubble: Mapping[str, Any], template: EventDraft, place: Record
 
 def _former_tool_drafts(data: Mapping[str, Any], answer: EventDraft) -> Iterator[EventDraft]:
     """A tool call, and its output where there is one. Arguments are JSON in a string."""
-    raw = data.get("rawArgs") or data.get("params")
-    given = parse_object(raw) if isinstance(raw, str) else to_mapping(raw)
-    name, call = truncate_name(data.get("name")), truncate_name(data.get("toolCallId"))
-    tool = ToolUse(name=name, call=call, target=call_target(given), detail=call_detail(given))
-    yield replace(answer, kind=EventKind.TOOL_CALL, text=tool.target or name, tool=tool)
+    tool = requested_tool(data.get("name"), data.get("toolCallId"), data.get("rawArgs") or data.get("params"))
+    yield draft_call(answer, tool)
     result, status = data.get("result"), data.get("status")
     if isinstance(result, str) and result:
         ok = {"completed": True, "error": False, "cancelled": None}.get(status) if isinstance(status, str) else None
         found = parse_object(result)
-        code = found.get("exitCode") if "exitCode" in found else found.get("exitCodeV2")
-        exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
+        exit_code = exit_code_of(found.get("exitCode") if "exitCode" in found else found.get("exitCodeV2"))
         text = content_text(found.get("output")) or content_text(found.get("contents")) or result
-        ended = ToolUse(name=name, call=call, target=tool.target, ok=ok and not exit_code, exit_code=exit_code)
-        yield replace(
-            answer, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=shorten_output(text), tool=ended
-        )
+        yield draft_output(answer, text, replace(tool, detail="", ok=ok and not exit_code, exit_code=exit_code))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -216,10 +201,7 @@ def _read_line(_state: None, record: Record, *, path: Path) -> Outcome:
     message, role = to_mapping(value.get("message")), value.get("role")
     at = parse_instant(value.get("timestamp"))
     template = EventDraft(
-        kind=EventKind.PROMPT,
-        author=Author.HUMAN,
         reason="role:user",
-        text="",
         at=at,
         precision=Precision.MESSAGE,
         stamp="" if at else str(record.start),
@@ -253,18 +235,10 @@ def _message_events(message: Mapping[str, Any], role: Any, template: EventDraft)
             case "text":
                 event_drafts += [replace(answer, text=text)] if text else []
             case "tool_use" if role == "assistant":
-                event_drafts.append(_tool_use_draft(block, answer))
+                event_drafts.append(draft_call(answer, requested_tool(block.get("name"), block.get("id"), block.get("input"))))
             case "tool_result":
-                output = replace(answer, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result")
                 tool = ToolUse(name="", call=truncate_name(block.get("tool_use_id")))
-                event_drafts.append(replace(output, text=shorten_output(content_text(block.get("content"))), tool=tool))
+                event_drafts.append(draft_output(answer, content_text(block.get("content")), tool))
             case kind:
                 noted[f"block:{safe_word(kind)}"] = noted.get(f"block:{safe_word(kind)}", 0) + 1
-    return event_drafts, noted, "" if event_drafts else "no-text"
-
-
-def _tool_use_draft(block: Mapping[str, Any], answer: EventDraft) -> EventDraft:
-    given = to_mapping(block.get("input"))
-    name = truncate_name(block.get("name"))
-    tool = ToolUse(name=name, call=truncate_name(block.get("id")), target=call_target(given), detail=call_detail(given))
-    return replace(answer, kind=EventKind.TOOL_CALL, text=tool.target or name, tool=tool)
+    return event_drafts, noted, "no-text"

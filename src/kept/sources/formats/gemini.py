@@ -11,7 +11,6 @@ session carries that session's id, no time (the one written is the conversion's)
 """
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -19,11 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kept.core.digest import hash_bytes
 from kept.core.errors import SourceError
 from kept.core.event import Author, Cursor, Event, EventKind, Pointer, Precision, Slice, ToolUse
 from kept.core.times import parse_instant
-from kept.sources.documents import DOCUMENT_LIMIT, REWRITTEN, make_slice, safe_word, unreadable_error
+from kept.sources.documents import REWRITTEN, make_slice, read_new_state, safe_word
 from kept.sources.formats.attended import is_unattended, label_as_program
 from kept.sources.json_lines import Fetch, Outcome, RecordReader, read_slices
 from kept.sources.pieces import (
@@ -368,17 +366,10 @@ def _mark_seen(state: _State, native: str, code: str) -> None:
 
 def _read_document(path: Path, cursor: Cursor) -> Iterator[Slice]:
     """The older form: one JSON object that holds all messages."""
-    try:
-        with open_regular(path) as file:
-            info = os.fstat(file.fileno())
-            if info.st_size > DOCUMENT_LIMIT:
-                raise SourceError(f"is larger than {DOCUMENT_LIMIT // 2**20} MB", where=str(path))
-            data = file.read(DOCUMENT_LIMIT)
-    except OSError as error:
-        raise unreadable_error(path, error) from error
-    mark = hash_bytes(data)
-    if (cursor.offset, cursor.prefix) == (len(data), mark):
+    known = read_new_state(path, cursor)
+    if known is None:
         return
+    data, snapshot = known
     refuse_wide_text(path, data[:4])
     found = list(parse_line(SourceLine(number=1, start=0, end=len(data), data=data)))
     if len(found) != 1 or not isinstance(found[0], Record):
@@ -389,7 +380,7 @@ def _read_document(path: Path, cursor: Cursor) -> Iterator[Slice]:
     messages = value.get("messages")
     listed = enumerate(messages if isinstance(messages, list) else (), 1)
     outcomes = [_read_listed_message(state, message, number, len(data), path) for number, message in listed]
-    reached = Cursor(inode=info.st_ino, offset=len(data), prefix=mark, line=len(outcomes))
+    reached = Cursor(inode=snapshot.inode, offset=snapshot.size, prefix=snapshot.mark, line=len(outcomes))
     yield make_slice(path, outcomes, reached, noted={REWRITTEN: 1} if cursor.offset else {})
 
 

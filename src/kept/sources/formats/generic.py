@@ -30,7 +30,9 @@ from kept.sources.documents import (
     RecordPlace,
     Row,
     SourceDocument,
+    draft_call,
     read_document,
+    requested_tool,
     rows_place,
     safe_word,
     shorten_output,
@@ -43,7 +45,7 @@ from kept.sources.formats.vault import SUFFIXES, UTC, conversation_stamp, find_p
 from kept.sources.frontmatter import read_front_matter
 from kept.sources.json_lines import Outcome, RecordReader, read_slices
 from kept.sources.markdown import strip_edges
-from kept.sources.pieces import call_detail, call_target, content_text, parse_object, truncate_name
+from kept.sources.pieces import content_text, truncate_name
 from kept.sources.records import Record, sample_records
 from kept.sources.roles import ConversationTime, Role, parse_role
 from kept.sources.stamps import parse_stamp, stamp_instant
@@ -123,7 +125,7 @@ def _read_record(_state: None, record: Record, *, path: Path, zone: ZoneInfo) ->
         else:
             event_drafts += found
     place = RecordPlace(record.line, record.start, record.end)
-    entry = DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else dropped, noted=noted)
+    entry = DocumentEntry(place=place, said=tuple(event_drafts), dropped=dropped, noted=noted)
     project = _first_text(value, ("cwd", "project", "working_directory"))
     return next(to_outcomes(SourceDocument(session=session, entries=(entry,), project=project), str(path)))
 
@@ -172,8 +174,6 @@ def _message_events(message: Mapping[str, Any], position: str, zone: ZoneInfo, n
         at = stamp_instant(stamp, zone)
         precision = Precision.MESSAGE if stamp.clock else Precision.SESSION
     template = EventDraft(
-        kind=EventKind.PROMPT,
-        author=Author.HUMAN,
         reason=f"role:{role}",
         text=text,
         at=at,
@@ -209,8 +209,4 @@ def _call_drafts(calls: Any, answer: EventDraft) -> Iterator[EventDraft]:
     for item in calls if isinstance(calls, list) else ():
         call = to_mapping(item)
         function = to_mapping(call.get("function"))
-        raw = function.get("arguments")
-        given = parse_object(raw) if isinstance(raw, str) else to_mapping(raw)
-        name = truncate_name(function.get("name"))
-        tool = ToolUse(name=name, call=truncate_name(call.get("id")), target=call_target(given), detail=call_detail(given))
-        yield replace(answer, kind=EventKind.TOOL_CALL, text=tool.target or name, tool=tool)
+        yield draft_call(answer, requested_tool(function.get("name"), call.get("id"), function.get("arguments")))

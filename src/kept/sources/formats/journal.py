@@ -95,7 +95,7 @@ def parse_journal(rows: list[Row], *, path: Path, reader: Journal) -> SourceDocu
             template = replace(draft_template(replace(base, stamp=stamp)), author=author, reason=reason)
             entries.append(_section_entry(rows, heading, after, template, inside))
     if not entries:
-        entries = [DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0), dropped="no-text")]
+        entries = [DocumentEntry(place=RecordPlace(1, 0, rows[-1].end if rows else 0))]
     entries[0] = replace(entries[0], noted={**entries[0].noted, **front.fault_counts()})
     document = SourceDocument(session=_note_identity(front, path), entries=tuple(entries), project=find_project(path))
     return leave_out(document, draft_template(base)) if is_ignored(front, rows, inside) else document
@@ -212,7 +212,7 @@ def _section_entry(
         noted |= removed
     elif text:
         event_drafts.append(replace(template, kind=EventKind.RESPONSE, text=text))
-    return DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=noted)
+    return DocumentEntry(place=place, said=tuple(event_drafts), noted=noted)
 
 
 def _quoted_prompts(rows: Sequence[Row], first: int, after: int, inside: Sequence[bool]) -> tuple[list[str], frozenset[int]]:

@@ -14,23 +14,25 @@ from sqlite3 import Connection
 from typing import Any
 
 from kept.core.errors import SourceError
-from kept.core.event import Author, Cursor, EventKind, Precision, Slice, ToolUse
+from kept.core.event import Author, Cursor, EventKind, Precision, Slice
 from kept.core.times import parse_instant
-from kept.sources.conversations import Conversation, read_conversations
+from kept.sources.conversations import Conversation, parse_value, read_conversations
 from kept.sources.databases import MAGIC, add_index, ordinary_tables, table_names
 from kept.sources.documents import (
     DocumentEntry,
     EventDraft,
     RecordPlace,
     SourceDocument,
+    draft_call,
+    draft_output,
+    requested_tool,
     safe_word,
-    shorten_output,
     split_prompt,
     to_mapping,
 )
 from kept.sources.formats.attended import is_unattended, label_as_program
-from kept.sources.pieces import call_detail, call_target, content_text, truncate_name
-from kept.sources.records import Record, Reject, SourceLine, parse_line
+from kept.sources.pieces import content_text, exit_code_of, truncate_name
+from kept.sources.records import Reject
 from kept.sources.unconfirmed import label_unconfirmed
 
 _TABLES = frozenset({"session", "message", "part"})
@@ -119,8 +121,8 @@ def _read_session(connection: Connection, session: str, directory: str, who: _Se
     last = rows[-1][1] if rows else None
     entries, rejects = [], []
     for message_row, message_id, created, message_data, part_row, part_id, part_data in rows:
-        message = _parse_value(message_data, message_row)
-        part = _parse_value(part_data, part_row) if part_row is not None else {}
+        message = parse_value(message_data, message_row)
+        part = parse_value(part_data, part_row) if part_row is not None else {}
         if isinstance(message, Reject) or isinstance(part, Reject):
             rejects.append(message if isinstance(message, Reject) else part)
             continue
@@ -128,10 +130,7 @@ def _read_session(connection: Connection, session: str, directory: str, who: _Se
             continue  # it is read when it is whole
         at = parse_instant(created) or parse_instant(to_mapping(message.get("time")).get("created"))
         template = EventDraft(
-            kind=EventKind.PROMPT,
-            author=Author.HUMAN,
             reason="user-message",
-            text="",
             at=at,
             precision=Precision.MESSAGE,
             native=truncate_name(part_id),
@@ -151,18 +150,6 @@ def _is_unfinished(message: Mapping[str, Any]) -> bool:
     return message.get("role") == "assistant" and not ended
 
 
-def _parse_value(data: Any, row: int) -> Mapping[str, Any] | Reject:
-    raw = data if isinstance(data, bytes) else str(data or "").encode("utf-8", "replace")
-    piece = next(parse_line(SourceLine(number=row, start=0, end=len(raw), data=raw)), None)
-    match piece:
-        case Record():
-            return piece.value
-        case Reject():
-            return piece
-        case None:
-            return {}
-
-
 def _read_part(
     message: Mapping[str, Any], part: Mapping[str, Any], template: EventDraft, place: RecordPlace, who: _SessionOpener
 ) -> DocumentEntry:
@@ -175,7 +162,7 @@ def _read_part(
         answer = replace(answer, author=Author.SUBAGENT, reason="spawned-session")
     match part.get("type"):
         case "text" if not text:
-            return DocumentEntry(place=place, dropped="no-text")
+            return DocumentEntry(place=place)
         case "text" if role == "assistant":
             return DocumentEntry(place=place, said=(answer,))
         case "text" if who.spawned:
@@ -187,7 +174,7 @@ def _read_part(
             noted = dict(removed)
             if who.printed:
                 event_drafts = (label_as_program if who.unattended else label_unconfirmed)(event_drafts, noted, "run")
-            return DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=noted)
+            return DocumentEntry(place=place, said=tuple(event_drafts), noted=noted)
         case "tool" if role == "assistant":
             return DocumentEntry(place=place, said=tuple(_tool_drafts(part, answer)))
         case "compaction":
@@ -203,16 +190,11 @@ def _read_part(
 def _tool_drafts(part: Mapping[str, Any], answer: EventDraft) -> Iterator[EventDraft]:
     """A call, and its output where it has ended."""
     state = to_mapping(part.get("state"))
-    given, status = to_mapping(state.get("input")), state.get("status")
-    name, call = truncate_name(part.get("tool")), truncate_name(part.get("callID"))
-    tool = ToolUse(name=name, call=call, target=call_target(given), detail=call_detail(given))
-    yield replace(answer, kind=EventKind.TOOL_CALL, text=tool.target or name, tool=tool)
+    status = state.get("status")
+    tool = requested_tool(part.get("tool"), part.get("callID"), state.get("input"))
+    yield draft_call(answer, tool)
     if status in ("completed", "error"):
         text = content_text(state.get("output")) or content_text(state.get("error"))
-        code = to_mapping(state.get("metadata")).get("exit")
-        exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
+        exit_code = exit_code_of(to_mapping(state.get("metadata")).get("exit"))
         ok = status == "completed" and not exit_code
-        ended = ToolUse(name=name, call=call, target=tool.target, ok=ok, exit_code=exit_code)
-        yield replace(
-            answer, kind=EventKind.TOOL_OUTPUT, author=Author.TOOL, reason="tool-result", text=shorten_output(text), tool=ended
-        )
+        yield draft_output(answer, text, replace(tool, detail="", ok=ok, exit_code=exit_code))

@@ -147,12 +147,10 @@ def _section_entry(text: str, section: _Section, template: EventDraft, rows: Seq
     text, hidden = strip_hidden(text)
     noted: dict[str, int] = {"removed:hidden-text": hidden} if hidden else {}
     if not text:
-        return DocumentEntry(place=place, dropped="no-text", noted=noted)
+        return DocumentEntry(place=place, noted=noted)
     if part is PromptLogPart.PROMPT and not _RETELLING.search(text[:200]):
         event_drafts, removed = split_prompt(text, "prompt-log:prompt", template)
-        return DocumentEntry(
-            place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=noted | dict(removed)
-        )
+        return DocumentEntry(place=place, said=tuple(event_drafts), noted=noted | dict(removed))
     reason = f"prompt-log:{part if part is PromptLogPart.REPORT else PromptLogPart.RETOLD}"
     event_draft = replace(template, kind=EventKind.RESPONSE, author=Author.ASSISTANT, reason=reason, text=text)
     return DocumentEntry(place=place, said=(event_draft,), noted=noted)

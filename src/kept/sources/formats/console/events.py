@@ -200,9 +200,7 @@ def _block_entry(
     template = replace(draft_template(ConversationTime(zone=reading.zone, stamp=reading.stamp)), text=block_text.text)
     noted: dict[str, int] = {}
     event_drafts = _block_events(block_text, template, reading, noted, unindented=unindented)
-    return DocumentEntry(
-        place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=noted, session=reading.session
-    )
+    return DocumentEntry(place=place, said=tuple(event_drafts), noted=noted, session=reading.session)
 
 
 def _is_repaint(texts: Sequence[_BlockText], number: int, reading: ScreenState) -> bool:

@@ -33,6 +33,7 @@ from kept.sources.pieces import (
     call_target,
     content_text,
     count_note,
+    exit_code_of,
     hash_texts,
     output_piece,
     parse_object,
@@ -279,7 +280,7 @@ def _read_result(state: _State, message: Mapping[str, Any], noted: dict[str, int
             count_note(noted, f"block:{safe_word(block.get('type'))}")
     text, failed, details = content_text(message.get("content")), message.get("isError"), message.get("details")
     code = details.get("exitCode") if isinstance(details, dict) else None
-    code = code if isinstance(code, int) and not isinstance(code, bool) else _trailing_exit_code(text)
+    code = _trailing_exit_code(text) if (told := exit_code_of(code)) is None else told
     done = replace(tool, detail="", ok=not failed if isinstance(failed, bool) else None, exit_code=code)
     return [output_piece(text, done, noted)]
 
@@ -297,7 +298,7 @@ def _read_execution(message: Mapping[str, Any], noted: dict[str, int]) -> _Found
     code, command = message.get("exitCode"), message.get("command")
     target = truncate_text(command) if isinstance(command, str) else ""
     tool = ToolUse(name="bash", target=target)
-    known = code if isinstance(code, int) and not isinstance(code, bool) else None
+    known = exit_code_of(code)
     done = replace(tool, exit_code=known, ok=None if known is None or message.get("cancelled") else known == 0)
     text = message.get("output")
     return [

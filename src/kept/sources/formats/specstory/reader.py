@@ -157,7 +157,7 @@ def _turn_entry(rows: Sequence[Row], zones: Sequence[RowZone], turn: Turn, sessi
             else replace(event_draft, author=Author.INJECTED, reason="machine-session")
             for event_draft in event_drafts
         ]
-    return DocumentEntry(place=place, said=tuple(event_drafts), dropped="" if event_drafts else "no-text", noted=noted)
+    return DocumentEntry(place=place, said=tuple(event_drafts), noted=noted)
 
 
 def _turn_time(turn: Turn, session: _Session, state: _State) -> tuple[datetime | None, Precision]:
