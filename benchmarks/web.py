@@ -196,7 +196,7 @@ def correct(hand: Hand) -> None:
 def decide(hand: Hand) -> None:
     hand.press("g", "v")
     hand.page.locator(".decide:focus").wait_for()
-    hand.click("link", "Show all")
+    hand.click("link", "less likely")
     hand.page.locator(".decide").nth(29).wait_for()
     hand.page.locator(".decide:focus").wait_for()
     hand.press(*("yn" * 10))

@@ -53,14 +53,6 @@ def test_markup_in_a_message_and_in_a_memory_is_only_words(browse, served):
     assert page.get_by_label("Message").input_value().startswith("<script>")
 
 
-def test_the_api_tells_the_block_as_a_session_gets_it(served):
-    served.add("Answer in short sentences.", "preference")
-    status, _, body = served.ask("POST", "/api/context", {})
-    assert status == 200
-    assert "Answer in short sentences." in body["block"]
-    assert body["lines"][0]["reason"]
-
-
 def test_it_opens_on_the_project_that_was_worked_on_last(browse, served, home):
     say(home, "a", "hello there", cwd="/x/harbor", day="2026-01-06")
     say(home, "b", "hello there", cwd="/x/anchor", day="2026-01-05")

@@ -84,13 +84,3 @@ def test_a_month_and_a_day_of_one_project_tell_what_was_decided_and_worked_on_th
 def test_a_month_or_day_that_is_none_is_told(served):
     assert served.ask("GET", "/days?month=soon")[0] == 409
     assert served.ask("GET", "/days/2026-02-31")[0] == 409
-
-
-def test_the_api_tells_a_month_and_a_day(served):
-    say(served.home)
-    with served.workspace() as workspace:
-        run_pipeline(workspace, [], RunOptions())
-    status, _, month = served.ask("GET", "/api/months/2026-01")
-    assert (status, [each["sessions"] for each in month["cells"]][4]) == (200, 1)
-    status, _, day = served.ask("GET", "/api/days/2026-01-05")
-    assert (status, [each["content"] for each in day["learnt"]], len(day["sessions"])) == (200, [PROMPT], 1)

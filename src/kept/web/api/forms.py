@@ -22,13 +22,6 @@ Sentence = Annotated[str, StringConstraints(min_length=1, max_length=2 * MOST)]
 Name = Annotated[str, StringConstraints(max_length=200)]
 
 
-def to_whole_number(value: object) -> object:
-    """A number without a part, as JSON means one: 1.0 is 1, and neither "1" nor true is a number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
-        raise ValueError("Input should be a whole number")
-    return int(value)
-
-
 class Body(BaseModel):
     """What is sent: nothing that is not described is taken."""
 
