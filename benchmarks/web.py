@@ -206,7 +206,9 @@ def decide(hand: Hand) -> None:
 
 def last_night(hand: Hand) -> None:
     hand.press("g", "h")
-    hand.page.locator("#runs .changes").first.wait_for()
+    hand.page.locator("#runs .row:visible").first.wait_for()
+    hand.press("j", "Enter")
+    hand.page.locator("#runs .changes:visible").first.wait_for()
 
 
 def span(hand: Hand) -> None:

@@ -296,3 +296,6 @@ def test_many_decisions_one_after_the_other_are_one_entry(browse, served):
     assert page.locator(".row:visible").count() == 0
     sitting.click()
     assert page.locator(".row:visible").count() == 6
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.locator(".row:focus-within details[open]", has_text="Pass").wait_for()
