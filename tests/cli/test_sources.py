@@ -207,3 +207,13 @@ def test_every_file_of_a_folder_with_a_bit_of_everything_is_read_or_named_with_i
         "app.db-journal",
     }
     assert all(reasons.values())
+
+
+def test_of_many_projects_the_first_are_named(capsys, home):
+    for number in range(15):
+        transcript(home / ".claude" / "projects" / f"p{number}" / f"s{number}.jsonl", RULE, cwd=f"/home/u/project-{number:02}")
+    kept(capsys, "run")
+    out = kept(capsys, "sources")[1]
+    assert "… and 3 more → kept sources --verbose" in out
+    assert out.count("/home/u/project-") == 12
+    assert kept(capsys, "sources", "--verbose")[1].count("project-14") >= 1

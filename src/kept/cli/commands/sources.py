@@ -32,6 +32,7 @@ _ACTIONS = {
     "include": ("exclude", False),
 }
 _SHOWN = 5  # paths named without --verbose
+_PROJECTS_SHOWN = 12
 _MEANT = {
     "chatgpt": "an export",
     "claude-ai": "an export",
@@ -314,10 +315,13 @@ def _project_lines(found: Survey, *, verbose: bool) -> Iterator[Line]:
         return
     yield line()
     yield line(("Projects", "bold"), ("  what is remembered is filed under these", "dim"))
-    for name, directories in found.projects.items():
+    for name, directories in list(found.projects.items())[: None if verbose else _PROJECTS_SHOWN]:
         shown = directories if verbose else directories[:_SHOWN]
         more = f" … {len(directories) - len(shown):,} more" if len(shown) < len(directories) else ""
         yield hanging_line([(f"  {name}  ", "cyan")], ", ".join(show.format_path(item) for item in shown), (more, "dim"))
+    more_projects = 0 if verbose else max(0, len(found.projects) - _PROJECTS_SHOWN)
+    if more_projects:
+        yield line((f"  … and {more_projects:,} more → kept sources --verbose", "dim"))
     yield line(("  Are two of them the same project?", "dim"), (" → kept projects", "dim"))
 
 
