@@ -125,6 +125,12 @@ def _settings(place, text):
     place.settings.write_text(text, encoding="utf-8")
 
 
+def _garbled(place):
+    (place.root / ".claude" / "projects" / "p" / "b.jsonl").write_bytes(b"nonsense\n" * 30)
+    with open_workspace(place) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+
+
 FAULTS = {
     "a hook that is gone": (
         lambda place: edited(claude(place), lambda body: body["hooks"].pop("UserPromptSubmit")),
@@ -220,6 +226,7 @@ FAULTS = {
         lambda place: (place.root / ".codex" / "config.toml").write_text('[mcp_servers.kept]\ncommand = "true"\n'),
         "`true`, cannot be used",
     ),
+    "a transcript that is garbled": (_garbled, "records of claude-code were not understood"),
     "a root that is not there": (
         lambda place: _settings(place, '[[root]]\npath = "/nowhere/vault"\n'),
         "/nowhere/vault, which every run should read",

@@ -37,6 +37,7 @@ from kept.workspace import Workspace, open_workspace, utc_now
 
 _MISSED = 3  # days without a night from which on it is told
 _OLD = 30  # days after which the newest backup is told
+_STRANGE = 0.1  # of a client's records that are not understood: more is a damaged disk, or a client that writes otherwise
 _WAITING = timedelta(days=3)  # what hooks left is read in this time where anything runs by itself
 _DAY = timedelta(days=1)  # a clock may differ by so much
 _LEAST = {PACK: 10_000_000, MANY_PACK: 30_000_000}  # bytes of a whole model
@@ -251,6 +252,11 @@ def _check_sources(workspace: Workspace) -> Iterator[CheckFinding]:
         if not root.resolve(workspace.paths.user).exists():
             detail = f"{root.path}, which every run should read, is not there"
             yield make_fault("sources", detail, f"mount it, or kept sources remove {root.path}")
+    for tool in found.tools:
+        if unknown := tool.account.unknown:
+            detail = f"{unknown:,} of {tool.account.records:,} records of {tool.name} were not understood"
+            well = None if unknown <= _STRANGE * tool.account.records else False
+            yield CheckFinding(name="records", well=well, detail=detail, fix="kept sources --verbose")
     unreadable = {path for tool in found.tools for path, _ in tool.unreadable} | found.unread.keys()
     if unreadable:
         detail = f"{len(unreadable)} files could not be read, such as {min(unreadable)}"
