@@ -3,6 +3,7 @@
 import json
 import zlib
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from kept.core.digest import digest
@@ -61,6 +62,7 @@ def texts_of(body: bytes) -> list[str]:
     return texts
 
 
+@lru_cache(maxsize=4096)  # looked for, then noted: the same few hundred of a slice
 def mark_of(kind: str, value: str) -> int:
     """32 bits of a hash of what recognises an event: its ``key``, its ``twin`` or its ``likeness``."""
     return int(digest(kind, value, size=4), 16) - 2**31
