@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import sqlite3
+import textwrap
 import zlib
 from base64 import b64encode, encodebytes
 from collections import Counter
@@ -193,7 +194,24 @@ def test_one_sentence_in_every_kind_of_place_leaves_none(full, home, tmp_path):
             assert any(OTHER in each.content for each in store.log.memories())
 
 
+LINES = textwrap.wrap(SAID, 26)
+
+
+def numbered(form):
+    """The sentence on several lines, before each of which stands what a program puts there."""
+    return "\n".join(["", *(form.format(number) + line for number, line in enumerate(LINES, 9))])
+
+
 FORMS = {
+    "the numbers of cat": numbered("{:6}\t"),
+    "numbers and arrows": numbered("  {}→"),
+    "numbers in brackets": numbered("[{}] "),
+    "numbers and letters": numbered("L{}: "),
+    "what grep puts before": numbered("docs/rules.md:{}:"),
+    "what git blame puts before": numbered("^1a2b3c4d (anna 2026-01-05 10:00:00 +0000 {:3}) "),
+    "times": numbered("2026-01-05T10:00:{:02}.123Z "),
+    "two columns of numbers": numbered("| 1 | {:3} | "),
+    "numbered lines in JSON": json.dumps({"out": numbered("  {}→") + "\n"}),
     "a link": "see https://tide.example/?q=" + quote(SAID) + "&n=1",
     "a link in a link": "see https://tide.example/?u=" + quote("https://a.example/?q=" + quote(SAID)),
     "letters of another alphabet": SAID.translate(str.maketrans("eoaN", "еоаΝ")),
@@ -249,6 +267,19 @@ def test_what_was_forgotten_does_not_come_back_by_reading_importing_undoing_or_i
         run_nightly(workspace)
         assert holding(home) == []
         assert not any("Never deploy" in each.content for each in workspace.store.log.memories() if each.id != number)
+
+
+def test_a_memory_whose_line_was_reworded_by_hand_is_forgotten_in_both_wordings(home, desk_at):
+    reworded = "On Fridays nobody may ship it since the sailors are on shore leave."
+    say(home, "a", f"Remember that {OTHER}")
+    with desk_at(home) as workspace:
+        number = person.create_memory(workspace, SAID, "constraint").id
+        run_pipeline(workspace, [], RunOptions())
+        memory_file = home / ".claude" / "rules" / "memory.md"
+        memory_file.write_text(memory_file.read_text().replace(SAID, reworded))
+        forget_ids(workspace, [number])
+        assert reworded not in memory_file.read_text()
+    assert holding(home) == holding(home, reworded) == []
 
 
 def test_near_copies_are_shown_and_stay_unless_they_are_chosen(full, home):

@@ -1,5 +1,5 @@
-"""What is to be forgotten, as it may stand in any text: folded for case, accents, lookalikes, markup, escapes, base64 and white
-space.
+"""What is to be forgotten, as it may stand in any text: folded for case, accents, lookalikes, markup, escapes, numbers of lines,
+base64 and white space.
 
 A text holds the words where a run of :data:`RUN` words of a sentence stands in it, or the whole of a shorter sentence. Knows texts,
 not where they lie.
@@ -45,10 +45,15 @@ _PACKED = (  # with its further lines
     rf"(?P<packed>(?:(?<!{_RUN64})|(?<=\\[nrt])){_RUN64}{{24,}}(?:(?:\\[nr]|[\r\n]){{1,2}}{_RUN64}+)*={{0,2}})"
 )
 _BREAK = re.compile(r"\\[nr]|[\r\n=]")
+# What programs put before a line: its number, file, time or the commit it comes from, each with a digit.
+_BLAMED = r"\W{0,4}[0-9a-f]{7,40} [^()\n]{0,200}\([^()\n]{1,80}\d\)"
+_GUTTER = rf"(?:\n|\\{{1,16}}[nr])(?:{_BLAMED}|(?:[^\w\n\\]*[\w.+/:-]{{0,200}}?\d{{1,10}}Z?(?!\w)){{1,12}})"
 _TWICE_ESCAPED = re.compile(r"%(?:25)+(?=[0-9a-fA-F]{2})")
-_READERS = {marks: re.compile("|".join(marks)) for size in (1, 2, 3) for marks in combinations((_TAG, _ESCAPE, _IN_URL), size)}
+_MARKS = (_GUTTER, _TAG, _ESCAPE, _IN_URL)
+_READERS = {marks: re.compile("|".join(marks)) for size in (1, 2, 3, 4) for marks in combinations(_MARKS, size)}
 _READERS[_PACKED,] = re.compile(_PACKED)
 _MAY_BE_IN_URL = Pattern("%[0-9a-fA-F]{2}")
+_MAY_BE_NUMBERED = Pattern(r"(?:\n|\\[nr])\W*[\w.+/:-]*\d")
 _MAY_BE_PACKED = Pattern("[A-Za-z0-9]{24}")  # quick: few texts have one
 _END = Pattern(r"[.!?]\s+|[。！？]|\n+|\\n")
 _ONE_WORD = re.compile(r"[/\\_]|\w\.\w")  # a path, a file or an identifier counts as one word
@@ -76,7 +81,8 @@ class ErasureWords:
 
     ``spared`` are statements that stay: what they share with a passage is not looked for, nor a turn of phrase that they share with
     a sentence, unless that is half of it. ``memories`` (ids), ``events`` (keys) and
-    ``sessions`` are forgotten whole, whatever they say; ``about`` are the sessions in which the words were said.
+    ``sessions`` are forgotten whole, whatever they say; ``about`` are the sessions in which the words were said. They never come
+    back, unless they are not ``lasting``.
     """
 
     sentences: tuple[str, ...]
@@ -87,6 +93,7 @@ class ErasureWords:
     events: frozenset[str] = frozenset()
     sessions: frozenset[str] = frozenset()
     about: frozenset[str] = frozenset()
+    lasting: bool = True
     _patterns: list[Pattern] = field(init=False, default_factory=list, compare=False, repr=False)
     _answers: dict[bytes, bool] = field(init=False, default_factory=dict, compare=False, repr=False)
 
@@ -301,7 +308,8 @@ def _reading_variants(text: str) -> list[tuple[str, ...]]:
         *((_ESCAPE,) if "\\" in text else ()),
         *((_IN_URL,) if _MAY_BE_IN_URL.search(text) else ()),
     )
-    return [(), *([marks] if marks else ()), *([(_PACKED,)] if _MAY_BE_PACKED.search(text) else ())]
+    numbered = [(_GUTTER, *marks)] if _MAY_BE_NUMBERED.search(text) else ()
+    return [(), *([marks] if marks else ()), *numbered, *([(_PACKED,)] if _MAY_BE_PACKED.search(text) else ())]
 
 
 def _fold_letters(text: str, marks: tuple[str, ...] = ()) -> str:
