@@ -92,6 +92,12 @@ class Paths:
         return self.state / "run.lock"
 
 
+def sample_home(home: Paths) -> Paths:
+    """The home that the sample is remembered in; its environment's ``HOME`` is its root."""
+    root = home.state / "sample-home"
+    return Paths(root=root, user=root)
+
+
 def refuse_state_elsewhere(home: Paths) -> None:
     """Raise RefusedPathError where a link leads kept's own folder out of the home: what is remembered would be written there."""
     root, state = os.path.realpath(home.root), os.path.realpath(home.state)

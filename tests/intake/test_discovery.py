@@ -5,14 +5,17 @@ import os
 
 import pytest
 
+from kept.core.erasure import ErasureWords
 from kept.core.errors import UsageError
 from kept.core.event import FORGOTTEN_MARK
 from kept.core.memory import Status
 from kept.intake.discovery import survey
+from kept.memories.backups import make_daily_backup
 from kept.memories.browse import load_conversation
 from kept.memories.configure import include_item
 from kept.paths import find_paths
 from kept.pipeline.run import RunOptions, run_pipeline
+from kept.store.traces import traces
 from talking import OTHER, RULE, say
 
 DAY = 86_400
@@ -143,6 +146,22 @@ def test_what_was_archived_of_it_is_erased_and_its_memories_retired_and_nothing_
         assert {each.text for each in turns} == {FORGOTTEN_MARK}
         assert workspace.store.find_damage() == ()
     assert path.exists()
+
+
+def test_what_was_made_of_it_is_in_no_file_of_kepts_and_may_be_said_again_elsewhere(desk_at, home):
+    say(home, "s1", RULE)
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+        make_daily_backup(workspace)
+        say(home, "s1", "kept: off the record", start=1)
+        run_pipeline(workspace, [], RunOptions())
+        words = ErasureWords(sentences=(RULE,))
+        files = [path for path in home.rglob("*") if path.is_file() and "projects" not in path.parts]
+        assert [path for path in files if any(traces(path, words))] == []
+        assert workspace.store.find_damage() == ()
+        say(home, "s2", RULE, day="2026-01-07")
+        run_pipeline(workspace, [], RunOptions())
+        assert active(workspace) == [RULE]
 
 
 @pytest.mark.parametrize(

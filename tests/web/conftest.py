@@ -22,8 +22,7 @@ pytest.importorskip("fastapi")
 from kept.core.memory import Status
 from kept.install import schedule
 from kept.memories import person
-from kept.paths import find_paths
-from kept.pipeline.sample_run import sample_home
+from kept.paths import find_paths, sample_home
 from kept.web.room import WebContext
 from kept.web.server import WebServer, create_app, open_socket, server_config
 from kept.web.work import BackgroundRun, FileWriter

@@ -17,8 +17,8 @@ from kept.cli.call import GlobalOptions
 from kept.cli.front import call_options
 from kept.cli.show import line
 from kept.install.serving import announce_page, find_running_page, load_mcp_key
-from kept.paths import Paths, find_paths
-from kept.pipeline.sample_run import sample_files, sample_home
+from kept.paths import Paths, find_paths, sample_home
+from kept.pipeline.sample_run import sample_files
 from kept.recall.embed_server.server import run_embed_server
 from kept.workspace import Workspace, open_workspace
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from kept.changes import erase_opted_out_traces
 from kept.core.codec import json_fields
 from kept.core.errors import ConfigError, StoreError
 from kept.core.memory import Memory, Status
@@ -39,6 +38,7 @@ from kept.memories.backups import make_daily_backup
 from kept.memories.client_memory import import_client_notes
 from kept.memories.team import update_teams
 from kept.outputs.write import WriteReport, merge_hand_edits, write_outputs
+from kept.pipeline.erase.forget import forget_opted_out
 from kept.pipeline.estimate import estimate_run
 from kept.pipeline.outdated import find_outdated_memories
 from kept.pipeline.trial import is_trusted
@@ -243,10 +243,11 @@ def _run_steps(workspace: Workspace, paths: Sequence[Path], options: RunOptions,
     )
     report.covered = covering.done()
     report.cut = late()
+    if not options.dry:
+        report.written.problems += forget_opted_out(workspace, report.reading.opted_out, erased=report.reading.erased)
     progress("writing", 0, 0)
     write_outputs(workspace, run_number, report.written)
     if not options.dry:
-        erase_opted_out_traces(workspace, report.reading)
         report.written.problems += update_teams(workspace)
         _update_vectors(workspace, report, progress, anew=run_number.started)
     _fill_report_counts(workspace, report, before)

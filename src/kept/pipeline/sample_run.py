@@ -6,15 +6,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from kept.local.progress import Progress, ignore_progress
-from kept.paths import Paths
 from kept.pipeline.run import RunOptions, RunReport, run_pipeline
 from kept.workspace import Workspace
-
-
-def sample_home(home: Paths) -> Paths:
-    """The home that the sample is remembered in; its environment's ``HOME`` is its root."""
-    root = home.state / "sample-home"
-    return Paths(root=root, user=root)
 
 
 def sample_files() -> list[Path]:
@@ -23,5 +16,5 @@ def sample_files() -> list[Path]:
 
 
 def run_sample(workspace: Workspace, options: RunOptions, *, progress: Progress = ignore_progress) -> RunReport:
-    """Read the sample at a workspace in :func:`sample_home`. Raises StoreError, BusyError."""
+    """Read the sample at a workspace in :func:`kept.paths.sample_home`. Raises StoreError, BusyError."""
     return run_pipeline(workspace, sample_files(), options, sample=True, progress=progress)

@@ -15,8 +15,7 @@ from fastapi import Request
 
 from kept.changes import apply_person_change
 from kept.outputs.write import FileState, file_states
-from kept.paths import Paths
-from kept.pipeline.sample_run import sample_home
+from kept.paths import Paths, sample_home
 from kept.web.work import BackgroundRun, FileWriter
 from kept.workspace import Workspace
 

@@ -26,14 +26,14 @@ from kept.install.setup import note_program
 from kept.local.agents_shell import agent_variable
 from kept.local.queue import SESSION
 from kept.memories.waiting import count_pending_proposals
-from kept.paths import Paths
+from kept.paths import Paths, sample_home
 from kept.pipeline.backfill import backfill as read_archive
 from kept.pipeline.follow_roots import add_root as follow_root
 from kept.pipeline.follow_roots import find_unfollowed
 from kept.pipeline.nightly import note_failures
 from kept.pipeline.run import RunOptions, RunReport
 from kept.pipeline.run import run_pipeline as run_all
-from kept.pipeline.sample_run import sample_files, sample_home
+from kept.pipeline.sample_run import sample_files
 from kept.pipeline.sleep import run_sleep as do_sleep
 from kept.pipeline.upgrade import UpgradeReport, preview_upgrade
 from kept.pipeline.upgrade import run_upgrade as make_anew

@@ -143,6 +143,23 @@ def forget(workspace: Workspace, request: ErasureRequest, *, also: Collection[st
         )
 
 
+def forget_opted_out(workspace: Workspace, sessions: Collection[str], *, erased: int) -> tuple[str, ...]:
+    """Erase what was made of conversations that are not to be remembered, in every holder; what was ``erased`` of them just now may
+    stand in backups. What they said may be told again elsewhere. Returns the problems.
+    """
+    made = [
+        memory
+        for memory in workspace.store.log.memories()
+        if memory.content and not memory.owned and memory.evidence and all(quote.session in sessions for quote in memory.evidence)
+    ]
+    if not (made or erased):
+        return ()
+    words = replace(collect_words(workspace, made, sessions=sessions), lasting=False)
+    erasing = _ErasureRun(workspace=workspace, words=words)
+    erasing.erase_everywhere()
+    return tuple(erasing.problems)
+
+
 @contextmanager
 def _hold_lock_or_fail(workspace: Workspace) -> Iterator[None]:
     """The lock of runs. That one is under way is a failure here: no run does what forgetting was to do."""

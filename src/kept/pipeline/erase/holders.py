@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from kept.core.erasure import ErasureMatch, ErasureWords, Holder
 from kept.journal.feed_reading import erase_items, find_items
 from kept.memories.team import SharedLines
+from kept.paths import sample_home
 from kept.pipeline.erase.backups import BackupCopies
 from kept.pipeline.erase.files import SampleHome, TextFiles, WordlessFiles
 from kept.pipeline.erase.journal import JournalEntries
 from kept.pipeline.erase.models import RecordingFile, ReplyFile
 from kept.pipeline.erase.outputs import OutputFiles
 from kept.pipeline.erase.store import StoreHolder
-from kept.pipeline.sample_run import sample_home
 from kept.workspace import Workspace
 
 _WORDLESS = (

@@ -138,7 +138,7 @@ class StoreHolder:
         return _EraseTarget(
             memories=frozenset(memory.id for memory in found),
             candidates=frozenset({candidate.id for candidate in told}.union(*(memory.candidates for memory in found))),
-            prints=tuple(sorted(prints | {fingerprint_statement(text, key) for text in contents} - {""})),
+            prints=tuple(sorted(prints | {fingerprint_statement(text, key) for text in contents} - {""})) if words.lasting else (),
         )
 
     def _forget_target(self, target: _EraseTarget, words: ErasureWords) -> int:
