@@ -50,6 +50,14 @@ from kept.extraction.rules.hazards import is_harmful_command
         "dropdb app",
         "redis-cli flushall",
         "python manage.py flush --no-input",
+        "git config core.hooksPath .tools",
+        "git config --global include.path ../.gitconfig",
+        "git config core.fsmonitor ./tools/fsmon",
+        "npm config set script-shell ./tools/sh",
+        "cp tools/pre-push .git/hooks/pre-push",
+        "direnv allow .envrc",
+        "export LD_PRELOAD=/tmp/libshim.so",
+        "PYTHONPATH=/tmp/evil pytest",
     ],
 )
 def test_a_command_that_destroys_opens_or_loads_is_harmful_in_whatever_way_it_is_wrapped(command: str) -> None:
@@ -85,6 +93,11 @@ def test_a_command_that_destroys_opens_or_loads_is_harmful_in_whatever_way_it_is
         "pytest tests/test_reset.py",
         "docker rm web",
         "npm uninstall left-pad",
+        "git config user.email ana@shop.example",
+        "git config --global --add safe.directory /srv/shop",
+        "npm config set prefix ~/.npm-global",
+        "PYTHONPATH=src pytest",
+        "rm -f .git/index.lock",
     ],
 )
 def test_a_command_of_daily_work_is_not_harmful(command: str) -> None:

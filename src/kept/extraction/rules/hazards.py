@@ -11,7 +11,7 @@ from kept.core.memory import DANGEROUS
 from kept.core.pattern import Pattern
 from kept.core.text import NEGATIONS
 from kept.extraction.rules.commands import Step, steps_of, unquote_word
-from kept.extraction.rules.toolwords import DESTROYS, INTERPRETERS, MAKERS, NAMES, WEAKENS
+from kept.extraction.rules.toolwords import DESTROYS, INTERPRETERS, MAKERS, NAMES, RUNS, WEAKENS
 from kept.profiles.lexicons import word_list
 
 # A quotation mark that opens, and behind it the one token and the mark that closes, where it names one thing.
@@ -107,6 +107,8 @@ def _is_harmful_call(words: list[str], joint: str) -> bool:
     if not words:
         return False
     program, operands = words[0].rsplit("/", 1)[-1], [word for word in words[1:] if not word.startswith("-")]
+    if operands[:1] and (operands[0] in NAMES["trusts"] or ("config" in words[1:3] and any(map(RUNS.search, words[2:])))):
+        return True
     if program in NAMES["removers"]:
         return any(_OUTSIDE.match(word) for word in operands)
     if program == "chmod":

@@ -30,7 +30,7 @@ VERSIONED, CONTAINERS, MAKERS = map(_exact, ("versioned", "containers", "makers"
 REPORTS, LESSENS, REHEARSES, MUFFLES = map(_any_case, ("reports", "lessens", "rehearses", "muffles"))
 TRANSIENT, ASSERTS, LACKING, MISUSED = map(_any_case, ("transient", "asserts", "lacking", "misused"))
 PRESCRIBES, TAKES_AWAY, UNTELLING = map(_any_case, ("prescribes", "takes_away", "untelling"))
-CONFIG, MANIFEST, WEAKENS, DESTROYS = map(_any_case, ("config", "manifest", "weakens", "destroys"))
+CONFIG, MANIFEST, WEAKENS, DESTROYS, RUNS = map(_any_case, ("config", "manifest", "weakens", "destroys", "runs"))
 # Words with which a person takes back what was done, or says that it did not help.
 TAKEN_BACK = Pattern(
     rf"(?i)\b(?:{join_alternatives('assertion', 'undone', spaced=True)})\b|{join_alternatives('assertion', 'undone', spaced=False)}"
