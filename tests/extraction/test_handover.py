@@ -377,6 +377,10 @@ def test_an_option_that_the_agent_worded_as_a_rule_waits():
         "{} At least that is what their salesman says.",
         "The customer demands two things. {} I will refuse that.",
         "Use this as test data in the fixture. {}",
+        "Only for today, the demo is at five. {}",
+        "{} But only if legal ever signs that paper.",
+        "{} Ich halte das für falsch.",
+        "Write the out of office reply. {} Sign with my name.",
     ],
 )
 def test_a_passage_waits_whose_neighbour_disowns_it(text):

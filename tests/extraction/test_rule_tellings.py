@@ -94,6 +94,13 @@ def test_a_wish_that_may_be_about_the_thing_being_built_stays_in_its_project():
     assert (wish.category, wish.trigger, wish.scope) == ("preference", "wish", "project:shop")
 
 
+@pytest.mark.parametrize(
+    "text", ["why should tables always be named with a prefix", "warum sollen Tabellen immer ein Präfix haben"]
+)
+def test_a_question_without_its_mark_is_no_wish(text):
+    assert [each for each in found(user(text)) if each.trigger == "wish"] == []
+
+
 def test_what_a_telling_points_at_stands_beside_its_unchanged_words():
     candidates = found(
         user("split the parser"),
@@ -367,6 +374,19 @@ def test_what_may_happen_to_anybody_else_is_no_plan(said):
         "My manager, verbatim. {}",
         "{}\n\nWhy does the report say that?",
         "{} That would be lovely.",
+        "This is only for today. {}",
+        "{} But only if the board agrees.",
+        "{} Not sure yet.",
+        "{} What could possibly go wrong?",
+        "Insert a section into the guide. {}",
+        "We rehearse a scene and I play the boss and you are the clerk. {}",
+        "Write me a system prompt for a review bot. {}",
+        "look at ticket 81\n\nThe page is slow. {}",
+        "Unser Kunde hat uns gestern geschrieben. {}",
+        "La agencia nos escribió ayer. {}",
+        "{} No sé si me gusta.",
+        "Нам пишет подрядчик. {}",
+        "客户的来信是这样写的。{}",
         "{} Das wäre schön.",
         "{} Since when is that so?",
         "{} That's the text for the footer.",

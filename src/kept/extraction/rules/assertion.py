@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan, split_sentences
+from kept.core.text import NEGATIONS
 from kept.profiles.lexicons import join_alternatives
 
 ASKED = "the passage stands in a question"
@@ -38,9 +39,11 @@ _AFTER = Pattern(
     rf"(?i)^[\s,;(]*(?:(?:{_spaced_words('but')})\s+)*(?:{_CONDITION}|{_spaced_words('condition_opening')}){_SHUT}"
     rf"|^\W*(?:{_unspaced_words('condition_after')})"
 )
+_LIMITS = Pattern(rf"(?i)^\W*(?:(?:{_spaced_words('but')})\s+)+(?:{_CONDITION}){_SHUT}|{_OPEN}(?:{_spaced_words('limits')})")
 _WITHIN = Pattern(
     rf"(?i)^\W*(?:(?:{_spaced_words('doubter')}) )?(?:{_DOUBT}){_SHUT}"
     rf"|{_OPEN}(?:{_spaced_words('supposing')})|{_unspaced_words('supposing')}"
+    rf"|[,;(]\s*(?:\pL{{1,4}}\s+)?(?:{_DOUBT})\s+(?:{'|'.join(sorted(NEGATIONS))}){_SHUT}"
 )
 _ONCE = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('once')})|{_unspaced_words('once')}")
 _CONTENT = Pattern(
@@ -58,7 +61,7 @@ _WITHDRAWN = Pattern(rf"(?i){_OPEN}(?:{_spaced_words('withdrawn')}){_SHUT}|{_uns
 # How the next prompt begins that takes back what was said in the one before it: a clause of its own, for what it goes on to may be
 # about anything else ("never mind the failing test").
 _RETRACTS = Pattern(
-    rf"(?i)^\W*(?:\w{{1,9}}[,.!…]+\s*){{0,2}}(?:{_spaced_words('retracts')})(?:\W*$|\s*[,.;:!?…—–]|\s-)"
+    rf"(?i)^\W*(?:\w{{1,9}}[,.!…]*\s+){{0,3}}(?:{_spaced_words('retracts')})(?:\W*$|\s*[,.;:!?…—–]|\s-)"
     rf"|^\W*(?:{_unspaced_words('retracts')})(?:\W*$|\s*[,.;:!?…，。！？])"
 )
 _TRAILS = Pattern(r"^\s*(?:\.{2,}|…)\s*\w")  # an ellipsis behind which a thought of its own begins
@@ -88,6 +91,16 @@ def unasserted_reason(text: str, start: int, end: int) -> str:
 def is_retraction(prompt: str) -> bool:
     """Whether a person's prompt begins by taking back what they said in the one before it."""
     return _RETRACTS.search(prompt.lstrip().split("\n", 1)[0]) is not None
+
+
+def is_limit(sentence: str) -> bool:
+    """Whether a sentence says when what stands before or behind it holds: for a while, or on a condition."""
+    return _LIMITS.search(sentence) is not None
+
+
+def is_doubt(sentence: str) -> bool:
+    """Whether a sentence begins with a doubt."""
+    return _WITHIN.search(sentence) is not None
 
 
 def is_question(sentence: str) -> bool:

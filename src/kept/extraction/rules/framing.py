@@ -12,6 +12,7 @@ from kept.core.memory import Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan, split_sentences
 from kept.core.text import NEGATIONS, tokenize
+from kept.extraction.rules.assertion import is_doubt, is_limit
 from kept.extraction.rules.clipped import MARKS, QUOTES, is_contrasting, is_disowned
 from kept.extraction.rules.patterns import EDGE, SPACE, compile_pattern, has_match, match_words, skip_filler
 from kept.profiles.lexicons import join_alternatives, list_fragments, load_telling_patterns, word_list
@@ -218,6 +219,9 @@ def _dismisses(words: str) -> bool:
 
 
 _SIGNS = (
+    _Sign(says=is_limit, first=-1, last=-1),
+    _Sign(says=is_limit, first=1, last=1),
+    _Sign(says=is_doubt, first=1, last=1),
     _Sign(says=_brings, first=-_ALL, last=-1),
     _Sign(says=_presents, first=-1, last=-1),
     _Sign(says=_dismisses, first=1, last=1, below=True),

@@ -12,6 +12,7 @@ from kept.core.memory import WISH, Frame
 from kept.core.pattern import Pattern
 from kept.core.sentences import SentenceSpan
 from kept.core.spans.words import opens_with
+from kept.extraction.rules.assertion import is_question
 from kept.extraction.rules.framing import ToldIn, find_frame
 from kept.extraction.rules.patterns import SPACE, compile_pattern, count_mass, has_match, skip_filler
 from kept.profiles.lexicons import word_list
@@ -381,7 +382,7 @@ def wishes(
     """
     for place, span in spans:
         words = text[span.start : span.end]
-        if not _LEAST_WISH <= count_mass(words) <= _MOST_WISH or words.rstrip().endswith(("?", "？", ":", "：")):
+        if not _LEAST_WISH <= count_mass(words) <= _MOST_WISH or words.rstrip().endswith((":", "：")) or is_question(words):
             continue
         for pattern in patterns:
             if has_match(pattern.wish, words) and not has_match(pattern.occasion, words) and not has_match(pattern.reported, words):
