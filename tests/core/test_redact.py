@@ -58,6 +58,13 @@ def test_a_hard_negative_stays_as_it_is(text: str) -> None:
     [
         ("my password: {}", "correcthorsebatterystaple"),
         ("{} is my password", "Zb0RLZ9!x"),
+        ("define( 'DB_PASSWORD', '{}' );", "xsMVGwZU3BVXBqhiqX"),
+        ('System.setProperty("db.password", "{}")', "xsMVGwZU3BVXBqhiqX"),
+        ("os.environ.setdefault('API_TOKEN', '{}')", "xsMVGwZU3BVXBqhiqX7"),
+        (
+            "https://prod-12.westeurope.logic.azure.com/workflows/0a/triggers/manual/paths/invoke?sp=%2Ft&sig={}",
+            "Q7xkT2mZ9aLwR4nBv8cYe1Hs5Jd0Fg3Pu6",
+        ),
         ('export DB_PASS="{}"', "p4ss Zb0RLZ"),
         ('passphrase = "{}"', "violet harbor tunnel copper"),
         ("my PIN is {}", "739143"),

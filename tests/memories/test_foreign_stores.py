@@ -1,6 +1,7 @@
 """What other tools wrote into files that a person names: read, offered with its source, and audited without changing it."""
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from random import Random
@@ -76,6 +77,12 @@ def written(path, text):
 
 def texts(path):
     return [(note.tool, note.text) for note in read_stored_notes(path).notes]
+
+
+def test_a_pipe_is_refused_and_not_waited_for(desk_at, home, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with desk_at(home) as workspace, pytest.raises(UsageError, match="no file and no folder"):
+        import_path(workspace, tmp_path / "pipe")
 
 
 def test_each_format_gives_its_facts_and_not_what_stands_around_them(tmp_path):
