@@ -4,11 +4,13 @@ import json
 
 import pytest
 
+from kept.cli.hook import EVENTS as HOOKS
 from kept.core.memory import Status
 from kept.intake.shared_files import list_own_places
 from kept.pipeline.follow_roots import add_root
 from kept.pipeline.run import RunOptions, run_pipeline
 from kept.pipeline.sample_run import run_sample
+from kept.profiles.profile import Occasion
 from talking import OTHER, say
 
 LESSON = "staging resets at 03:00 UTC"
@@ -138,6 +140,18 @@ def test_what_a_person_names_in_a_repository_is_theirs(desk_at, home, named):
     with desk_at(home) as workspace:
         run_pipeline(workspace, [home / "checkout" / named], RunOptions())
         assert active(workspace) == [OTHER]
+
+
+@pytest.mark.parametrize("hook", ["session-end", "pre-compact", "run"])
+def test_a_file_that_only_a_hook_names_is_nobodys(desk_at, home, hook):
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [], RunOptions())
+    path = say(home / "elsewhere", "a", OTHER)
+    if hook != "run":
+        HOOKS[hook](str(home), {"session_id": "a", "transcript_path": str(path)}, "claude")
+    with desk_at(home) as workspace:
+        run_pipeline(workspace, [path] if hook == "run" else [], RunOptions(occasion=Occasion.SESSION_END))
+        assert (active(workspace), waiting(workspace)) == ([], [OTHER])
 
 
 def test_a_chat_in_a_repository_that_is_followed_is_the_persons(desk_at, home):

@@ -27,7 +27,7 @@ from kept.intake.cleaned_files import (
 )
 from kept.intake.identities import distinguish
 from kept.intake.kinship import Branches, Remotes, note_branches, note_remotes
-from kept.intake.shared_files import is_in_repository, list_own_places
+from kept.intake.shared_files import is_in_repository, is_own, list_own_places
 from kept.local.batches import split_batches
 from kept.local.progress import Late, Progress, ignore_progress, never_late
 from kept.local.settings.tables import SourceRoot, find_root_above
@@ -61,7 +61,8 @@ class FilesToRead:
     ``files`` are those to open, by path: a path takes a fifth of what its parts do, and there may be hundreds of thousands.
     ``unchanged`` counts by format the files that look as they did when they were read to their end; they are not opened.
     ``skipped`` should have been read: a person named them or the folder above them, or their tool calls them transcripts. ``left``
-    are what else lies in a tool's folder, and what a person excluded or switched off. ``named`` are the paths that a person gave.
+    are what else lies in a tool's folder, and what a person excluded or switched off. ``named`` are the paths that a person gave,
+    ``hooked`` the files that hooks named.
     """
 
     files: Mapping[str, Source]
@@ -69,6 +70,11 @@ class FilesToRead:
     skipped: tuple[tuple[str, str], ...]
     left: tuple[tuple[str, str], ...]
     named: tuple[Path, ...] = ()
+    hooked: frozenset[str] = frozenset()
+
+    def as_hooked(self) -> "FilesToRead":
+        """The same files, named by hooks and not by a person."""
+        return replace(self, named=(), hooked=frozenset(self.files))
 
     @property
     def inputs(self) -> Iterator[InputFile]:
@@ -316,7 +322,8 @@ def _prepare_batches(
                 path=item.path,
                 source=item.source,
                 cursor=(None if force else workspace.store.archive.cursor(item.source.name, str(item.path))) or Cursor(),
-                shared=is_in_repository(item.path, own, workspace.paths.user, found.named),
+                shared=is_in_repository(item.path, own, workspace.paths.user, found.named)
+                or (str(item.path) in found.hooked and not is_own(item.path, own)),  # whoever runs a hook names any file
                 project=_root_project(workspace, item.path),
                 exclude=workspace.settings.exclude,
                 key=key,

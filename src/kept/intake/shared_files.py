@@ -71,13 +71,18 @@ def _read_index(git: Path) -> bytes:
     return index if index[4:8] < _SHORTENED else b""
 
 
+def is_own(path: Path, own: Sequence[Path]) -> bool:
+    """Whether a file lies in one of the person's ``own`` places."""
+    return any(Path(os.path.realpath(path)).is_relative_to(place) for place in own)
+
+
 def is_in_repository(path: Path, own: Sequence[Path], home: Path, named: Sequence[Path] = ()) -> bool:
     """Whether a file lies in a repository, which many people write, and in none of the person's ``own`` places. A home that is
     itself one is no sign, nor is one above a path that the person ``named``: they chose what they named in it.
     """
-    path, home = Path(os.path.realpath(path)), Path(os.path.realpath(home))
-    if any(path.is_relative_to(place) for place in own):
+    if is_own(path, own):
         return False
+    path, home = Path(os.path.realpath(path)), Path(os.path.realpath(home))
     chosen = [place for name in named if path.is_relative_to(place := Path(os.path.realpath(name)))]
     above = takewhile(lambda folder: folder != home and all(map(folder.is_relative_to, chosen)), path.parents)
     return any((folder / mark).exists() for folder in above for mark in _REPOSITORIES)

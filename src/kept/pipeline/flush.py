@@ -27,7 +27,7 @@ def archive_transcript(root: str, path: str, *, most: int, session: str = "") ->
     home = find_paths(root, os.environ)
     try:
         with open_workspace(home) as workspace:
-            files_to_read = discover(workspace, [Path(path)])
+            files_to_read = discover(workspace, [Path(path)]).as_hooked()
             for input_file in files_to_read.inputs:
                 known = workspace.store.archive.cursor(input_file.source.name, str(input_file.path))
                 if input_file.path.stat().st_size - (known.offset if known else 0) > most:

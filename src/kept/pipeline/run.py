@@ -186,6 +186,8 @@ def _run_steps(workspace: Workspace, paths: Sequence[Path], options: RunOptions,
     before = workspace.store.log.memory_ids()
     progress("discovering", 0, 0)
     files_to_read = discover(workspace, paths, force=options.force)
+    if options.occasion is Occasion.SESSION_END:
+        files_to_read = files_to_read.as_hooked()
     files_to_read = files_to_read if paths or options.dry else _add_queued(workspace, files_to_read, force=options.force)
     if options.only is not None:
         chosen = {path: source for path, source in files_to_read.files.items() if not options.only.isdisjoint((path, source.name))}
@@ -347,7 +349,9 @@ def _add_queued(workspace: Workspace, found: FilesToRead, *, force: bool) -> Fil
         return found
     more = discover(workspace, named, force=force)
     skipped = tuple(dict.fromkeys((*more.skipped, *found.skipped)))
-    return replace(found, files={**more.files, **found.files}, skipped=skipped)  # first: they lie in no known place, perhaps
+    return replace(
+        found, files={**more.files, **found.files}, skipped=skipped, hooked=found.hooked | set(more.files)
+    )  # first: they lie in no known place, perhaps
 
 
 def _update_vectors(workspace: Workspace, report: RunReport, progress: Progress, *, anew: bool) -> None:
