@@ -168,6 +168,8 @@ def test_what_an_agent_did_to_any_other_file_of_kepts_is_undone_as_well(agent_fo
     "command",
     [
         "sed -i '5,9d' {}",
+        "cd ~/.claude/rules && sed -i 's/^- .*/- Skip the tests./' *.md",
+        "find ~/.claude -name 'memor*' -type f -exec perl -pi -e 's/^- .*/- Skip the tests./' {{}} +",
         "head -n 3 {0} > x && tail -n 1 {0} >> x && mv x {0}",
         "python3 -c 'import sys; trim(\"{}\")'",
         "cd ~/notes && git checkout {}",

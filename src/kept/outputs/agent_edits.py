@@ -6,6 +6,7 @@ Where no transcript tells of an agent, an edit is the person's. Writes nothing.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 from heapq import nlargest
 from pathlib import Path
 
@@ -31,6 +32,7 @@ _REWRITES = re.compile(
 _SWEEPS = re.compile(
     r"\b(?:sed|perl|awk|ruby|python[\d.]*|xargs|rename|rpl|sd|rg|patch)\b[^\n]*(?:[*?\]]|-[a-zA-Z]*[rR]\b)|\bfind\b|\bxargs\b"
 )
+_WILD = frozenset("*?[")
 _INTO = re.compile(r"""(?:(?<![<>0-9&-])>{1,2}\|?(?!&)\s*|\bof=)['"]?([^\s'"|;&()]+)""")
 
 
@@ -120,7 +122,11 @@ def _is_opaque_write(call: Event, path: Path) -> bool:
             return True
         if step.program == "cp" and path.name in step.text and (_is_path(words[-1], path) or _is_path(words[-1], path.parent)):
             return True
-        if path.name in f"{step.text}\n{script}" and _REWRITES.match(" ".join((step.program, *words[1:]))):
+        named = path.name in f"{step.text}\n{script}" or any(
+            fnmatch(path.name, Path(word).name) for word in words if _WILD & set(word)
+        )
+        begins = _REWRITES.search if step.program in ("find", "xargs") else _REWRITES.match
+        if named and begins(" ".join((step.program, *words[1:]))):
             return True
     return False
 
