@@ -185,13 +185,7 @@ def _run_steps(workspace: Workspace, paths: Sequence[Path], options: RunOptions,
     late = _make_deadline(options.seconds)
     before = workspace.store.log.memory_ids()
     progress("discovering", 0, 0)
-    files_to_read = discover(workspace, paths, force=options.force)
-    if options.occasion is Occasion.SESSION_END:
-        files_to_read = files_to_read.as_hooked()
-    files_to_read = files_to_read if paths or options.dry else _add_queued(workspace, files_to_read, force=options.force)
-    if options.only is not None:
-        chosen = {path: source for path, source in files_to_read.files.items() if not options.only.isdisjoint((path, source.name))}
-        files_to_read = replace(files_to_read, files=chosen)
+    files_to_read = _discover_files(workspace, paths, options)
     report = RunReport(sources=files_to_read.sources, resumed=has_interrupted_run(workspace))
     report.written.dry, report.written.agent = options.dry, options.agent and not workspace.settings.trust_agents
     if workspace.llm is not None:
@@ -340,6 +334,13 @@ def _announce_questions(workspace: Workspace, asking: LlmClient, options: RunOpt
             asking.announce(coming)
         return coming
     return Estimate()
+
+
+def _discover_files(workspace: Workspace, paths: Sequence[Path], options: RunOptions) -> FilesToRead:
+    """What there is to read. At the end of a session it is a hook that names the paths."""
+    found = discover(workspace, paths, force=options.force)
+    found = found.as_hooked() if options.occasion is Occasion.SESSION_END else found
+    return found if paths or options.dry else _add_queued(workspace, found, force=options.force)
 
 
 def _add_queued(workspace: Workspace, found: FilesToRead, *, force: bool) -> FilesToRead:
