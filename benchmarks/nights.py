@@ -25,8 +25,9 @@ from typing import Any
 
 import re2
 
-from kept.core.statement import Statement, is_replacement, parse_statement
+from kept.core.statement import Statement, parse_statement
 from kept.core.text import jaccard_similarity
+from kept.curation.curate.values import find_value_pairs, parse_value_statement
 from kept.profiles.lexicons import load_lexicon
 
 LISTED = 0.4  # likeness from which a pair is listed
@@ -126,7 +127,8 @@ def _judge(memories: list[dict[str, Any]], pairs: Path | None) -> None:
     active = [each for each in memories if each["status"] == "active"]
     says = [parse_statement(each["content"], tuple(each["artifacts"])) for each in active]
     near = sorted(_near(active, says), reverse=True)
-    against = [(i, j) for i, j in _together(active) if is_replacement(says[i], says[j]) or is_replacement(says[j], says[i])]
+    told = [parse_value_statement(each["content"], statement) for each, statement in zip(active, says, strict=True)]
+    against = [(i, j) for i, j in _together(active) for _, _, is_sure in find_value_pairs((told[i], told[j])) if is_sure]
     words = load_lexicon(("en",))
     own = [each for each in active if re2.search(words.agent_talk, each["content"])]
     print(f"active {len(active)}; pairs alike {len(near)}; pairs of which one leaves no room for the other {len(against)}")

@@ -38,10 +38,11 @@ from kept.core.operation import (
     Revise,
     Supersede,
 )
-from kept.core.statement import is_replacement, parse_statement
+from kept.core.statement import parse_statement
 from kept.curation.categories import CurationRules, rules_of
 from kept.curation.curate import OFTEN
 from kept.curation.curate import curate as plainly_curate
+from kept.curation.curate.values import find_value_pairs, parse_value_statement
 from kept.curation.guard import find_protected_changes
 from kept.profiles import load_profile
 
@@ -478,11 +479,13 @@ def test_the_outcome_does_not_depend_on_the_order_or_the_number_of_runs(judged, 
 @given(proposals, st.randoms(use_true_random=False))
 def test_nothing_active_contradicts_what_is_active_and_later(judged, random):
     state = after(judged)
-    left = [each for each in state.values() if each.status is Status.ACTIVE and each.origin is Origin.USER]
-    for older in left:
-        for newer in left:
-            if older.last_seen < newer.last_seen:
-                assert not is_replacement(parse_statement(newer.content), parse_statement(older.content))
+    left = sorted(
+        (each for each in state.values() if each.status is Status.ACTIVE and each.origin is Origin.USER),
+        key=lambda each: each.last_seen,
+    )
+    says = [parse_value_statement(each.content, parse_statement(each.content)) for each in left]
+    pairs = [pair for pair in find_value_pairs(says) if left[pair[0]].last_seen < left[pair[1]].last_seen]
+    assert not [pair for pair in pairs if pair[2]]
 
 
 def test_a_clearer_wording_revises_the_memory():

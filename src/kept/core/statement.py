@@ -5,7 +5,7 @@ candidates or memories.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,7 +18,7 @@ _LEAST = 2  # with fewer content words only the same words are the same statemen
 
 
 # Words that carry no matter of their own: a statement is the same with and without them.
-_EMPTY = word_set(
+EMPTY = word_set(
     "a an the this that these those it its is are be been being was were do does did to of in on at by for from with as and "
     "or so then than we i you our my your us they them there here if please always should must shall will would can could "
     "may have has had want wants need needs ensure make sure just also really actually simply again now anymore longer "
@@ -51,29 +51,16 @@ _CHOOSING = word_set(
 _LEAVING = word_set("switch switched move moved migrate migrated change changed wechsel")
 _REFUSING = word_set("not never don't dont stop avoid no statt anstatt nicht nie nunca jamais")
 _SKIPPED = word_set("the a an any longer ever to use using uses more of for der die das den le la el")
-# Attributes that have one value at a time, and words before a number that make it one.
+# Attributes that have one value at a time.
 ATTRIBUTES = word_set(
     "branch version port path url host hostname address default format manager database language license owner directory "
     "folder limit timeout threshold width height size name registry region endpoint indentation maximum minimum budget "
     "interval deadline"
 )
-_MEASURED = (ATTRIBUTES - {"port"}) | word_set(
-    "least most max min exactly than to is are under above below go node python java rust"
-)
-# What has one wording at a time, and how it is told which.
-_TEXTS = word_set("message text label title heading placeholder tooltip caption prompt wording button error name banner")
-_SAYING, _ORDERING = word_set("say read be"), word_set("should must shall to")
-COUNTED = word_set(
-    "issue issues pr prs commit commits scenario step phase task test tests line lines option item chapter rule "
-    "round case day week part section ticket bug migration number no nr session level story page figure row column"
-)
 # What is said of one version is not taken back by the same of another.
 VERSIONED = word_set(
     "support test match matrix fail bug broken break work releas tag since introduc add fix changelog also both run "
     "built exist remov deprecat green stabl avail ready"
-)
-_UNIT = re.compile(
-    r"^v?\d+(?:\.\d+)+$|^\d+(?:\.\d+)?(?:px|ms|s|m|h|d|kb|mb|gb|k|x|em|rem|pt|fps)$|^(?=\w*[a-f])(?=\w*\d)[0-9a-f]{6}$"
 )
 _JOINTS = re.compile(r"[|&;]+")
 _ACTION = re.compile(r"\b(?:use|run|write|set|add) `([^`]{1,200})`", re.IGNORECASE)
@@ -162,7 +149,7 @@ def _stem_words(words: frozenset[str]) -> frozenset[str]:
 @lru_cache(maxsize=50_000)
 def _stem_matter(word: str) -> str:
     """The stem of a word that carries matter; empty for another."""
-    return "" if word in _EMPTY or is_denial_word(word) else stem_word(word)
+    return "" if word in EMPTY or is_denial_word(word) else stem_word(word)
 
 
 def _strip_opening_words(words: frozenset[str], form: str) -> frozenset[str]:
@@ -234,44 +221,7 @@ def is_extension(longer: Statement, shorter: Statement) -> bool:
     return len(shorter.content) >= _WHOLE or longer.form[len(shorter.form) :].split(maxsplit=1)[0] in _REASONS | _AND
 
 
-OPPOSING = frozenset(stem_word(word) for pair in _OPPOSED for word in pair.split("/"))
-"""The stems of all words that have an opposite."""
-
-
-def is_replacement(later: Statement, earlier: Statement) -> bool:
-    """Whether a statement leaves no room for an earlier one of the same scope: the same matter, with another value or the reverse
-    of it.
-    """
-    if later.form == earlier.form:
-        return False
-    return _is_denial(later, earlier) or _is_reversed_choice(later, earlier) or _is_new_value(later, earlier)
-
-
-def statement_keys(each: Statement) -> Iterator[tuple[str, object]]:
-    """Under what a statement is filed, so that any two of which one replaces the other share at least one handle."""
-    if len(each.content) >= _LEAST:
-        yield "matter", each.content
-    for word in each.chosen | each.refused:
-        yield "choice", word
-    if len(each.numbers) == 1:
-        yield "measure", each.content - each.numbers
-    subject, _ = _parse_attribute(each)
-    if subject:
-        yield "attribute", subject
-
-
-def _is_denial(later: Statement, earlier: Statement) -> bool:
-    """The same matter and artifacts, denied by exactly one of the two."""
-    return (
-        len(later.content) >= _LEAST
-        and later.content == earlier.content
-        and later.artifacts == earlier.artifacts
-        and (later.denials > 0) != (earlier.denials > 0)
-        and max(later.denials, earlier.denials) == 1
-    )
-
-
-def _is_reversed_choice(later: Statement, earlier: Statement) -> bool:
+def is_choice_reversed(later: Statement, earlier: Statement) -> bool:
     """What one chose the other refuses: for the same matter, or where the later one refuses it, for more."""
     names = later.chosen | later.refused | earlier.chosen | earlier.refused
     left = {stem_word(item) for item in names | _LEAVING}
@@ -282,55 +232,6 @@ def _is_reversed_choice(later: Statement, earlier: Statement) -> bool:
     refused = (later.refused & earlier.chosen) - earlier.refused - later.chosen
     taken = (later.chosen & earlier.refused) - earlier.chosen - later.refused
     return bool((refused and new <= old) or (taken and new == old))
-
-
-def _is_new_value(later: Statement, earlier: Statement) -> bool:
-    """The same matter, or the same attribute, with another value."""
-    if later.denials or earlier.denials:
-        return False
-    new, old = later.numbers, earlier.numbers
-    if len(new) == len(old) == 1 and new != old and later.content - new == earlier.content - old:
-        (value,), (before,) = new, old
-        return (
-            len(later.content) > _LEAST
-            and not later.content & VERSIONED
-            and {artifact for artifact in later.artifacts if value not in artifact}
-            == {artifact for artifact in earlier.artifacts if before not in artifact}
-            and _is_measured_value(later.form, value)
-            and _is_measured_value(earlier.form, before)
-        )
-    (subject, now), (same_subject, then) = _parse_attribute(later), _parse_attribute(earlier)
-    return bool(subject) and subject == same_subject and now != then
-
-
-def _is_measured_value(form: str, value: str) -> bool:
-    """Whether a number is the value of something rather than the name of one of several things."""
-    words = form.split()
-    before = words[max(0, words.index(value) - 2) : words.index(value)] if value in words else []
-    if not before or before[-1] in COUNTED:
-        return False
-    return bool(_UNIT.match(value)) or before[-1] in _MEASURED
-
-
-def _parse_attribute(each: Statement) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Subject and value of ``the <attribute> of something is <value>``; empty where it is no such sentence."""
-    words = each.form.split()[:_WORDS_READ]
-    if not each.denials and (named := _parse_wording(words)):
-        return named
-    place = next((i for i, word in enumerate(words) if word in COPULAS), 0)
-    value = tuple(word for word in words[place + 1 :] if word not in _EMPTY)
-    subject = frozenset(stem_word(word) for word in words[:place] if word not in _EMPTY)
-    if not place or not ATTRIBUTES & set(words[:place]) or len(subject) < _LEAST or not 0 < len(value) <= 2 or each.denials:
-        return frozenset(), ()
-    return subject, value
-
-
-def _parse_wording(words: list[str]) -> tuple[frozenset[str], tuple[str, ...]] | None:
-    """Subject and value of ``the <text> of something should say <words>``; None where it is no such sentence."""
-    place = next((i for i, word in enumerate(words) if word in _SAYING and words[i - 1 : i] and words[i - 1] in _ORDERING), 0)
-    subject = frozenset(stem_word(word) for word in words[: max(0, place - 1)] if word not in _EMPTY)
-    value = tuple(words[place + 1 :])
-    return (subject, value) if place and len(subject) >= _LEAST and _TEXTS & set(words[:place]) and value else None
 
 
 def _parse_choices(words: list[str]) -> tuple[frozenset[str], frozenset[str]]:
@@ -356,7 +257,7 @@ def _parse_choices(words: list[str]) -> tuple[frozenset[str], frozenset[str]]:
 
 def _find_object(words: list[str], place: int) -> list[str]:
     named = (word for word in words[place : place + 4] if word not in _SKIPPED)
-    return [word for word in [next(named, "")] if word and word not in _EMPTY]
+    return [word for word in [next(named, "")] if word and word not in EMPTY]
 
 
 def _has_crossed_choices(left: Statement, right: Statement) -> bool:

@@ -10,7 +10,7 @@ from kept.core.spans import typed_text
 from kept.core.statement import find_content
 from kept.curation.categories import CurationRules, rules_of
 from kept.curation.curate import curate
-from kept.curation.curate.meaning import Meaning
+from kept.curation.curate.values import Meaning
 from kept.curation.guard import find_overreach, find_protected_changes
 from kept.extraction.questions import apply_overrulings, overruled_candidate_ids
 from kept.local.progress import Progress, ignore_progress

@@ -12,7 +12,7 @@ from kept.core.redact import redact
 from kept.core.statement import Statement, find_content, parse_statement
 from kept.core.times import EARLIEST
 from kept.curation.curate.clusters import find_clusters
-from kept.curation.curate.values import find_contradictions, find_supersessions, parse_value_statement
+from kept.curation.curate.values import find_value_pairs, parse_value_statement
 from kept.extraction.expiry import find_end
 from kept.extraction.rules.hazards import is_harmful_command
 from kept.memories.foreign import ForeignNote
@@ -126,7 +126,7 @@ def _find_repeats(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> It
 def _find_contradictions(notes: Sequence[ForeignNote], says: Sequence[Statement]) -> Iterator[AuditFinding]:
     """Pairs that leave no room for each other; the earlier one is the finding, if times tell which that is."""
     sayings = [parse_value_statement(note.text, statement) for note, statement in zip(notes, says, strict=True)]
-    pairs = (*find_supersessions(sayings), *find_contradictions(sayings), *_find_swapped_values(says))
+    pairs = (*((earlier, later) for earlier, later, _ in find_value_pairs(sayings)), *_find_swapped_values(says))
     told = {(notes[earlier].text, notes[later].text): notes[earlier].path for earlier, later in pairs}
     for (text, other), path in told.items():
         yield AuditFinding(fault=AuditFault.CONTRADICTION, text=text, path=path, other=other)

@@ -139,6 +139,12 @@ def detect_languages(text: str, languages: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @cache
+def common_words() -> frozenset[str]:
+    """The commonest words of all languages that write words apart."""
+    return frozenset().union(*(_common_words(language) for language in LANGUAGES if _read_lexicon(language)["spaced"]))
+
+
+@cache
 def _common_words(language: str) -> frozenset[str]:
     return frozenset(str(_read_lexicon(language).get("common", "")).split())
 

@@ -43,8 +43,9 @@ from kept.curation.curate.evidence import (
     select_new_facts,
     time_order,
 )
-from kept.curation.curate.meaning import Meaning, find_pairs_by_meaning
+from kept.curation.curate.meaning import find_pairs_by_meaning
 from kept.curation.curate.plans import Plan, assign_memories, build_plan, pair_llm_merged, pair_rewordings, pair_with_memories
+from kept.curation.curate.values import Meaning
 from kept.curation.curate.wishes import Surroundings, find_similar_wishes, is_pending_cluster, session_words
 
 __all__ = ["OFTEN", "PLAIN", "curate"]
@@ -109,7 +110,7 @@ def curate(
             for i, candidate_verdict in zip(group, members, strict=False)
         }
         plans.append(build_plan(members, owners.get(group[0], ()), taken, rules, known, gone=gone))
-    conflicts = find_conflicts(plans, rules)
+    conflicts = find_conflicts(plans, rules, meaning)
     replaced = conflicts.replaced
     operations = [
         operation

@@ -10,10 +10,9 @@ from datetime import datetime, timedelta
 from kept.core.event import Origin
 from kept.core.memory import Status
 from kept.core.operation import APPROVED, BOTH_HOLD
-from kept.core.statement import is_replacement, statement_keys
 from kept.curation.categories import CurationRules, is_answer_to_question, is_same_theme
 from kept.curation.curate.plans import Plan
-from kept.curation.curate.values import ValueStatement, find_contradictions, find_supersessions, parse_value_statement
+from kept.curation.curate.values import Meaning, find_value_pairs, parse_value_statement
 
 _APART = timedelta(hours=12)
 
@@ -29,8 +28,8 @@ class Conflicts:
     paired: dict[int, int] = field(default_factory=dict)
 
 
-def find_conflicts(plans: Sequence[Plan], rules: CurationRules) -> Conflicts:
-    """Which plans leave no room for each other, and what follows.
+def find_conflicts(plans: Sequence[Plan], rules: CurationRules, meaning: Meaning | None = None) -> Conflicts:
+    """Which plans leave no room for each other, and what follows. ``meaning`` tells how near texts are.
 
     A plan gives way to the first one after it that leaves no room for it, provided that one is active and as well trusted.
     """
@@ -39,7 +38,8 @@ def find_conflicts(plans: Sequence[Plan], rules: CurationRules) -> Conflicts:
     doubtful: set[int] = set()
     dated.sort()
     texts = [parse_value_statement(plans[place].content, plans[place].says) for _, place in dated]
-    for last, later, earlier in _find_replacements(dated, plans, texts):
+    pairs = sorted(find_value_pairs(texts, meaning), key=lambda pair: (pair[1], pair[0]))
+    for last, later, earlier in ((*dated[later], dated[earlier][1]) for earlier, later, is_sure in pairs if is_sure):
         plan, before = plans[later], plans[earlier].last
         if earlier in replaced or before is None or before >= last:
             continue
@@ -58,8 +58,9 @@ def find_conflicts(plans: Sequence[Plan], rules: CurationRules) -> Conflicts:
     replaced |= _find_handovers(plans, replaced)
     replaced = {each: by for each, by in replaced.items() if by[0] not in doubtful}
     conflicts = Conflicts(replaced=replaced, doubtful=doubtful)
-    for earlier, later in find_contradictions(texts):
-        _add_doubtful_pair(plans, dated[earlier][1], dated[later][1], conflicts)
+    for earlier, later, is_sure in pairs:
+        if not is_sure:
+            _add_doubtful_pair(plans, dated[earlier][1], dated[later][1], conflicts)
     return conflicts
 
 
@@ -93,22 +94,6 @@ def _can_replace(plan: Plan, earlier: Plan) -> bool:
 
 def _is_typed(plan: Plan) -> bool:
     return any(evidence.origin is Origin.USER for member in plan.members for evidence in member.candidate.evidence)
-
-
-def _find_replacements(
-    dated: Sequence[tuple[datetime, int]], plans: Sequence[Plan], texts: Sequence[ValueStatement]
-) -> list[tuple[datetime, int, int]]:
-    """For which plans there is no room beside a later one, by time: when that was last said, it, and the earlier one."""
-    filed: dict[tuple[str, object], list[int]] = {}
-    found = []
-    for last, later in dated:
-        says = plans[later].says
-        known = {other: None for handle in statement_keys(says) for other in filed.get(handle, ())}
-        found += [(last, later, earlier) for earlier in known if is_replacement(says, plans[earlier].says)]
-        for handle in statement_keys(says):
-            filed.setdefault(handle, []).append(later)
-    found += [(*dated[later], dated[earlier][1]) for earlier, later in find_supersessions(texts)]
-    return sorted(found)
 
 
 def _find_handovers(plans: Sequence[Plan], replaced: Mapping[int, tuple[int, datetime]]) -> dict[int, tuple[int, datetime]]:

@@ -5,14 +5,11 @@ Knows no model.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from kept.core.statement import Statement, has_opposites, is_same_statement
 from kept.core.text import jaccard_similarity
-from kept.curation.curate.values import parse_value_statement
-
-Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
-"""How near the texts of each pair are in meaning, 1 at most; None where nothing can tell, of a pair or of any."""
+from kept.curation.curate.values import Meaning, parse_value_statement
 
 NEAR = 0.85  # nearness of two statements from which they are one
 _LIKE = 0.37  # likeness of their content words

@@ -1,275 +1,469 @@
-"""The same thing with another value: which later statement leaves no room for an earlier one, by plain forms alone.
+"""The same thing with another value: which later statement leaves no room for an earlier one, and which may leave none.
 
-A month, a weekday, a number or a place in an otherwise like sentence about a state; a value that the later one says to be gone;
-an earlier one that tells of itself how it was at first. Built to be sure rather than complete: what several things can be at once,
-what holds in a narrower place, examples and lists are none. The words of all languages are read side by side. Knows no memories.
+Two statements are laid beside each other word by word. They speak of the same thing where what one of them begins with is in the
+other and no word stands in the place of another one before their last shared word: there it names another thing ("staging runs on
+8443", "production runs on 443"), while behind it stands the value. Such a pair is sure where it differs in the value alone or the
+later one speaks of a change; any other pair of short statements with two values is for a person. The words of all languages are
+read side by side. Knows no memories.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from functools import cache, lru_cache
+from typing import NamedTuple
 
 from kept.core.pattern import Pattern
-from kept.core.statement import OPPOSING, VERSIONED, Statement, find_content, has_opposites, parse_statement, stem_word
-from kept.curation.curate.frames import (
-    EDGE,
-    HOME_AND_MORE,
-    ChangeLexicon,
-    ValueFrame,
-    choice_matter,
-    find_frames,
-    find_new_home,
-    load_change_lexicon,
+from kept.core.statement import (
+    ATTRIBUTES,
+    COPULAS,
+    EMPTY,
+    VERSIONED,
+    Statement,
+    has_opposites,
+    is_choice_reversed,
+    is_denial_word,
+    parse_statement,
+    stem_word,
 )
+from kept.core.text import is_cjk
+from kept.profiles.lexicons import common_words, join_alternatives, word_list
 
-_READ = 600
-_GONE_WORDS = 6  # words that name what is gone
-_SHARED = 0.5  # share of the rest of an earlier statement that one which takes its value back speaks of too
-_NAMED = (0.33, 2)  # the same, and the words, where what is gone is an identifier
-_REST = 3  # words that are gone for one more that the earlier statement may have
-_WHOLE = 0.25  # share of its own words that a statement which takes something back has from the earlier one
-_OVERTAKEN = (0.5, 5)  # share and number of words of how it was at first that the later one speaks of too
-_NEW = 2  # words beside what is gone: that it changed, and to what
-_PART = 2  # words that an earlier statement says beside what is gone: it may be gone with it, or hold still
-_DENIED = 3  # content words of a clause that another one denies
-_REVERSED = 2  # words beside a pair of opposites that two statements share
-_SENTENCE = re.compile(r"[.!?](?:\s|$)|[\n。！？]")
+Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
+"""How near the texts of each pair are in meaning, 1 at most; None where nothing can tell, of a pair or of any."""
+
+_READ = 600  # characters of a text
+_COMPARED = 60  # statements that share a word, the latest: what more of them have tells nothing
+_SHORT, _LONG = 8, 12  # telling words of the two statements that a person is asked to tell apart
+_VALUE = 3  # words of a value
+_COVERED = 0.5  # share of the words of an earlier statement that one which speaks of a change has too
+_SILENT = 0.45  # the same, of one that does not
+_HOME_ONLY = 2  # words of where somebody lives
+_PART = 0.33  # the same, where a person is asked
+_WHOLE = 0.25  # share of its own words that a statement which speaks of a change has from the earlier one
+_OVERTAKEN = 5  # words of how it was at first that the later one speaks of too
+_SAME_MATTER, _LOUD_MATTER, _MATTER = 0.6, 0.35, 0.5  # nearness of a silent pair, of one that tells a change, of another one
+_STEM, _ENDING = 4, 4  # letters that two forms of a word begin with; letters that one may have more
+_TOKEN = re.compile(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
+_NUMBER = re.compile(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
+_DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
+_NAMED = re.compile(r"\w[\d_.@-]+\w|\d")  # a word that is the name of something whatever its case
+_ELISION = Pattern(r"^\pL{1,2}['’]")
+_BOTH_MONTH_AND_WORD = frozenset(("may", "march", "mars", "mai", "marzo"))
+_EDGE = re.compile(r"[,;:()\[\]\n。，；、：（）]|(?<!\b[DMS][rst])(?<!\bMrs)(?<!\bProf)[.!?](?:\s|$)|\s[—–-]\s")
 _CONTRAST = re.compile(r"(?i),\s*(?:and |und |et |y |e )?(?:not|nicht|non|no|não|не)\b")  # what follows is what it was
-_SINGLE = frozenset(("<time>", "<thing>"))  # values of which versions have none beside each other
-_ANY_MORE = re.compile(r"(?i) any ?more\b")  # says of a denial only that it was otherwise
-_IDENTIFIER = Pattern(r"[\pL\pM\pN_]*[\d/_.-][\pL\pM\pN_/.-]*[\pL\pM\pN_]")
+_ATTRIBUTE = re.compile(rf"(?i)\b(?:{'|'.join(sorted(ATTRIBUTES - {'port'}))}) v?\d\S*\s*$")
+_HIRAGANA = re.compile(r"[\u3040-\u309f]")
+_COUNTING = frozenset("一二三四五六七八九十")  # numbers of a script without spaces
+_HOME = "<home>"
+# Kinds of words that one value is made of.
+_VALUES = (*({kind} for kind in ("name", "number", "month", "weekday", "date")), {"name", "number"}, {"month", "number"})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EndedFact:
-    """What a statement says no longer to be so, the words of the place or occasion to which it limits that, and whether it is a
-    value that another one was chosen for, not a thing.
-    """
+@cache
+def _form(*names: str) -> re.Pattern[str]:
+    """The forms of all languages under some names."""
+    spaced = "|".join(join_alternatives("change", name, spaced=True) for name in names)
+    unspaced = "|".join(filter(None, (join_alternatives("change", name, spaced=False) for name in names)))
+    return re.compile(rf"(?i)(?<![\w-])(?:{spaced})(?![\w-])" + (f"|{unspaced}" if unspaced else ""))
 
-    words: frozenset[str]
-    limits: frozenset[str]
-    is_value: bool
+
+@cache
+def _words(*names: str) -> frozenset[str]:
+    """The words of all languages under some names."""
+    return frozenset().union(*(word_list("change", name) for name in names))
+
+
+@cache
+def _dull_words() -> frozenset[str]:
+    """Words that say nothing of the matter."""
+    return _words("states", "narrow", "toward", "between", "empty", "called", "ours") | EMPTY | common_words()
+
+
+class Word(NamedTuple):
+    """A telling word. ``kind`` says what value it can be; empty for any other."""
+
+    stem: str
+    kind: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValueStatement:
-    """What of a text tells of values.
+    """What of a text tells of values: its telling words in order, and how many of them its first clause has.
 
-    ``once`` says that it tells how it was at first, ``turned`` that it speaks of a change; ``first`` is its first clause where it
-    has others.
+    ``narrow`` are those that limit it to a place or occasion, ``governed`` those that are all of such a limit. ``turned`` says that
+    it speaks of a change, ``loud`` by more than "now", ``ended`` that something is gone, ``once`` that it tells how it was at
+    first, ``open_ended`` that it asks, adds or depends, ``is_sentence`` that it has words that only build one. ``is_state`` says
+    that it has one value at a time, ``is_attribute`` that it is one of something by its name, ``sole`` that one alone does it,
+    ``home`` that it tells where somebody lives, ``moved`` where they moved, which may be no home.
     """
 
+    text: str
     says: Statement
-    frames: tuple[ValueFrame, ...] = ()
-    gone: tuple[EndedFact, ...] = ()
-    once: bool = False
-    turned: bool = False
-    first: Statement | None = None
+    words: tuple[Word, ...]
+    clause: int
+    denials: int
+    narrow: frozenset[str]
+    governed: frozenset[str]
+    turned: bool
+    loud: bool
+    ended: bool
+    once: bool
+    open_ended: bool
+    is_sentence: bool
+    is_state: bool
+    is_attribute: bool
+    sole: bool
+    home: bool
+    moved: bool
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """What a statement of the same thing shares some of."""
+        return frozenset(word.stem[:_STEM] for word in self.words)
 
     @property
     def tells_change(self) -> bool:
         """Whether it says in plain form that something is not as it was."""
-        return self.turned or bool(self.gone)
+        return self.turned or self.ended
 
 
 def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     """What a text tells of values; ``says`` is what of it is compared."""
-    text, forms = text[:_READ], load_change_lexicon()
-    once, turned = bool(forms.once.search(text)), bool(forms.turned.search(text))
-    clause = EDGE.split(text, maxsplit=1)[0]  # "it is in May, not in July" says that it is in May
-    affirmed = text if not says.denials else clause if clause != text and not parse_statement(clause).denials else ""
-    turned = turned or (affirmed == clause and _CONTRAST.match(text, len(clause)) is not None)
-    open_ended = once or says.asks or forms.depends.search(text) or forms.adds.search(text)
-    frames = () if open_ended else (*find_new_home(text, forms), *find_frames(affirmed, says, forms))
-    gone = () if says.asks else tuple(_find_ended_facts(text, forms))
-    whole = _ANY_MORE.sub("", clause)
-    first = parse_statement(whole) if whole != text and not open_ended else None
-    return ValueStatement(says=says, frames=frames, gone=gone, once=once, turned=turned, first=first)
+    text = text[:_READ]
+    turns = [search_match[0].casefold() for search_match in _form("turned").finditer(text)]
+    without = " ".join(_form("gone").sub(" ", text).split())  # "I no longer live in" speaks of where somebody lives, too
+    moved = _form("moved").search(text) is not None
+    home = moved or _form("home").search(without) is not None
+    plain = _form("turned").sub(
+        lambda each: each[0] if each[0].startswith("(") else " ",
+        _form("home").sub(" ", _form("moved").sub(" ", without if home else text)),
+    )
+    clause, *rest = _EDGE.split(plain.strip(" ,"), maxsplit=1)
+    first = _EDGE.split(text, maxsplit=1)[0]
+    is_contrast = _CONTRAST.match(text, len(first)) is not None
+    words, narrow, governed = _read_words(clause, says.chosen, at=int(home))
+    more, narrow_more, _ = _read_words(" ".join(rest), frozenset(), at=1)
+    words = [Word(_HOME, "")] * home + words
+    said = [word.casefold() for word in _TOKEN.findall(clause)]
+    verb = next((place for place, word in enumerate(said) if word in _words("states")), 0)
+    return ValueStatement(
+        text=text,
+        says=says,
+        words=(*words, *more),
+        clause=len(words),
+        denials=parse_statement(first).denials,
+        narrow=narrow | narrow_more,
+        governed=governed,
+        turned=is_contrast or bool(turns),
+        loud=is_contrast or any(turn not in _words("present") for turn in turns),
+        ended=_form("gone", "instead", "gone_back").search(text) is not None,
+        once=_form("once").search(text) is not None,
+        is_sentence=not _dull_words().isdisjoint(said) or any(map(is_cjk, clause)),
+        open_ended=says.asks or _form("depends", "adds").search(text) is not None,
+        is_state=bool(verb) and _form("several").search(" ".join(said[:verb])) is None,
+        is_attribute=_ATTRIBUTE.search(clause) is not None
+        or (bool(verb) and said[verb] in COPULAS and not ATTRIBUTES.isdisjoint(said[:verb])),
+        sole=not _words("sole").isdisjoint(said[:_VALUE]),
+        home=home,
+        moved=moved,
+    )
 
 
-def _find_ended_facts(text: str, forms: ChangeLexicon) -> Iterator[EndedFact]:
-    for form, is_value in ((forms.gone, False), (forms.instead, True)):
-        for search_match in form.finditer(text):
-            if forms.depends.search(_SENTENCE.split(text[: search_match.start()])[-1]):
-                continue
-            rest = EDGE.split(text[search_match.end() :], maxsplit=1)[0]
-            if search_match[0].casefold().endswith(" from"):
-                rest = rest.split(" to ", 1)[0]
-            yield from _parse_ended_fact(rest.split()[:_GONE_WORDS], _clause_before(text, search_match), forms, is_value=is_value)
-    for search_match in forms.gone_back.finditer(text):
-        yield from _parse_ended_fact(_clause_before(text, search_match).split()[-_GONE_WORDS:], "", forms, is_value=False)
-
-
-def _clause_before(text: str, found: re.Match[str]) -> str:
-    begin = max((search_match.end() for search_match in EDGE.finditer(text, 0, found.start())), default=0)
-    return text[begin : found.start()]
-
-
-def _parse_ended_fact(words: Sequence[str], before: str, forms: ChangeLexicon, *, is_value: bool) -> Iterator[EndedFact]:
-    old = find_content(" ".join(words))
-    limits = [part.casefold().strip("`.,") for part in before.split()]
-    narrow = next((place for place, word in enumerate(limits) if word in forms.narrow), len(limits))
-    if any(len(word) > 1 or not word.isascii() for word in old if not word.isdecimal()):
-        yield EndedFact(words=old, limits=find_content(" ".join(limits[narrow:])), is_value=is_value)
-
-
-def find_supersessions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
-    """The pairs (earlier, later) of sayings, which are in the order of time, of which the later leaves no room for the earlier."""
-    filed: dict[tuple[str, ...], list[tuple[int, ValueFrame]]] = {}
-    for later, value_statement in enumerate(sayings):
-        for frame in value_statement.frames:
-            others = filed.setdefault(frame.words, [])
-            yield from (
-                (earlier, later)
-                for earlier, other in others
-                if earlier != later
-                and other.value != frame.value
-                and ((other.is_state and frame.is_state) or _is_value_changed(value_statement, frame))
-            )
-            others.append((later, frame))
-    yield from _find_denied(sayings)
-    yield from _find_retractions(sayings)
-    yield from _find_outdated(sayings)
-
-
-def _find_denied(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
-    """Those of which the later one begins by saying the same with the reverse of "always", or of whether it is so."""
-    filed: dict[frozenset[str], list[int]] = {}
-    for later, value_statement in enumerate(sayings):
-        says = value_statement.first or value_statement.says
-        if len(says.content) < _DENIED or says.asks or "instead" in says.words:
-            continue
-        others = filed.setdefault(says.content, [])
-        for earlier in others[-_COMPARED:]:
-            before = sayings[earlier].first or sayings[earlier].says
-            if (says.denials > 0) != (before.denials > 0) and max(says.denials, before.denials) == 1:
-                yield earlier, later
-        others.append(later)
-
-
-_COMPARED = 60  # of those that choose something for one matter, the latest: what more of them chose tells nothing
-
-
-def find_contradictions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
-    """The pairs (earlier, later) of sayings, in the order of time, that may leave no room for each other: a person should say.
-
-    One value of a state in an otherwise like sentence, where several could hold, another thing chosen for the same, or the reverse
-    of a word of it.
+def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word], frozenset[str], frozenset[str]]:
+    """The telling words of a clause, behind all others what is chosen and how much there is; those behind a word such as "in"; and
+    those between two such words.
     """
-    yield from _find_half_gone(sayings)
-    filed: dict[tuple[str, ...], list[tuple[int, ValueFrame]]] = {}
-    reversible: dict[frozenset[str], list[int]] = {}
-    choices: dict[frozenset[str], list[int]] = {}
-    for later, value_statement in enumerate(sayings):
-        if matter := choice_matter(value_statement.says):
-            same_matter = choices.setdefault(matter, [])
-            yield from (
-                (place, later)
-                for place in same_matter[-_COMPARED:]
-                if sayings[place].says.chosen.isdisjoint(value_statement.says.chosen)
-            )
-            same_matter.append(later)
-        for frame in value_statement.frames:
-            others = filed.setdefault(frame.words, [])
-            if frame.is_choice and not VERSIONED & set(frame.words):
-                yield from (
-                    (place, later) for place, other in others[-_COMPARED:] if other.is_choice and other.value != frame.value
-                )
-            others.append((later, frame))
-        rest = value_statement.says.content - OPPOSING
-        if len(rest) < len(value_statement.says.content) and len(rest) >= _REVERSED:
-            others_ = reversible.setdefault(rest, [])
-            yield from ((place, later) for place in others_[-_COMPARED:] if _is_reverse(value_statement.says, sayings[place].says))
-            others_.append(later)
+    found: list[Word] = []
+    values: list[Word] = []
+    narrow: set[str] = set()
+    governed: set[str] = set()
+    raw = _TOKEN.findall(text)
+    said = [item.casefold() for item in raw]
+    marks, binding = word_list("change", "marks", spaced=False), _words("narrow", "toward")
+    for place, (item, word) in enumerate(zip(raw, said, strict=True)):
+        kind = _value_kind(item, place + at)
+        if is_cjk(item):
+            signs = [sign for sign in item if sign not in marks and not _HIRAGANA.match(sign)]
+            found += [Word(sign, "name") for sign in signs if sign not in _COUNTING]
+            values += [Word(sign, "number") for sign in signs if sign in _COUNTING]
+        elif kind not in ("", "name"):
+            is_behind = kind == "number" and (values or _is_measure(said[place + 1 :]))
+            (values if is_behind else found).append(Word(word, kind))
+        elif (bare := _ELISION.sub("", word)) not in _dull_words() and not is_denial_word(bare):
+            stem = stem_word(bare)
+            (values if word in chosen else found).append(Word(stem, "name" if word in chosen else kind))
+            if not _words("narrow").isdisjoint(said[max(0, place - 2) : place]):
+                narrow.add(stem)
+            if (
+                not binding.isdisjoint(said[max(0, place - 2) : place])
+                and said[place + 1 : place + 2]
+                and said[place + 1] in binding
+            ):
+                governed.add(stem)
+    return found + values, frozenset(narrow), frozenset(governed)
 
 
-def _is_reverse(later: Statement, earlier: Statement) -> bool:
-    """Whether two statements of the same matter differ in a word and its reverse, and in nothing else that tells."""
-    if later.artifacts != earlier.artifacts or later.numbers != earlier.numbers or later.asks or earlier.asks:
-        return False
-    return later.denials == earlier.denials and has_opposites(later.words - earlier.words, earlier.words - later.words)
+def _is_measure(behind: Sequence[str]) -> bool:
+    """Whether a number tells how much there is of what follows, rather than which of several things is meant."""
+    unit = behind[0] if behind else ""
+    return bool(unit) and unit not in _words("states") | COPULAS and (unit not in _dull_words() or len(behind) <= _VALUE - 1)
 
 
-def _is_value_changed(later: ValueStatement, frame: ValueFrame) -> bool:
-    """Whether a statement speaks of a change of its value: not of what is so of one version among several."""
-    return later.turned and frame.words[0] != HOME_AND_MORE and (frame.words[0] in _SINGLE or not VERSIONED & set(frame.words))
+def _value_kind(raw: str, place: int) -> str:
+    """What kind of value a word is; empty where it is none."""
+    word = raw.casefold()
+    if _NUMBER.match(raw):
+        return "number"
+    if _DATE.match(raw):
+        return "date"
+    if word in _words("weekdays"):
+        return "weekday"
+    if word in _words("months") and (word not in _BOTH_MONTH_AND_WORD or (place and raw[:1].isupper())):
+        return "month"
+    return "name" if (place and len(raw) > 1 and not raw.islower()) or _NAMED.search(raw) else ""
 
 
-def _find_half_gone(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
-    """Those of which the later one says that most of what the earlier says is gone, and little of it may hold still."""
-    wanted = {word for saying in sayings for gone in saying.gone for word in gone.words}
+class Relation(Enum):
+    """What a later statement is to an earlier one: it leaves no room for it, may leave none, or leaves room."""
+
+    REPLACES = "replaces"
+    MAY_REPLACE = "may replace"
+    APART = "apart"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Pair:
+    """Two statements beside each other: ``missing`` are the words of the earlier that the later one has not, ``fresh`` the reverse;
+    ``value`` and ``new_value`` those behind the last shared word of their first clauses.
+    """
+
+    earlier: ValueStatement
+    later: ValueStatement
+    missing: tuple[Word, ...]
+    fresh: tuple[Word, ...]
+    value: tuple[Word, ...]
+    new_value: tuple[Word, ...]
+    fresh_first: tuple[Word, ...]
+    covered: float
+    begins: bool
+    crossed: bool
+    differs: bool
+
+    @property
+    def tells_change(self) -> bool:
+        return self.later.loud or self.later.ended
+
+
+def _compare(earlier: ValueStatement, later: ValueStatement) -> _Pair:
+    in_later, in_earlier = _find_shared(earlier.words, later.words), _find_shared(later.words, earlier.words)
+    gaps, value = _find_gaps(earlier, in_later)
+    new_gaps, new_value = _find_gaps(later, in_earlier)
+    covered = sum(in_later) / len(in_later)
+    if len(in_later) <= _SHORT + 1 and earlier.clause:
+        covered = max(covered, sum(in_later[: earlier.clause]) / earlier.clause)
+    missing = tuple(word for word, shared in zip(earlier.words, in_later, strict=True) if not shared)
+    missing_first = [word for word, shared in zip(earlier.words[: earlier.clause], in_later, strict=False) if not shared]
+    fresh_first = tuple(word for word, shared in zip(later.words[: later.clause], in_earlier, strict=False) if not shared)
+    return _Pair(
+        earlier=earlier,
+        later=later,
+        missing=missing,
+        fresh=tuple(word for word, shared in zip(later.words, in_earlier, strict=True) if not shared),
+        value=tuple(value),
+        new_value=tuple(new_value),
+        fresh_first=fresh_first,
+        covered=covered,
+        begins=in_later[0] or in_earlier[0],
+        crossed=not gaps.isdisjoint(new_gaps),
+        differs=bool(value and new_value) and missing_first == value and list(fresh_first) == new_value,
+    )
+
+
+def _find_shared(words: Sequence[Word], others: Sequence[Word]) -> list[bool]:
+    """For each word whether it is among the others, in whatever form."""
+    begun: dict[str, list[str]] = {}
+    for other in others:
+        begun.setdefault(other.stem[:_STEM], []).append(other.stem)
+    return [any(_is_form(word.stem, other) for other in begun.get(word.stem[:_STEM], ())) for word in words]
+
+
+@lru_cache(maxsize=50_000)
+def _is_form(word: str, other: str) -> bool:
+    """Whether two words are forms of one."""
+    short, long = sorted((word, other), key=len)
+    stem = short[: max(_STEM, len(short) - 2)]
+    return word == other or (
+        len(short) >= _STEM and short.isalpha() and long.isalpha() and long.startswith(stem) and len(long) - len(short) <= _ENDING
+    )
+
+
+def _find_gaps(statement: ValueStatement, shared: Sequence[bool]) -> tuple[set[tuple[str, str]], list[Word]]:
+    """Between which shared words of its first clause others stand that name a thing, and which stand behind all of them."""
+    found, before, other = set(), "", list[Word]()
+    for word, is_shared in zip(statement.words[: statement.clause], shared, strict=False):
+        if not is_shared:
+            other.append(word)
+            continue
+        if any(each.stem not in statement.governed for each in other):
+            found.add((before, word.stem[:_STEM]))
+        before, other = word.stem[:_STEM], []
+    return found, other
+
+
+def _is_valued(words: Sequence[Word]) -> bool:
+    return any(word.kind for word in words)
+
+
+def relate(earlier: ValueStatement, later: ValueStatement) -> tuple[Relation, float]:
+    """What a later statement is to an earlier one, and how near in meaning the two must be for that."""
+    pair = _compare(earlier, later)
+    if is_choice_reversed(later.says, earlier.says):
+        return Relation.REPLACES, 0.0
+    found = next(filter(None, (rule(pair) for rule in _RULES)), Relation.APART)
+    lives = earlier.home and later.home and not later.moved
+    like = pair.differs or (pair.covered >= 1 and not pair.fresh)
+    if found is Relation.APART or earlier.once or lives or (like and found is Relation.REPLACES):
+        return found, 0.0
+    if pair.tells_change:
+        return found, _LOUD_MATTER if pair.covered >= _SAME_MATTER else _MATTER
+    return found, _SAME_MATTER if found is Relation.MAY_REPLACE else _MATTER
+
+
+def _judge_first_plan(pair: _Pair) -> Relation | None:
+    """What an earlier one says of itself that it was so at first."""
+    if not pair.earlier.once:
+        return None
+    shared = len(pair.earlier.words) - len(pair.missing)
+    return Relation.REPLACES if shared >= _OVERTAKEN and shared >= _COVERED * len(pair.earlier.words) else Relation.APART
+
+
+def _judge_other_matter(pair: _Pair) -> Relation | None:
+    """Who does what one does alone; a word and its opposite; and statements of different things."""
+    if pair.earlier.open_ended:
+        return Relation.APART
+    alone = len(pair.missing) == 1 == len(pair.fresh)
+    if alone and pair.later.sole and pair.later.turned and not pair.begins:
+        return Relation.REPLACES
+    said, before = pair.later.says.words, pair.earlier.says.words
+    if alone and pair.begins and has_opposites(said - before, before - said):
+        return Relation.MAY_REPLACE
+    return None if pair.begins and not pair.crossed else Relation.APART
+
+
+def _judge_home(pair: _Pair) -> Relation | None:
+    """Where somebody lives; a sentence that tells more of them than that does not give way whole."""
+    if not (pair.earlier.home and pair.later.home):
+        return None
+    if not _is_valued(pair.fresh_first):
+        return Relation.APART
+    is_whole = pair.earlier.clause == _HOME_ONLY and (not pair.later.moved or pair.covered >= 1 or pair.later.ended)
+    return Relation.REPLACES if is_whole else Relation.MAY_REPLACE
+
+
+def _judge_denial(pair: _Pair) -> Relation | None:
+    """The same, said to be so and not to be so."""
+    earlier, later = pair.earlier, pair.later
+    if pair.covered < 1 or pair.fresh_first or len(earlier.words) <= 1:
+        return None
+    if (earlier.denials > 0) != (later.denials > 0):
+        return Relation.REPLACES
+    return Relation.APART if earlier.denials and not pair.fresh else None
+
+
+def _judge_value(pair: _Pair) -> Relation | None:
+    """One value in an otherwise like sentence; what is so of one version is no other value of the thing."""
+    stems = {word.stem for word in (*pair.earlier.words, *pair.later.words)}
+    if not pair.tells_change and stems & VERSIONED:
+        return Relation.APART
+    kinds, others = {word.kind for word in pair.value}, {word.kind for word in pair.new_value}
+    if pair.earlier.is_attribute and pair.later.is_attribute and pair.differs and len(pair.value) == 1 == len(pair.new_value):
+        return Relation.REPLACES
+    if not pair.differs or kinds not in _VALUES or others not in _VALUES or not kinds & others:
+        return None
+    if max(len(pair.value), len(pair.new_value)) > _VALUE:
+        return None
+    has_one = pair.earlier.is_state and pair.later.is_state and "name" not in kinds | others
+    return Relation.REPLACES if pair.later.turned or has_one else None
+
+
+def _judge_told_change(pair: _Pair) -> Relation | None:
+    """What the later one says to have changed, or to be gone."""
+    if not pair.tells_change:
+        return None
+    own = len(pair.later.words) - len(pair.fresh)
+    limited = any(word.stem in pair.later.narrow and not word.kind for word in pair.fresh_first)
+    if own < _WHOLE * len(pair.later.words) or (pair.later.ended and (pair.earlier.denials or limited)):
+        return Relation.APART
+    if pair.later.ended and _is_valued(pair.value) and not _is_valued(pair.fresh):
+        return Relation.MAY_REPLACE
+    if pair.covered >= _COVERED:
+        return Relation.REPLACES
+    return Relation.MAY_REPLACE if pair.covered >= _PART and _is_short(pair) and _is_valued(pair.fresh) else Relation.APART
+
+
+def _judge_silent(pair: _Pair) -> Relation | None:
+    """Short statements of one thing that name another value each, or of which the later one names one more."""
+    said = pair.earlier.is_sentence and pair.later.is_sentence and (pair.earlier.denials > 0) == (pair.later.denials > 0)
+    valued = said and _is_valued(pair.fresh) and _is_valued(pair.earlier.words)
+    return Relation.MAY_REPLACE if valued and pair.covered >= _SILENT and _is_short(pair) else Relation.APART
+
+
+def _is_short(pair: _Pair) -> bool:
+    return len(pair.earlier.words) <= _SHORT and len(pair.later.words) <= _LONG
+
+
+_RULES = (
+    _judge_first_plan,
+    _judge_other_matter,
+    _judge_home,
+    _judge_denial,
+    _judge_value,
+    _judge_told_change,
+    _judge_silent,
+)
+
+
+def find_value_pairs(sayings: Sequence[ValueStatement], meaning: Meaning | None = None) -> Iterator[tuple[int, int, bool]]:
+    """The pairs (earlier, later) of sayings, which are in the order of time, of which the later leaves no room for the earlier; or
+    may leave none, where the third is false. ``meaning`` tells how near they are; None where nothing can: their words decide then.
+    """
+    found = [
+        (earlier, later, relation, least)
+        for earlier, later in _find_comparable(sayings)
+        for relation, least in (relate(sayings[earlier], sayings[later]),)
+        if relation is not Relation.APART
+    ]
+    asked = [(earlier, later) for earlier, later, _, least in found if least]
+    scores = meaning([(sayings[earlier].text, sayings[later].text) for earlier, later in asked]) if meaning and asked else None
+    near = dict(zip(asked, scores, strict=True)) if scores is not None else {}
+    for earlier, later, relation, least in found:
+        score = near.get((earlier, later))
+        if score is None or score >= least:
+            yield earlier, later, relation is Relation.REPLACES
+
+
+def _find_comparable(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
+    """The pairs of which one begins with a word of the other and a good part of the earlier is in the later."""
+    beginning: dict[str, list[int]] = {}
     having: dict[str, list[int]] = {}
-    for later, value_statement in enumerate(sayings):
-        for gone in value_statement.gone:
-            rarest = min(gone.words, key=lambda word: (len(having.get(word, ())), word))
-            for earlier in having.get(rarest, ())[-_COMPARED:]:
-                says = sayings[earlier].says
-                whole = len(gone.words) >= _PART and gone.words | gone.limits <= says.content and not (says.denials or says.asks)
-                if whole and value_statement.says.denials and len(says.content - gone.words) <= _PART and not gone.is_value:
-                    yield earlier, later
-        for word in value_statement.says.content & wanted:
-            having.setdefault(word, []).append(later)
-
-
-def _find_retractions(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
-    """Those of which the later one says that the value of the earlier is gone."""
-    wanted = {word for saying in sayings for gone in saying.gone for word in gone.words}
-    having: dict[str, list[int]] = {}
-    for later, value_statement in enumerate(sayings):
-        for gone in value_statement.gone:
-            rarest = min(gone.words, key=lambda word: (len(having.get(word, ())), word))
-            yield from (
-                (earlier, later) for earlier in having.get(rarest, ()) if _is_retracted(value_statement, gone, sayings[earlier])
-            )
-        for word in value_statement.says.content & wanted:
-            having.setdefault(word, []).append(later)
-
-
-def _is_only_value(later: ValueStatement, gone: EndedFact, earlier: ValueStatement) -> bool:
-    """Whether what is gone is all that an earlier statement says of its thing, and the later one is about nothing else."""
-    values = {stem_word(word) for frame in earlier.frames if frame.words[0] == "<thing>" for word in frame.value.split()}
-    return values == gone.words and len(later.says.content - gone.words) <= _NEW
-
-
-def _is_retracted(later: ValueStatement, gone: EndedFact, earlier: ValueStatement) -> bool:
-    """Whether an earlier statement says of the same matter what the later one says to be gone."""
-    statement, matter = earlier.says, later.says.content
-    if _is_only_value(later, gone, earlier) and not gone.limits and not earlier.once:
-        return True
-    if (
-        not gone.words | gone.limits <= statement.content
-        or statement.denials
-        or statement.asks
-        or statement.form == later.says.form
-    ):
-        return False
-    if any(gone.words & other.words for other in earlier.gone) or len(statement.content & matter) < _WHOLE * len(matter):
-        return False
-    if (
-        gone.is_value
-        and next((stem_word(word) for word in statement.form.split() if stem_word(word) in statement.content), "") in gone.words
-    ):
-        return False
-    rest = statement.content - gone.words
-    shared = rest & matter
-    named = any(_IDENTIFIER.fullmatch(word) for word in gone.words) or bool(shared & later.says.artifacts & statement.artifacts)
-    least, words = _NAMED if named else (_SHARED, 1)
-    return len(rest) <= len(gone.words) // _REST or (len(shared) >= words and len(shared) >= least * len(rest))
-
-
-def _find_outdated(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
-    """Those of which the earlier one tells how it was at first, and the later how it is."""
-    having: dict[str, list[int]] = {}
-    share, least = _OVERTAKEN
-    for later, value_statement in enumerate(sayings):
-        if value_statement.once:
-            for word in value_statement.says.content:
-                having.setdefault(word, []).append(later)
-        elif having and not value_statement.says.asks:
-            shared = Counter(place for word in value_statement.says.content for place in having.get(word, ()))
-            yield from (
-                (earlier, later)
-                for earlier, count in sorted(shared.items())
-                if count >= least and count >= share * len(sayings[earlier].says.content)
-            )
+    all_keys = [saying.keys for saying in sayings]
+    for later, saying in enumerate(sayings):
+        if not saying.words or saying.says.asks:
+            continue
+        keys, chosen = all_keys[later], {name[:_STEM] for name in saying.says.chosen | saying.says.refused}
+        places = set(having.get(saying.words[0].stem[:_STEM], ())[-_COMPARED:])
+        places.update(place for key in keys | chosen for place in beginning.get(key, ())[-_COMPARED:])
+        for earlier in () if saying.once else sorted(places):
+            before = sayings[earlier]
+            chose = not chosen.isdisjoint(name[:_STEM] for name in before.says.chosen | before.says.refused)
+            lives = before.home and saying.home
+            shares = lives or chose or len(keys & all_keys[earlier]) >= _PART * before.clause
+            if shares and before.says.form != saying.says.form and (before.once or not saying.open_ended):
+                yield earlier, later
+        starts = keys if saying.once else {word.stem[:_STEM] for word in saying.words[: 1 + saying.sole]}
+        for key in starts | chosen:
+            beginning.setdefault(key, []).append(later)
+        for key in keys:
+            having.setdefault(key, []).append(later)
