@@ -445,6 +445,15 @@ RULES = (
     "The default branch is develop.",
     "The project uses Go version 1.24.",
     "The project uses Go version 1.25.",
+    "We use Postgres for the orders table.",
+    "We use MySQL for the orders table.",
+    "I live in Bergen and work as a translator.",
+    "I moved to Oslo, I no longer live in Bergen.",
+    "I live in Lisbon now.",
+    "The weekly report goes out on Friday.",
+    "Send the weekly report on Monday, Friday was too late.",
+    "We first sent the weekly report of all open orders by hand.",
+    "The weekly report of all open orders is sent by a job.",
 )
 texts = st.lists(st.sampled_from(WORDS), min_size=5, max_size=9).map(lambda words: " ".join(words) + " uses pytest 8 always")
 proposals = st.lists(

@@ -28,7 +28,7 @@ from kept.core.statement import (
     stem_word,
 )
 from kept.core.text import is_cjk
-from kept.profiles.lexicons import common_words, join_alternatives, word_list
+from kept.profiles.lexicons import common_words, join_alternatives, number_words, word_list
 
 Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
 """How near the texts of each pair are in meaning, 1 at most; None where nothing can tell, of a pair or of any."""
@@ -41,7 +41,7 @@ _COVERED = 0.5  # share of the words of an earlier statement that one which spea
 _SILENT = 0.45  # the same, of one that does not
 _HOME_ONLY = 2  # words of where somebody lives
 _PART = 0.33  # the same, where a person is asked
-_WHOLE = 0.25  # share of its own words that a statement which speaks of a change has from the earlier one
+_WHOLE = 0.3  # share of its own words that a statement which speaks of a change has from the earlier one
 _OVERTAKEN = 5  # words of how it was at first that the later one speaks of too
 _SAME_MATTER, _LOUD_MATTER, _MATTER = 0.6, 0.35, 0.5  # nearness of a silent pair, of one that tells a change, of another one
 _STEM, _ENDING = 4, 4  # letters that two forms of a word begin with; letters that one may have more
@@ -50,6 +50,7 @@ _NUMBER = re.compile(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
 _DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
 _NAMED = re.compile(r"\w[\d_.@-]+\w|\d")  # a word that is the name of something whatever its case
 _ELISION = Pattern(r"^\pL{1,2}['’]")
+_CLITIC = 2  # letters of what is left of "we've" behind an elision
 _BOTH_MONTH_AND_WORD = frozenset(("may", "march", "mars", "mai", "marzo"))
 _EDGE = re.compile(r"[,;:()\[\]\n。，；、：（）]|(?<!\b[DMS][rst])(?<!\bMrs)(?<!\bProf)[.!?](?:\s|$)|\s[—–-]\s")
 _CONTRAST = re.compile(r"(?i),\s*(?:and |und |et |y |e )?(?:not|nicht|non|no|não|не)\b")  # what follows is what it was
@@ -191,7 +192,11 @@ def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word],
         elif kind not in ("", "name"):
             is_behind = kind == "number" and (values or _is_measure(said[place + 1 :]))
             (values if is_behind else found).append(Word(word, kind))
-        elif (bare := _ELISION.sub("", word)) not in _dull_words() and not is_denial_word(bare):
+        elif (
+            (bare := _ELISION.sub("", word)) not in _dull_words()
+            and not is_denial_word(bare)
+            and (bare == word or len(bare) > _CLITIC)
+        ):
             stem = stem_word(bare)
             (values if word in chosen else found).append(Word(stem, "name" if word in chosen else kind))
             if not _words("narrow").isdisjoint(said[max(0, place - 2) : place]):
@@ -214,7 +219,7 @@ def _is_measure(behind: Sequence[str]) -> bool:
 def _value_kind(raw: str, place: int) -> str:
     """What kind of value a word is; empty where it is none."""
     word = raw.casefold()
-    if _NUMBER.match(raw):
+    if _NUMBER.match(raw) or (word in number_words() and word not in _dull_words()):
         return "number"
     if _DATE.match(raw):
         return "date"
@@ -257,6 +262,7 @@ class _Pair:
 
 
 def _compare(earlier: ValueStatement, later: ValueStatement) -> _Pair:
+    start = 1 + (later.loud or later.ended)  # whoever tells a change may begin with it: "we put", "I started"
     in_later, in_earlier = _find_shared(earlier.words, later.words), _find_shared(later.words, earlier.words)
     gaps, value = _find_gaps(earlier, in_later)
     new_gaps, new_value = _find_gaps(later, in_earlier)
@@ -275,7 +281,7 @@ def _compare(earlier: ValueStatement, later: ValueStatement) -> _Pair:
         new_value=tuple(new_value),
         fresh_first=fresh_first,
         covered=covered,
-        begins=in_later[0] or in_earlier[0],
+        begins=any((*in_later[:start], *in_earlier[:start])),
         crossed=not gaps.isdisjoint(new_gaps),
         differs=bool(value and new_value) and missing_first == value and list(fresh_first) == new_value,
     )
@@ -349,6 +355,8 @@ def _judge_other_matter(pair: _Pair) -> Relation | None:
     said, before = pair.later.says.words, pair.earlier.says.words
     if alone and pair.begins and has_opposites(said - before, before - said):
         return Relation.MAY_REPLACE
+    if pair.begins and pair.crossed and pair.later.loud and pair.covered >= _COVERED:
+        return Relation.MAY_REPLACE
     return None if pair.begins and not pair.crossed else Relation.APART
 
 
@@ -394,13 +402,17 @@ def _judge_told_change(pair: _Pair) -> Relation | None:
         return None
     own = len(pair.later.words) - len(pair.fresh)
     limited = any(word.stem in pair.later.narrow and not word.kind for word in pair.fresh_first)
-    if own < _WHOLE * len(pair.later.words) or (pair.later.ended and (pair.earlier.denials or limited)):
+    if (own < _WHOLE * len(pair.later.words) and not _is_short(pair)) or (pair.later.ended and (pair.earlier.denials or limited)):
+        return Relation.APART
+    if pair.earlier.says.denials and pair.later.says.denials and not _is_valued(pair.fresh):
         return Relation.APART
     if pair.later.ended and _is_valued(pair.value) and not _is_valued(pair.fresh):
         return Relation.MAY_REPLACE
-    if pair.covered >= _COVERED:
+    if pair.covered >= _COVERED and own >= _WHOLE * len(pair.later.words):
         return Relation.REPLACES
-    return Relation.MAY_REPLACE if pair.covered >= _PART and _is_short(pair) and _is_valued(pair.fresh) else Relation.APART
+    opens = pair.earlier.words[0] not in pair.missing and pair.later.words[0] not in pair.fresh
+    is_near = (pair.covered >= _PART and _is_valued(pair.fresh)) or (opens and pair.later.loud)
+    return Relation.MAY_REPLACE if is_near and _is_short(pair) else Relation.APART
 
 
 def _judge_silent(pair: _Pair) -> Relation | None:
@@ -453,16 +465,17 @@ def _find_comparable(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, i
         if not saying.words or saying.says.asks:
             continue
         keys, chosen = all_keys[later], {name[:_STEM] for name in saying.says.chosen | saying.says.refused}
-        places = set(having.get(saying.words[0].stem[:_STEM], ())[-_COMPARED:])
+        places = {place for word in saying.words[:2] for place in having.get(word.stem[:_STEM], ())[-_COMPARED:]}
         places.update(place for key in keys | chosen for place in beginning.get(key, ())[-_COMPARED:])
         for earlier in () if saying.once else sorted(places):
             before = sayings[earlier]
             chose = not chosen.isdisjoint(name[:_STEM] for name in before.says.chosen | before.says.refused)
             lives = before.home and saying.home
-            shares = lives or chose or len(keys & all_keys[earlier]) >= _PART * before.clause
+            same = before.words[0].stem[:_STEM] == saying.words[0].stem[:_STEM]
+            shares = lives or chose or same or len(keys & all_keys[earlier]) >= _PART * before.clause
             if shares and before.says.form != saying.says.form and (before.once or not saying.open_ended):
                 yield earlier, later
-        starts = keys if saying.once else {word.stem[:_STEM] for word in saying.words[: 1 + saying.sole]}
+        starts = keys if saying.once else {word.stem[:_STEM] for word in saying.words[:2]}
         for key in starts | chosen:
             beginning.setdefault(key, []).append(later)
         for key in keys:
