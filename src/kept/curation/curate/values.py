@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
+from itertools import combinations
 from typing import NamedTuple
 
 from kept.core.pattern import Pattern
@@ -34,9 +35,11 @@ Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
 """How near the texts of each pair are in meaning, 1 at most; None where nothing can tell, of a pair or of any."""
 
 _READ = 600  # characters of a text
-_COMPARED = 60  # statements that share a word, the latest: what more of them have tells nothing
+_COMPARED = 20  # statements that share a word, the latest: what more of them have tells nothing
 _SHORT, _LONG = 8, 12  # telling words of the two statements that a person is asked to tell apart
+_OWN = (4, 6)  # of these, words that the other one has not
 _VALUE = 3  # words of a value
+_FEW = 3  # words of a statement that another one shares one of, where they speak of the same thing
 _COVERED = 0.5  # share of the words of an earlier statement that one which speaks of a change has too
 _SILENT = 0.45  # the same, of one that does not
 _HOME_ONLY = 2  # words of where somebody lives
@@ -52,7 +55,7 @@ _NAMED = re.compile(r"\w[\d_.@-]+\w|\d")  # a word that is the name of something
 _ELISION = Pattern(r"^\pL{1,2}['’]")
 _CLITIC = 2  # letters of what is left of "we've" behind an elision
 _BOTH_MONTH_AND_WORD = frozenset(("may", "march", "mars", "mai", "marzo"))
-_EDGE = re.compile(r"[,;:()\[\]\n。，；、：（）]|(?<!\b[DMS][rst])(?<!\bMrs)(?<!\bProf)[.!?](?:\s|$)|\s[—–-]\s")
+_EDGE = re.compile(r"[,;()\[\]\n。，；、（）]|(?<!\b[DMS][rst])(?<!\bMrs)(?<!\bProf)[.!?](?:\s|$)|\s[—–-]\s")
 _CONTRAST = re.compile(r"(?i),\s*(?:and |und |et |y |e )?(?:not|nicht|non|no|não|не)\b")  # what follows is what it was
 _ATTRIBUTE = re.compile(rf"(?i)\b(?:{'|'.join(sorted(ATTRIBUTES - {'port'}))}) v?\d\S*\s*$")
 _HIRAGANA = re.compile(r"[\u3040-\u309f]")
@@ -89,7 +92,7 @@ class Word(NamedTuple):
     kind: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class ValueStatement:
     """What of a text tells of values: its telling words in order, and how many of them its first clause has.
 
@@ -119,10 +122,15 @@ class ValueStatement:
     home: bool
     moved: bool
 
-    @property
+    @cached_property
     def keys(self) -> frozenset[str]:
-        """What a statement of the same thing shares some of."""
+        """How its words begin: a statement of the same thing shares some of that."""
         return frozenset(word.stem[:_STEM] for word in self.words)
+
+    @cached_property
+    def starts(self) -> frozenset[str]:
+        """How the words begin that may say what it is about."""
+        return frozenset(word.stem[:_STEM] for word in self.words[:2])
 
     @property
     def tells_change(self) -> bool:
@@ -267,7 +275,7 @@ def _compare(earlier: ValueStatement, later: ValueStatement) -> _Pair:
     gaps, value = _find_gaps(earlier, in_later)
     new_gaps, new_value = _find_gaps(later, in_earlier)
     covered = sum(in_later) / len(in_later)
-    if len(in_later) <= _SHORT + 1 and earlier.clause:
+    if len(in_later) <= _SHORT + 1 and earlier.clause > 1:
         covered = max(covered, sum(in_later[: earlier.clause]) / earlier.clause)
     missing = tuple(word for word, shared in zip(earlier.words, in_later, strict=True) if not shared)
     missing_first = [word for word, shared in zip(earlier.words[: earlier.clause], in_later, strict=False) if not shared]
@@ -411,7 +419,8 @@ def _judge_told_change(pair: _Pair) -> Relation | None:
     if pair.covered >= _COVERED and own >= _WHOLE * len(pair.later.words):
         return Relation.REPLACES
     opens = pair.earlier.words[0] not in pair.missing and pair.later.words[0] not in pair.fresh
-    is_near = (pair.covered >= _PART and _is_valued(pair.fresh)) or (opens and pair.later.loud)
+    few = len(pair.earlier.words) <= _FEW + 2 and len(pair.later.words) <= _SHORT
+    is_near = (pair.covered >= _PART and _is_valued(pair.fresh)) or (opens and few and pair.later.loud)
     return Relation.MAY_REPLACE if is_near and _is_short(pair) else Relation.APART
 
 
@@ -419,11 +428,14 @@ def _judge_silent(pair: _Pair) -> Relation | None:
     """Short statements of one thing that name another value each, or of which the later one names one more."""
     said = pair.earlier.is_sentence and pair.later.is_sentence and (pair.earlier.denials > 0) == (pair.later.denials > 0)
     valued = said and _is_valued(pair.fresh) and _is_valued(pair.earlier.words)
-    return Relation.MAY_REPLACE if valued and pair.covered >= _SILENT and _is_short(pair) else Relation.APART
+    shared = len(pair.earlier.words) - len(pair.missing)
+    near = pair.covered >= _SILENT and (shared > 1 or len(pair.earlier.words) <= _FEW)
+    return Relation.MAY_REPLACE if valued and near and _is_short(pair) else Relation.APART
 
 
 def _is_short(pair: _Pair) -> bool:
-    return len(pair.earlier.words) <= _SHORT and len(pair.later.words) <= _LONG
+    sizes = len(pair.earlier.words), len(pair.later.words), len(pair.missing), len(pair.fresh)
+    return all(size <= most for size, most in zip(sizes, (_SHORT, _LONG, *_OWN), strict=True))
 
 
 _RULES = (
@@ -457,26 +469,34 @@ def find_value_pairs(sayings: Sequence[ValueStatement], meaning: Meaning | None 
 
 
 def _find_comparable(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, int]]:
-    """The pairs of which one begins with a word of the other and a good part of the earlier is in the later."""
-    beginning: dict[str, list[int]] = {}
-    having: dict[str, list[int]] = {}
-    all_keys = [saying.keys for saying in sayings]
+    """The pairs that share what one of them begins with, and two words where they have so many. Of what tells how it was at first
+    and of where somebody lives all are compared.
+    """
+    filed: dict[tuple[str, str], list[int]] = {}
     for later, saying in enumerate(sayings):
         if not saying.words or saying.says.asks:
             continue
-        keys, chosen = all_keys[later], {name[:_STEM] for name in saying.says.chosen | saying.says.refused}
-        places = {place for word in saying.words[:2] for place in having.get(word.stem[:_STEM], ())[-_COMPARED:]}
-        places.update(place for key in keys | chosen for place in beginning.get(key, ())[-_COMPARED:])
+        keys = sorted({word.stem[:_STEM] for word in saying.words[:_LONG]})
+        chosen = {("<choice>", name) for name in saying.says.chosen | saying.says.refused}
+        singles = {("", key) for key in keys} | {("<once>", key) for key in keys}
+        handles = {*combinations(keys, 2), *singles, *chosen} | {("<opens>", word.stem) for word in saying.words[: saying.loud]}
+        places = {place for handle in handles for place in filed.get(handle, ())[-_COMPARED:]}
         for earlier in () if saying.once else sorted(places):
             before = sayings[earlier]
-            chose = not chosen.isdisjoint(name[:_STEM] for name in before.says.chosen | before.says.refused)
-            lives = before.home and saying.home
-            same = before.words[0].stem[:_STEM] == saying.words[0].stem[:_STEM]
-            shares = lives or chose or same or len(keys & all_keys[earlier]) >= _PART * before.clause
-            if shares and before.says.form != saying.says.form and (before.once or not saying.open_ended):
+            begins = not saying.starts.isdisjoint(before.keys) or not before.starts.isdisjoint(saying.keys)
+            told = before.once or not saying.open_ended
+            shared = len(before.keys & saying.keys)
+            shares = shared >= _PART * min(before.clause, len(before.keys)) or saying.loud or before.once
+            shares &= saying.tells_change or before.once or len(saying.keys) - shared <= _OWN[1]
+            alone = before.says.chosen or before.sole or (before.home and saying.home)
+            if told and ((begins and shares) or alone) and before.says.form != saying.says.form:
                 yield earlier, later
-        starts = keys if saying.once else {word.stem[:_STEM] for word in saying.words[:2]}
-        for key in starts | chosen:
-            beginning.setdefault(key, []).append(later)
-        for key in keys:
-            having.setdefault(key, []).append(later)
+        handles = chosen | {("<opens>", saying.words[0].stem)}
+        if saying.once:
+            handles |= {("<once>", key) for key in keys}
+        elif len(saying.words) <= _FEW or saying.home:
+            handles |= {("", key) for key in keys}
+        else:
+            handles.update(combinations(keys, 2))
+        for handle in handles:
+            filed.setdefault(handle, []).append(later)
