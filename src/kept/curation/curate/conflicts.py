@@ -58,8 +58,9 @@ def find_conflicts(plans: Sequence[Plan], rules: CurationRules, meaning: Meaning
     replaced |= _find_handovers(plans, replaced)
     replaced = {each: by for each, by in replaced.items() if by[0] not in doubtful}
     conflicts = Conflicts(replaced=replaced, doubtful=doubtful)
+    several = rules.gathered | rules.themes  # of these several stand beside each other
     for earlier, later, is_sure in pairs:
-        if not is_sure:
+        if not is_sure and plans[dated[earlier][1]].category not in several:
             _add_doubtful_pair(plans, dated[earlier][1], dated[later][1], conflicts)
     return conflicts
 
