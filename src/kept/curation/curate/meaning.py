@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from kept.core.statement import Statement, has_opposites, is_same_statement
 from kept.core.text import jaccard_similarity
-from kept.curation.curate.values import Meaning, parse_value_statement
+from kept.curation.curate.value_statements import parse_value_statement
+from kept.curation.curate.values import Meaning
 
 NEAR = 0.85  # nearness of two statements from which they are one
 _LIKE = 0.37  # likeness of their content words

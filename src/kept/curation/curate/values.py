@@ -7,34 +7,22 @@ later one speaks of a change; any other pair of short statements with two values
 read side by side. Knows no memories.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache, cached_property, lru_cache
+from functools import lru_cache
 from itertools import combinations
-from typing import NamedTuple
 
-from kept.core.pattern import Pattern
 from kept.core.statement import (
-    ATTRIBUTES,
-    COPULAS,
-    EMPTY,
     VERSIONED,
-    Statement,
     has_opposites,
     is_choice_reversed,
-    is_denial_word,
-    parse_statement,
-    stem_word,
 )
-from kept.core.text import is_cjk
-from kept.profiles.lexicons import common_words, join_alternatives, number_words, word_list
+from kept.curation.curate.value_statements import STEM, ValueStatement, Word
 
 Meaning = Callable[[Sequence[tuple[str, str]]], Sequence[float | None] | None]
 """How near the texts of each pair are in meaning, 1 at most; None where nothing can tell, of a pair or of any."""
 
-_READ = 600  # characters of a text
 _COMPARED = 20  # statements that share a word, the latest: what more of them have tells nothing
 _SHORT, _LONG = 8, 12  # telling words of the two statements that a person is asked to tell apart
 _OWN = (4, 6)  # of these, words that the other one has not
@@ -47,195 +35,9 @@ _PART = 0.33  # the same, where a person is asked
 _WHOLE = 0.3  # share of its own words that a statement which speaks of a change has from the earlier one
 _OVERTAKEN = 5  # words of how it was at first that the later one speaks of too
 _SAME_MATTER, _LOUD_MATTER, _MATTER = 0.6, 0.35, 0.5  # nearness of a silent pair, of one that tells a change, of another one
-_STEM, _ENDING = 4, 4  # letters that two forms of a word begin with; letters that one may have more
-_TOKEN = re.compile(r"[$€£]?[^\W_]+(?:[.,:'’/_@-]+[^\W_]+)*%?", re.UNICODE)
-_NUMBER = re.compile(r"^[$€£]?\d+(?:[.,:]\d+)*(?:%|[a-zA-Z]{1,3})?$")
-_DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
-_NAMED = re.compile(r"\w[\d_.@-]+\w|\d")  # a word that is the name of something whatever its case
-_ELISION = Pattern(r"^\pL{1,2}['’]")
-_CLITIC = 2  # letters of what is left of "we've" behind an elision
-_BOTH_MONTH_AND_WORD = frozenset(("may", "march", "mars", "mai", "marzo"))
-_EDGE = re.compile(r"[,;()\[\]\n。，；、（）]|(?<!\b[DMS][rst])(?<!\bMrs)(?<!\bProf)[.!?](?:\s|$)|\s[—–-]\s")
-_CONTRAST = re.compile(r"(?i),\s*(?:and |und |et |y |e )?(?:not|nicht|non|no|não|не)\b")  # what follows is what it was
-_ATTRIBUTE = re.compile(rf"(?i)\b(?:{'|'.join(sorted(ATTRIBUTES - {'port'}))}) v?\d\S*\s*$")
-_HIRAGANA = re.compile(r"[\u3040-\u309f]")
-_COUNTING = frozenset("一二三四五六七八九十")  # numbers of a script without spaces
-_HOME = "<home>"
+_ENDING = 4  # letters that one form of a word may have more than another
 # Kinds of words that one value is made of.
 _VALUES = (*({kind} for kind in ("name", "number", "month", "weekday", "date")), {"name", "number"}, {"month", "number"})
-
-
-@cache
-def _form(*names: str) -> re.Pattern[str]:
-    """The forms of all languages under some names."""
-    spaced = "|".join(join_alternatives("change", name, spaced=True) for name in names)
-    unspaced = "|".join(filter(None, (join_alternatives("change", name, spaced=False) for name in names)))
-    return re.compile(rf"(?i)(?<![\w-])(?:{spaced})(?![\w-])" + (f"|{unspaced}" if unspaced else ""))
-
-
-@cache
-def _words(*names: str) -> frozenset[str]:
-    """The words of all languages under some names."""
-    return frozenset().union(*(word_list("change", name) for name in names))
-
-
-@cache
-def _dull_words() -> frozenset[str]:
-    """Words that say nothing of the matter."""
-    return _words("states", "narrow", "toward", "between", "empty", "called", "ours") | EMPTY | common_words()
-
-
-class Word(NamedTuple):
-    """A telling word. ``kind`` says what value it can be; empty for any other."""
-
-    stem: str
-    kind: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ValueStatement:
-    """What of a text tells of values: its telling words in order, and how many of them its first clause has.
-
-    ``narrow`` are those that limit it to a place or occasion, ``governed`` those that are all of such a limit. ``turned`` says that
-    it speaks of a change, ``loud`` by more than "now", ``ended`` that something is gone, ``once`` that it tells how it was at
-    first, ``open_ended`` that it asks, adds or depends, ``is_sentence`` that it has words that only build one. ``is_state`` says
-    that it has one value at a time, ``is_attribute`` that it is one of something by its name, ``sole`` that one alone does it,
-    ``home`` that it tells where somebody lives, ``moved`` where they moved, which may be no home.
-    """
-
-    text: str
-    says: Statement
-    words: tuple[Word, ...]
-    clause: int
-    denials: int
-    narrow: frozenset[str]
-    governed: frozenset[str]
-    turned: bool
-    loud: bool
-    ended: bool
-    once: bool
-    open_ended: bool
-    is_sentence: bool
-    is_state: bool
-    is_attribute: bool
-    sole: bool
-    home: bool
-    moved: bool
-
-    @cached_property
-    def keys(self) -> frozenset[str]:
-        """How its words begin: a statement of the same thing shares some of that."""
-        return frozenset(word.stem[:_STEM] for word in self.words)
-
-    @cached_property
-    def starts(self) -> frozenset[str]:
-        """How the words begin that may say what it is about."""
-        return frozenset(word.stem[:_STEM] for word in self.words[:2])
-
-    @property
-    def tells_change(self) -> bool:
-        """Whether it says in plain form that something is not as it was."""
-        return self.turned or self.ended
-
-
-def parse_value_statement(text: str, says: Statement) -> ValueStatement:
-    """What a text tells of values; ``says`` is what of it is compared."""
-    text = text[:_READ]
-    turns = [search_match[0].casefold() for search_match in _form("turned").finditer(text)]
-    without = " ".join(_form("gone").sub(" ", text).split())  # "I no longer live in" speaks of where somebody lives, too
-    moved = _form("moved").search(text) is not None
-    home = moved or _form("home").search(without) is not None
-    plain = _form("turned").sub(
-        lambda each: each[0] if each[0].startswith("(") else " ",
-        _form("home").sub(" ", _form("moved").sub(" ", without if home else text)),
-    )
-    clause, *rest = _EDGE.split(plain.strip(" ,"), maxsplit=1)
-    first = _EDGE.split(text, maxsplit=1)[0]
-    is_contrast = _CONTRAST.match(text, len(first)) is not None
-    words, narrow, governed = _read_words(clause, says.chosen, at=int(home))
-    more, narrow_more, _ = _read_words(" ".join(rest), frozenset(), at=1)
-    words = [Word(_HOME, "")] * home + words
-    said = [word.casefold() for word in _TOKEN.findall(clause)]
-    verb = next((place for place, word in enumerate(said) if word in _words("states")), 0)
-    return ValueStatement(
-        text=text,
-        says=says,
-        words=(*words, *more),
-        clause=len(words),
-        denials=parse_statement(first).denials,
-        narrow=narrow | narrow_more,
-        governed=governed,
-        turned=is_contrast or bool(turns),
-        loud=is_contrast or any(turn not in _words("present") for turn in turns),
-        ended=_form("gone", "instead", "gone_back").search(text) is not None,
-        once=_form("once").search(text) is not None,
-        is_sentence=not _dull_words().isdisjoint(said) or any(map(is_cjk, clause)),
-        open_ended=says.asks or _form("depends", "adds").search(text) is not None,
-        is_state=bool(verb) and _form("several").search(" ".join(said[:verb])) is None,
-        is_attribute=_ATTRIBUTE.search(clause) is not None
-        or (bool(verb) and said[verb] in COPULAS and not ATTRIBUTES.isdisjoint(said[:verb])),
-        sole=not _words("sole").isdisjoint(said[:_VALUE]),
-        home=home,
-        moved=moved,
-    )
-
-
-def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word], frozenset[str], frozenset[str]]:
-    """The telling words of a clause, behind all others what is chosen and how much there is; those behind a word such as "in"; and
-    those between two such words.
-    """
-    found: list[Word] = []
-    values: list[Word] = []
-    narrow: set[str] = set()
-    governed: set[str] = set()
-    raw = _TOKEN.findall(text)
-    said = [item.casefold() for item in raw]
-    marks, binding = word_list("change", "marks", spaced=False), _words("narrow", "toward")
-    for place, (item, word) in enumerate(zip(raw, said, strict=True)):
-        kind = _value_kind(item, place + at)
-        if is_cjk(item):
-            signs = [sign for sign in item if sign not in marks and not _HIRAGANA.match(sign)]
-            found += [Word(sign, "name") for sign in signs if sign not in _COUNTING]
-            values += [Word(sign, "number") for sign in signs if sign in _COUNTING]
-        elif kind not in ("", "name"):
-            is_behind = kind == "number" and (values or _is_measure(said[place + 1 :]))
-            (values if is_behind else found).append(Word(word, kind))
-        elif (
-            (bare := _ELISION.sub("", word)) not in _dull_words()
-            and not is_denial_word(bare)
-            and (bare == word or len(bare) > _CLITIC)
-        ):
-            stem = stem_word(bare)
-            (values if word in chosen else found).append(Word(stem, "name" if word in chosen else kind))
-            if not _words("narrow").isdisjoint(said[max(0, place - 2) : place]):
-                narrow.add(stem)
-            if (
-                not binding.isdisjoint(said[max(0, place - 2) : place])
-                and said[place + 1 : place + 2]
-                and said[place + 1] in binding
-            ):
-                governed.add(stem)
-    return found + values, frozenset(narrow), frozenset(governed)
-
-
-def _is_measure(behind: Sequence[str]) -> bool:
-    """Whether a number tells how much there is of what follows, rather than which of several things is meant."""
-    unit = behind[0] if behind else ""
-    return bool(unit) and unit not in _words("states") | COPULAS and (unit not in _dull_words() or len(behind) <= _VALUE - 1)
-
-
-def _value_kind(raw: str, place: int) -> str:
-    """What kind of value a word is; empty where it is none."""
-    word = raw.casefold()
-    if _NUMBER.match(raw) or (word in number_words() and word not in _dull_words()):
-        return "number"
-    if _DATE.match(raw):
-        return "date"
-    if word in _words("weekdays"):
-        return "weekday"
-    if word in _words("months") and (word not in _BOTH_MONTH_AND_WORD or (place and raw[:1].isupper())):
-        return "month"
-    return "name" if (place and len(raw) > 1 and not raw.islower()) or _NAMED.search(raw) else ""
 
 
 class Relation(Enum):
@@ -299,17 +101,17 @@ def _find_shared(words: Sequence[Word], others: Sequence[Word]) -> list[bool]:
     """For each word whether it is among the others, in whatever form."""
     begun: dict[str, list[str]] = {}
     for other in others:
-        begun.setdefault(other.stem[:_STEM], []).append(other.stem)
-    return [any(_is_form(word.stem, other) for other in begun.get(word.stem[:_STEM], ())) for word in words]
+        begun.setdefault(other.stem[:STEM], []).append(other.stem)
+    return [any(_is_form(word.stem, other) for other in begun.get(word.stem[:STEM], ())) for word in words]
 
 
 @lru_cache(maxsize=50_000)
 def _is_form(word: str, other: str) -> bool:
     """Whether two words are forms of one."""
     short, long = sorted((word, other), key=len)
-    stem = short[: max(_STEM, len(short) - 2)]
+    stem = short[: max(STEM, len(short) - 2)]
     return word == other or (
-        len(short) >= _STEM and short.isalpha() and long.isalpha() and long.startswith(stem) and len(long) - len(short) <= _ENDING
+        len(short) >= STEM and short.isalpha() and long.isalpha() and long.startswith(stem) and len(long) - len(short) <= _ENDING
     )
 
 
@@ -321,8 +123,8 @@ def _find_gaps(statement: ValueStatement, shared: Sequence[bool]) -> tuple[set[t
             other.append(word)
             continue
         if any(each.stem not in statement.governed for each in other):
-            found.add((before, word.stem[:_STEM]))
-        before, other = word.stem[:_STEM], []
+            found.add((before, word.stem[:STEM]))
+        before, other = word.stem[:STEM], []
     return found, other
 
 
@@ -476,7 +278,7 @@ def _find_comparable(sayings: Sequence[ValueStatement]) -> Iterator[tuple[int, i
     for later, saying in enumerate(sayings):
         if not saying.words or saying.says.asks:
             continue
-        keys = sorted({word.stem[:_STEM] for word in saying.words[:_LONG]})
+        keys = sorted({word.stem[:STEM] for word in saying.words[:_LONG]})
         chosen = {("<choice>", name) for name in saying.says.chosen | saying.says.refused}
         singles = {("", key) for key in keys} | {("<once>", key) for key in keys}
         handles = {*combinations(keys, 2), *singles, *chosen} | {("<opens>", word.stem) for word in saying.words[: saying.loud]}
