@@ -274,7 +274,7 @@ def _min_passage_chars(patterns: TellingPatterns) -> int:
 def _rule(words: str, head: int, patterns: TellingPatterns) -> tuple[str, str]:
     """What makes a sentence a rule that is to hold, and why that is unsure; an empty trigger where nothing does."""
     rest = words[head:]
-    asks = _asks(rest, patterns)
+    asks = _asks(rest, patterns) or is_question(rest.rstrip(" ?？"))  # also one without its mark
     request = compile_pattern(patterns.request).match(rest) if patterns.request else None
     ordered = rest[request.end(1) :].lstrip(SPACE) if request else rest
     here = has_match(patterns.here, rest)
