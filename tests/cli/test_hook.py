@@ -191,7 +191,7 @@ def test_a_hook_answers_while_another_process_writes(remembering):
 
 
 def test_the_end_of_a_session_leaves_its_transcript_to_the_next_run(remembering, capsys):
-    path = transcript(remembering / "elsewhere" / "s9.jsonl", RULE)
+    path = transcript(remembering / ".claude" / "projects" / "elsewhere" / "s9.jsonl", RULE)
     body = payload("SessionEnd", reason="prompt_input_exit", transcript_path=str(path))
     assert hook("session-end", body) == (0, "", "")
     assert RULE not in memory_file(remembering).read_text(encoding="utf-8")
@@ -201,7 +201,7 @@ def test_the_end_of_a_session_leaves_its_transcript_to_the_next_run(remembering,
 
 
 def test_before_a_compaction_the_transcript_goes_into_the_archive(remembering, capsys):
-    path = transcript(remembering / "elsewhere" / "s9.jsonl", RULE)
+    path = transcript(remembering / ".claude" / "projects" / "elsewhere" / "s9.jsonl", RULE)
     assert hook("pre-compact", payload("PreCompact", trigger="auto", transcript_path=str(path))) == (0, "", "")
     assert log_of(remembering) == []
     code, out, _ = kept(capsys, "show", "--session", "s9")
