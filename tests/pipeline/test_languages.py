@@ -64,9 +64,9 @@ def test_a_language_that_the_profile_leaves_out_is_not_read():
         ("このプロジェクトでは npm ではなく必ず pnpm を使います。lockfile が小さくなるからです。", "pnpm"),
     ],
 )
-def test_a_rule_told_in_a_language_that_is_not_measured_waits(home, words, part):
+def test_a_rule_told_in_any_language_is_active(home, words, part):
     say(home, "s1", words)
     with open_workspace(find_paths(str(home), {})) as workspace:
         run_pipeline(workspace, [], RunOptions())
-        contents = [each.content for each in workspace.store.log.memories() if each.status.value == "held"]
+        contents = [each.content for each in workspace.store.log.memories() if each.status.value == "active"]
     assert any(part in each for each in contents), contents
