@@ -195,6 +195,11 @@ SAID_OTHERWISE = [
     ("O banco de dados roda em Recife.", "O banco de dados foi transferido para São Paulo."),
 ]
 OF_OTHER_THINGS = [
+    ("From now on never commit .env files.", "From now on never commit node_modules."),
+    ("From now on the staging server listens on port 8443.", "From now on the production server listens on port 9443."),
+    ("From now on the billing service is owned by Ana.", "From now on the search service is owned by Ben."),
+    ("Never edit tides.py by hand, always run make tides instead.", "Never edit ports.py by hand, always run make ports instead."),
+    ("Ab sofort braucht der Importer Redis.", "Ab sofort braucht der Exporter Postgres."),
     ("Le frontend utilise Vue.", "Le backoffice utilise React."),
     ("Anna reviews the SQL migrations.", "Ben reviews the Terraform changes."),
     ("I play the cello on Tuesdays.", "I play badminton on Thursdays."),

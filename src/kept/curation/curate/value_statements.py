@@ -19,7 +19,7 @@ from kept.core.statement import (
     stem_word,
 )
 from kept.core.text import is_cjk
-from kept.profiles.lexicons import common_words, join_alternatives, number_words, word_list
+from kept.profiles.lexicons import common_words, join_alternatives, load_telling_patterns, number_words, word_list
 
 _READ = 600  # characters of a text
 _VALUE = 3  # words of a value
@@ -115,7 +115,7 @@ class ValueStatement:
 def parse_value_statement(text: str, says: Statement) -> ValueStatement:
     """What a text tells of values; ``says`` is what of it is compared."""
     text = text[:_READ]
-    turns = [search_match[0].casefold() for search_match in _form("turned").finditer(text)]
+    turns = [match[0].casefold() for match in _form("turned").finditer(text, _find_lead_end(text))]
     without = " ".join(_form("gone").sub(" ", text).split())  # "I no longer live in" speaks of where somebody lives, too
     moved = _form("moved").search(text) is not None
     home = moved or _form("home").search(without) is not None
@@ -152,6 +152,16 @@ def parse_value_statement(text: str, says: Statement) -> ValueStatement:
         home=home,
         moved=moved,
     )
+
+
+def _find_lead_end(text: str) -> int:
+    """Where a telling begins behind "from now on": that opens a rule, and tells a change only behind what it is about."""
+    return max((lead.end(1) for pattern in _leads() if (lead := pattern.match(text))), default=0)
+
+
+@cache
+def _leads() -> tuple[Pattern, ...]:
+    return tuple(Pattern(patterns.from_now_on) for patterns in load_telling_patterns() if patterns.from_now_on)
 
 
 def _read_words(text: str, chosen: frozenset[str], at: int) -> tuple[list[Word], frozenset[str], frozenset[str]]:

@@ -165,7 +165,8 @@ def _judge_other_matter(pair: _Pair) -> Relation | None:
     said, before = pair.later.says.words, pair.earlier.says.words
     if alone and pair.begins and has_opposites(said - before, before - said):
         return Relation.MAY_REPLACE
-    if pair.begins and pair.crossed and pair.later.loud and pair.covered >= _COVERED:
+    two_bans = pair.earlier.denials > 0 and pair.later.denials > 0  # "never edit A, run B instead" leaves "never edit C" alone
+    if pair.begins and pair.crossed and pair.later.loud and pair.covered >= _COVERED and not two_bans:
         return Relation.MAY_REPLACE
     return None if pair.begins and not pair.crossed else Relation.APART
 
