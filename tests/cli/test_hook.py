@@ -211,7 +211,7 @@ def test_before_a_compaction_the_transcript_goes_into_the_archive(remembering, c
 
 def test_before_a_compaction_the_note_of_the_day_is_written(remembering, capsys):
     assert kept(capsys, "config", "set", "profile", "workspace")[0] == 0
-    path = transcript(remembering / "elsewhere" / "s9.jsonl", "Make the export of invoices skip empty rows.")
+    path = transcript(remembering / ".claude" / "projects" / "elsewhere" / "s9.jsonl", "Make the export of invoices skip empty rows.")
     deleted = "".join(each for each in memory_file(remembering).read_text().splitlines(keepends=True) if PREFERENCE not in each)
     memory_file(remembering).write_text(deleted)
     assert hook("pre-compact", payload("PreCompact", trigger="auto", transcript_path=str(path))) == (0, "", "")
@@ -320,7 +320,7 @@ def test_the_context_command_tells_what_was_considered_with_its_score_and_what_k
 
 
 def test_at_the_end_of_a_session_a_run_is_started_where_the_settings_say_so(remembering, capsys):
-    path = transcript(remembering / "elsewhere" / "s9.jsonl", RULE)
+    path = transcript(remembering / ".claude" / "projects" / "elsewhere" / "s9.jsonl", RULE)
     assert kept(capsys, "config", "set", "at_session_end", "run")[0] == 0
     assert hook("session-end", payload("SessionEnd", reason="clear", transcript_path=str(path))) == (0, "", "")
     until(lambda: RULE.rstrip(".") in memory_file(remembering).read_text(encoding="utf-8"))
