@@ -211,7 +211,9 @@ def test_before_a_compaction_the_transcript_goes_into_the_archive(remembering, c
 
 def test_before_a_compaction_the_note_of_the_day_is_written(remembering, capsys):
     assert kept(capsys, "config", "set", "profile", "workspace")[0] == 0
-    path = transcript(remembering / ".claude" / "projects" / "elsewhere" / "s9.jsonl", "Make the export of invoices skip empty rows.")
+    path = transcript(
+        remembering / ".claude" / "projects" / "elsewhere" / "s9.jsonl", "Make the export of invoices skip empty rows."
+    )
     deleted = "".join(each for each in memory_file(remembering).read_text().splitlines(keepends=True) if PREFERENCE not in each)
     memory_file(remembering).write_text(deleted)
     assert hook("pre-compact", payload("PreCompact", trigger="auto", transcript_path=str(path))) == (0, "", "")
