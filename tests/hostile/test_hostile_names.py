@@ -61,7 +61,7 @@ NAMES = [
 
 
 def rule(number: int) -> str:
-    return f"In this project we always write the report to `out/part{number}.csv`, never anywhere else."
+    return f"In this project we always write the report of part {number} to `out/part{number}.csv`, never anywhere else."
 
 
 def written_below(home):

@@ -337,10 +337,14 @@ def _announce_questions(workspace: Workspace, asking: LlmClient, options: RunOpt
 
 
 def _discover_files(workspace: Workspace, paths: Sequence[Path], options: RunOptions) -> FilesToRead:
-    """What there is to read. At the end of a session it is a hook that names the paths."""
+    """What there is to read, of that what was chosen. At the end of a session it is a hook that names the paths."""
     found = discover(workspace, paths, force=options.force)
     found = found.as_hooked() if options.occasion is Occasion.SESSION_END else found
-    return found if paths or options.dry else _add_queued(workspace, found, force=options.force)
+    found = found if paths or options.dry else _add_queued(workspace, found, force=options.force)
+    if options.only is None:
+        return found
+    chosen = {path: source for path, source in found.files.items() if not options.only.isdisjoint((path, source.name))}
+    return replace(found, files=chosen)
 
 
 def _add_queued(workspace: Workspace, found: FilesToRead, *, force: bool) -> FilesToRead:

@@ -230,7 +230,8 @@ def _judge_told_change(pair: _Pair) -> Relation | None:
 def _judge_silent(pair: _Pair) -> Relation | None:
     """Short statements of one thing that name another value each, or of which the later one names one more."""
     said = pair.earlier.is_sentence and pair.later.is_sentence and (pair.earlier.denials > 0) == (pair.later.denials > 0)
-    valued = said and _is_valued(pair.fresh) and _is_valued(pair.earlier.words)
+    numbered = len({word.kind for word in pair.new_value if word.kind}) > 1  # "part 3 goes to part3.csv": each has its own
+    valued = said and not numbered and _is_valued(pair.fresh) and _is_valued(pair.earlier.words)
     shared = len(pair.earlier.words) - len(pair.missing)
     near = pair.covered >= _SILENT and (shared > 1 or len(pair.earlier.words) <= _FEW)
     return Relation.MAY_REPLACE if valued and near and _is_short(pair) else Relation.APART
