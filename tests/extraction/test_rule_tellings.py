@@ -440,3 +440,8 @@ def told_after(before, text):
 def test_a_telling_that_doubts_itself_waits():
     words = "Maybe we should from now on always use the puffin mirror, not sure yet, let me think."
     assert told(words) == [("waiting", words)]
+
+
+@pytest.mark.parametrize("text", ["Remember that?", "The cache is warm. Remember that?", "?", "always ?\n?", "remember\n? ?"])
+def test_a_question_tells_nothing_to_remember(text):
+    assert told(text) == []

@@ -143,14 +143,10 @@ def _read_sentence(
 def _find_memory_verb(words: str, head: int, patterns: TellingPatterns) -> tuple[int, str] | None:
     """Where the passage begins that a memory verb tells to remember, and why that is unsure; None without such a verb."""
     for number, start in enumerate(_clauses(words, head, patterns)):
-        begin = start + skip_filler(words[start:], patterns) if number else start
-        asked = compile_pattern(patterns.request).match(words[begin:]) if patterns.request else None
-        verb_at = begin + (asked.end(1) if asked else 0)
-        verb_at += len(words[verb_at:]) - len(words[verb_at:].lstrip(SPACE))
-        verb = compile_pattern(patterns.remember).match(words[verb_at:]) if patterns.remember else None
-        if verb is None or (_asks(words, patterns) and asked is None):
+        order = _find_order(words, start, patterns)
+        if order is None:
             continue
-        behind = verb_at + verb.end(1)
+        verb_at, behind = order
         found = _find_passage_behind(words, verb_at, behind, patterns)
         if found is None:
             continue
@@ -227,19 +223,25 @@ def _find_back_reference(words: str, head: int, patterns: TellingPatterns) -> in
     if words.rstrip().endswith((":", "：")):
         return None
     start = _clauses(words, head, patterns)[-1]
+    order = _find_order(words, start, patterns)
+    return start if order is not None and _is_tail(words[order[1] :], patterns) else None
+
+
+def _find_order(words: str, start: int, patterns: TellingPatterns) -> tuple[int, int] | None:
+    """Where the memory verb begins and ends that a clause opens with, filler and request aside; None where it orders nothing."""
     begin = start + skip_filler(words[start:], patterns)
     asked = compile_pattern(patterns.request).match(words[begin:]) if patterns.request else None
-    ordered = words[begin + asked.end(1) if asked else begin :].lstrip(SPACE)
-    verb = compile_pattern(patterns.remember).match(ordered) if patterns.remember else None
-    if verb is None or (_asks(words, patterns) and asked is None):
-        return None
-    return start if _is_tail(ordered[verb.end(1) :], patterns) else None
+    verb_at = begin + (asked.end(1) if asked else 0)
+    verb_at += len(words[verb_at:]) - len(words[verb_at:].lstrip(SPACE))
+    verb = compile_pattern(patterns.remember).match(words[verb_at:]) if patterns.remember else None
+    return None if verb is None or (_asks(words, patterns) and asked is None) else (verb_at, verb_at + verb.end(1))
 
 
 def _asks(words: str, patterns: TellingPatterns) -> bool:
     """Whether a sentence is a question; "…, ok?" is none."""
-    asked = words.rstrip()
-    return asked.endswith(_QUESTION) and not (patterns.spaced and _is_tail(asked[:-1].rsplit(None, 1)[-1], patterns))
+    sentence = words.rstrip()
+    _, comma, tag = sentence.rstrip("?？").rpartition(",")
+    return sentence.endswith(_QUESTION) and not (comma and _is_tail(tag, patterns))
 
 
 def _is_tail(rest: str, patterns: TellingPatterns) -> bool:
