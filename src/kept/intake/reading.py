@@ -37,7 +37,7 @@ from kept.sources.documents import REWRITTEN
 from kept.sources.entries import find_entries
 from kept.sources.files import SkippedFile, SkipReason, find_files, identify_file, tool_folder_format
 from kept.sources.registry import SOURCES, with_zone
-from kept.sources.stat_cache import is_unchanged, make_stat_entry
+from kept.sources.stat_cache import FOLLOWED, is_of_followed_file, is_unchanged, make_stat_entry
 from kept.workspace import Workspace
 
 _WORDS = (".md", ".markdown", ".mdx", ".txt", ".log", ".jsonl", ".ndjson", ".json")  # files that may be of the format a root names
@@ -224,7 +224,7 @@ def _unchanged_format(workspace: Workspace, path: Path, known: tuple[str, str] |
 def _make_stat_stamp(workspace: Workspace, path: Path, source: str) -> str:
     """What a file looks like now, and whose words its root says it holds: where that changes, the file is read again."""
     root = find_root_above(workspace.settings.root, path, workspace.paths.user)
-    return make_stat_entry(path, source, root.author if root else "")
+    return make_stat_entry(path, source, f"{FOLLOWED}{root.author}" if root else "")
 
 
 def list_source_places(workspace: Workspace) -> tuple[tuple[Source, Path], ...]:
@@ -321,7 +321,7 @@ def _prepare_batches(
             UnreadFile(
                 path=item.path,
                 source=item.source,
-                cursor=(None if force else workspace.store.archive.cursor(item.source.name, str(item.path))) or Cursor(),
+                cursor=Cursor() if force or _is_followed_since(workspace, item) else _load_cursor(workspace, item),
                 shared=is_in_repository(item.path, own, workspace.paths.user, found.named)
                 or (str(item.path) in found.hooked and not is_own(item.path, own)),  # whoever runs a hook names any file
                 project=_root_project(workspace, item.path),
@@ -332,6 +332,20 @@ def _prepare_batches(
             for item in batch
         ]
         yield files, None if sum(map(_weigh_input, batch)) > _WHOLE_BYTES else files
+
+
+def _load_cursor(workspace: Workspace, item: InputFile) -> Cursor:
+    return workspace.store.archive.cursor(item.source.name, str(item.path)) or Cursor()
+
+
+def _is_followed_since(workspace: Workspace, item: InputFile) -> bool:
+    """Whether a file was read before the person named a folder above it as theirs: then it is read from its start again, since
+    what waited as a repository's may now count as theirs.
+    """
+    if find_root_above(workspace.settings.root, item.path, workspace.paths.user) is None:
+        return False
+    known = workspace.store.archive.stat_cache_entry(str(item.path))
+    return known is not None and bool(known[1]) and not is_of_followed_file(known[1])
 
 
 def _replay(cleaned_file: CleanedFile) -> Iterator[CleanedSlice]:

@@ -15,6 +15,7 @@ from kept.sources.registry import PLUGINS, SOURCES
 # Formats whose files tell all by themselves. What a database holds may stand in a file beside it, and what a third party's reader
 # looks at is its own affair: those are always opened.
 _SUFFIXES = frozenset({".jsonl", ".json", ".md", ".markdown", ".zst", ".zip"})
+FOLLOWED = "+"
 _SETTLED = 2_000_000_000  # nanoseconds: within two seconds a file may change and look the same, on the coarsest of clocks
 
 
@@ -27,7 +28,8 @@ def readers_version() -> str:
 def make_stat_entry(path: Path, source: str, author: str = "") -> str:
     """What a file looks like now, with the moment of looking; empty where that says nothing about what it holds.
 
-    ``author`` is whose words a person said unsigned notes are.
+    ``author`` is whose words a person said unsigned notes are, after :data:`FOLLOWED` where the file lies below a folder they
+    named.
     """
     try:
         info = path.lstat()
@@ -36,6 +38,11 @@ def make_stat_entry(path: Path, source: str, author: str = "") -> str:
     if not stat.S_ISREG(info.st_mode) or path.suffix.lower() not in _SUFFIXES or source in PLUGINS:
         return ""
     return f"{readers_version()}{author} {info.st_ino} {info.st_size} {info.st_mtime_ns} {info.st_ctime_ns} {time_ns()}"
+
+
+def is_of_followed_file(entry: str) -> bool:
+    """Whether an entry is of a file that lay below a folder which the person had named."""
+    return FOLLOWED in entry
 
 
 def is_unchanged(before: str, now: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kept.core.codec import digest, dump, dump_member, load, to_canonical_json
-from kept.core.event import FORGOTTEN_MARK, Event, EventKind, Precision
+from kept.core.event import FORGOTTEN_MARK, Event, EventKind, Precision, is_unconfirmed
 from kept.core.memory import CandidateVerdict, Verdict
 from kept.core.operation import Operation, Pass
 from kept.core.times import format_instant
@@ -140,13 +140,15 @@ def likeness_of(event: Event) -> str:
 
 
 def merge_event_copy(before: Event, after: Event) -> Event | None:
-    """The event as a copy tells it that knows more of its time, or of its place in the tree; None where the copy knows no more.
+    """The event as a copy tells it that knows more of its time, of its place in the tree, or that the person typed it; None where
+    the copy knows no more.
 
     The key stays, so that evidence finds it. What was forgotten is not told again.
     """
     if FORGOTTEN_MARK in before.text or _PRECISE.index(after.precision) > _PRECISE.index(before.precision):
         return None
-    if after.precision is before.precision and (before.parent or not after.parent):
+    confirms = is_unconfirmed(before) and not is_unconfirmed(after) and before.author is after.author
+    if after.precision is before.precision and (before.parent or not after.parent) and not confirms:
         return None
     return replace(after, key=before.key)
 
