@@ -59,7 +59,7 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Workspace:
-    """What a use case works with. ``zone`` decides which day an instant belongs to. ``profiles`` are those at work, the default
+    """What a use case works with. ``zone`` decides which day an instant belongs to. ``profiles`` are the active ones, the default
     first; ``writing`` are those whose memories the files show: others wrote there before.
 
     ``asking`` asks the language model of the settings; None where none is set.
@@ -82,7 +82,7 @@ class Workspace:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages of the profiles at work, the default profile's first."""
+        """The languages of the active profiles, the default profile's first."""
         return tuple(dict.fromkeys(language for profile in self.profiles for language in profile.languages))
 
     def profile_for(self, source: str, directory: str, path: str = "") -> Profile:
@@ -99,7 +99,7 @@ class Workspace:
         return choose_profile(uses, self.profiles, source, place, usual=usual)
 
     def profile_of(self, memory: Memory) -> Profile | None:
-        """The profile a memory is of; None where it is not at work."""
+        """The profile a memory is of; None where it is not active."""
         return next((item for item in self.profiles if item.id == memory.profile), None)
 
     def extraction_prompt(self, profile: Profile) -> Prompt:
@@ -107,7 +107,7 @@ class Workspace:
         return load_prompt(profile, root=self.paths.root, config=self.paths.config, default_profile=self.settings.profile)
 
     def category(self, memory: Memory) -> Category | None:
-        """The category of a memory; None where its profile is not at work, or has it no more."""
+        """The category of a memory; None where its profile is not active, or has it no more."""
         profile = self.profile_of(memory)
         return profile.category(memory.category) if profile else None
 
@@ -125,7 +125,7 @@ class Workspace:
     def kind(self, name: str) -> tuple[Profile, Category]:
         """The category a person names, as ``preference`` or ``coding.preference``, and its profile; the default's first.
 
-        Raises UsageError for one that no profile at work has.
+        Raises UsageError for one that no active profile has.
         """
         wanted, category = parse_kind(name)
         for item in self.profiles:
@@ -254,7 +254,7 @@ def open_workspace(
 
     ``dry`` is for looking: where there is no store yet, none is made.
 
-    ``also`` are profiles that are at work whatever the settings say; that of the journal is where kept has written an entry.
+    ``also`` are profiles that are active whatever the settings say; that of the journal is where kept has written an entry.
 
     Raises ConfigError for settings, profile or zone that cannot be followed, StoreError where the store cannot be opened.
     """
@@ -320,7 +320,7 @@ def _create_client(
 def _profiles_in_files(
     home: Paths, store: "Store", made: Sequence[Profile], named: Collection[str], default: str
 ) -> tuple[Profile, ...]:
-    """The profiles at work and those whose lines stand in a memory file of theirs: one call's profile takes nobody's lines out."""
+    """The active profiles and those whose lines stand in a memory file of theirs: one call's profile takes nobody's lines out."""
     try:
         lines = [line for path in _memory_files(home, made) for output in store.output_states(path) for line in output.lines]
     except DamagedError:  # told by whoever reads the file
@@ -378,7 +378,7 @@ def _create_counting_redactor(store: "Store") -> Callable[[str], tuple[str, int]
 
 
 def _without_memory_file(profile: Profile) -> Profile:
-    """A profile that is at work for kept's own entries alone: the memory file has what they say from the sessions already."""
+    """A profile that is active for kept's own entries alone: the memory file has what they say from the sessions already."""
     return replace(profile, outputs=replace(profile.outputs, memory_file=""))
 
 

@@ -216,12 +216,12 @@ def test_status_tells_what_waits(capsys, rule):
 
 def test_status_counts_the_memories_of_a_profile_no_longer_at_work_and_says_how_to_bring_it_back(capsys, rule):
     kept(capsys, "config", "set", "profile", "journal")
-    assert told(capsys, "status")["of_profiles_not_at_work"] == {"coding": 1}
+    assert told(capsys, "status")["of_inactive_profiles"] == {"coding": 1}
     out = " ".join(kept(capsys, "status")[1].split())
     assert "1 memory of the profile coding, which is not in use" in out
     assert "→ kept config set profiles coding" in out
     kept(capsys, "config", "set", "profiles", "coding")
-    assert told(capsys, "status")["of_profiles_not_at_work"] == {}
+    assert told(capsys, "status")["of_inactive_profiles"] == {}
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "json", "md"])

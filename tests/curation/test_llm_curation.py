@@ -42,7 +42,7 @@ def test_what_overlaps_becomes_one_and_stays_so_when_it_is_said_again(desk_at, h
         model = Obedient(merging)
         report = run_pipeline(with_model(workspace, model), [], RunOptions())
         assert active(workspace) == [SHORT]
-        assert report.body()["advised"]["operations"] == {"merge": 1}
+        assert report.body()["llm_curation"]["operations"] == {"merge": 1}
         assert len(curated(model)) == 1
         again = run_pipeline(with_model(workspace, model), [], RunOptions())
         assert (again.run, len(curated(model))) == (0, 1)
@@ -76,7 +76,7 @@ def test_a_reply_that_cannot_be_used_changes_nothing_and_is_asked_for_again(desk
     with desk_at(home) as workspace:
         broken = Obedient(lambda ask: "No." if ask.purpose == "curate" else QUIET)
         report = run_pipeline(with_model(workspace, broken), [], RunOptions())
-        assert (report.advised.left, report.partly, active(workspace)) == (1, True, sorted([SHORT, NAMED]))
+        assert (report.llm_curation.left, report.partly, active(workspace)) == (1, True, sorted([SHORT, NAMED]))
         run_pipeline(with_model(workspace, Obedient(merging)), [], RunOptions())
         assert active(workspace) == [SHORT]
 
@@ -105,7 +105,7 @@ def test_advice_that_would_wipe_a_category_is_thrown_out_whole_told_and_not_aske
         model = Obedient(every("supersede"))
         report = run_pipeline(with_model(workspace, model), [], RunOptions())
         assert active(workspace) == RULES
-        (stop,) = report.advised.stopped
+        (stop,) = report.llm_curation.stopped
         assert "it would deactivate 4 of 5 memories in constraint" in stop
         assert report.partly
         assert run_pipeline(with_model(workspace, model), [], RunOptions()).run == 0
@@ -117,7 +117,7 @@ def test_what_a_person_said_is_not_retired_because_a_model_says_so(desk_at, home
     with desk_at(home) as workspace:
         report = run_pipeline(with_model(workspace, Obedient(every("retire"))), [], RunOptions())
         assert active(workspace) == RULES
-        assert report.advised.refused == {"it rests on the person's own words": 4}
+        assert report.llm_curation.refused == {"it rests on the person's own words": 4}
 
 
 def test_nothing_is_done_to_what_a_person_put_in_their_own_words(desk_at, home):

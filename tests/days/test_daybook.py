@@ -66,22 +66,22 @@ def test_a_day_that_is_over_is_put_together_once_and_says_what_it_rests_on(desk_
     with desk_at(home) as workspace:
         model = Obedient(answers)
         report = run_pipeline(with_model(workspace, model), [], RunOptions())
-        assert (report.daybook.written, [each.purpose for each in model.asked]) == (1, ["extract", "summary"])
+        assert (report.day_summaries.written, [each.purpose for each in model.asked]) == (1, ["extract", "summary"])
         (line,) = (each for each in workspace.store.days.passages() if each.form is PassageForm.LINE)
         assert (line.text, line.kind, line.day, line.sessions) == (SUM, "decisions", DAY, ("one",))
         assert line.events
         assert sorted(of(workspace, PassageForm.POINT)) == sorted(each.rstrip() for each in FOUR)
         again = run_pipeline(with_model(workspace, model), [], RunOptions())
-        assert (again.daybook.written, len(model.asked), again.run) == (0, 2, 0)
+        assert (again.day_summaries.written, len(model.asked), again.run) == (0, 2, 0)
 
 
 def test_today_is_not_put_together_before_it_is_over(desk_at, home):
     say(home, "one", *FOUR, day="2026-10-01")
     with desk_at(home) as workspace:
         model = Obedient(answers)
-        assert run_pipeline(with_model(workspace, model), [], RunOptions()).daybook.written == 0
+        assert run_pipeline(with_model(workspace, model), [], RunOptions()).day_summaries.written == 0
         later = replace(with_model(workspace, model), clock=lambda: datetime(2026, 10, 2, 3, tzinfo=UTC))
-        assert run_pipeline(later, [], RunOptions()).daybook.written == 1
+        assert run_pipeline(later, [], RunOptions()).day_summaries.written == 1
 
 
 def test_what_grew_since_is_put_together_again(desk_at, home):
@@ -115,7 +115,7 @@ def test_a_model_that_cannot_be_reached_leaves_the_points_and_is_asked_again(des
         first = run_pipeline(
             with_model(workspace, Obedient(lambda ask: answers(ask) if ask.purpose == "extract" else "")), [], RunOptions()
         )
-        assert (first.daybook.left, first.partly, of(workspace, PassageForm.LINE)) == (1, True, [])
+        assert (first.day_summaries.left, first.partly, of(workspace, PassageForm.LINE)) == (1, True, [])
         assert sorted(each.text for each in load_day_summaries(workspace, DAY, DAY)[DAY].lines[scope_of(workspace)]) == sorted(FOUR)
         with_model_now = with_model(workspace, Obedient(answers))
         assert write_day_summaries(with_model_now, with_model_now.llm, by="m").written == 1

@@ -57,13 +57,13 @@ def test_files_that_a_tool_deletes_soon_are_named_until_they_are_archived(desk_a
     aged(old, 25, clock)
     aged(young, 3, clock)
     with desk_at(home) as workspace:
-        assert tool(workspace).doomed == [str(old)]
+        assert tool(workspace).expiring == [str(old)]
         (home / ".claude" / "settings.json").write_text(json.dumps({"cleanupPeriodDays": 90}))
-        assert (tool(workspace).doomed, tool(workspace).days_kept) == ([], 90)
+        assert (tool(workspace).expiring, tool(workspace).days_kept) == ([], 90)
         (home / ".claude" / "settings.json").write_text("not JSON")
         assert tool(workspace).days_kept == 30
         run_pipeline(workspace, [], RunOptions())
-        assert tool(workspace).doomed == []
+        assert tool(workspace).expiring == []
 
 
 def test_what_cannot_be_read_and_what_is_no_transcript_is_told(desk_at, home):

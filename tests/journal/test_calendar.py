@@ -58,7 +58,7 @@ def test_a_day_is_the_persons_own(home, desk_at):
 
 def test_the_sessions_of_a_day_tell_what_was_worked_on_in_each(workspace):
     (found,) = load_day_sessions(workspace, date(2026, 1, 6))
-    assert found.sitting.session == "s2"
+    assert found.activity.session == "s2"
     assert any("feed.py" in each.text for each in found.worked)
 
 

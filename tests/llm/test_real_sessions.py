@@ -166,7 +166,7 @@ def test_no_hook_of_kepts_fires_in_its_own_questions_and_none_of_their_transcrip
     monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
     state, before = home / ".local" / "share" / "kept", len(server.questions)
     transcripts = set(home.rglob("*.jsonl"))
-    assert json.loads(kept("run", "--json"))["heard"]["chunks"] == 1
+    assert json.loads(kept("run", "--json"))["llm_extraction"]["chunks"] == 1
     assert len(server.questions) > before
     assert take_queued_transcripts(str(state)) == []
     assert not (state / "hooks" / "log").exists()

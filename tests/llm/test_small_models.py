@@ -55,7 +55,7 @@ def test_every_question_and_its_reply_fit_into_the_context_of_a_small_model(serv
         report = run_pipeline(replace(workspace, llm=asking), [], RunOptions())
         asking.close()
     assert len(server.questions) > 3
-    assert report.heard.left == 0
+    assert report.llm_extraction.left == 0
     assert not report.asked.partly
     for body in server.questions:
         reply = body["options"]["num_predict"] if way == "ollama" else body["max_tokens"]

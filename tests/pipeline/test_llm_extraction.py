@@ -60,7 +60,7 @@ def test_a_model_adds_what_rules_did_not_find_and_nothing_is_stored_twice(desk_a
         assert set(alone) <= set(both)
         assert any("currency code" in each for each in both)
         assert report.body()["llm"]["calls"] == 1
-        assert report.body()["heard"]["chunks"] == 1
+        assert report.body()["llm_extraction"]["chunks"] == 1
 
 
 def test_nothing_new_asks_nothing_and_writes_nothing(desk_at, home):
@@ -111,7 +111,7 @@ def test_a_model_that_fails_changes_nothing_and_is_asked_again_in_the_next_run(d
         report = run_pipeline(with_model(workspace, Obedient(fails)), [], RunOptions())
         assert report.partly
         assert report.body()["llm"][kind]
-        assert report.heard.left == 1
+        assert report.llm_extraction.left == 1
         assert outcome(workspace) == rules
         assert not any(each.stage == "model" for each in workspace.store.log.pass_heads())
         again = run_pipeline(with_model(workspace, Obedient()), [], RunOptions())
@@ -132,7 +132,7 @@ def test_a_budget_that_is_spent_stops_cleanly_and_the_next_run_goes_on(desk_at, 
         )
         assert report.partly
         assert report.body()["llm"]["unaffordable"]
-        assert report.heard.left == 2
+        assert report.llm_extraction.left == 2
         rest = Obedient()
         assert not run_pipeline(with_model(workspace, rest, part=200), [], RunOptions()).partly
         assert [each.purpose for each in rest.asked] == ["extract", "extract", "curate"]
@@ -173,7 +173,7 @@ def test_small_sessions_are_asked_about_together_and_one_in_which_nobody_typed_n
         assert [len(each.about) for each in asked] == [4]
         assert "backups" not in asked[0].prompt
         assert all(any(f"table{number}.sql" in each for each in contents(workspace)) for number in range(4))
-        assert (report.heard.left, workspace.store.archive.list_threads_pending_llm()) == (0, ())
+        assert (report.llm_extraction.left, workspace.store.archive.list_threads_pending_llm()) == (0, ())
 
 
 def test_a_dry_run_and_an_announcement_tell_what_is_then_asked(desk_at, home):
@@ -350,8 +350,8 @@ def test_a_category_that_the_prompt_declares_is_used_and_one_that_nobody_declare
         report = run_pipeline(with_model(workspace, Obedient(birds)), [], RunOptions())
         (memory,) = workspace.store.log.memories()
         assert memory.category == "birds"
-        assert report.heard.refused["unknown category"] == 1
-        assert report.heard.prompts["coding"][0] == str(own)
+        assert report.llm_extraction.refused["unknown category"] == 1
+        assert report.llm_extraction.prompts["coding"][0] == str(own)
 
 
 def test_forcing_while_the_model_is_away_keeps_what_it_said(desk_at, home):
@@ -481,7 +481,7 @@ def test_each_hostile_reply_leaves_the_rules_result_as_it_was(desk_at, home, sha
             reply = path.read_text(encoding="utf-8")
             report = run_pipeline(with_model(workspace, Obedient(lambda _, reply=reply: reply)), [], RunOptions())
             assert report.partly, path.name
-            assert report.heard.left == 1, path.name
+            assert report.llm_extraction.left == 1, path.name
             assert outcome(workspace) == before, path.name
 
 

@@ -70,13 +70,13 @@ def test_one_home_used_from_two_zones_changes_nothing_of_what_is_remembered(desk
     with desk_at(home, zone="America/Los_Angeles") as workspace:
         run_pipeline(workspace, [], RunOptions())
         west, known = look_at(workspace, date(2026, 1, 5)), facts(workspace)
-        assert len(west.sittings) == 1
+        assert len(west.sessions) == 1
     with desk_at(home, zone="Pacific/Kiritimati") as workspace:  # 10:00 in London is the next day here
         report = run_pipeline(workspace, [], RunOptions())
         assert report.extracted.threads == 0
         assert facts(workspace) == known
-        assert look_at(workspace, date(2026, 1, 5)).sittings == ()
-        assert len(look_at(workspace, date(2026, 1, 6)).sittings) == 1
+        assert look_at(workspace, date(2026, 1, 5)).sessions == ()
+        assert len(look_at(workspace, date(2026, 1, 6)).sessions) == 1
 
 
 @pytest.mark.parametrize(("missed", "zone"), [("2026-03-08", "America/New_York"), ("2026-11-01", "America/New_York")])

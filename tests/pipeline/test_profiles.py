@@ -1,4 +1,4 @@
-"""Several profiles at work at once: which remembers what, and where it is written."""
+"""Several active profiles at once: which remembers what, and where it is written."""
 
 import pytest
 

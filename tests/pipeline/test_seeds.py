@@ -57,7 +57,7 @@ def test_a_persons_prompt_with_a_category_of_its_own_is_used_on_the_chats_of_a_v
     with desk_at(home) as workspace:
         report = run_pipeline(with_model(workspace, Obedient(follows)), [], RunOptions())
         assert active(workspace)[words] == "health"
-        assert report.heard.prompts["vault"][0].endswith("memory-loop/extraction-prompt.md")
+        assert report.llm_extraction.prompts["vault"][0].endswith("memory-loop/extraction-prompt.md")
         memory_file = (home / ".claude" / "rules" / "memory.md").read_text()
         assert f"### Health\n- {words}" in memory_file
 

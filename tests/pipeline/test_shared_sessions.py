@@ -108,7 +108,7 @@ def test_sessions_over_several_days_land_on_each_of_them(desk_at, home, shared):
             start: [
                 each
                 for each in list_active_days(workspace)
-                if any(sitting.session.startswith(start) for sitting in load_day_view(workspace, each).sittings)
+                if any(activity.session.startswith(start) for activity in load_day_view(workspace, each).sessions)
             ]
             for start in ("130d7b7e", "4fec7ea0")
         }

@@ -110,7 +110,7 @@ def test_prompts_that_the_client_itself_marks_as_abandoned_are_still_prompts_of_
 def test_an_event_counts_in_the_sitting_that_told_it_first(store):
     archived(store, NATIVE, path="a")
     archived(store, COPY, event("new", text="more"), path="b")
-    found = store.archive.sittings(AT, AT + timedelta(hours=1))
+    found = store.archive.session_activity(AT, AT + timedelta(hours=1))
     assert sorted((each.path, each.events) for each in found) == [("a", 1), ("b", 1)]
 
 

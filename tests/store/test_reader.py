@@ -1,4 +1,4 @@
-"""The glance of a hook: it reads what the store's own readers read, changes nothing, and gives up in time."""
+"""The reader of a hook: it reads what the store's own readers read, changes nothing, and gives up in time."""
 
 import sqlite3
 from contextlib import closing
@@ -29,10 +29,10 @@ def store(home, desk_at, transcripts):
 
 
 def test_a_glance_sees_the_memories_that_the_store_sees(store):
-    with SqliteStore(store) as full, closing(StoreReader(str(store), 5)) as glance:
+    with SqliteStore(store) as full, closing(StoreReader(str(store), 5)) as reader:
         known = {each.id: each for each in full.log.memories()}
         rows = list(range(1, len(known) + 1))
-        for each in glance.memories(rows):
+        for each in reader.memories(rows):
             memory = known.pop(each.id)
             assert (each.category, each.scope, each.content, each.confidence) == (
                 memory.category,
@@ -52,23 +52,23 @@ def test_a_glance_sees_the_memories_that_the_store_sees(store):
 
 
 def test_only_active_memories_are_found_and_always_shown_are_pinned_ones_and_the_users(store):
-    with SqliteStore(store) as full, closing(StoreReader(str(store), 5)) as glance:
+    with SqliteStore(store) as full, closing(StoreReader(str(store), 5)) as reader:
         active = {each.id for each in full.log.memories() if each.status is Status.ACTIVE}
         scopes = sorted({each.scope for each in full.log.memories()})
-        assert [each.content for each in glance.always_shown_memories(["user"], ["constraint"], ["coding"])] == [
+        assert [each.content for each in reader.always_shown_memories(["user"], ["constraint"], ["coding"])] == [
             "Releases go out on Tuesdays only."
         ]
         for word in ("tuesdays", "ansible", "node", "the", "dates"):
-            found = {each.id for each in glance.memories(glance.memory_rows_with_word(word, scopes, ["coding"]))}
+            found = {each.id for each in reader.memories(reader.memory_rows_with_word(word, scopes, ["coding"]))}
             assert found <= active
-        assert glance.memories(glance.memory_rows_with_word("ansible", scopes, ["coding"])) == []
+        assert reader.memories(reader.memory_rows_with_word("ansible", scopes, ["coding"])) == []
 
 
 def test_the_texts_are_counted_without_reading_them(store):
-    with closing(sqlite3.connect(store)) as connection, closing(StoreReader(str(store), 5)) as glance:
+    with closing(sqlite3.connect(store)) as connection, closing(StoreReader(str(store), 5)) as reader:
         count = "SELECT (SELECT count(*) FROM memory_index_docsize) + (SELECT count(*) FROM turn_index_docsize)"
         count += " + (SELECT count(*) FROM reply_index_docsize)"
-        assert glance.count_texts() == connection.execute(count).fetchone()[0] > 0
+        assert reader.count_texts() == connection.execute(count).fetchone()[0] > 0
 
 
 @pytest.mark.parametrize("name", ["core", "fixes", "rows"])
@@ -81,26 +81,26 @@ def test_what_always_holds_is_looked_up_and_not_sought_among_all_that_is_active(
 
 
 def test_what_was_worked_on_is_what_the_store_notes(store):
-    with SqliteStore(store) as full, closing(StoreReader(str(store), 5)) as glance:
+    with SqliteStore(store) as full, closing(StoreReader(str(store), 5)) as reader:
         start, stop = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
         noted = full.days.notes_between(start, stop)
         assert noted
         scopes = [each.scope for each in full.archive.projects()]
-        found = glance.notes_between(format_instant(start), format_instant(stop), scopes)
+        found = reader.notes_between(format_instant(start), format_instant(stop), scopes)
         assert sorted((each.key, each.at, each.session, each.weight) for each in found) == sorted(
             (each.note.event, format_instant(each.note.at), each.session, each.note.weight) for each in noted
         )
-        assert glance.notes_between(format_instant(start), format_instant(stop), ["project:other"]) == []
+        assert reader.notes_between(format_instant(start), format_instant(stop), ["project:other"]) == []
         word = next(word for word in found[0].text.split() if word.isalpha() and len(word) > 4).lower()
-        assert found[0].row in glance.note_rows_with_word(word, scopes)
-        assert found[0] in glance.notes([found[0].row])
-        assert [path for path, _ in glance.outputs()] == list(full.outputs())
+        assert found[0].row in reader.note_rows_with_word(word, scopes)
+        assert found[0] in reader.notes([found[0].row])
+        assert [path for path, _ in reader.outputs()] == list(full.outputs())
 
 
 def test_a_glance_writes_nothing_and_makes_no_file(store, tmp_path):
     before = store.read_bytes()
-    with closing(StoreReader(str(store), 5)) as glance, pytest.raises(sqlite3.Error, match="readonly"):
-        glance._connection.execute("DELETE FROM memories")
+    with closing(StoreReader(str(store), 5)) as reader, pytest.raises(sqlite3.Error, match="readonly"):
+        reader._connection.execute("DELETE FROM memories")
     assert store.read_bytes() == before
     with pytest.raises(StoreError):
         StoreReader(str(tmp_path / "none.db"), 5)
@@ -109,10 +109,10 @@ def test_a_glance_writes_nothing_and_makes_no_file(store, tmp_path):
 
 def test_a_deadline_that_has_passed_ends_a_query(store):
     long = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000000) SELECT max(i) FROM n"
-    with closing(StoreReader(str(store), 0.01)) as glance:
-        glance._statements = {"long": long}
+    with closing(StoreReader(str(store), 0.01)) as reader:
+        reader._statements = {"long": long}
         with pytest.raises(StoreError, match="interrupted"):
-            glance._fetch_all("long")
+            reader._fetch_all("long")
 
 
 def test_lines_appended_to_a_spool_are_taken_once_and_never_torn(tmp_path):
@@ -136,8 +136,8 @@ def test_the_hooks_know_where_the_store_lies(home):
 
 
 def test_time_that_passed_in_waiting_for_somebody_else_does_not_count(store):
-    with closing(StoreReader(str(store), 0)) as glance:
-        assert glance._late()
-        glance.extend_deadline(60)
-        assert not glance._late()
-        assert glance.count_texts()
+    with closing(StoreReader(str(store), 0)) as reader:
+        assert reader._late()
+        reader.extend_deadline(60)
+        assert not reader._late()
+        assert reader.count_texts()

@@ -152,11 +152,11 @@ def without_model_line(workspace: Workspace, *, first: bool = False) -> Line | N
 
     After the ``first`` run also how much one would read, which takes a second to tell of many sessions.
     """
-    unheard = len(workspace.store.archive.list_threads_pending_llm())
-    if _is_decided(workspace) or not unheard:
+    not_asked = len(workspace.store.archive.list_threads_pending_llm())
+    if _is_decided(workspace) or not not_asked:
         return None
     found = ", ".join(program.title for program in programs(workspace.env))
-    told = f"Without a language model, what you only implied in {format_count(unheard, 'session')} is not extracted"
+    told = f"Without a language model, what you only implied in {format_count(not_asked, 'session')} is not extracted"
     foreseen = _foresee_questions(workspace) if first else None
     told += f"; with one, that takes {_format_amount(foreseen)}" if foreseen and foreseen.questions else ""
     return line((told, "dim"), (f" → kept setup offers {found}" if found else " → docs/models.md", "dim"))

@@ -43,7 +43,7 @@ def report_lines(
         yield line(("The run before was cut short; this one went on where it stopped.", "dim"))
     yield from _format_reading(report, verbose=verbose)
     if not options.dry:
-        yield from llm_extraction_lines(report.heard)
+        yield from llm_extraction_lines(report.llm_extraction)
         yield from _curation_lines(report)
     yield from question_lines(report.asked)
     yield from _new_memory_lines(report.new, profiles, names, zone)
@@ -86,7 +86,7 @@ def is_idle(report: RunReport) -> bool:
     busy = (
         report.reading.fresh
         or report.extracted.threads
-        or report.heard.threads
+        or report.llm_extraction.threads
         or report.asked.questions
         or report.curated.operations
         or report.written.operations
@@ -146,10 +146,10 @@ def _format_reading(report: RunReport, *, verbose: bool) -> Iterator[Line]:
 
 def _curation_lines(report: RunReport) -> Iterator[Line]:
     """What a language model said should become of memories, and which days it put together."""
-    advised, book = report.advised, report.daybook
-    if advised.asked:
-        done = ", ".join(f"{count} {kind}" for kind, count in sorted(advised.operations.items())) or "no change"
-        why = ", ".join(f"{count} {reason}" for reason, count in advised.refused.most_common(3))
+    llm_curation, book = report.llm_curation, report.day_summaries
+    if llm_curation.asked:
+        done = ", ".join(f"{count} {kind}" for kind, count in sorted(llm_curation.operations.items())) or "no change"
+        why = ", ".join(f"{count} {reason}" for reason, count in llm_curation.refused.most_common(3))
         yield line(
             ("Tidied up ", "green"),
             f"the categories with a language model: {done}",
@@ -157,36 +157,36 @@ def _curation_lines(report: RunReport) -> Iterator[Line]:
         )
     if book.written:
         yield line(("Summarised ", "green"), format_count(book.written, "day"), (" → kept day DATE", "dim"))
-    if advised.left or book.left:
+    if llm_curation.left or book.left:
         yield line(
-            (f"{format_count(advised.left + book.left, 'question')} about memories and days wait for the next run", "yellow")
+            (f"{format_count(llm_curation.left + book.left, 'question')} about memories and days wait for the next run", "yellow")
         )
 
 
-def llm_extraction_lines(heard: LlmExtractionReport) -> Iterator[Line]:
+def llm_extraction_lines(read: LlmExtractionReport) -> Iterator[Line]:
     """What a language model read, what came of it, and by which prompt where that is the user's own."""
-    if not heard.threads:
+    if not read.threads:
         return
-    if heard.chunks:
-        what = f"{format_count(heard.chunks, 'part')} of {format_count(heard.threads, 'session')}"
+    if read.chunks:
+        what = f"{format_count(read.chunks, 'part')} of {format_count(read.threads, 'session')}"
         yield line(("Read ", "green"), f"{what} with a language model")
-    found = heard.accepted + heard.held + sum(heard.refused.values())
-    if found or heard.overruled:
-        why = f" ({', '.join(f'{count} {reason}' for reason, count in heard.refused.most_common(4))})" if heard.refused else ""
+    found = read.accepted + read.held + sum(read.refused.values())
+    if found or read.overruled:
+        why = f" ({', '.join(f'{count} {reason}' for reason, count in read.refused.most_common(4))})" if read.refused else ""
         said = (
-            f"{format_count(found, 'claim')}, {heard.accepted} accepted ({heard.confirmed} of them also found by the rules), "
-            f"{heard.held} held back, "
+            f"{format_count(found, 'claim')}, {read.accepted} accepted ({read.confirmed} of them also found by the rules), "
+            f"{read.held} held back, "
         )
-        yield line((f"{said}{sum(heard.refused.values())} refused{why}; {heard.overruled} finds of the rules turned down", "dim"))
-    for profile, (origin, version) in heard.prompts.items():
+        yield line((f"{said}{sum(read.refused.values())} refused{why}; {read.overruled} finds of the rules turned down", "dim"))
+    for profile, (origin, version) in read.prompts.items():
         if origin != BUILT_IN:
             yield line(
                 ("Extraction prompt: yours, ", "yellow"),
                 show.format_path(Path(origin)),
                 (f" (profile {profile}, version {version})", "dim"),
             )
-    if heard.left:
-        yield line((f"{format_count(heard.left, 'session')} not read to the end; the next run goes on there", "yellow"))
+    if read.left:
+        yield line((f"{format_count(read.left, 'session')} not read to the end; the next run goes on there", "yellow"))
 
 
 def format_account(records: int, kept: int, dropped: Mapping[str, int]) -> str:
@@ -240,7 +240,7 @@ def _hand_edit_lines(operations: Mapping[str, int]) -> Iterator[Line]:
 
 def problem_lines(report: RunReport, *, verbose: bool) -> Iterator[Line]:
     """What could not be done, and what to do about it."""
-    for stop in (*report.curated.stopped, *report.advised.stopped):
+    for stop in (*report.curated.stopped, *report.llm_curation.stopped):
         yield line(("Stopped by a guard: ", "red"), stop)
         yield line(("  the whole step was skipped, and nothing is lost; if the change is right: kept run --accept-loss", "dim"))
     for problem in report.written.problems:

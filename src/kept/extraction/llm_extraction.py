@@ -111,14 +111,14 @@ def extract_with_llm(
         asking=asking,
         by=by,
         trust=trust,
-        heard=LlmExtractionReport(threads=len(chosen)),
+        report=LlmExtractionReport(threads=len(chosen)),
         forgotten=workspace.store.log.forgotten_fingerprints(),
     )
 
     def in_time() -> Iterator[tuple[Thread, int]]:
         for number, waiting in enumerate(chosen):
             if late():
-                work.heard.left = len(chosen) - number
+                work.report.left = len(chosen) - number
                 return
             progress("asking", number, len(chosen))
             yield waiting
@@ -126,11 +126,11 @@ def extract_with_llm(
     planned = questions(workspace, in_time(), room)
     while gathered := list(islice(planned, _TOGETHER)):
         for part in (part for question in gathered for part in question.parts):
-            work.heard.prompts[part.prompt.profile] = (part.prompt.origin, part.prompt.version)
+            work.report.prompts[part.prompt.profile] = (part.prompt.origin, part.prompt.version)
         work.ask_questions(gathered)
     progress("asking", len(chosen), len(chosen))
-    work.heard.left += len(work.blocked)
-    return work.heard
+    work.report.left += len(work.blocked)
+    return work.report
 
 
 @dataclass(kw_only=True, slots=True)
@@ -142,7 +142,7 @@ class _LlmExtraction:
     asking: Asking
     by: str
     trust: Trust
-    heard: LlmExtractionReport
+    report: LlmExtractionReport
     forgotten: frozenset[str]
     blocked: set[int] = field(default_factory=set)
 
@@ -177,7 +177,7 @@ class _LlmExtraction:
         for part in some:
             body = next(bodies, None) if part.told else None
             answer = read_answer(body, part.reading) if body is not None else None if part.told else Answer()
-            self.heard.dropped.update(answer.dropped if answer else {})
+            self.report.dropped.update(answer.dropped if answer else {})
             yield answer
 
     def _cleared(self, planned: Sequence[Question], answers: Sequence[Answer | None]) -> list[Answer | None]:
@@ -286,12 +286,12 @@ class _LlmExtraction:
         """Commit what was answered of a thread, and how far it was read without a hole."""
         thread, start, stop = own[0].thread, own[0].reading.chunk.start, own[-1].reading.chunk.stop
         holes = [part.reading.chunk for part, good in zip(own, answered, strict=True) if not good]
-        self.heard.chunks += sum(answered)
+        self.report.chunks += sum(answered)
         for other in (item for entry in judged for item in entry):
             if other[1].candidate.trigger == UNDERSTOOD:
-                self.heard.count(other[1])
+                self.report.count(other[1])
             else:
-                self.heard.overruled += 1
+                self.report.overruled += 1
         with self.workspace.store.transaction():
             if any(answered):
                 before = self.workspace.store.log.thread_proposals(thread.id, start, MODEL)

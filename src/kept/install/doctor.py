@@ -261,9 +261,9 @@ def _check_sources(workspace: Workspace) -> Iterator[CheckFinding]:
     if unreadable:
         detail = f"{len(unreadable)} files could not be read, such as {min(unreadable)}"
         yield make_fault("unreadable", detail, "kept sources says why; kept sources exclude PATH leaves one out")
-    doomed = sum(len(tool.doomed) for tool in found.tools)
-    if doomed:
-        yield make_fault("vanishing", f"{doomed} transcripts will be deleted by their tool within a week", "kept run")
+    expiring = sum(len(tool.expiring) for tool in found.tools)
+    if expiring:
+        yield make_fault("vanishing", f"{expiring} transcripts will be deleted by their tool within a week", "kept run")
 
 
 def _check_quarantined(workspace: Workspace) -> Iterator[CheckFinding]:

@@ -35,7 +35,7 @@ class ToolSurvey:
     ``places`` are where it is looked for, with whether anything is there. ``files`` and ``size`` (bytes) are what lies there now,
     ``fresh`` of them never read, ``grown`` changed since; ``elsewhere`` counts files that were read because the user named them and
     that are still there. ``sessions`` were archived, from ``first_at`` to ``last_at``; ``gone`` of
-    their files are not there any more. ``unreadable`` are paths with reasons. ``doomed`` are files that the tool deletes within a
+    their files are not there any more. ``unreadable`` are paths with reasons. ``expiring`` are files that the tool deletes within a
     week and that are not archived whole; ``days_kept`` says after how many days it does.
     """
 
@@ -54,7 +54,7 @@ class ToolSurvey:
     first_at: datetime | None = None
     last_at: datetime | None = None
     unreadable: list[tuple[str, str]] = field(default_factory=list)
-    doomed: list[str] = field(default_factory=list)
+    expiring: list[str] = field(default_factory=list)
     days_kept: int | None = None
 
     @property
@@ -199,7 +199,7 @@ def _count_file(
     grown = state is not None and path.suffix not in _OTHERWISE and state != info.st_size
     tool.grown += grown
     if (state is None or grown) and _deletion_time(workspace, info, tool.days_kept) is not None:
-        tool.doomed.append(str(path))
+        tool.expiring.append(str(path))
     return ""
 
 

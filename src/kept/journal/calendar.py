@@ -52,7 +52,7 @@ class CalendarMonth:
 class DaySession:
     """A session's part in a day, and what was worked on in it."""
 
-    sitting: SessionActivity
+    activity: SessionActivity
     scope: str
     worked: tuple[SummaryBullet, ...]
 
@@ -82,9 +82,9 @@ def load_month(workspace: Workspace, first: date, scope: str = "") -> CalendarMo
     days = [first + timedelta(days=number) for number in range((following - first).days)]
     start, stop = workspace.day_bounds(first)[0], workspace.day_bounds(days[-1])[1]
     known = {minute.astimezone(workspace.zone).date() for minute in workspace.store.archive.active_minutes()}
-    sittings = {day: _sittings_of(workspace, day, scope) for day in days if day in known}
-    sessions = {day: len(found) for day, found in sittings.items()}
-    inside = {(sitting.path, sitting.session) for found in sittings.values() for sitting in found}
+    activity_by_day = {day: _activity_of(workspace, day, scope) for day in days if day in known}
+    sessions = {day: len(found) for day, found in activity_by_day.items()}
+    inside = {(activity.path, activity.session) for found in activity_by_day.values() for activity in found}
     worked_on = Counter(
         note.note.at.astimezone(workspace.zone).date()
         for note in drop_repeated_notes(workspace.store.days.notes_between(start, stop))
@@ -125,9 +125,9 @@ def latest_active_day(workspace: Workspace, scope: str = "") -> date | None:
     return last.astimezone(workspace.zone).date() if last else None
 
 
-def _sittings_of(workspace: Workspace, day: date, scope: str) -> tuple[SessionActivity, ...]:
-    found = workspace.store.archive.sittings(*workspace.day_bounds(day))
-    return tuple(sitting for sitting in found if not scope or workspace.scope(sitting.project, sitting.path) == scope)
+def _activity_of(workspace: Workspace, day: date, scope: str) -> tuple[SessionActivity, ...]:
+    found = workspace.store.archive.session_activity(*workspace.day_bounds(day))
+    return tuple(activity for activity in found if not scope or workspace.scope(activity.project, activity.path) == scope)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,10 +163,10 @@ def load_day_sessions(workspace: Workspace, day: date, scope: str = "") -> tuple
     for item in drop_repeated_notes(workspace.store.days.notes_between(start, stop)):
         told[item.path, item.session].append(item)
     found = []
-    for sitting in _sittings_of(workspace, day, scope):
-        of = scope or workspace.scope(sitting.project, sitting.path)
-        notes = told.get((sitting.path, sitting.session), ())
-        found.append(DaySession(sitting=sitting, scope=of, worked=tuple(work_bullet(item.note, of) for item in notes)))
+    for activity in _activity_of(workspace, day, scope):
+        of = scope or workspace.scope(activity.project, activity.path)
+        notes = told.get((activity.path, activity.session), ())
+        found.append(DaySession(activity=activity, scope=of, worked=tuple(work_bullet(item.note, of) for item in notes)))
     return tuple(found)
 
 

@@ -46,8 +46,8 @@ def worked_days(workspace: Workspace, first: date, last: date) -> tuple[date, ..
 
 def session_ids_between(workspace: Workspace, first: date, last: date) -> tuple[str, ...]:
     """The sessions with events on these days, each once; entries of kept's own are none. Raises StoreError."""
-    sittings = workspace.store.archive.sittings(workspace.day_bounds(first)[0], workspace.day_bounds(last)[1])
-    return tuple(sorted({sitting.session for sitting in sittings if sitting.source != ENTRY}))
+    sessions = workspace.store.archive.session_activity(workspace.day_bounds(first)[0], workspace.day_bounds(last)[1])
+    return tuple(sorted({activity.session for activity in sessions if activity.source != ENTRY}))
 
 
 def collect_context(workspace: Workspace, first: date, last: date, *, detailed: bool = False) -> tuple[ContextItem, ...]:

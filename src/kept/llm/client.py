@@ -310,15 +310,17 @@ class LlmClient:
                 self._pace.sleep(self._next - now)
             self._next = max(now, self._next) + 60.0 / self._pace.rate
 
-    def _store_outcome(self, heard: AskOutcome, one: OpenQuestion, waiting: deque[OpenQuestion], replies: dict[str, Reply]) -> None:
+    def _store_outcome(
+        self, outcome: AskOutcome, one: OpenQuestion, waiting: deque[OpenQuestion], replies: dict[str, Reply]
+    ) -> None:
         """Remember what came back and what it cost; put a question that needs a second try at the head of those that wait."""
-        usage = self._price_usage(heard.lost)
-        if isinstance(heard.spoken, AdapterReply):
-            usage += self._price_usage(heard.spoken.usage)
+        usage = self._price_usage(outcome.lost)
+        if isinstance(outcome.spoken, AdapterReply):
+            usage += self._price_usage(outcome.spoken.usage)
         if usage.calls:
             self._record_usage(one.ask.purpose, usage)
         one.spent += usage
-        match heard.spoken, heard.read:
+        match outcome.spoken, outcome.read:
             case AdapterFailure(fault=fault, reason=reason), _:
                 reason = self._redact(reason)[0]
                 self._count_failure(fault, reason)

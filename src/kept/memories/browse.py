@@ -144,41 +144,41 @@ def trace_memory(workspace: Workspace, memory: Memory, *, context: int = 1) -> M
 class StoreStatus:
     """How things stand.
 
-    ``shelved`` counts the active memories of profiles that are not at work, which no output shows. ``prompts`` are in force for the
-    profiles at work; ``unheard`` sessions wait for a model (0 where none is set).
+    ``of_inactive_profiles`` counts the active memories of profiles that are not active, which no output shows. ``prompts`` are in
+    force for the active profiles; ``not_asked`` sessions wait for a model (0 where none is set).
     """
 
     statuses: Counter[Status]
     categories: Counter[str]
-    shelved: Counter[str]
+    of_inactive_profiles: Counter[str]
     files: int
     undated: int
     last_runs: tuple[Run, ...]
     unread: int
     outputs: tuple[str, ...]
     prompts: tuple[Prompt, ...] = ()
-    unheard: int = 0
+    not_asked: int = 0
 
 
 def load_status(workspace: Workspace) -> StoreStatus:
     """How things stand: memories by status and category, what was read, the last runs, what is written where."""
-    statuses, categories, shelved = Counter[Status](), Counter[str](), Counter[str]()
+    statuses, categories, of_inactive_profiles = Counter[Status](), Counter[str](), Counter[str]()
     at_work = {profile.id for profile in workspace.profiles}
     for (status, profile, category), count in workspace.store.log.count_memories(workspace.clock()).items():
         statuses[status] += count
         categories[category] += count if status is Status.ACTIVE else 0
-        shelved[profile] += count if status is Status.ACTIVE and profile not in at_work else 0
+        of_inactive_profiles[profile] += count if status is Status.ACTIVE and profile not in at_work else 0
     return StoreStatus(
         statuses=statuses,
         categories=+categories,
-        shelved=+shelved,
+        of_inactive_profiles=+of_inactive_profiles,
         files=sum(1 for _ in workspace.store.archive.files()),
         undated=workspace.store.archive.count_undated_events(),
         last_runs=workspace.store.log.runs(5),
         unread=sum(1 for _ in workspace.store.archive.threads(pending=True)),
         outputs=tuple(workspace.store.outputs()),
         prompts=tuple(workspace.extraction_prompt(profile) for profile in workspace.profiles),
-        unheard=len(workspace.store.archive.list_threads_pending_llm()) if workspace.llm is not None else 0,
+        not_asked=len(workspace.store.archive.list_threads_pending_llm()) if workspace.llm is not None else 0,
     )
 
 

@@ -27,7 +27,7 @@ class DayView:
     day: date
     last: date
     summary: Summary
-    sittings: tuple[SessionActivity, ...]
+    sessions: tuple[SessionActivity, ...]
     learnt: tuple[Memory, ...]
     confirmed: tuple[Memory, ...]
     covered: CoverageReport
@@ -44,12 +44,12 @@ def load_day_view(workspace: Workspace, which: date, last: date | None = None) -
         for memory in active
         if memory not in learnt and any(item.at is not None and start <= item.at < stop for item in memory.evidence)
     )
-    sittings = workspace.store.archive.sittings(start, stop)
-    told = {(sitting.source, sitting.path, sitting.session) for sitting in sittings}
+    sessions = workspace.store.archive.session_activity(start, stop)
+    told = {(activity.source, activity.path, activity.session) for activity in sessions}
     threads = [thread for thread in workspace.store.archive.threads() if (thread.source, thread.path, thread.session) in told]
     covered = report_coverage(workspace, threads, (start, stop))
     found = build_summary(workspace, which, last)
-    return DayView(day=which, last=last, summary=found, sittings=sittings, learnt=learnt, confirmed=confirmed, covered=covered)
+    return DayView(day=which, last=last, summary=found, sessions=sessions, learnt=learnt, confirmed=confirmed, covered=covered)
 
 
 def list_active_days(workspace: Workspace) -> tuple[date, ...]:

@@ -52,7 +52,7 @@ def migrate_profile(
     if left.id == right.id:
         raise UsageError("a profile cannot be migrated to itself")
     if right.id not in {profile.id for profile in workspace.profiles}:
-        raise UsageError(f"profile {right.id!r} is not at work", hint=f"kept config set profiles {right.id}")
+        raise UsageError(f"profile {right.id!r} is not active", hint=f"kept config set profiles {right.id}")
     _check_mapping(left, right, mapping)
     became = {name: kind for name, kind in {**default_mapping(left, right), **mapping}.items() if kind}
     living = [

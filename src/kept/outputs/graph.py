@@ -9,7 +9,7 @@ MOST = 1_000  # nodes that can still be read
 
 
 def build_knowledge_graph(workspace: Workspace, *, project: str = "", most: int = MOST) -> Graph:
-    """The graph of the active memories of the profiles at work; of the projects whose name has ``project`` in it, where it is
+    """The graph of the active memories of the active profiles; of the projects whose name has ``project`` in it, where it is
     given.
 
     Raises StoreError.

@@ -13,7 +13,7 @@ from kept.workspace import Workspace
 
 
 def routes_by_memory(workspace: Workspace, memories: Sequence[Memory]) -> dict[str, tuple[OutputRoute, ...]]:
-    """The routes of some memories, by id; none for a memory whose profile is not at work. Raises StoreError."""
+    """The routes of some memories, by id; none for a memory whose profile is not active. Raises StoreError."""
     every, names, found = workspace.store.log.memories(), workspace.scope_names(), {}
     apart = scopes_with_own_file(workspace)
     hooks = {profile.id: has_hooks(workspace, profile) for profile in workspace.profiles}

@@ -1,4 +1,4 @@
-"""Targets: which files the profiles at work write, and what each is to say. Reads the store, writes nothing."""
+"""Targets: which files the active profiles write, and what each is to say. Reads the store, writes nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -103,7 +103,7 @@ def _has_project_files(profile: Profile) -> bool:
 
 
 def list_targets(workspace: Workspace, book: OutputContent) -> tuple[Target, ...]:
-    """The files that the profiles at work write, and those they wrote before that may have to go.
+    """The files that the active profiles write, and those they wrote before that may have to go.
 
     Profiles that name the same file write it together, and so do all that write sections, under the heading of the first.
     """

@@ -28,7 +28,7 @@ _QUESTION = "open_question"
 
 
 def list_views(workspace: Workspace) -> tuple[tuple[Path, Profile], ...]:
-    """The views that the profiles at work write."""
+    """The views that the active profiles write."""
     found = {profile.outputs.view_file: profile for profile in reversed(workspace.writing) if profile.outputs.view_file}
     return tuple((workspace.paths.root / name, profile) for name, profile in found.items())
 

@@ -136,12 +136,12 @@ def estimate_any_model(workspace: Workspace) -> Estimate:
     StoreError.
     """
     asking = LlmClient(lambda: create_model(LlmSettings(adapter="command", command="any"), workspace.env))
-    unheard = list_pending_threads(workspace)
-    some = unheard[:: 1 + len(unheard) // _SAMPLED]
+    not_asked = list_pending_threads(workspace)
+    some = not_asked[:: 1 + len(not_asked) // _SAMPLED]
     found = asking.estimate(
         [question.ask for question in questions(workspace, some, asking.token_limits) if question.ask is not None]
     )
-    whole = sum(thread.events for thread, _ in unheard) / max(1, sum(thread.events for thread, _ in some))
+    whole = sum(thread.events for thread, _ in not_asked) / max(1, sum(thread.events for thread, _ in some))
     usage = found.usage
     return Estimate(
         questions=round(whole * found.questions),

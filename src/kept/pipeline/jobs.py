@@ -73,7 +73,7 @@ class JobsReport:
     """
 
     run: int
-    heard: LlmExtractionReport
+    llm_extraction: LlmExtractionReport
     curated: CurationReport
     written: WriteReport
     wrong: dict[str, str]
@@ -179,16 +179,16 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
             make_daily_backup(workspace)
             curated = curate_changed_groups(workspace, number)
         if not agent:
-            advised = curate_with_llm(workspace, number, shelf, by=_BY)
-            curated.operations.update(advised.operations)
-            curated.stopped += advised.stopped
+            llm_curated = curate_with_llm(workspace, number, shelf, by=_BY)
+            curated.operations.update(llm_curated.operations)
+            curated.stopped += llm_curated.stopped
         write_day_summaries(workspace, shelf, by=_BY)
         write_outputs(workspace, number, written)
         left = _find_open_questions(workspace, agent=agent)
         _delete_finished_jobs(workspace, left.asked)
         if number.started:
             report = {
-                "heard": llm_extraction_report.body(),
+                "llm_extraction": llm_extraction_report.body(),
                 "operations": dict(curated.operations),
                 "stopped": list(curated.stopped),
             }
@@ -196,7 +196,9 @@ def commit_replies(workspace: Workspace, *, agent: bool = False) -> JobsReport:
         run = number() if number.started else 0
         waiting = sum(job.state == "waiting" for job in _build_jobs(workspace, left))
     _rewrite_entries(workspace, shelf, agent=agent)
-    return JobsReport(run=run, heard=llm_extraction_report, curated=curated, written=written, wrong=shelf.wrong, waiting=waiting)
+    return JobsReport(
+        run=run, llm_extraction=llm_extraction_report, curated=curated, written=written, wrong=shelf.wrong, waiting=waiting
+    )
 
 
 def _rewrite_entries(workspace: Workspace, shelf: _ReplyFiles, *, agent: bool) -> None:

@@ -134,12 +134,12 @@ def _step_results(report: RunReport) -> dict[str, tuple[str, str]]:
         "read": (_describe_unread(reading.skipped, "read"), f"{reading.files:,} with something new{cut}"),
         "extract": (_describe_unread(extracted.broken, "analysed"), f"{extracted.threads:,} sessions: {candidates}{cut}"),
         "ask": (
-            f"{report.heard.left:,} sessions wait for a reply" if asked.unreadable or asked.unreachable else "",
-            f"{asked.usage.calls:,} questions, {report.heard.chunks:,} parts read{spent}{cut}",
+            f"{report.llm_extraction.left:,} sessions wait for a reply" if asked.unreadable or asked.unreachable else "",
+            f"{asked.usage.calls:,} questions, {report.llm_extraction.chunks:,} parts read{spent}{cut}",
         ),
         "curate": (
-            "; ".join(f"a guard stopped {item}" for item in (*report.curated.stopped, *report.advised.stopped)),
-            _format_counts(report.curated.operations + report.advised.operations),
+            "; ".join(f"a guard stopped {item}" for item in (*report.curated.stopped, *report.llm_curation.stopped)),
+            _format_counts(report.curated.operations + report.llm_curation.operations),
         ),
         RENDER: ("; ".join(report.written.problems), f"{len(report.written.files):,} files written"),
     }

@@ -98,16 +98,16 @@ class RunReport:
     sample: bool = False
     seconds: float = 0.0
     asked: Tally = field(default_factory=Tally)
-    heard: LlmExtractionReport = field(default_factory=LlmExtractionReport)
-    daybook: DaySummaryReport = field(default_factory=DaySummaryReport)
-    advised: LlmCurationReport = field(default_factory=LlmCurationReport)
+    llm_extraction: LlmExtractionReport = field(default_factory=LlmExtractionReport)
+    day_summaries: DaySummaryReport = field(default_factory=DaySummaryReport)
+    llm_curation: LlmCurationReport = field(default_factory=LlmCurationReport)
 
     @property
     def partly(self) -> bool:
         """Whether something could not be done: an input not read, a pass a guard stopped, a file not absorbed, a question without a
         reply.
         """
-        return bool(self.skipped or self.curated.stopped or self.advised.stopped or self.written.problems or self.asked.partly)
+        return bool(self.skipped or self.curated.stopped or self.llm_curation.stopped or self.written.problems or self.asked.partly)
 
     @property
     def skipped(self) -> list[tuple[str, str]]:
@@ -129,7 +129,7 @@ class RunReport:
             "accepted": extracted.accepted,
             "held": extracted.held,
             "refused": dict(extracted.refused),
-            "operations": dict(self.curated.operations + self.advised.operations + self.written.operations),
+            "operations": dict(self.curated.operations + self.llm_curation.operations + self.written.operations),
             "moved": self.moved,
             "embedded": self.embedded,
             "stopped": list(self.curated.stopped),
@@ -148,9 +148,9 @@ class RunReport:
             "memories": {"active": self.active, "held": self.held},
             "sample": self.sample,
             "llm": self.asked.body(),
-            "heard": self.heard.body(),
-            "daybook": json_fields(self.daybook),
-            "advised": json_fields(self.advised),
+            "llm_extraction": self.llm_extraction.body(),
+            "day_summaries": json_fields(self.day_summaries),
+            "llm_curation": json_fields(self.llm_curation),
             "seconds": round(self.seconds, 3),
         }
 
@@ -214,7 +214,7 @@ def _run_steps(workspace: Workspace, paths: Sequence[Path], options: RunOptions,
         )
         revalidate_threads(workspace, run_number, workspace.store.archive.threads_by_id(grown))
     if workspace.llm is not None and options.occasion is not Occasion.REAL_TIME:
-        report.heard = _ask_about_sessions(workspace, run_number, options, progress, late)
+        report.llm_extraction = _ask_about_sessions(workspace, run_number, options, progress, late)
     progress("curating", 0, 0)
     if workspace.store.log.groups_to_curate() and (options.dry or _ensure_backup(workspace, report.written)):
         report.curated = curate_changed_groups(
@@ -226,8 +226,8 @@ def _run_steps(workspace: Workspace, paths: Sequence[Path], options: RunOptions,
             progress=progress,
         )
     if workspace.llm is not None and options.occasion is Occasion.NIGHTLY and not late():
-        report.advised = curate_with_llm(workspace, run_number, workspace.llm, by=_model_name(workspace), allow=options.allow)
-        report.daybook = write_day_summaries(workspace, workspace.llm, by=_model_name(workspace))
+        report.llm_curation = curate_with_llm(workspace, run_number, workspace.llm, by=_model_name(workspace), allow=options.allow)
+        report.day_summaries = write_day_summaries(workspace, workspace.llm, by=_model_name(workspace))
     covering = CoverageCounter(workspace)
     # In real time threads go on waiting for an occasion that takes them in whole; that one gives account of them.
     summarize_threads(

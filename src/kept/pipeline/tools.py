@@ -152,9 +152,9 @@ def get_day_history(workspace: Workspace, when: str) -> str:
     """
     which = workspace.day(when)
     day_view = day_of(workspace, which)
-    lines = [f"{which.isoformat()}: {len(day_view.sittings)} sessions"]
+    lines = [f"{which.isoformat()}: {len(day_view.sessions)} sessions"]
     lines += [f"- {summary_bullet.part}: {_shorten_text(summary_bullet.text)}" for summary_bullet in day_view.summary.condensed]
-    lines += [f"- session {sitting.session} ({sitting.source}), {sitting.events} events" for sitting in day_view.sittings]
+    lines += [f"- session {activity.session} ({activity.source}), {activity.events} events" for activity in day_view.sessions]
     lines += [
         f"- worked on: {_shorten_text(summary_bullet.text)}"
         for summary_bullet in day_view.summary.condensed
@@ -164,7 +164,7 @@ def get_day_history(workspace: Workspace, when: str) -> str:
     lines += [f"- confirmed [{memory.id}] {memory.category}: {_shorten_text(memory.content)}" for memory in day_view.confirmed]
     return (
         frame_lines(lines)
-        if day_view.sittings or day_view.learnt or day_view.confirmed
+        if day_view.sessions or day_view.learnt or day_view.confirmed
         else f"Nothing is archived of {which.isoformat()}."
     )
 

@@ -44,5 +44,5 @@ def load_quarantined(workspace: Workspace) -> Mapping[str, str]:
     """
     with closing(ReplyCache(workspace.paths.replies)) as replies:
         found = replies.quarantined_sessions(TRIES)
-    unheard = {thread.session for thread, _ in workspace.store.archive.list_threads_pending_llm()} if found else set()
-    return {session: fault for session, fault in sorted(found.items()) if session in unheard}
+    not_asked = {thread.session for thread, _ in workspace.store.archive.list_threads_pending_llm()} if found else set()
+    return {session: fault for session, fault in sorted(found.items()) if session in not_asked}

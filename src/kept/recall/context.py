@@ -78,28 +78,28 @@ def assemble_context(
     """
     if not os.path.isfile(place.store):  # noqa: PTH113 - pathlib takes longer to import than a search takes
         return NOTHING
-    with closing(StoreReader(place.store, place.seconds)) as glance:
-        found = scope or (glance.scope(asked.directory) if asked.directory else "")
-        look = ContextLookup(glance, place, asked, now, ["user", *([found] if found and found != "user" else [])], missed)
+    with closing(StoreReader(place.store, place.seconds)) as reader:
+        found = scope or (reader.scope(asked.directory) if asked.directory else "")
+        look = ContextLookup(reader, place, asked, now, ["user", *([found] if found and found != "user" else [])], missed)
         meant = nearest(look.scopes) if nearest is not None and asked.message else dict
         message = parse_message_terms(look)
         offered = {
             FIXES: [
                 _fix_piece(look, item)
-                for item in glance.memories_by_fingerprint(list(asked.marks))
+                for item in reader.memories_by_fingerprint(list(asked.marks))
                 if asked.others or item.scope in look.scopes
             ],
             **(_core_pieces(look) if asked.core else {}),
             DAYS: _day_pieces(look, message) if asked.core or asked.days or message.intent.recent else [],
             **find_nearby(look, message, meant),
         }
-        keys, texts = _find_already_read(glance, asked, place.user)
+        keys, texts = _find_already_read(reader, asked, place.user)
         project = look.scopes[1:]
         if said is not None and project and asked.message and not (offered[FIXES] or offered[FACTS] or offered[DAYS]):
             offered[SAID] = _find_said_pieces(look, said, project[0])
         if asked.told and (offered[PAST] or offered.get(SAID)):
-            known = glance.memory_rows_by_id(list(asked.told), look.scopes, list(place.profiles))
-            texts += [memory.content for memory in glance.memories(known)]
+            known = reader.memory_rows_by_id(list(asked.told), look.scopes, list(place.profiles))
+            texts += [memory.content for memory in reader.memories(known)]
     return fit_to_budget(offered, budget=asked.budget, present=texts, told=asked.told | keys)
 
 
@@ -114,7 +114,7 @@ def failure_marks(message: str) -> tuple[str, ...]:
 
 
 def _fix_piece(look: ContextLookup, memory: RecallMemory) -> ContextPiece:
-    name = look.glance.project_names([memory.scope]).get(memory.scope, "another project")
+    name = look.reader.project_names([memory.scope]).get(memory.scope, "another project")
     where = "" if memory.scope in look.scopes else f" [{project_label(name)}]"
     reason = f"the message tells of the same failure{where and ', met in another project'}"
     return ContextPiece(
@@ -126,7 +126,7 @@ def _find_said_pieces(look: ContextLookup, said: Said, scope: str) -> list[Conte
     """What was said; nothing where it cannot be read in time, for everything else is read by then."""
     began = time.monotonic()
     near = said(scope)
-    look.glance.extend_deadline(time.monotonic() - began)
+    look.reader.extend_deadline(time.monotonic() - began)
     if not near:
         return []
     from kept.recall.passages import turn_pieces  # noqa: PLC0415 - telling whose words a text is takes longer than a search
@@ -141,7 +141,7 @@ def _core_pieces(look: ContextLookup) -> dict[str, list[ContextPiece]]:
     """What always holds, and what is remembered of the project: its rules before the rest."""
     rules = None if look.asked.whole else RULE_CATEGORIES if look.asked.rules else ()
     pieces: dict[str, list[ContextPiece]] = {CORE: [], HERE: []}
-    for memory in look.glance.always_shown_memories(look.scopes, list(CORE_CATEGORIES), list(look.place.profiles), rules):
+    for memory in look.reader.always_shown_memories(look.scopes, list(CORE_CATEGORIES), list(look.place.profiles), rules):
         if look.is_valid(memory):
             layer = CORE if memory.scope == "user" else HERE
             first = 2 * memory.pinned + (memory.category in RULE_CATEGORIES)
@@ -160,7 +160,7 @@ def _day_pieces(look: ContextLookup, message: MessageTerms) -> list[ContextPiece
     start = (today - timedelta(days=1)).astimezone(UTC)
     if len(look.scopes) < 2:
         return []
-    written = look.glance.passages_of_days(
+    written = look.reader.passages_of_days(
         look.local_day(_format_store_instant(start)), look.local_day(_format_store_instant(look.now)), look.scopes[1:]
     )
     gone = {item.instead for item in written if item.own}
@@ -184,7 +184,7 @@ def _day_pieces(look: ContextLookup, message: MessageTerms) -> list[ContextPiece
             float(item.weight),
             "worked on in this project in the last two days",
         )
-        for item in look.glance.notes_between(_format_store_instant(start), _format_store_instant(look.now), look.scopes[1:])
+        for item in look.reader.notes_between(_format_store_instant(start), _format_store_instant(look.now), look.scopes[1:])
         if item.session != asked.session
         and item.ended
         and (not asked.message or recent or is_related_recent_work(list(shared_terms(message, item.text).values())))
@@ -198,14 +198,14 @@ def _format_store_instant(instant: datetime) -> str:
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
-def _find_already_read(glance: StoreReader, asked: ContextRequest, user: str) -> tuple[frozenset[str], list[str]]:
+def _find_already_read(reader: StoreReader, asked: ContextRequest, user: str) -> tuple[frozenset[str], list[str]]:
     """What the session reads by itself in kept's files: keys of memories, and the words of other lines."""
     keys: set[str] = set()
     texts: list[str] = []
     own, variable, theirs = _READS.get(asked.client, ("", "", ()))
     named = os.environ.get(variable, "").rstrip("/")
     place = f"{named}/" if named and variable != "GEMINI_CLI_HOME" else f"{named or user}{own}"
-    for path, lines in glance.outputs() if own else ():
+    for path, lines in reader.outputs() if own else ():
         folder, _, name = path.rpartition("/")
         if name in theirs:
             continue

@@ -75,7 +75,7 @@ class ContextRequest(NamedTuple):
 
 
 class RecallEnvironment(NamedTuple):
-    """Where it is looked for: the store file, the user's home, the profiles at work, the zone whose days are shown, how long
+    """Where it is looked for: the store file, the user's home, the active profiles, the zone whose days are shown, how long
     reading may take.
 
     ``weights`` are a person's settings of recall.
@@ -100,7 +100,7 @@ class ContextLookup(NamedTuple):
     ``missed`` takes up what is not near enough, for whoever wants to see it; a hook does not.
     """
 
-    glance: StoreReader
+    reader: StoreReader
     place: RecallEnvironment
     asked: ContextRequest
     now: datetime
@@ -170,11 +170,11 @@ def shared_terms(message: MessageTerms, text: str) -> dict[str, float]:
 def _weigh_words(look: ContextLookup, names: tuple[tuple[str, ...], ...], notes: dict[str, list[int]]) -> dict[str, float]:
     """What words are worth, by how rare they are in the person's texts and the project's work; ``notes`` is filled."""
     words = list(dict.fromkeys(word for name in names for word in name))[:_WORDS]
-    worth = word_weights({word: look.glance.count_texts_with_word(word) for word in words}, look.glance.count_texts())
+    worth = word_weights({word: look.reader.count_texts_with_word(word) for word in words}, look.reader.count_texts())
     of_project = look.scopes[1:]
-    count = look.glance.count_notes(of_project) if of_project else 0
+    count = look.reader.count_notes(of_project) if of_project else 0
     if count:
-        notes |= {word: look.glance.note_rows_with_word(word, of_project) for word in words if worth[word] >= TELLING}
+        notes |= {word: look.reader.note_rows_with_word(word, of_project) for word in words if worth[word] >= TELLING}
     return {word: min(each, word_weight(len(notes.get(word, ())), count, PROJECT)) for word, each in worth.items()}
 
 
@@ -209,18 +209,18 @@ def _find_facts(look: ContextLookup, message: MessageTerms, meant: Meant) -> lis
     floor = 0.0 if look.asked.fill else use.floor
 
     def rows_of(word: str) -> list[int]:
-        return look.glance.memory_rows_with_word(word, look.scopes, profiles)
+        return look.reader.memory_rows_with_word(word, look.scopes, profiles)
 
     shared = _rank_rows(rows_of, message, 1, _CANDIDATES)
     topics = message.intent.topics if message.intent.bare else ()
-    topical = look.glance.memory_rows_with_phrases(topic_phrases(topics), look.scopes, profiles, _TOPICAL) if topics else []
+    topical = look.reader.memory_rows_with_phrases(topic_phrases(topics), look.scopes, profiles, _TOPICAL) if topics else []
     asked = message.asked()
     began = monotonic()
     # Everyday words alone ("go with the second option") are about what stands in the conversation.
     meaning = meant() if message.intent.topics or look.asked.fill or max(asked, default=0.0) > PLAIN else {}
-    look.glance.extend_deadline(monotonic() - began)
-    rows = dict.fromkeys((*shared, *topical, *look.glance.memory_rows_by_id(list(meaning), look.scopes, profiles)))
-    memories = look.glance.memories(list(rows))
+    look.reader.extend_deadline(monotonic() - began)
+    rows = dict.fromkeys((*shared, *topical, *look.reader.memory_rows_by_id(list(meaning), look.scopes, profiles)))
+    memories = look.reader.memories(list(rows))
     belonging = {memory.row: count_topic_words(memory.line, topics) for memory in memories} if topics else {}
     most = max(belonging.values(), default=0)
     pieces = []
@@ -313,7 +313,7 @@ def _find_past_work(look: ContextLookup, message: MessageTerms) -> list[ContextP
     asked = message.asked()
     pieces: list[ContextPiece] = []
     results: list[frozenset[str]] = []
-    for note in sorted(look.glance.notes(list(shared)), key=lambda each: list(shared).index(each.row)):
+    for note in sorted(look.reader.notes(list(shared)), key=lambda each: list(shared).index(each.row)):
         words, result = shared[note.row], tokenize(note.result)
         came = set(index_words(note.result).split())
         if (

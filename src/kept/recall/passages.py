@@ -23,7 +23,7 @@ def turn_pieces(look: ContextLookup, near: Mapping[str, float]) -> list[ContextP
     """The lines of turns, by their keys and how near each is. What its author took back, or what was erased, gives none."""
     pieces = []
     for place, (key, close) in enumerate(near.items()):
-        turn = look.glance.turn(key)
+        turn = look.reader.turn(key)
         passage = _typed_passage(turn, look.asked.message) if turn and turn.session != look.asked.session else ""
         if turn is None or not passage or (turn.ended and not turn.instead):
             continue

@@ -138,7 +138,7 @@ class Archive(Protocol):
         """Note that a model has read ``seen`` events of a thread, and its chunks are closed before the ordinal ``closed``."""
         ...
 
-    def sittings(self, start: datetime, stop: datetime) -> tuple[SessionActivity, ...]:
+    def session_activity(self, start: datetime, stop: datetime) -> tuple[SessionActivity, ...]:
         """Which sessions have events in [start, stop), by the events' own times; an event counts where it was first told."""
         ...
 

@@ -211,7 +211,7 @@ FROM threads AS t JOIN files AS f ON f.id = t.file
 WHERE t.events > coalesce(h.seen, 0)
 ORDER BY t.first_at, f.path, t.session;
 
--- name: heard
+-- name: save_llm_progress
 INSERT INTO hearings (thread, closed, seen, checksum) VALUES (:thread, :closed, :seen, checksum(:thread, :closed, :seen))
 ON CONFLICT (thread) DO UPDATE SET closed = excluded.closed, seen = excluded.seen, checksum = excluded.checksum;
 

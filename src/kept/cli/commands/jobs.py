@@ -82,9 +82,9 @@ def _print_jobs_report(done: JobsReport, *, as_json: bool) -> int:
     if as_json:
         names = {"operations": "curated.operations", "stopped": "curated.stopped", "problems": "written.problems"}
         rest = json_fields(done, **names) | json_fields(done, "wrong", "waiting")
-        show.write_json({"run": done.run, "heard": done.heard.body()} | rest)
+        show.write_json({"run": done.run, "llm_extraction": done.llm_extraction.body()} | rest)
         return int(done.partly)
-    lines = list(llm_extraction_lines(done.heard))
+    lines = list(llm_extraction_lines(done.llm_extraction))
     operations = ", ".join(f"{count} {kind}" for kind, count in sorted(done.curated.operations.items()))
     lines += [line(("Memories: ", "green"), operations)] if operations else []
     lines += [line((f"{number}: ", "red"), f"{reason}; the reply was not used") for number, reason in done.wrong.items()]

@@ -330,16 +330,16 @@ def _day_lines(workspace: Workspace, found: DayView, *, detailed: bool) -> Itera
     yield line(
         (show.format_weekday(found.day) + (f" to {show.format_weekday(found.last)}" if found.last != found.day else ""), "bold")
     )
-    if not (found.sittings or found.learnt or found.confirmed):
+    if not (found.sessions or found.learnt or found.confirmed):
         before = max((item for item in list_active_days(workspace) if item < found.day), default=None)
         yield line("Nothing happened.", (f" The last day before it with activity: kept day {before}" if before else "", "dim"))
-    if found.sittings:
-        yield line((format_count(len(found.sittings), "session"), "cyan"))
+    if found.sessions:
+        yield line((format_count(len(found.sessions), "session"), "cyan"))
     if found.last != found.day:
-        counts = Counter(workspace.scope(sitting.project, sitting.path) for sitting in found.sittings)
+        counts = Counter(workspace.scope(activity.project, activity.path) for activity in found.sessions)
         for scope, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
             yield line(f"  {count:>4,}  {scope_name(scope, workspace.scope_names())}")
-    for each in found.sittings if found.last == found.day else ():
+    for each in found.sessions if found.last == found.day else ():
         spent = f"  {each.first_at.astimezone(workspace.zone):%H:%M}–{each.last_at.astimezone(workspace.zone):%H:%M}  "
         what = f"  {format_count(each.prompts, 'prompt')}, {format_count(each.events, 'event')}"
         yield hanging_line(
@@ -386,8 +386,8 @@ def _day_body(workspace: Workspace, found: DayView) -> dict[str, Any]:
             "written_by": sorted({bullet.by for bullet in found.summary.condensed if bullet.by}),
         },
         "sessions": [
-            json_fields(sitting, "source", "path", "session", "project", "events", "prompts", "first_at", "last_at")
-            for sitting in found.sittings
+            json_fields(activity, "source", "path", "session", "project", "events", "prompts", "first_at", "last_at")
+            for activity in found.sessions
         ],
         "learnt": [to_export(workspace, memory) for memory in found.learnt],
         "confirmed": [to_export(workspace, memory) for memory in found.confirmed],

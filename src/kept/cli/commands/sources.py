@@ -190,11 +190,11 @@ def _tool_lines(workspace: Workspace, tool: ToolSurvey, *, verbose: bool) -> Ite
         yield line(("  everything has been read", "dim"))
     if tool.gone:
         yield line((f"  {format_count(tool.gone, 'file')} read before, no longer there; the archive has the turns", "dim"))
-    if tool.doomed:
+    if tool.expiring:
         yield line(
             (
                 (
-                    f"  {format_count(len(tool.doomed), 'file')} not archived will soon be deleted by the tool itself (after "
+                    f"  {format_count(len(tool.expiring), 'file')} not archived will soon be deleted by the tool itself (after "
                     f"{tool.days_kept} days)"
                 ),
                 "red",
@@ -362,7 +362,7 @@ def _tool_body(tool: ToolSurvey) -> dict[str, Any]:
         "unreadable": [{"path": path, "reason": reason} for path, reason in tool.unreadable],
     }
     same = ("name", "enabled", "files", "gone", "grown", "elsewhere", "excluded", "sessions", "first_at", "last_at")
-    other = {"bytes": "size", "new": "fresh", "deleted_soon": "doomed", "deleted_after_days": "days_kept"}
+    other = {"bytes": "size", "new": "fresh", "deleted_soon": "expiring", "deleted_after_days": "days_kept"}
     return json_fields(tool, *same, **other) | own | _account_body(tool.account)
 
 

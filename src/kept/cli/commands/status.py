@@ -50,7 +50,7 @@ def _state_lines(
     yield from _expiring_lines(workspace, due)
     if missed:
         yield line((f"{format_count(len(missed), 'file')} could not be read", "yellow"), (" → kept sources", "dim"))
-    for profile, count in sorted(found.shelved.items()):
+    for profile, count in sorted(found.of_inactive_profiles.items()):
         others = ",".join((*workspace.settings.profiles, profile))
         told = f"{format_count(count, 'memory', 'memories')} of the profile {profile}, which is not in use, so nothing shows them"
         yield line((told, "yellow"), (f" → kept config set profiles {others}", "dim"))
@@ -60,9 +60,9 @@ def _state_lines(
     yield line(f"{format_count(found.files, 'transcript')} read{undated}", (" → kept sources", "dim"))
     if found.unread:
         yield line((f"{format_count(found.unread, 'session')} archived but not analysed yet", "yellow"), (" → kept run", "dim"))
-    if found.unheard:
+    if found.not_asked:
         yield line(
-            (f"{format_count(found.unheard, 'session')} not read by the language model yet", "yellow"), (" → kept run", "dim")
+            (f"{format_count(found.not_asked, 'session')} not read by the language model yet", "yellow"), (" → kept run", "dim")
         )
     if aside := load_quarantined(workspace):
         told = (
@@ -180,11 +180,11 @@ def _state_body(workspace: Workspace, found: StoreStatus, due: Sequence[Expiring
         "memories": {each.value: count for each, count in sorted(found.statuses.items())},
         "categories": dict(sorted(found.categories.items())),
         "held": found.statuses[Status.HELD],
-        "of_profiles_not_at_work": dict(sorted(found.shelved.items())),
+        "of_inactive_profiles": dict(sorted(found.of_inactive_profiles.items())),
         "files": found.files,
         "undated_events": found.undated,
         "unread_sessions": found.unread,
-        "unheard_sessions": found.unheard,
+        "sessions_not_asked_about": found.not_asked,
         "set_aside": dict(load_quarantined(workspace)),
         "prompts": [json_fields(prompt, "profile", "origin", "overridden", "version") for prompt in found.prompts],
         "deleted_soon": [

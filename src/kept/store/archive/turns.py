@@ -279,9 +279,9 @@ class SqliteArchive:
 
     def save_llm_progress(self, thread: int, *, closed: int, seen: int) -> None:
         """Note that a model has read ``seen`` events of a thread, and its chunks are closed before the ordinal ``closed``."""
-        self._database.run("heard", thread=thread, closed=closed, seen=seen)
+        self._database.run("save_llm_progress", thread=thread, closed=closed, seen=seen)
 
-    def sittings(self, start: datetime, stop: datetime) -> tuple[SessionActivity, ...]:
+    def session_activity(self, start: datetime, stop: datetime) -> tuple[SessionActivity, ...]:
         """Which sessions have events in [start, stop), by the events' own times."""
         return tuple(
             SessionActivity(

@@ -50,7 +50,7 @@ class PromptOut(BaseModel):
 
 
 class PromptsOut(BaseModel):
-    """The prompts of the profiles at work, the default one first."""
+    """The prompts of the active profiles, the default one first."""
 
     prompts: list[PromptOut]
 
@@ -71,7 +71,7 @@ class CategoryBody(Body):
 
 @router.get("/prompts", response_model=PromptsOut)
 def list_prompts(request: Request) -> dict[str, Any]:
-    """The prompts of the profiles at work."""
+    """The prompts of the active profiles."""
     home = request_home(request)
     return {
         "prompts": [_draft_body(prompt_override.load_prompt_state(home, item)) for item in prompt_override.active_profile_ids(home)]

@@ -64,9 +64,9 @@ def context(
 def last_work_directory(workspace: Workspace, directories: Sequence[str]) -> str:
     """The directory of the project that the last session of all worked in; empty where there is none."""
     day = calendar.latest_active_day(workspace)
-    sittings = workspace.store.archive.sittings(*workspace.day_bounds(day)) if day else ()
+    sessions = workspace.store.archive.session_activity(*workspace.day_bounds(day)) if day else ()
     scopes = {workspace.scope(directory): directory for directory in directories}
-    worked = sorted((sitting for sitting in sittings if sitting.project), key=lambda each: each.last_at)
+    worked = sorted((activity for activity in sessions if activity.project), key=lambda each: each.last_at)
     return scopes.get(workspace.scope(worked[-1].project), "") if worked else ""
 
 

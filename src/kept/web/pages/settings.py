@@ -183,7 +183,7 @@ def _format_value(value: Any) -> str:
 
 @router.get("/prompt")
 def prompt_page(request: Request, profile: Annotated[str, Query(max_length=80)] = "") -> Response:
-    """The prompt of a profile at work, the default one's where none is named. One that cannot be followed is shown all the same."""
+    """The prompt of an active profile, the default one's where none is named. One that cannot be followed is shown all the same."""
     home = request_home(request)
     try:
         with request_workspace(request) as workspace:
