@@ -1,6 +1,7 @@
 """Instants and days. Every instant is an aware UTC datetime; a day is a local calendar date in a named zone."""
 
 import re
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -42,6 +43,10 @@ def _from_epoch(value: float) -> datetime | None:
 
 
 def _from_text(text: str) -> datetime | None:
+    if len(text) == 24 and text[10] == "T" and text[19] == "." and text[23] == "Z":  # as nearly all transcripts write it
+        with suppress(ValueError):
+            instant = datetime.fromisoformat(text)
+            return instant if EARLIEST <= instant < LATEST else None
     search_match = _ISO.fullmatch(text.strip())
     if not search_match:
         return None
@@ -78,7 +83,9 @@ def _parse_offset(zone: str) -> timedelta:
 
 def format_instant(instant: datetime) -> str:
     """Write an instant as ``2026-01-05T14:12:12.091Z`` (UTC, milliseconds): sorts as text in time order."""
-    return f"{instant.astimezone(UTC).isoformat(timespec='milliseconds')[:23]}Z"
+    if instant.tzinfo is not UTC:
+        instant = instant.astimezone(UTC)
+    return f"{instant.isoformat('T', 'milliseconds')[:23]}Z"
 
 
 def parse_stored_instant(text: str) -> datetime:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kept.core.event import Author, Event, EventKind, ToolUse
 from kept.core.fence import NOTICE, TAG
@@ -49,8 +49,7 @@ class Limits:
     place: int = 1_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CleanedEvent:
+class CleanedEvent(NamedTuple):
     """The clean event, the bytes (UTF-8) that went by reason, and how many secrets were found.
 
     The sum of ``removed`` is the event's reduction; "secrets" is negative where the marks are longer than what they replace.
@@ -63,28 +62,24 @@ class CleanedEvent:
 
 def clean(event: Event, *, redact: Callable[[str], Redaction], limits: Limits) -> CleanedEvent:
     """The event as it may be stored and shown to a model. Pure; cleaning a clean event changes nothing."""
-    ledger = _RemovalTally(removed={}, secrets=0)
-    text, ledger = _purge(event.text, redact, ledger)
+    tally = _RemovalTally()
+    text = tally.purge(event.text, redact)
     if event.kind is EventKind.TOOL_OUTPUT:
-        bare = unwrap_result(text)
-        text, ledger = bare, ledger.add_removal("envelope", text, bare)
+        text = tally.shorten("envelope", text, unwrap_result(text))
     shorter, reason = _shorten(event, text, limits)
-    ledger = ledger.add_removal(reason, text, shorter)
+    tally.shorten(reason, text, shorter)
     tool = event.tool
     if tool:
-        target, ledger = _field(tool.target, redact, limits.target, ledger)
-        detail, ledger = _field(tool.detail, redact, limits.detail, ledger)
-        name, call = _clean_name(tool.name, redact, limits.place), _clean_name(tool.call, redact, limits.place)
-        ledger = ledger.add(name.ledger).add(call.ledger)
-        if (target, detail, name.text, call.text) != (tool.target, tool.detail, tool.name, tool.call):
-            tool = replace(tool, name=name.text, call=call.text, target=target, detail=detail)
-    project, branch = _clean_name(event.project, redact, limits.place), _clean_name(event.branch, redact, limits.place)
-    ledger = ledger.add(project.ledger).add(branch.ledger)
+        target, detail = tally.cut(tool.target, redact, limits.target), tally.cut(tool.detail, redact, limits.detail)
+        name, call = tally.name(tool.name, redact, limits.place), tally.name(tool.call, redact, limits.place)
+        if (target, detail, name, call) != (tool.target, tool.detail, tool.name, tool.call):
+            tool = replace(tool, name=name, call=call, target=target, detail=detail)
+    project, branch = tally.name(event.project, redact, limits.place), tally.name(event.branch, redact, limits.place)
     named = _redact_names(event, redact)
-    if shorter is not event.text or tool is not event.tool or project.text != event.project or branch.text != event.branch:
-        named = replace(named, text=shorter, tool=tool, project=project.text, branch=branch.text)
+    if shorter is not event.text or tool is not event.tool or project != event.project or branch != event.branch:
+        named = replace(named, text=shorter, tool=tool, project=project, branch=branch)
     return CleanedEvent(
-        event=named, removed={reason: count for reason, count in ledger.removed.items() if count}, secrets=ledger.secrets
+        event=named, removed={reason: count for reason, count in tally.removed.items() if count}, secrets=tally.secrets
     )
 
 
@@ -107,50 +102,63 @@ def _holds_secret(names: tuple[str, ...], redact: Callable[[str], Redaction]) ->
     return bool(redact(" ".join(names)).found)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
 class _RemovalTally:
-    removed: dict[str, int]
-    secrets: int
+    """What went of an event so far."""
 
-    def add(self, other: "_RemovalTally") -> "_RemovalTally":
-        if not other.removed:
-            return self
-        removed = {reason: self.removed.get(reason, 0) + other.removed.get(reason, 0) for reason in self.removed | other.removed}
-        return _RemovalTally(removed=removed, secrets=self.secrets + other.secrets)
+    __slots__ = ("removed", "secrets")
 
-    def add_removal(self, reason: str, before: str, after: str, *, secrets: int = 0) -> "_RemovalTally":
-        if before is after:
-            return self
-        count = self.removed.get(reason, 0) + _count_bytes(before) - _count_bytes(after)
-        return _RemovalTally(removed={**self.removed, reason: count}, secrets=self.secrets + secrets)
+    def __init__(self) -> None:
+        self.removed: dict[str, int] = {}
+        self.secrets = 0
+
+    def shorten(self, reason: str, before: str, after: str) -> str:
+        """Count what is missing in a text, and give what is left."""
+        if before is not after:
+            self.removed[reason] = self.removed.get(reason, 0) + _count_bytes(before) - _count_bytes(after)
+        return after
+
+    def purge(self, text: str, redact: Callable[[str], Redaction]) -> str:
+        """The text without what is invisible, binary or secret."""
+        *steps, secrets = _purge_again(text, redact) if len(text) <= _REMEMBERED else _purge(text, redact)
+        if steps[-1] is text:
+            return text
+        self.secrets += secrets
+        for reason, after in zip(("invisible", "kept's own", "blobs", "secrets"), steps, strict=True):
+            text = self.shorten(reason, text, after)
+        return text
+
+    def cut(self, text: str, redact: Callable[[str], Redaction], most: int) -> str:
+        """The text purged, without its middle where it is long. Of an edit what stood there and what stands there now stay in
+        equal parts.
+        """
+        purged = self.purge(text, redact)
+        halves = purged.split(_BECAME) if len(purged) > most else ()
+        if len(halves) == 2:
+            return self.shorten("long", purged, _BECAME.join(_cut_middle(half, most // 2 - len(_BECAME)) for half in halves))
+        return self.shorten("long", purged, _cut_middle(purged, most))
+
+    def name(self, text: str, redact: Callable[[str], Redaction], most: int) -> str:
+        """A path or a name: one line, cut at the end."""
+        purged = self.purge(text, redact)
+        return self.shorten("long", purged, purged.replace("\n", " ").replace("\t", " ")[:most])
 
 
 def _count_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _purge(text: str, redact: Callable[[str], Redaction], ledger: _RemovalTally) -> tuple[str, _RemovalTally]:
-    """The text without what is invisible, binary or secret."""
+def _purge(text: str, redact: Callable[[str], Redaction]) -> tuple[str, str, str, str, int]:
+    """The text after each step of purging it, and how many secrets there were."""
     visible, _ = strip_invisible(text)
-    ledger = ledger.add_removal("invisible", text, visible)
-    seen = _remove_kept_blocks(visible)
-    ledger = ledger.add_removal("kept's own", visible, seen)
-    plain = _without_blobs(seen)
-    ledger = ledger.add_removal("blobs", seen, plain)
+    foreign = _remove_kept_blocks(visible)
+    plain = _without_blobs(foreign)
     redacted = redact(plain)
-    return redacted.text, ledger.add_removal("secrets", plain, redacted.text, secrets=len(redacted.found))
+    return visible, foreign, plain, redacted.text, len(redacted.found)
 
 
-def _field(text: str, redact: Callable[[str], Redaction], most: int, ledger: _RemovalTally) -> tuple[str, _RemovalTally]:
-    purged, ledger = _purge(text, redact, ledger)
-    halves = purged.split(_BECAME) if len(purged) > most else [purged]
-    # Of an edit what stood there and what stands there now stay in equal parts.
-    short = (
-        _BECAME.join(_cut_middle(half, most // len(halves) - len(_BECAME)) for half in halves)
-        if len(halves) == 2
-        else _cut_middle(purged, most)
-    )
-    return short, ledger.add_removal("long", purged, short)
+_REMEMBERED = 8_000  # characters
+# Each event names the same directory, branch and tool again, and what a call worked on is also its text and its output's target.
+_purge_again = lru_cache(maxsize=1024)(_purge)
 
 
 # What kept put before a session or gave to a tool, wherever it turns up again: as it was, quoted, or as JSON writes it; cut short
@@ -166,20 +174,6 @@ def _remove_kept_blocks(text: str) -> str:
 
 
 _BECAME = "\n→\n"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _CleanName:
-    text: str
-    ledger: _RemovalTally
-
-
-@lru_cache(maxsize=1024)
-def _clean_name(text: str, redact: Callable[[str], Redaction], most: int) -> _CleanName:
-    """A path or a name: one line, cut at the end. Each event names the same directory, branch and tool again."""
-    purged, ledger = _purge(text, redact, _RemovalTally(removed={}, secrets=0))
-    short = purged.replace("\n", " ").replace("\t", " ")[:most]
-    return _CleanName(text=short, ledger=ledger.add_removal("long", purged, short))
 
 
 # --- what is cut ---------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 
 from kept.core.errors import SourceError
@@ -23,7 +23,6 @@ from kept.sources.documents import REWRITTEN
 
 Redact = Callable[[str], RedactionResult]
 LIMITS = Limits()
-_SHORT = 200  # characters
 OPT_OUT = (IGNORE, "kept: ignore this conversation", OFF_THE_RECORD, "/kept:off")
 _OFF_COMMAND = Pattern(r"<command-name>\s*/?kept:off\s*</command-name>")  # as Claude Code writes a command without arguments
 
@@ -151,10 +150,8 @@ def _read_pieces(file: UnreadFile) -> Iterator[Slice]:
 
 
 def create_redaction(key: bytes) -> Redact:
-    """A redaction that looks at a short text once: each event names the same directory, branch and tool again."""
-    redaction = partial(redact, key=key, more=load_scanner())
-    short = lru_cache(maxsize=1024)(redaction)
-    return lambda text: short(text) if len(text) <= _SHORT else redaction(text)
+    """A redaction under a key, with the further scanner that is installed."""
+    return partial(redact, key=key, more=load_scanner())
 
 
 def _redact_carry(carry: str, without_secrets: Redact) -> str:

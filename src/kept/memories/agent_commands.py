@@ -15,7 +15,7 @@ from kept.core.operation import Add, Pass
 from kept.core.pattern import Pattern
 from kept.core.text import normal_form
 from kept.extraction.rules.commands import steps_of
-from kept.store.values import Draft
+from kept.store.values import Draft, Thread
 from kept.workspace import Workspace
 
 _VERBS = "add|edit|review|merge|resolve|retire|pin|undo|redo|import|suggest"
@@ -65,20 +65,21 @@ def undo_agent_decisions(workspace: Workspace, grown: Mapping[int, int]) -> int:
     """
     if workspace.settings.trust_agents:
         return 0
-    calls = tuple(kept_call for thread, start in grown.items() for kept_call in _find_kept_calls(workspace, thread, start))
-    if not calls:
-        return 0
     heads = tuple(workspace.store.log.pass_heads())
     switched = {number for pass_ in heads for number in (*pass_.undoes, *pass_.redoes)}
     switched |= {int(pass_.subject) for pass_ in heads if pass_.note == _NOTE and pass_.subject.isdigit()}  # taken back before
-    near = [
-        pass_.id
-        for pass_ in heads
-        if pass_.actor is Actor.PERSON
-        and pass_.stage in _STAGES
-        and pass_.id not in switched
-        and any(call.start <= pass_.recorded_at <= call.end for call in calls)
-    ]
+    decided = [pass_ for pass_ in heads if pass_.actor is Actor.PERSON and pass_.stage in _STAGES and pass_.id not in switched]
+    known = workspace.store.archive.threads_by_id(grown) if decided else ()
+    calls = tuple(
+        kept_call
+        for thread in known
+        if thread.first_at
+        and thread.last_at
+        # Only while a thread lasted an agent decided something in it: most threads are not even read for that.
+        and any(thread.first_at - _SLACK <= pass_.recorded_at <= thread.last_at + _UNENDED + _SLACK for pass_ in decided)
+        for kept_call in _find_kept_calls(workspace, thread, grown[thread.id])
+    )
+    near = [pass_.id for pass_ in decided if any(call.start <= pass_.recorded_at <= call.end for call in calls)]
     found = [made for made in workspace.store.log.passes(near) if any(call.has_made(made) for call in calls)] if near else []
     numbers = frozenset(pass_.id for pass_ in found)
     alone = [pass_ for pass_ in found if not _is_decided_since(workspace, pass_, heads, numbers)]
@@ -95,10 +96,9 @@ def _is_decided_since(workspace: Workspace, made: Pass, heads: Sequence[Pass], a
     return any(pass_.id > made.id and pass_.actor is Actor.PERSON and pass_.id not in agents for pass_ in later)
 
 
-def _find_kept_calls(workspace: Workspace, thread: int, start: int) -> Iterator[_KeptCall]:
+def _find_kept_calls(workspace: Workspace, thread: Thread, start: int) -> Iterator[_KeptCall]:
     """The calls in a thread that ran commands of kept's which decide something."""
-    (known,) = workspace.store.archive.threads_by_id([thread])
-    events = workspace.store.archive.events(thread, start, known.events)
+    events = workspace.store.archive.events(thread.id, start, thread.events)
     names = {"kept"}
     for number, event in enumerate(events):
         if event.at is None or event.kind is not EventKind.TOOL_CALL or not event.tool:

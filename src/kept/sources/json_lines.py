@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, TypeVar
+from types import MappingProxyType
+from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
 
 from kept.core.errors import SourceError
 from kept.core.event import PROBLEMS_KEPT, Cursor, Event, RecordAccount, RecordProblem, Slice
@@ -30,13 +31,12 @@ from kept.sources.records import (
 _MARK_BYTES = 4096
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What a reader made of one record: events, or the reason why there are none; and what it counted on the way."""
 
     events: tuple[Event, ...] = ()
     dropped: str = ""
-    noted: Mapping[str, int] = field(default_factory=dict)
+    noted: Mapping[str, int] = MappingProxyType({})
 
 
 S = TypeVar("S")

@@ -10,11 +10,10 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from kept.core.errors import SourceError
 
@@ -45,8 +44,7 @@ class RecordFault(StrEnum):
     LINE_TOO_LONG = "line-too-long"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SourceLine:
+class SourceLine(NamedTuple):
     """One physical line, or the beginning of one: ``ended`` is False where its end is not there. ``data`` is None where it is too
     long.
     """
@@ -58,8 +56,7 @@ class SourceLine:
     ended: bool = True
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One JSON object of a file, with its 1-based line and its byte range [start, end).
 
     It starts where its line, or what stands before it in the line, starts or ends; it ends with its last brace.
@@ -71,8 +68,7 @@ class Record:
     end: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reject:
+class Reject(NamedTuple):
     """A piece of a line that is no record."""
 
     fault: RecordFault
@@ -81,8 +77,7 @@ class Reject:
     end: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ReadStop:
+class ReadStop(NamedTuple):
     """A place to go on from: everything before the byte ``end`` was given, and ``lines`` lines ended there.
 
     ``blank`` says that the last of them held nothing; ``pending`` is the length in bytes of what is unfinished behind it.

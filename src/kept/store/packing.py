@@ -113,9 +113,12 @@ def _unpack_words(places: Places, columns: list[list[Any]]) -> Iterator[Event]:
         ]
         name, call, path = row[16:]
         at, line, end = at + (later or 0), line + lines, end + gap + length
-        event = Event(
+        when = None if later is None else from_milliseconds(at)
+        if twin is None:
+            twin = twin_of(kind, format_instant(when) if when else "", call if name is not None else "", text)
+        yield Event(
             key=key,
-            twin=twin or "",
+            twin=twin,
             session=session,
             record=record,
             parent=parent,
@@ -124,7 +127,7 @@ def _unpack_words(places: Places, columns: list[list[Any]]) -> Iterator[Event]:
             author=author,
             label_reason=reason,
             text=text,
-            at=None if later is None else from_milliseconds(at),
+            at=when,
             precision=_PRECISIONS[precise],
             project=project,
             branch=branch,
@@ -134,7 +137,6 @@ def _unpack_words(places: Places, columns: list[list[Any]]) -> Iterator[Event]:
             pointer=Pointer(path=path, line=line, start=end - length, end=end),
             likeness=likeness,
         )
-        yield event if twin is not None else replace(event, twin=twin_of_event(event))
 
 
 def twin_of_event(event: Event) -> str:

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from typing import NamedTuple
 
 from kept.core.redact.book import Rule, load_rule_book
 from kept.core.redact.disguises import find_disguised
@@ -31,8 +32,7 @@ class RedactedSecret:
     end: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RedactionResult:
+class RedactionResult(NamedTuple):
     """A text without secrets, and what was removed from it, in text order."""
 
     text: str
